@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { printed } from "../support/audit-reports.ts";
-import { failure, line, replayText, vaultUuid } from "./support.ts";
+import { failure, line, moment, replayText, vaultUuid } from "./support.ts";
 
 const items = [
   line(0, "CREATE_VAULT"),
@@ -86,4 +86,23 @@ describe("a line that cannot be read", () => {
     const { reports } = await replayText(`${log}\n`);
     expect(reports).toMatchObject([{ verdict: "locked", certainty: "likely" }]);
   });
+});
+
+test.each([
+  ["NDJSON", ndjson, line(4, "READ_VAULT", { outcome: "FAILURE", pad: "x".repeat(1_100_000) })],
+  ["CSV", `${csv}\n`, `soon,READ_VAULT,FAILURE,${vaultUuid(1)},${"x".repeat(2_000_000)}`],
+])(
+  "a record of %s that is too long leaves the vault that it names unknown",
+  async (_form, text, long) => {
+    const { reports } = await replayText(`${text}${long}\n`);
+    expect(reports).toMatchObject([{ verdict: "unknown" }]);
+  },
+);
+
+test("an item within a text has its own time, whatever stands beside the text", async () => {
+  const wrapped = items.map((message, n) =>
+    JSON.stringify({ timestamp: 1_795_183_331_000 + n, message, host: "log-1" }),
+  );
+  const { reports } = await replayText(wrapped.join("\n"));
+  expect(reports).toMatchObject([{ lastAt: moment(3) }]);
 });

@@ -210,7 +210,7 @@ export function isWrapper(value: object, likeness: number, isAmongItems: boolean
   return inner.likeness > likeness || inner.count > 1 || inner.likeness === alike;
 }
 
-/** Returns the columns of the item that is JSON in the text of a column, with those beside it; null if there is none. */
+/** Returns the columns of the item that is JSON in the text of a column, with those beside one that is not whole; null if there is none. */
 export function unwrapped(fields: Fields, column: string): Fields | null {
   let text = fields.get(column);
   if (text === undefined) return null;
@@ -220,6 +220,8 @@ export function unwrapped(fields: Fields, column: string): Fields | null {
   const inner = at < 0 ? undefined : parseObject(text.slice(at).trimEnd()).value;
   const found = inner === undefined ? "" : flattened(inner);
   if (typeof found === "string" || found.size < 2) return null;
+  // What stands beside a whole item is about the line of the log: when it was written, and by which machine.
+  if (likenessOf(found) !== unlike) return found;
   for (const [name, value] of fields)
     if (name !== column && !found.has(name)) found.set(name, value);
   return found;

@@ -351,7 +351,8 @@ export class LineCutter implements Cutter {
         return to;
       }
       const end = isWhole ? found : to;
-      if (this.#isTooLong || end - at > longestRecord) sink.skip(this.next, tooLong, "");
+      if (this.#isTooLong || end - at > longestRecord)
+        sink.skip(this.next, tooLong, textOf(bytes, at, end));
       else this.#takeLine(given, at, end, isWhole);
       this.#isTooLong = false;
       this.next += 1;

@@ -64,9 +64,13 @@ export class RowCutter implements Cutter {
     while (at < to) {
       if (this.#isTooLong || this.next < this.#headerLine) {
         const end = this.#endOfLine(bytes, at, to);
-        if (end < 0 && !isEnd) return this.#isTooLong || to - at > longestRecord ? to : at;
+        if (end < 0 && !isEnd) {
+          if (!this.#isTooLong && to - at <= longestRecord) return at;
+          sink.unread(textOf(bytes, at, to));
+          return to;
+        }
         const next = end < 0 ? to : end;
-        if (this.#isTooLong) sink.skip(this.next, tooLong, "");
+        if (this.#isTooLong) sink.skip(this.next, tooLong, textOf(bytes, at, next));
         else this.#takeTitle(textOf(bytes, at, next));
         this.#isTooLong = false;
         this.next += 1;
@@ -76,7 +80,10 @@ export class RowCutter implements Cutter {
       const end = this.#split(bytes, at, to);
       if (!this.#isWhole && !isEnd && to - at <= longestRecord) return at;
       this.#isTooLong = !this.#isWhole && !isEnd && !this.#isOpen;
-      if (this.#isTooLong) return to;
+      if (this.#isTooLong) {
+        sink.unread(textOf(bytes, at, to));
+        return to;
+      }
       at = this.#takeRow(given, at, end, isEnd);
     }
     if (isEnd && this.#isTooLong) sink.skip(this.next, tooLong, "");
