@@ -17,7 +17,7 @@ import { uuidInEndpoint, uuidOf } from "./values.ts";
 import { zoneOf } from "./zones.ts";
 
 /** A record of the sample: its values by column, without empty ones. */
-export interface SampleRecord {
+interface SampleRecord {
   fields: ReadonlyMap<string, string>;
 }
 

@@ -1,10 +1,11 @@
 import type { ItemReference, LockRule, Origin, Tally, VaultReport } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
 import type { EventKind } from "../fold/events.ts";
-import { isFailedAccess } from "../fold/events.ts";
+import { isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen } from "../fold/rings.ts";
 import type { Vault } from "../fold/vault.ts";
+import { short } from "../read/clip.ts";
 import type { Verdict } from "./severity.ts";
 
 /** The newest events of a vault, oldest first: of a locked one, those up to the lock. */
@@ -16,10 +17,6 @@ export const eventsOf = ({ rings }: Fold, vault: Vault): Seen[] => [
 /** The newest events after the lock. */
 export const eventsSince = ({ rings }: Fold, vault: Vault): Seen[] =>
   vault.ending === undefined ? [] : rings.events(vault);
-
-export const isStart = (event: EventKind): boolean => event === "read" || event === "update";
-export const isAcknowledgement = (event: EventKind): boolean =>
-  event === "ack-read" || event === "ack-update";
 
 export const countsAsStart = (event: EventKind): boolean =>
   isStart(event) || event === "locking-start" || event === "unanswered-start";
@@ -120,8 +117,7 @@ export function recurring(items: readonly ItemReference[]): ReadonlySet<string> 
   return new Set([...seen].flatMap(([one, { exchanges }]) => (exchanges > 1 ? [one] : [])));
 }
 
-const isEnd = (event: EventKind): boolean =>
-  isAcknowledgement(event) || event === "failed-ack" || event.endsWith("-ack");
+const isEnd = (event: EventKind): boolean => isAcknowledgement(event) || event.endsWith("-ack");
 
 /** Describes who sent calls: `reference report-cron from 10.0.0.7`; undefined if nothing tells. */
 export function clientWords({ externalRef, address, application }: Client): string | undefined {
@@ -130,10 +126,6 @@ export function clientWords({ externalRef, address, application }: Client): stri
   if (address !== undefined) return `address ${short(address)}`;
   return application === undefined ? undefined : `application ${short(application)}`;
 }
-
-/** Clips a value from a log to what a line has room for. */
-export const short = (value: string): string =>
-  value.length <= 100 ? value : `${value.slice(0, 100)}…`;
 
 /** The texts whose conditions hold. */
 export const said = (...all: readonly (readonly [is: boolean, text: string])[]): string[] =>

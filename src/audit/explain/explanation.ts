@@ -3,21 +3,13 @@ import type { ItemReference, Refused, Rules } from "../../documents/audit.ts";
 import { counted } from "../../terminal/count.ts";
 import { lasting } from "../../terminal/time.ts";
 import type { EventKind } from "../fold/events.ts";
-import { isFailedAccess } from "../fold/events.ts";
+import { isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen } from "../fold/rings.ts";
 import type { Vault } from "../fold/vault.ts";
+import { short } from "../read/clip.ts";
 import type { Client } from "./evidence.ts";
-import {
-  clientOf,
-  clientWords,
-  eventsOf,
-  eventsSince,
-  isAcknowledgement,
-  isStart,
-  recurring,
-  short,
-} from "./evidence.ts";
+import { clientOf, clientWords, eventsOf, eventsSince, recurring } from "./evidence.ts";
 import type { References } from "./references.ts";
 import type { Judgement } from "./verdict.ts";
 

@@ -3,7 +3,8 @@ import { counted, grouped } from "../../terminal/count.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Verdict } from "./severity.ts";
 import { isProblem, verdicts } from "./severity.ts";
-import { chainOf, clientOf, clientWords, short } from "./evidence.ts";
+import { short } from "../read/clip.ts";
+import { chainOf, clientOf, clientWords } from "./evidence.ts";
 import type { Ranked, ReportContext } from "./report.ts";
 import { judgementOf } from "./report.ts";
 

@@ -6,7 +6,8 @@ import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";
 import type { Role } from "../read/item.ts";
 import type { InputReport, Rules } from "../../documents/audit.ts";
-import { said, short } from "./evidence.ts";
+import { short } from "../read/clip.ts";
+import { said } from "./evidence.ts";
 
 /** What notes are about. */
 interface Facts {

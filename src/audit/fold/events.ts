@@ -51,6 +51,11 @@ export const eventKinds = [
 
 export type EventKind = (typeof eventKinds)[number];
 
+export const isStart = (kind: EventKind): boolean => kind === "read" || kind === "update";
+
+export const isAcknowledgement = (kind: EventKind | undefined): boolean =>
+  kind === "ack-read" || kind === "ack-update";
+
 /** Whether a kind counts as a failed attempt. */
 export const isFailedAccess = (kind: EventKind): boolean =>
   kind === "failed-read" ||

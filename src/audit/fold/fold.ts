@@ -3,6 +3,7 @@ import type { Operation } from "../../protocol/endpoints.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
 import { locationOf } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
+import { isAcknowledgement } from "./events.ts";
 import type { Overlap } from "./overlap.ts";
 import { Rings } from "./rings.ts";
 import { beforeRelease } from "./rules.ts";
@@ -399,9 +400,6 @@ const ended = {
 };
 
 const guess = (rule: LockRule, count: number) => ({ rule, count, isSaid: true, isGuess: true });
-
-const isAcknowledgement = (event: EventKind | undefined): boolean =>
-  event === "ack-read" || event === "ack-update";
 
 /** Whether an item tells again of the lock that the one before it made. */
 const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>

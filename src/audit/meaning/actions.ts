@@ -77,7 +77,7 @@ const doers =
   /^(?:ADMIN|ADMINISTRATOR|ADMINISTRATEUR|ADMINISTRADOR|OPERATOR|CONSOLE|SUPPORT|MANUALLY|MANUAL|AUTO|AUTOMATIC|AUTOMATICALLY|SYSTEM)$/;
 
 /** What actions of an export mean, by their own names: a known name for each. */
-export type Renames = Readonly<Record<string, string>>;
+type Renames = Readonly<Record<string, string>>;
 /** What outcomes of an export mean, in lower case. */
 export type Outcomes = Readonly<Record<string, "success" | "failure">>;
 

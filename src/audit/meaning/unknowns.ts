@@ -1,6 +1,6 @@
 import type { UnknownAction } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import { clip } from "../read/clip.ts";
+import { clip, short } from "../read/clip.ts";
 
 /** What of an item was not understood, with what a report says of it and the flag that explains it. */
 const sentences = {
@@ -83,8 +83,6 @@ export class Unknowns {
 
 const listed = (values: readonly string[]): string =>
   values.slice(0, maxNamed).join(", ") + (values.length > maxNamed ? ", …" : "");
-
-const short = (value: string): string => (value.length <= 100 ? value : `${value.slice(0, 100)}…`);
 
 /** Says how often an action was not understood: `×3`, or `(3 of 6)` if some of its items were, by what they say. */
 export const occurrences = ({ count, of }: UnknownAction): string =>

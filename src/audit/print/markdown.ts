@@ -5,7 +5,7 @@ import { longest, type Fact, type Section, type Table } from "./section.ts";
 import { shown } from "./terminal.ts";
 
 /** Maximum number of vaults that are described. */
-export const maxDescribed = 20;
+const maxDescribed = 20;
 
 /** Yields a report as Markdown, for a ticket: the answer, then the vaults that need action, then what the report is based on. */
 export function* markdownReport(report: Report): Generator<string, void, undefined> {

@@ -33,7 +33,7 @@ export interface Room {
   sections: number;
 }
 
-export interface Outline {
+interface Outline {
   /** The first of them answers what was asked. */
   answers: readonly string[];
   verdict: Verdict;

@@ -17,3 +17,7 @@ export function listNames(names: readonly string[]): string {
     .map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name)));
   return names.length > 20 ? `${shown.join(", ")} and ${names.length - 20} more` : shown.join(", ");
 }
+
+/** Clips a value from a log to what a line has room for. */
+export const short = (value: string): string =>
+  value.length <= 100 ? value : `${value.slice(0, 100)}…`;

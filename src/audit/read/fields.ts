@@ -11,7 +11,7 @@ export const longestRecord = 1024 * 1024;
 export const tooLong = "longer than 1 MiB";
 
 /** Depth below which values are kept as JSON text. */
-export const deepestColumn = 8;
+const deepestColumn = 8;
 
 /** Maximum number of columns in a record. A line of 1 MiB could have a hundred thousand; no export does. */
 const maxColumns = 2000;
@@ -22,7 +22,7 @@ const maxColumns = 2000;
  *
  * @throws RangeError for an array nested too deeply for JSON.stringify.
  */
-export function flatten(value: object): Fields {
+function flatten(value: object): Fields {
   const fields: Fields = new Map();
   collect(fields, "", value, 1);
   return fields;
@@ -169,7 +169,7 @@ interface Inner {
 }
 
 /** Looks for items in the lists of a value and in its objects by id. */
-export function innerOf(value: object, depth = 0): Inner {
+function innerOf(value: object, depth = 0): Inner {
   const found: Inner = { likeness: unlike, count: 0 };
   if (depth > deepestWrapper) return found;
   const isMany = Array.isArray(value) || isById(value);

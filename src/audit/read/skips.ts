@@ -1,3 +1,4 @@
+import { anyUuid } from "./fields.ts";
 import type { Skip } from "./item.ts";
 
 /** Maximum number of lines listed. */
@@ -6,7 +7,7 @@ const maxListed = 100;
 /** Maximum number of uuids remembered of lines that could not be read. */
 const maxUuids = 100_000;
 
-const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
+const everyUuid = new RegExp(anyUuid, "gi");
 
 /** Lines that are not items: their number, the first ones, and the uuids that they name. */
 export class Skips {
@@ -28,7 +29,7 @@ export class Skips {
 
   /** Notes what a text names that could not be read. */
   name(text: string): void {
-    for (const [found] of text.matchAll(anyUuid)) {
+    for (const [found] of text.matchAll(everyUuid)) {
       const uuid = found.toLowerCase();
       const known = this.#uuids.get(uuid);
       if (known !== undefined || this.#uuids.size < maxUuids)

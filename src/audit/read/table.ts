@@ -9,7 +9,7 @@ import type { ItemReader } from "./reader.ts";
 import { carriageReturn, quote, space } from "./scan.ts";
 
 /** How the rows of a table are written. */
-export interface TableForm {
+interface TableForm {
   delimiter: string;
   /** Number of the line with the header, from 1. */
   headerLine: number;
