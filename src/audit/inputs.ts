@@ -1,5 +1,5 @@
 import { orAborted } from "../terminal/signals.ts";
-import type { Entry, Item } from "./read/item.ts";
+import type { Entry, JournalItem } from "./read/item.ts";
 import type { Skips } from "./read/skips.ts";
 import type { EntryOptions, InputSpec, Source } from "./read/source.ts";
 import { journalSource, openSource, readMerged } from "./read/source.ts";
@@ -7,7 +7,7 @@ import { journalSource, openSource, readMerged } from "./read/source.ts";
 export interface InputOptions {
   inputs: readonly InputSpec[];
   /** Items of this machine's journal, oldest first, instead of inputs. */
-  journal?: Iterable<Item> | undefined;
+  journal?: Iterable<JournalItem> | undefined;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
 }

@@ -8,7 +8,7 @@ const keys = {
   ip: { role: "ip", property: "address" },
   endpoint: { role: "endpoint", property: "endpoint" },
   app: { role: "application", property: "application" },
-} as const satisfies Record<string, { role: Role; property: keyof Item }>;
+} as const satisfies Record<string, { role: Role; property: Exclude<keyof Item, "time"> }>;
 
 /** A value that a property of an item must have, exactly, or with `*` for any text. */
 export interface Condition {
@@ -65,7 +65,7 @@ export class Selection {
 
 function meets(item: Item, { key, value }: Condition): boolean {
   const text = item[keys[key].property];
-  if (text === null) return false;
+  if (text === undefined) return false;
   const [start = "", ...rest] = value.split("*");
   const end = rest.pop();
   if (end === undefined) return text === value;

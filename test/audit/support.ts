@@ -11,7 +11,7 @@ import { cleanEnv } from "../support/run-vault.ts";
 import type { Rules, VaultReport } from "../../src/documents/audit.ts";
 import { viewOf } from "../../src/audit/read/bytes.ts";
 import { openInput, type Input } from "../../src/audit/read/input.ts";
-import type { Entry, Item } from "../../src/audit/read/item.ts";
+import type { Entry, JournalItem } from "../../src/audit/read/item.ts";
 import type { ColumnMap } from "../../src/audit/columns/given.ts";
 import type { RawRecord } from "../../src/audit/read/records.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
@@ -156,7 +156,7 @@ interface ReadAll {
   source: Source;
   entries: Entry[];
   /** The items, each read again. */
-  items: Item[];
+  items: JournalItem[];
   /** `line: reason` */
   skips: string[];
 }
@@ -176,7 +176,7 @@ export async function readAll(
   const source = await openSource({ name: "items", stream }, shared, skips);
   const entries: Entry[] = [];
   for await (const some of source.entries) entries.push(...some.map((entry) => ({ ...entry })));
-  const items = entries.map((entry) => source.itemOf(entry));
+  const items = entries.map((entry) => ({ ...source.itemOf(entry), line: entry.line }));
   await source.close();
   return {
     source,

@@ -67,7 +67,7 @@ const source = await openSource(
 );
 let count = 0;
 // As the fold does: it keeps a text here and there.
-const kept: (string | null)[] = [];
+const kept: (string | undefined)[] = [];
 for await (const some of source.entries) {
   count += some.length;
   for (const entry of some.filter((_, at) => at % 100 === 0))

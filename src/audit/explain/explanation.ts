@@ -62,7 +62,7 @@ export function explain(
         time,
         event: location.event,
         item: references.to(location),
-        hasReason: references.itemOf(location).description !== null,
+        hasReason: references.itemOf(location).description !== undefined,
       }));
   const { rule, verdict } = judgement;
   const before = eventsOf(fold, vault);

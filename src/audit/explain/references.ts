@@ -30,29 +30,17 @@ export class References {
 
   /** Returns the reference to an item, redacted if the report is. A value has one pseudonym: they compare like the values. */
   to(location: ItemLocation): ItemReference {
-    const item = this.itemOf(location);
-    const own =
-      item.externalRef === null || this.#own === undefined
-        ? undefined
-        : this.#own(item.externalRef, {
-            ...defined({ vault: item.vault ?? undefined }),
-            at: item.time,
-          });
-    const reference = defined({
-      input: this.#inputs[item.input] ?? "",
-      line: item.line,
-      at: new Date(item.time).toISOString(),
+    const { time, vault, ...item } = this.itemOf(location);
+    const { externalRef } = item;
+    const own = externalRef && this.#own?.(externalRef, { ...(vault && { vault }), at: time });
+    const reference = {
+      input: this.#inputs[location.input] ?? "",
+      line: location.line,
+      at: new Date(time).toISOString(),
       event: location.event,
-      action: item.action,
-      outcome: item.outcome ?? undefined,
-      description: item.description ?? undefined,
-      id: item.id ?? undefined,
-      address: item.address ?? undefined,
-      externalRef: item.externalRef ?? undefined,
-      endpoint: item.endpoint ?? undefined,
-      application: item.application ?? undefined,
-      own,
-    });
+      ...item,
+      ...(own && { own }),
+    };
     return this.pseudonyms.item(reference);
   }
 }

@@ -81,7 +81,7 @@ type ItemAt = (location: ItemLocation) => Item;
 function isGeneric(fold: Fold, vault: Vault, itemAt: ItemAt): boolean {
   for (const { location } of eventsOf(fold, vault).toReversed()) {
     const { endpoint } = itemAt(location);
-    if (endpoint !== null) return isGenericEndpoint(endpoint);
+    if (endpoint !== undefined) return isGenericEndpoint(endpoint);
   }
   return false;
 }
@@ -92,7 +92,8 @@ const givesReason = (fold: Fold, vault: Vault, itemAt: ItemAt): boolean =>
     .filter(({ location: { event } }) => event === "refused" || event === "unauthorized")
     .slice(-vault.refusals)
     .some(
-      ({ location }) => location.event === "unauthorized" || itemAt(location).description !== null,
+      ({ location }) =>
+        location.event === "unauthorized" || itemAt(location).description !== undefined,
     );
 
 /** Returns the status of a vault with its certainty. */

@@ -221,7 +221,7 @@ export class Fold {
         !isAcknowledgement(events[index - 1]?.location.event) &&
         (skew === 0 || vault.items > 2),
     );
-    if (!isOwn || (reference === null && skew > 0)) return false;
+    if (!isOwn || (reference === undefined && skew > 0)) return false;
     vault.earlyAcks -= 1;
     const { contradictions } = vault.doubts;
     if (contradictions.at(-1)?.kind === "acknowledgement-without-start") contradictions.pop();

@@ -1,6 +1,5 @@
 import type { EventKind } from "../fold/events.ts";
 import type { Rules } from "../../documents/audit.ts";
-import type { Item } from "../read/item.ts";
 import type { Outcomes } from "./actions.ts";
 import { ActionNames, isFormerName, eventOfEndpoint } from "./actions.ts";
 import type { Outcome, Reason } from "./words.ts";
@@ -9,14 +8,18 @@ import { Unknowns } from "./unknowns.ts";
 import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
 
 /** The properties of an item that tell what kind of event it is. */
-export type Wording = Pick<Item, "action" | "outcome" | "description">;
+interface Wording {
+  action: string;
+  outcome?: string | undefined;
+  description?: string | undefined;
+}
 
 /** The outcome is undefined in a log that has none. Where the action is unknown, the endpoint tells what a call does. */
 interface Given {
   action: string;
   outcome: string | null | undefined;
-  description: string | null;
-  endpoint?: string | null;
+  description?: string | undefined;
+  endpoint?: string | undefined;
 }
 
 /** A kind of event, and what of the item is counted beside it. */
@@ -32,7 +35,7 @@ export interface Meaning {
   readonly inverted: boolean | undefined;
   /** Undefined if it depends on the description: not for a plain success. */
   readonly kind: EventKind | undefined;
-  readonly described: Map<string | null, Known>;
+  readonly described: Map<string | undefined, Known>;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
   readonly isUnnamed: boolean;
@@ -79,7 +82,7 @@ export class Classifier {
     const base = this.#names.find(action)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const isLock = base === "lock" || base === "lock-noted";
-    const kind = this.kindOf({ action, outcome, description: null }, inverted);
+    const kind = this.kindOf({ action, outcome }, inverted);
     const isPlain =
       this.#failure === null &&
       !isUnnamed &&
@@ -107,7 +110,7 @@ export class Classifier {
    * Classifies an item by what its action and outcome mean, and counts it. The description matters only if they have no kind, the
    * endpoint only where the meaning asks for it.
    */
-  take(meaning: Meaning, description: string | null, endpoint: string | null = null): EventKind {
+  take(meaning: Meaning, description?: string, endpoint?: string): EventKind {
     if (meaning.isFormer) this.former += 1;
     if (meaning.kind !== undefined) return meaning.kind;
     const { kind, remark } = this.#describedKind(meaning, description, endpoint);
@@ -124,19 +127,19 @@ export class Classifier {
     return this.#classify(given, inverted).kind;
   }
 
-  #describedKind(meaning: Meaning, description: string | null, endpoint: string | null): Known {
+  #describedKind(meaning: Meaning, description?: string, endpoint?: string): Known {
     const { action, outcome, inverted, described, asksEndpoint } = meaning;
     const called = asksEndpoint ? byEndpoint({ action, endpoint }) : undefined;
-    if (called !== undefined && endpoint !== null && this.byEndpoint.size < 100)
+    if (called !== undefined && endpoint !== undefined && this.byEndpoint.size < 100)
       this.byEndpoint.add(action);
-    const isAdmin = asksEndpoint && endpoint !== null && isAdministrator(endpoint);
+    const isAdmin = asksEndpoint && isAdministrator(endpoint ?? "");
     const key =
       called === undefined && !isAdmin ? description : `${called}\0${isAdmin}\0${description}`;
     const known = described.get(key);
     if (known !== undefined) return known;
     // Ids and times in a description do not change what it says.
     const shape =
-      description === null
+      description === undefined
         ? key
         : (key ?? "").replaceAll(/[\w-]{5,}/g, (token) => (/\d/.test(token) ? "#" : token));
     const alike = described.get(shape);
@@ -163,7 +166,7 @@ export class Classifier {
   #classify(given: Given, inverted: boolean | undefined): Known {
     const { action } = given;
     const outcome = textOf(given.outcome);
-    const description = given.description === action ? null : textOf(given.description);
+    const description = given.description === action ? undefined : textOf(given.description);
     const wording = { action, outcome, description };
     const found = this.#names.find(action);
     const base = found?.kind ?? byEndpoint(given);
@@ -171,7 +174,7 @@ export class Classifier {
     if (base === "application") return known(base);
     if (outcome === "UNKNOWN" && base !== undefined)
       return known(base.startsWith("ack") ? "unanswered-ack" : "unanswered-start");
-    const result = outcome === null ? null : this.#outcomeOf(outcome, inverted);
+    const result = outcome === undefined ? null : this.#outcomeOf(outcome, inverted);
     if (base === "lock" || base === "lock-noted" || base === "unlock") {
       // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
       if (result === "bad") return known("not-performed");
@@ -179,23 +182,27 @@ export class Classifier {
       const text = `${rest} ${description ?? ""}`;
       return known(base === "unlock" ? base : lockOf(base, text, given.endpoint ?? ""));
     }
-    const texts = [rest, description].filter((text) => text !== null && text !== "") as string[];
+    const texts = [rest, description].filter(
+      (text) => text !== undefined && text !== "",
+    ) as string[];
     const isGiven =
       this.#failure?.test(
-        [action, outcome, description].filter((text) => text !== null).join(" "),
+        [action, outcome, description].filter((text) => text !== undefined).join(" "),
       ) === true;
     if (isGiven || result === "bad" || describedOutcome(rest) === "bad")
       return refusal(base, wording, texts, isGiven);
     if (base === undefined)
-      return result !== "good" && description !== null && describedOutcome(description) === "bad"
+      return result !== "good" &&
+        description !== undefined &&
+        describedOutcome(description) === "bad"
         ? refusal(base, wording, texts, false)
         : isAboutApplication(action)
           ? known("application")
           : known("other", "action");
-    if (result === "good" || (result === null && description === null)) return known(base);
-    const said = description === null ? "unclear" : describedOutcome(description);
+    if (result === "good" || (result === null && description === undefined)) return known(base);
+    const said = description === undefined ? "unclear" : describedOutcome(description);
     if (said === "bad") {
-      const refused = refusal(base, { ...wording, outcome: null }, texts, false);
+      const refused = refusal(base, { action, description }, texts, false);
       if (result !== null)
         return known(base.startsWith("ack") ? "unclear-ack" : weaker(refused.kind), "outcome");
       // "no uses remain" and "vault deleted" say why a vault was deleted.
@@ -221,10 +228,10 @@ const byEndpoint = ({
 }: Pick<Given, "action" | "endpoint">): EventKind | undefined =>
   isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint ?? action);
 
-/** Returns the trimmed text, or null for one that says nothing. */
-function textOf(text: string | null | undefined): string | null {
+/** Returns the trimmed text, or undefined for one that says nothing. */
+function textOf(text: string | null | undefined): string | undefined {
   const trimmed = text?.trim() ?? "";
-  return /^(?:|-+|n\/?a|none|null|\(null\)|undefined)$/i.test(trimmed) ? null : trimmed;
+  return /^(?:|-+|n\/?a|none|null|\(null\)|undefined)$/i.test(trimmed) ? undefined : trimmed;
 }
 
 /** What a refusal is by its reason. */
@@ -270,10 +277,10 @@ function refusal(
       : known("other", "action");
   }
   if (kind !== undefined)
-    return known(kind, description !== null && elsewhere.test(kind) ? "elsewhere" : null);
+    return known(kind, description !== undefined && elsewhere.test(kind) ? "elsewhere" : null);
   return isFailure
     ? known(failedKind(base))
-    : known("refused", description === null ? null : "reason");
+    : known("refused", description === undefined ? null : "reason");
 }
 
 const failedKind = (base: EventKind | undefined): EventKind =>
@@ -286,7 +293,7 @@ const weaker = (kind: EventKind): EventKind =>
 /** Who locked a vault: an administrator, or the service, which may say by which rule. */
 function lockOf(base: "lock" | "lock-noted", text: string, endpoint: string): EventKind {
   if (isAdministrator(text) || isAdministrator(endpoint)) return "lock";
-  const reason = reasonOf(null, ["locked", text]);
+  const reason = reasonOf(undefined, ["locked", text]);
   if (reason === "locking") return "locking-failure";
   return /\b(?:auto|automatic|automatically|system|idle|inactiv\w*|expiry)\b/.test(plainWords(text))
     ? "lock-noted"

@@ -1,12 +1,14 @@
 import type { JournalLine } from "../../store/journal/items.ts";
-import type { Wording } from "./classifier.ts";
-import type { Item } from "../read/item.ts";
+import { defined } from "../../defined.ts";
+import type { Item, JournalItem } from "../read/item.ts";
+
+type Wording = Required<Pick<Item, "action" | "outcome" | "description">>;
 
 /** Properties of an exchange that its later entries do not repeat. */
 interface Exchange {
   operation: string;
-  externalRef: string | null;
-  kind: string | null;
+  externalRef: string | undefined;
+  kind: string | undefined;
 }
 
 /** The calls of an operation, the word for it, and its end call. */
@@ -21,47 +23,45 @@ const operations: Readonly<Record<string, readonly [call: string, word: string, 
  * (SUCCESS, FAILURE, or UNKNOWN if no complete response came and the call may count) and the usual description. Calls whose beginning
  * was pruned from the journal are left out. Memory grows with open exchanges, not with the journal.
  */
-export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
+export function* journalItems(lines: Iterable<JournalLine>): Generator<JournalItem> {
   const exchanges = new Map<string, Exchange>();
   for (const line of lines) {
     const key = `${line.uuid} ${line.exchange ?? ""}`;
     const operation = textOf(line.detail["operation"]);
-    if (operation !== null) {
+    if (operation !== undefined) {
       const externalRef = textOf(line.detail["externalRef"]) ?? ownReference(line);
       exchanges.set(key, { operation, externalRef, kind: textOf(line.detail["kind"]) });
     }
-    const exchange = exchanges.get(key) ?? null;
+    const exchange = exchanges.get(key);
     if (endings.has(line.event)) exchanges.delete(key);
     const wording = wordingOf(line, exchange);
-    if (wording !== null) yield { ...itemOf(line, exchange), ...wording };
+    if (wording !== null) yield defined({ ...itemOf(line, exchange), ...wording });
   }
 }
 
 /** Last events of an exchange. */
 const endings = new Set(["acknowledged", "expired", "discarded", "rejected", "deleted"]);
 
-const textOf = (value: unknown): string | null => (typeof value === "string" ? value : null);
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" ? value : undefined;
 
 /** Returns the default external reference of an exchange started here. */
-const ownReference = ({ exchange }: JournalLine): string | null =>
-  exchange === null ? null : `vault-${exchange}`;
+const ownReference = ({ exchange }: JournalLine): string | undefined =>
+  exchange === null ? undefined : `vault-${exchange}`;
 
-const itemOf = (line: JournalLine, exchange: Exchange | null): Omit<Item, keyof Wording> => ({
-  input: 0,
+const itemOf = (line: JournalLine, exchange: Exchange | undefined) => ({
   line: line.seq,
   time: Date.parse(line.at),
   vault: line.uuid.toLowerCase(),
-  application: null,
-  address: null,
+  id: line.exchange ?? undefined,
+  externalRef: exchange?.externalRef ?? textOf(line.detail["externalRef"]),
   // The journal has no endpoint: service and kind of vault stand in for it.
   endpoint: [line.service, exchange?.kind ?? textOf(line.detail["kind"])]
-    .filter((part) => part !== null)
+    .filter((part) => part !== undefined)
     .join("/vault/"),
-  externalRef: exchange?.externalRef ?? textOf(line.detail["externalRef"]),
-  id: line.exchange,
 });
 
-function wordingOf(line: JournalLine, exchange: Exchange | null): Wording | null {
+function wordingOf(line: JournalLine, exchange: Exchange | undefined): Wording | null {
   const { event, fate, detail } = line;
   if (event === "created") return said("CREATE_VAULT", "SUCCESS", "vault created");
   // A word about what the audit log shows does not mean that the vault was unlocked.

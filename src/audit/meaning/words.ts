@@ -143,12 +143,12 @@ const statusOf = (outcome: string): string | undefined =>
 
 /** Why a call was refused: one reason, `locking` for a refusal that locked, undefined if the texts say none or contradict each other. */
 export function reasonOf(
-  outcome: string | null,
+  outcome: string | undefined,
   texts: readonly string[],
 ): Reason | "locking" | undefined {
   const reasons = new Set<Reason>();
-  const given = outcome === null ? undefined : ofCode.get(statusOf(outcome) ?? outcome);
-  if (outcome !== null && given === undefined) reasonsIn(outcome, reasons);
+  const given = outcome === undefined ? undefined : ofCode.get(statusOf(outcome) ?? outcome);
+  if (outcome !== undefined && given === undefined) reasonsIn(outcome, reasons);
   const isLocked = given === "locked" || reasons.has("locked");
   for (const text of texts) reasonsIn(text, reasons);
   if (given !== undefined && (given !== "unauthorized" || reasons.size === 0)) reasons.add(given);

@@ -2,23 +2,24 @@ import type { EventKind } from "../fold/events.ts";
 
 /** An audit item of any export format. The specification shows no fields (section 6). */
 export interface Item {
-  /** Index of the input on the command line, from 0. */
-  input: number;
-  /** Line in the input where the item begins, or index in a JSON array; from 1. */
-  line: number;
   /** Milliseconds since the epoch. */
   time: number;
+  /** UUID in lower case; absent if the item names no vault. */
+  vault?: string;
   /** As written. */
   action: string;
-  /** UUID in lower case; null if the item names no vault. */
-  vault: string | null;
-  outcome: string | null;
-  description: string | null;
-  application: string | null;
-  address: string | null;
-  endpoint: string | null;
-  externalRef: string | null;
-  id: string | null;
+  outcome?: string;
+  description?: string;
+  id?: string;
+  address?: string;
+  externalRef?: string;
+  endpoint?: string;
+  application?: string;
+}
+
+/** An item of this machine's journal, by its number there. */
+export interface JournalItem extends Item {
+  line: number;
 }
 
 /** Where an item is, which is read again if a report needs it. */

@@ -1,4 +1,5 @@
 import type { Columns } from "../../documents/audit.ts";
+import { defined } from "../../defined.ts";
 import { timeIn } from "../columns/choose.ts";
 import type { TimeReader } from "../columns/times.ts";
 import { uuidInEndpoint, uuidOf } from "../columns/values.ts";
@@ -10,7 +11,7 @@ import { isInverted } from "../columns/names.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
 import type { Entry, Item, Role } from "./item.ts";
-import { noEntry, roles } from "./item.ts";
+import { noEntry } from "./item.ts";
 import {
   backslash,
   carriageReturn,
@@ -280,11 +281,11 @@ export class ItemReader {
     const described =
       meaning.kind === undefined && this.#has(description)
         ? this.#texts.get(given, starts[description] as number, ends[description] as number)
-        : null;
+        : undefined;
     const path =
       meaning.asksEndpoint && this.#has(endpoint)
         ? given.bytes.toString("utf8", starts[endpoint], ends[endpoint])
-        : null;
+        : undefined;
     const entry = this.spare.pop() ?? { ...noEntry };
     entry.time = timed.time;
     entry.vault = number;
@@ -347,34 +348,31 @@ function isPlainBare(bytes: Buffer, from: number, to: number): boolean {
  */
 export function itemOf(
   fields: Fields,
-  { columns, times, index }: Pick<Layout, "columns" | "times" | "index">,
-  line: number,
+  { columns, times }: Pick<Layout, "columns" | "times">,
 ): Item | string {
-  const values: Partial<Record<Role, string>> = {};
-  for (const role of roles) {
+  const valueOf = (role: Role): string | undefined => {
     const column = columns[role];
-    const value = column === undefined ? undefined : fields.get(column.name);
-    if (value !== undefined) values[role] = value;
-  }
+    return column && fields.get(column.name);
+  };
   const text = timeIn(fields, columns);
   if (text === "") return "no time";
   const at = times.parse(text);
   if (at === null) return `invalid time: ${clip(text)}`;
-  if (values.action === undefined) return "no action";
-  return {
-    input: index,
-    line,
+  const action = valueOf("action");
+  if (action === undefined) return "no action";
+  const endpoint = valueOf("endpoint");
+  return defined({
     time: at,
-    action: values.action,
-    vault: vaultOf(values.vault ?? values.endpoint ?? ""),
-    outcome: values.outcome ?? null,
-    description: values.description ?? null,
-    application: values.application ?? null,
-    address: values.ip ?? null,
-    endpoint: values.endpoint ?? null,
-    externalRef: values.ref ?? null,
-    id: values.id ?? null,
-  };
+    vault: vaultOf(valueOf("vault") ?? endpoint ?? ""),
+    action,
+    outcome: valueOf("outcome"),
+    description: valueOf("description"),
+    id: valueOf("id"),
+    address: valueOf("ip"),
+    externalRef: valueOf("ref"),
+    endpoint,
+    application: valueOf("application"),
+  });
 }
 
 /** Returns the entry of an item. `hash` is that of its record. */
@@ -384,16 +382,16 @@ export function entryOf(
   hash: number,
   layout: Omit<Layout, "times">,
 ): Entry {
-  const { time, action, outcome, description, endpoint, id, vault, input } = item;
-  const { classifier, vaults, columns } = layout;
+  const { time, action, outcome, description, endpoint, id, vault } = item;
+  const { classifier, vaults, columns, index } = layout;
   const meaning = classifier.meaningOf(action, outcome ?? noOutcome(columns), invertedIn(columns));
-  const bytes = id === null ? null : viewOf(Buffer.from(id));
+  const bytes = id === undefined ? null : viewOf(Buffer.from(id));
   return {
     ...noEntry,
     time,
-    vault: vault === null ? -1 : vaults.of(vault),
+    vault: vault === undefined ? -1 : vaults.of(vault),
     event: classifier.take(meaning, description, endpoint),
-    input,
+    input: index,
     line: place.line,
     offset: place.offset,
     length: place.length,
@@ -408,11 +406,11 @@ const invertedIn = ({ outcome }: Columns): boolean | undefined =>
 const noOutcome = ({ outcome }: Columns): null | undefined =>
   outcome === undefined ? undefined : null;
 
-/** Returns the uuid in the value of a vault's column, in lower case; another text as it is; null for a path without one. */
-export function vaultOf(value: string): string | null {
+/** Returns the uuid in the value of a vault's column, in lower case; another text as it is; undefined for a path without one. */
+export function vaultOf(value: string): string | undefined {
   const uuid = uuidOf(value);
   if (uuid !== null) return uuid;
   const text = value.trim().toLowerCase();
   // A path without a uuid names no vault (`POST /vault/credit-card/offline` creates one).
-  return text.includes("/") ? uuidInEndpoint(text) : text === "" ? null : text;
+  return text.includes("/") ? (uuidInEndpoint(text) ?? undefined) : text === "" ? undefined : text;
 }

@@ -18,7 +18,7 @@ import {
 import { pieceSize } from "./gunzip.ts";
 import type { Input } from "./input.ts";
 import { hasChanged, openInput, Spool } from "./input.ts";
-import type { Entry, Item, ItemLocation } from "./item.ts";
+import type { Entry, Item, ItemLocation, JournalItem } from "./item.ts";
 import type { Layout, Place } from "./reader.ts";
 import { entryOf, ItemReader, itemOf } from "./reader.ts";
 import type { Cutter, RawRecord, Sink } from "./records.ts";
@@ -187,10 +187,10 @@ class Reading implements Source, Sink {
     if (this.report.order === "newest-first") this.entries = reversed(this.entries, name);
   }
 
-  itemOf({ line, offset, length }: ItemLocation): Item {
+  itemOf({ offset, length }: ItemLocation): Item {
     const fields = this.#cutter.fieldsOf(this.#input.at(offset, length));
     const own = typeof fields === "string" ? null : this.#unwrap(fields);
-    const item = own === null ? "" : itemOf(own, this.#layout as Layout, line);
+    const item = own === null ? "" : itemOf(own, this.#layout as Layout);
     if (typeof item === "string") throw hasChanged(this.#input.name);
     return item;
   }
@@ -305,13 +305,13 @@ class Reading implements Source, Sink {
       else this.passOver(list?.name ?? "", 1);
       return;
     }
-    const item = itemOf(own, layout, line);
+    const item = itemOf(own, layout);
     if (typeof item !== "string") {
       const entry = entryOf(item, held, hash, layout);
       if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
         return this.skip(line, doubt, text());
       // The column of the vault holds something else: what the record names may be the vault.
-      if (entry.vault < 0 && item.vault !== null && uuidOf(item.vault) === null)
+      if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
         this.unread(text());
       this.add(entry, list);
     } else if (list === undefined || this.#lists.has(list) || this.#held >= maxHeld)
@@ -337,7 +337,7 @@ class Reading implements Source, Sink {
     const layout = this.#layout as Layout;
     this.#held -= waiting.length;
     for (const { fields, line } of waiting) {
-      const item = itemOf(fields, layout, line);
+      const item = itemOf(fields, layout);
       this.skip(line, typeof item === "string" ? item : "", [...fields.values()].join(" "));
     }
   }
@@ -417,7 +417,7 @@ function errorIn(text: string): string | undefined {
 }
 
 /** Returns the items of this machine's journal as a source. */
-export function journalSource(journal: Iterable<Item>, options: EntryOptions): Source {
+export function journalSource(journal: Iterable<JournalItem>, options: EntryOptions): Source {
   const report: InputReport = {
     name: "journal",
     format: "journal",
@@ -444,19 +444,17 @@ export function journalSource(journal: Iterable<Item>, options: EntryOptions): S
 }
 
 async function* journalEntries(
-  journal: Iterable<Item>,
+  journal: Iterable<JournalItem>,
   options: EntryOptions,
   report: InputReport,
   spool: Spool,
 ): Source["entries"] {
   let piece: Entry[] = [];
-  for (const item of journal) {
+  for (const { line, ...item } of journal) {
     const bytes = Buffer.from(JSON.stringify(item));
-    const place = { line: item.line, offset: spool.size, length: bytes.length };
+    const place = { line, offset: spool.size, length: bytes.length };
     spool.add(bytes);
-    const { input: _input, line: _line, ...content } = item;
-    const given = viewOf(Buffer.from(JSON.stringify(content)));
-    const hash = contentHashOf(given, 0, given.bytes.length);
+    const hash = contentHashOf(viewOf(bytes), 0, bytes.length);
     report.items += 1;
     if (piece.push(entryOf(item, place, hash, { ...options, columns: {} })) < 1000) continue;
     yield await Promise.resolve(piece);

@@ -11,14 +11,14 @@ const [, ...rows] = readFileSync(new URL("texts.tsv", import.meta.url), "utf8")
 const texts = rows.map((row) => row.split("\t") as [string, string, string, string, string]);
 
 const classifier = new Classifier();
-const kindOf = (action: string, outcome: string | null, description: string | null): EventKind =>
+const kindOf = (action: string, outcome: string | null, description?: string): EventKind =>
   classifier.kindOf({ action, outcome, description });
 
 /** What a text means, by what it is. */
 const meaningOf: Record<string, (text: string) => string> = {
   reason: (text) => kindOf("READ_VAULT", "FAILURE", text),
   outcome: (text) => outcomeOf(text),
-  action: (text) => kindOf(text, "SUCCESS", null),
+  action: (text) => kindOf(text, "SUCCESS"),
 };
 
 test("texts of services, consoles and programs mean what a person would say, or nothing", () => {
@@ -28,27 +28,27 @@ test("texts of services, consoles and programs mean what a person would say, or 
   expect(wrong).toEqual([]);
 });
 
-test.each<[string, string | null, string | null, EventKind]>([
-  ["readVault", null, null, "read"],
-  ["acknowledge-read-vault", "ok", null, "ack-read"],
+test.each<[string, string | null, string | undefined, EventKind]>([
+  ["readVault", null, undefined, "read"],
+  ["acknowledge-read-vault", "ok", undefined, "ack-read"],
   ["READ_VAULT", "Operation succeeded", "read started", "read"],
-  ["READ_VAULT", "false", null, "refused"],
+  ["READ_VAULT", "false", undefined, "refused"],
   ["DELETE_VAULT", "403", "payload does not match", "failed-delete"],
-  ["READ_VAULT", "403", null, "refused"],
-  ["READ_VAULT", "423", null, "refused-locked"],
-  ["READ_VAULT", "404", null, "gone"],
-  ["READ_VAULT", "429", null, "not-performed"],
-  ["READ_VAULT", "504", null, "unclear-start"],
-  ["READ_VAULT", "401", null, "unauthorized"],
+  ["READ_VAULT", "403", undefined, "refused"],
+  ["READ_VAULT", "423", undefined, "refused-locked"],
+  ["READ_VAULT", "404", undefined, "gone"],
+  ["READ_VAULT", "429", undefined, "not-performed"],
+  ["READ_VAULT", "504", undefined, "unclear-start"],
+  ["READ_VAULT", "401", undefined, "unauthorized"],
   ["READ_VAULT", "401", "API key check failed", "not-performed"],
-  ["READ_VAULT", "CREDENTIALS-REFUSED", null, "failed-read"],
+  ["READ_VAULT", "CREDENTIALS-REFUSED", undefined, "failed-read"],
   ["READ_VAULT_FAILED", "SUCCESS", "bad credentials", "failed-read"],
-  ["READ_VAULT failed: bad credentials", null, null, "failed-read"],
-  ["BAD_CREDENTIALS", null, null, "failed-attempt"],
+  ["READ_VAULT failed: bad credentials", null, undefined, "failed-read"],
+  ["BAD_CREDENTIALS", null, undefined, "failed-attempt"],
   ["VaultAccessDenied", "FAILURE", "vault is locked", "refused-locked"],
   ["LOCK_VAULT", "SUCCESS", "vault locked by an administrator", "lock"],
   ["LOCK_VAULT", "SUCCESS", "too many failed attempts", "locking-failure"],
-  ["LOCK_VAULT", "FAILURE", null, "not-performed"],
+  ["LOCK_VAULT", "FAILURE", undefined, "not-performed"],
   ["UNLOCK_VAULT", null, "vault unlocked", "unlock"],
   ["ACKNOWLEDGE_READ_VAULT", "FAILURE", "the token is unknown or has expired", "failed-ack"],
   ["ACKNOWLEDGE_READ_VAULT", "FAILURE", "Gateway Timeout", "unclear-ack"],
@@ -73,7 +73,7 @@ test.each([
 
 test("a log without outcomes is read by its descriptions, and with --failure by that", () => {
   const silent = { action: "READ_VAULT", outcome: undefined };
-  const kinds = ["read started", "bad credentials", "dfg hjk", null].map((description) =>
+  const kinds = ["read started", "bad credentials", "dfg hjk", undefined].map((description) =>
     classifier.kindOf({ ...silent, description }),
   );
   expect(kinds).toEqual(["read", "failed-read", "unclear-start", "read"]);
@@ -84,7 +84,7 @@ test("a log without outcomes is read by its descriptions, and with --failure by 
 
 test("a redacted report shows outcomes of one word and no descriptions", () => {
   const counting = new Classifier();
-  counting.take(counting.meaningOf("READ_VAULT", "dfg"), null);
+  counting.take(counting.meaningOf("READ_VAULT", "dfg"));
   counting.take(counting.meaningOf("READ_VAULT", "FAILURE"), "Ada");
   counting.take(counting.meaningOf("READ_VAULT", "FAILURE"), "Maintenance");
   const word = (text: string): string => (/^\w+$/.test(text) ? text : "…");
@@ -102,11 +102,11 @@ const unknownText = (): string =>
 test("a text of unknown words is an unknown action, outcome or reason, whatever stands beside it", () => {
   for (let count = 0; count < 2000; count += 1) {
     const text = unknownText();
-    expect(kindOf(text, "SUCCESS", null), text).toBe("other");
-    expect(kindOf("READ_VAULT", text, null), text).toBe("unclear-start");
+    expect(kindOf(text, "SUCCESS"), text).toBe("other");
+    expect(kindOf("READ_VAULT", text), text).toBe("unclear-start");
     expect(kindOf("ACKNOWLEDGE_READ_VAULT", text, "read acknowledged"), text).toBe("unclear-ack");
     expect(kindOf("READ_VAULT", "FAILURE", text), text).toBe("refused");
-    expect(kindOf("UNLOCK_VAULT", text, null), text).toBe("other");
+    expect(kindOf("UNLOCK_VAULT", text), text).toBe("other");
   }
 });
 
