@@ -2,7 +2,7 @@ import type { InputOptions } from "./inputs.ts";
 import { Inputs } from "./inputs.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import type { Item, ItemLocation } from "./read/item.ts";
-import type { ColumnMap } from "./columns/given.ts";
+import type { ColumnMap } from "./flags.ts";
 import { timesHint } from "./columns/choose.ts";
 import type { Source } from "./read/source.ts";
 import { Skips } from "./read/skips.ts";

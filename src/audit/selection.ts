@@ -1,5 +1,3 @@
-import { VaultError } from "../errors.ts";
-import { clip } from "./read/clip.ts";
 import type { Item, Role } from "./read/item.ts";
 
 /** Keys of --where: the role of the column and the property of an item that each stands for. */
@@ -16,26 +14,7 @@ export interface Condition {
   value: string;
 }
 
-/**
- * Parses the conditions of --where: `ref=…`, `ip=…`, `endpoint=…`, `app=…`.
- *
- * @throws `usage` with the rule and an example.
- */
-export function parseWhere(texts: readonly string[]): Condition[] {
-  return texts.map((text) => {
-    const at = text.indexOf("=");
-    const [key, value] = at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
-    if (!Object.hasOwn(keys, key))
-      throw wrong(`${clip(key)} must be one of ${Object.keys(keys).join(", ")}`);
-    if (value === "") throw wrong(`${key}= needs a value`);
-    return { key: key as Condition["key"], value };
-  });
-}
-
-const wrong = (rule: string): VaultError =>
-  new VaultError("usage", `--where: ${rule}`, {
-    hint: "--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'",
-  });
+export const conditionKeys = Object.keys(keys);
 
 export const roleOf = ({ key }: Condition): Role => keys[key].role;
 

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
-import { parseWhere } from "../../src/audit/selection.ts";
+import { parseWhere } from "../../src/audit/flags.ts";
 import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { printed, viewOf } from "../support/audit-reports.ts";

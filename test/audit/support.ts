@@ -12,7 +12,7 @@ import type { Rules, VaultReport } from "../../src/documents/audit.ts";
 import { viewOf } from "../../src/audit/read/bytes.ts";
 import { openInput, type Input } from "../../src/audit/read/input.ts";
 import type { Entry, JournalItem } from "../../src/audit/read/item.ts";
-import type { ColumnMap } from "../../src/audit/columns/given.ts";
+import type { ColumnMap } from "../../src/audit/flags.ts";
 import type { RawRecord } from "../../src/audit/read/records.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { Skips } from "../../src/audit/read/skips.ts";

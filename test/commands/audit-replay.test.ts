@@ -223,7 +223,7 @@ test.each<[string, number, RegExp]>([
   ["--html state/vault.db", 3, /is one of this program's own files; nothing was written/],
   ["audit.ndjson --html ./audit.ndjson", 3, /is one of the files to replay; nothing was written/],
   ["audit.ndjson --html link.html", 3, /is one of the files to replay; nothing was written/],
-  ["--where time=x", 2, /--where: "time" must be one of ref, ip, endpoint, app/],
+  ["--where time=x", 2, /--where: "time=x" is not KEY=VALUE/],
 ])("%s: nothing is printed, nothing made", async (words, exit, message) => {
   const machine = withExport();
   fs.symlinkSync(machine.audit, join(machine.home, "link.html"));

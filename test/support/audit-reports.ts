@@ -1,4 +1,4 @@
-import { parseWhatIf } from "../../src/audit/fold/rules.ts";
+import { parseWhatIf } from "../../src/audit/flags.ts";
 import { markdownReport } from "../../src/audit/print/markdown.ts";
 import type { Report } from "../../src/audit/print/outline.ts";
 import { pageReport } from "../../src/audit/print/page.ts";

@@ -7,7 +7,7 @@ import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, outcomeOf } from "../meaning/words.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
-import type { ColumnMap } from "./given.ts";
+import type { ColumnMap } from "../flags.ts";
 import type { Kind } from "./names.ts";
 import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./names.ts";
 import type { TimeStyle } from "./times.ts";

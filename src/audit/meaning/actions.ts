@@ -1,6 +1,4 @@
-import { VaultError } from "../../errors.ts";
 import type { EventKind } from "../fold/events.ts";
-import { clip } from "../read/clip.ts";
 
 /** Section 6: current and former action names, and actions of administrators, which some exports have. */
 const names = {
@@ -20,6 +18,12 @@ const names = {
 
 /** Names that --action takes. Items to ignore are left out, like those about the application. */
 const meanings: Readonly<Record<string, EventKind>> = { ...names, IGNORE: "application" };
+
+export const knownNames = Object.keys(meanings);
+
+/** Returns a name that --action takes, by any spelling of it. */
+export const knownName = (text: string): string | undefined =>
+  knownNames.find((name) => name === normal(text));
 
 const formerNames = /REGISTER_VAULT|START_USE_VAULT|COMPLETE_USE_VAULT/;
 
@@ -77,55 +81,9 @@ const doers =
   /^(?:ADMIN|ADMINISTRATOR|ADMINISTRATEUR|ADMINISTRADOR|OPERATOR|CONSOLE|SUPPORT|MANUALLY|MANUAL|AUTO|AUTOMATIC|AUTOMATICALLY|SYSTEM)$/;
 
 /** What actions of an export mean, by their own names: a known name for each. */
-type Renames = Readonly<Record<string, string>>;
+export type Renames = Readonly<Record<string, string>>;
 /** What outcomes of an export mean, in lower case. */
 export type Outcomes = Readonly<Record<string, "success" | "failure">>;
-
-/**
- * Parses the values of --action, each `OLD=NEW`.
- *
- * @throws `usage` naming the one that is wrong.
- */
-export const parseActions = (texts: readonly string[]): Renames =>
-  parsePairs(
-    "--action",
-    texts,
-    "OLD=NEW",
-    (to) => (Object.hasOwn(meanings, normal(to)) ? normal(to) : undefined),
-    `like --action VAULT_OPENED=READ_VAULT; the names are ${Object.keys(meanings).join(", ")}`,
-  );
-
-/** Parses the values of --outcome, each `VALUE=success` or `VALUE=failure`. Throws like `parseActions`. */
-export const parseOutcomes = (texts: readonly string[]): Outcomes =>
-  parsePairs(
-    "--outcome",
-    texts.map((text) => text.toLowerCase()),
-    "VALUE=success or VALUE=failure",
-    (to) => (["success", "failure"] as const).find((one) => one === to.trim()),
-    "like --outcome BOUNCED=failure",
-  );
-
-function parsePairs<T extends string>(
-  flag: string,
-  texts: readonly string[],
-  form: string,
-  meaningOf: (to: string) => T | undefined,
-  hint: string,
-): Readonly<Record<string, T>> {
-  const usage = (what: string): VaultError => new VaultError("usage", `${flag}: ${what}`, { hint });
-  const pairs = new Map<string, T>();
-  for (const text of texts) {
-    const at = text.lastIndexOf("=");
-    const from = text.slice(0, Math.max(at, 0)).trim();
-    if (from === "") throw usage(`${clip(text)} is not ${form}`);
-    const to = meaningOf(text.slice(at + 1));
-    if (to === undefined)
-      throw usage(`${clip(text)} gives no known ${flag === "--action" ? "name" : "meaning"}`);
-    if (pairs.has(from)) throw usage(`${clip(from)} is given twice`);
-    pairs.set(from, to);
-  }
-  return Object.fromEntries(pairs);
-}
 
 /** The names of actions: those of the service, and those of an export that its user has explained. */
 export class ActionNames {

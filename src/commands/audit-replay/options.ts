@@ -1,8 +1,6 @@
-import { parseMap, parseZone } from "../../audit/columns/given.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
-import { isRelease, parseWhatIf } from "../../audit/fold/rules.ts";
-import { parseActions, parseOutcomes } from "../../audit/meaning/actions.ts";
-import { parseWhere } from "../../audit/selection.ts";
+import * as given from "../../audit/flags.ts";
+import { isRelease } from "../../audit/fold/rules.ts";
 import { VaultError } from "../../errors.ts";
 import { checkPattern, parseDuration } from "../../settings/parsers.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";
@@ -24,15 +22,15 @@ export function parseAuditReplay(
   if (failure !== undefined) checkPattern(failure, "--failure");
   const options = {
     ...flags,
-    zone: read(zone, parseZone),
+    zone: read(zone, given.parseZone),
     since: read(flags.since, (value) => timeOf(value, "--since", now, zone)),
     until: read(flags.until, (value) => timeOf(value, "--until", now, zone)),
-    where: read(flags.where, parseWhere),
-    map: read(flags.map, parseMap),
-    actions: read(action, parseActions),
-    outcomes: read(outcome, parseOutcomes),
+    where: read(flags.where, given.parseWhere),
+    map: read(flags.map, given.parseMap),
+    actions: read(action, given.parseActions),
+    outcomes: read(outcome, given.parseOutcomes),
     tokenLifetimeMs: read(tokenLifetime, lifetime),
-    whatIf: read(flags.whatIf, parseWhatIf),
+    whatIf: read(flags.whatIf, given.parseWhatIf),
   };
   const { since = -Infinity, until = Infinity } = options;
   if (since >= until) throw usage("--since is not before --until", "--since 2h --until 1h");

@@ -1,0 +1,111 @@
+import { VaultError } from "../errors.ts";
+import { zoneOf } from "./columns/zones.ts";
+import type { WhatIf } from "./fold/rules.ts";
+import type { Outcomes, Renames } from "./meaning/actions.ts";
+import { knownName, knownNames } from "./meaning/actions.ts";
+import { clip } from "./read/clip.ts";
+import type { Role } from "./read/item.ts";
+import { roles } from "./read/item.ts";
+import type { Condition } from "./selection.ts";
+import { conditionKeys } from "./selection.ts";
+
+/** How the pairs of a flag are read. */
+interface Pairs<V> {
+  /** What they look like, and an example. */
+  form: string;
+  hint: string;
+  /** Names on the left, if not any text will do, which may have a `=`. */
+  names?: readonly string[];
+  /** Reads what is on the right; undefined if it is wrong. */
+  valueOf: (text: string, name: string) => V | undefined;
+}
+
+/** @throws `usage` or `invalid-input` for a pair that is wrong or a name that is given twice */
+function parsePairs<V>(flag: string, texts: readonly string[], pairs: Pairs<V>): [string, V][] {
+  const { form, hint, names, valueOf } = pairs;
+  const code = flag === "--what-if" ? "invalid-input" : "usage";
+  const wrong = (why: string) => new VaultError(code, `${flag}: ${why}`, { hint });
+  const found = new Map<string, V>();
+  for (const text of texts) {
+    const at = names === undefined ? text.lastIndexOf("=") : text.indexOf("=");
+    const name = text.slice(0, Math.max(at, 0)).trim();
+    const isKnown = name !== "" && names?.includes(name) !== false;
+    const value = isKnown ? valueOf(text.slice(at + 1).trim(), name) : undefined;
+    if (value === undefined) throw wrong(`${clip(text)} is not ${form}`);
+    if (found.has(name)) throw wrong(`${clip(name)} is given twice`);
+    found.set(name, value);
+  }
+  return [...found];
+}
+
+/** Columns by role, given by the user; `none` for a role that no column has. */
+export type ColumnMap = Partial<Record<Role, string>>;
+
+/** Parses `--map time=…,action=…,vault=…`. This and the others throw as `parsePairs` does. */
+export const parseMap = (text: string): ColumnMap =>
+  Object.fromEntries(
+    parsePairs("--map", text.split(","), {
+      form: "ROLE=COLUMN",
+      hint: `like --map time=transactionTime,vault=vault.uuid, or outcome=none for a role that no column has, but not for time; roles are ${roles.join(", ")}`,
+      names: [...roles, "reason"],
+      valueOf: (column, role) => (`${role}=${column}` === "time=none" ? "" : column) || undefined,
+    }).map(([role, column]) => [role === "reason" ? "description" : role, column]),
+  );
+
+/** Parses the values of --action, each `OLD=NEW`. */
+export const parseActions = (texts: readonly string[]): Renames =>
+  Object.fromEntries(
+    parsePairs("--action", texts, {
+      form: "OLD=NEW",
+      hint: `like --action VAULT_OPENED=READ_VAULT; the names are ${knownNames.join(", ")}`,
+      valueOf: knownName,
+    }),
+  );
+
+const outcomes = ["success", "failure"] as const;
+
+/** Parses the values of --outcome, each `VALUE=success` or `VALUE=failure`, without regard to case. */
+export const parseOutcomes = (texts: readonly string[]): Outcomes => {
+  const lower = texts.map((text) => text.toLowerCase());
+  const pairs = parsePairs("--outcome", lower, {
+    form: "VALUE=success or VALUE=failure",
+    hint: "like --outcome BOUNCED=failure",
+    valueOf: (word) => outcomes.find((one) => one === word),
+  });
+  return Object.fromEntries(pairs);
+};
+
+/** Parses the conditions of --where. */
+export const parseWhere = (texts: readonly string[]): Condition[] =>
+  parsePairs("--where", texts, {
+    form: "KEY=VALUE",
+    hint: `--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'; keys are ${conditionKeys.join(", ")}`,
+    names: conditionKeys,
+    valueOf: (value) => value || undefined,
+  }).map(([key, value]) => ({ key: key as Condition["key"], value }));
+
+/** Parses the one change of --what-if. */
+export function parseWhatIf(text: string): WhatIf {
+  const [[name, limit] = ["", 0]] = parsePairs("--what-if", [text], {
+    form: "lock-after-failed=N or lock-after-unacked=N",
+    hint: "N is a whole number of at least 1, like --what-if lock-after-failed=5",
+    names: ["lock-after-failed", "lock-after-unacked"],
+    valueOf: (value) => (/^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined),
+  });
+  return {
+    text: text.trim(),
+    limits: { [name.endsWith("failed") ? "failedAttempts" : "unackedStarts"]: limit },
+  };
+}
+
+/**
+ * Checks `--zone`.
+ *
+ * @throws `usage` for what is no time zone.
+ */
+export function parseZone(text: string): string {
+  if (zoneOf(text) !== undefined) return text;
+  throw new VaultError("usage", `--zone: ${clip(text)} is no time zone`, {
+    hint: "name a place, like --zone Europe/Berlin, or a distance from UTC, like --zone +01:00",
+  });
+}
