@@ -17,7 +17,7 @@ export const viewOf = (columns = 1000): TableOptions => ({ isTTY: true, columns,
 /** A report as each printer prints it. */
 export const printed = (report: Replayed, view = viewOf()) => ({
   terminal: terminalReport(report, view),
-  timeline: terminalReport(report, view, { timeline: true }),
+  timeline: terminalReport(report, view, true),
   markdown: [...markdownReport(report)].join(""),
   page: [...pageReport({ title: "Ticket 1", generatedAt: "2026-11-20T16:00:00Z", ...report })].join(
     "",

@@ -6,13 +6,22 @@ import type {
   WhatIfReport,
 } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
+import { lasting } from "../../terminal/time.ts";
 import { originWords } from "../explain/found.ts";
 import type { Verdict } from "../explain/severity.ts";
 import { isProblem, verdicts } from "../explain/severity.ts";
 import { occurrences } from "../meaning/unknowns.ts";
-import type { Fact, Row, Section, Table } from "./section.ts";
-import { countersOf, fact, few, findOf, sectionOf } from "./section.ts";
-import { formatOf, ruleSentences, timeText, verdictWords } from "./words.ts";
+import type { Fact, Section, Table, TableRow } from "./section.ts";
+import {
+  countersOf,
+  factsOf,
+  few,
+  more,
+  sectionOf,
+  tableOf,
+  timeText,
+  verdictWords,
+} from "./section.ts";
 
 // The outline of a report: strings, in the order in which a person needs them, and each thing once.
 
@@ -38,10 +47,10 @@ interface Outline {
   answers: readonly string[];
   verdict: Verdict;
   warnings: readonly string[];
-  whatIf: Table | undefined;
   /** Who caused how many problems, if the answer does not name all of them. */
   origins: readonly Fact[];
-  /** Absent for one vault, of which all is said in its section. Its name counts verdicts: `3 vaults: 1 locked, 2 ok`. */
+  whatIf: Table | undefined;
+  /** Absent where all is said in sections. Its name counts verdicts: `3 vaults: 1 locked, 2 ok`. */
   vaults: Table | undefined;
   sections: readonly Section[];
   basis: readonly Fact[];
@@ -50,96 +59,67 @@ interface Outline {
 /** Returns the outline of a report. */
 export function outlineOf({ summary, vaults, whatIf }: Report, room: Room): Outline {
   const { found, warnings, vaultCount, verdicts: counts } = summary;
-  const { rows, described } = take(vaults, summary, room);
-  const origins = few(
-    found.by.map((each) => `${counted(each.vaults, "vault")}: ${originWords(each)}`),
-    maxListed,
-  );
+  const problems = verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
+  const rows: TableRow[] = [];
+  const sections: Section[] = [];
+  for (const vault of vaults) {
+    const isOne = isProblem(vault.verdict);
+    if (rows.length === (isOne ? room.problems : problems + room.others)) break;
+    const isDescribed =
+      sections.length < room.sections &&
+      (vaultCount === 1 || isOne || vault.contradictions.length > 0);
+    if (isDescribed) sections.push(sectionOf(vault, summary));
+    rows.push(vaultRow(vault, summary.rules, isDescribed ? sections.length : undefined));
+  }
+  const isSaid = vaultCount <= 3 && sections.length === vaultCount;
+  const unlisted = (rows.length > problems ? vaultCount : problems) - rows.length;
+  const origins = found.by.map((each) => `${counted(each.vaults, "vault")}: ${originWords(each)}`);
   return {
     answers: [...(whatIf === undefined ? [] : [whatIfAnswer(whatIf)]), found.text],
     verdict: verdicts.find((verdict) => counts[verdict] > 0) ?? "ok",
     warnings,
-    whatIf: whatIf && whatIfTable(whatIf),
-    origins: fact("Caused by", found.by.length > namedInAnswer ? origins : []),
-    vaults: vaultCount < 2 || rows.length === 0 ? undefined : vaultTable(summary, rows),
-    sections: described.map((vault) => sectionOf(vault, summary)),
+    origins: factsOf({ "Caused by": origins.length > namedInAnswer ? few(origins) : [] }),
+    whatIf: whatIf && whatIfTable(whatIf, room.problems),
+    vaults:
+      isSaid || rows.length === 0
+        ? undefined
+        : tableOf(vaultsName(summary), rows, [
+            ...unlistedNote(unlisted),
+            ...(sections.length < Math.min(rows.length, problems)
+              ? [`The first ${sections.length} are described; --vault VAULT describes another one.`]
+              : []),
+          ]),
+    sections,
     basis: basisOf(summary),
   };
 }
 
 /** Number of origins that the answer names at most. */
 const namedInAnswer = 3;
-const maxListed = 10;
-const maxDiffering = 50;
 
-/** Takes vaults as far as there is room, and keeps only those that have a section. */
-function take(
-  vaults: Iterable<VaultReport>,
-  { rules, vaultCount }: ReplaySummary,
-  room: Room,
-): { rows: Row[]; described: VaultReport[] } {
-  const rows: Row[] = [];
-  const described: VaultReport[] = [];
-  const left = { problems: room.problems, others: room.others };
-  for (const vault of vaults) {
-    if (left[isProblem(vault.verdict) ? "problems" : "others"]-- === 0) break;
-    const isDescribed =
-      described.length < room.sections &&
-      (vaultCount === 1 || isProblem(vault.verdict) || vault.contradictions.length > 0);
-    if (isDescribed) described.push(vault);
-    rows.push(vaultRow(vault, rules, isDescribed ? described.length : undefined));
-  }
-  return { rows, described };
-}
+const unlistedNote = (count: number): string[] =>
+  more(count, "more; --json or -o ndjson lists all");
 
-function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): Row {
-  const { starts, failed } = countersOf(vault, rules);
-  const { uuid, label, verdict, since, cause, certainty } = vault;
-  return {
-    cells: [
-      uuid,
-      verdictWords(verdict),
-      since === undefined ? "" : timeText(since),
-      cause?.rule ?? "",
-      certainty,
-      starts,
-      failed,
-      label ?? "",
-    ],
-    verdict,
-    section,
-    find: findOf(vault),
-  };
-}
-
-const vaultHeads = "Vault,Verdict,Since (UTC),Rule,Confidence,Unacked,Failures,Label".split(",");
-
-function vaultTable(summary: ReplaySummary, rows: readonly Row[]): Table {
-  const { vaultCount, verdicts: counts } = summary;
-  const words = verdicts
+const vaultsName = ({ vaultCount, verdicts: counts }: ReplaySummary): string =>
+  `${counted(vaultCount, "vault")}: ${verdicts
     .filter((verdict) => counts[verdict] > 0)
-    .map((verdict) => `${grouped(counts[verdict])} ${verdictWords(verdict)}`);
-  const problems = verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
-  const shown = rows.filter(({ verdict = "ok" }) => isProblem(verdict)).length;
-  const described = rows.filter(({ section }) => section !== undefined).length;
-  // Where none of the others are listed, their number is in the name.
-  const others = rows.length === shown ? 0 : vaultCount - problems - (rows.length - shown);
-  const all = "--json or -o ndjson lists all";
-  const notes: [number, string][] = [
-    [problems - shown, `… and ${grouped(problems - shown)} more that need action; ${all}`],
-    [others, `… and ${grouped(others)} more that need no action; ${all}`],
-    [
-      shown - described,
-      `The first ${described} are described; --vault VAULT describes another one.`,
-    ],
-  ];
-  const end = rows.some(({ cells }) => cells.at(-1) !== "") ? undefined : -1;
-  return {
-    name: `${counted(vaultCount, "vault")}: ${words.join(", ")}`,
-    heads: vaultHeads.slice(0, end),
-    rows: rows.map((row) => ({ ...row, cells: row.cells.slice(0, end) })),
-    notes: notes.filter(([count]) => count > 0).map(([, note]) => note),
+    .map((verdict) => `${grouped(counts[verdict])} ${verdictWords(verdict)}`)
+    .join(", ")}`;
+
+function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): TableRow {
+  const { uuid, label, verdict, since = "", cause, certainty } = vault;
+  const { starts, failed } = countersOf(vault, rules);
+  const cells = {
+    Vault: uuid,
+    Verdict: verdictWords(verdict),
+    "Since (UTC)": timeText(since),
+    Rule: cause?.rule ?? "",
+    Confidence: certainty,
+    Unacked: starts,
+    Failures: failed,
+    Label: label ?? "",
   };
+  return { cells, verdict, section };
 }
 
 function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport): string {
@@ -148,22 +128,14 @@ function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport):
   return `What if ${change}: ${total === 0 ? "no vault would differ" : differ}`;
 }
 
-function whatIfTable({ vaults, moreChanged }: WhatIfReport): Table | undefined {
-  if (vaults.length === 0) return undefined;
-  const more = vaults.length + moreChanged - maxDiffering;
-  return {
-    name: "What would differ",
-    heads: ["Vault", "Now", "What if"],
-    rows: vaults.slice(0, maxDiffering).map(({ uuid, before, after }) => ({
-      cells: [
-        uuid,
-        standing(before),
-        `${standing(after)}${after.cause ? `. ${after.cause.text}` : ""}`,
-      ],
-      verdict: after.verdict,
-    })),
-    notes: more > 0 ? [`… and ${grouped(more)} more; --json or -o ndjson lists all`] : [],
-  };
+function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table | undefined {
+  const rows = vaults.slice(0, most).map(({ uuid, before, after }) => {
+    const why = after.cause === undefined ? "" : `. ${after.cause.text}`;
+    const cells = { Vault: uuid, Now: standing(before), "What if": `${standing(after)}${why}` };
+    return { cells, verdict: after.verdict };
+  });
+  const notes = unlistedNote(vaults.length + moreChanged - rows.length);
+  return rows.length === 0 ? undefined : tableOf("What would differ", rows, notes);
 }
 
 /** Returns verdict, time and counters in a line. */
@@ -176,7 +148,8 @@ const standing = ({ verdict, since, unackedStarts, failedAttempts }: VaultReport
 
 /** Returns what the report is based on: items, inputs, rules, and what was left out. */
 function basisOf(summary: ReplaySummary): Fact[] {
-  const { items, asOf, inputs, skipped, skippedLines, otherActions } = summary;
+  const { items, asOf, inputs, rules, skipped, skippedLines, otherActions } = summary;
+  const { limits } = rules;
   const left = {
     "lines that are not items": skippedLines,
     "about the application": summary.applicationItems,
@@ -185,34 +158,50 @@ function basisOf(summary: ReplaySummary): Fact[] {
     "out of order, sorted": summary.reordered,
     "too far out of order to be sorted": summary.late,
   };
-  const reasons = skipped.map(({ input, line, reason }) => `${input}, line ${line}: ${reason}`);
-  const first = reasons.slice(0, maxListed);
-  const actions = otherActions.map((action) => `${action.value} ${occurrences(action)}`);
-  return [
-    ...fact("Items", [
+  const lines = skipped.map(({ input, line, reason }) => `${input}, line ${line}: ${reason}`);
+  const failure = rules.failure === null ? "" : `; failed attempts match ${rules.failure}`;
+  const meanings = { action: rules.actions ?? {}, outcome: rules.outcomes ?? {} };
+  return factsOf({
+    Items: [
       `${grouped(items)}${asOf === null ? "" : `, up to ${timeText(asOf)}`}; all times are in UTC`,
-    ]),
-    ...fact(inputs.length > 1 ? "Inputs" : "Input", few(inputs.flatMap(inputWords), 2 * maxListed)),
-    ...fact("Rules", ruleSentences(summary.rules)),
-    ...fact(
-      "Left out",
-      Object.entries(left).map(([what, count]) => (count > 0 ? `${grouped(count)} ${what}` : "")),
+    ],
+    [inputs.length > 1 ? "Inputs" : "Input"]: few(inputs.flatMap(inputWords)),
+    Rules: [
+      `locked after ${counted(limits.failedAttempts, "failed attempt")} or ${counted(limits.unackedStarts, "unacknowledged start")} in a row`,
+      `assumed token lifetime ${lasting(rules.tokenLifetimeMs)}; auto-lock after ${Math.round(rules.autoLockAfterMs / 86_400_000)} days without a start`,
+      `release ${rules.release}${failure}`,
+      ...Object.entries(meanings).flatMap(([what, all]) =>
+        Object.entries(all).map(([from, to]) => `${what} ${from} means ${to}`),
+      ),
+    ],
+    "Left out": Object.entries(left).map(([what, count]) =>
+      count > 0 ? `${grouped(count)} ${what}` : "",
     ),
-    ...fact("Lines", few(first, maxListed, skippedLines - first.length)),
-    ...fact("Unknown actions", [few(actions, maxListed).join(", ")]),
-    ...fact("Notes", few(summary.notes, 5 * maxListed)),
-  ];
+    Lines: [...lines, ...more(skippedLines - lines.length)],
+    "Unknown actions": [
+      few(
+        otherActions.map((action) => `${action.value} ${occurrences(action)}`),
+        10,
+      ).join(", "),
+    ],
+    Notes: few(summary.notes),
+  });
 }
 
 /** Describes an input, and what each of its columns was taken for. */
-function inputWords(input: InputReport): string[] {
-  const columns = Object.entries(input.columns).map(([role, { name, by, inverted, and }]) => {
+function inputWords({ name, items, format, gzip, order, columns }: InputReport): string[] {
+  const taken = Object.entries(columns).map(([role, { name: first, by, inverted, and }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
-    const names = [name, and ?? []].flat().map((one) => JSON.stringify(one));
+    const names = [first, and ?? []].flat().map((one) => JSON.stringify(one));
     return `${role} ${names.join(" and ")}${inverted === true ? " (true is a failure)" : ""}${why}`;
   });
+  const form = [
+    format === "journal" ? "journal of this machine" : format.toUpperCase(),
+    gzip ? "gzip" : [],
+    order === "newest-first" ? "newest first" : [],
+  ].flat();
   return [
-    `${input.name}: ${counted(input.items, "item")}, ${formatOf(input)}`,
-    ...(columns.length === 0 ? [] : [`columns: ${columns.join(", ")}`]),
+    `${name}: ${counted(items, "item")}, ${form.join(", ")}`,
+    ...(taken.length === 0 ? [] : [`columns: ${taken.join(", ")}`]),
   ];
 }

@@ -1,48 +1,64 @@
 import { createHash } from "node:crypto";
+import type { TimelineEvent } from "../../documents/audit.ts";
 import { commandLine, type Way } from "../../way.ts";
-import type { Markup } from "./markup.ts";
-import { clip, markup, value } from "./markup.ts";
+import { clientWords, recurring } from "../explain/evidence.ts";
+import type { EventKind } from "../fold/events.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
-import { longest, type Fact, type Row, type Section, type Table } from "./section.ts";
-import { strip } from "./strip.ts";
+import type { Fact, Row, Section, Table } from "./section.ts";
+import { eventWords, more, timeText } from "./section.ts";
 import { style } from "./style.ts";
-import { timeText } from "./words.ts";
+import { longest, shown } from "./terminal.ts";
 
-/** Without it all is shown; with it, vaults can be searched for, also by what the browser kept of an earlier visit. */
-const script = `"use strict";
-const find = document.getElementById("find"), all = [...document.querySelectorAll("[data-find]")];
-const apply = () => {
-  const words = find.value.toLowerCase().split(/\\s+/);
-  for (const each of all) each.hidden = !words.every((word) => each.dataset.find.includes(word));
-  const rows = all.filter((each) => each.localName === "tr"), shown = rows.filter((row) => !row.hidden);
-  document.getElementById("shown").textContent = shown.length + " of " + rows.length + " vaults shown";
-};
-if (find !== null) {
-  find.parentElement.hidden = false;
-  find.addEventListener("input", apply);
-  apply();
+/** Text that is already markup. All other text is escaped. */
+export interface Markup {
+  readonly markup: string;
 }
-`;
+
+type Inserted = string | number | Markup | readonly Inserted[] | undefined;
+
+/**
+ * Template tag for markup. Escapes inserted values, unless they are markup, and removes the indentation of the source. Its name is none
+ * that the formatter knows: it would break the lines of the style, whose hash is in the policy of the page.
+ */
+export function markup(strings: TemplateStringsArray, ...inserted: readonly Inserted[]): Markup {
+  const [first = "", ...others] = strings.map((text) => text.replace(/\n +/g, "\n"));
+  return {
+    markup: others.reduce((all, text, index) => all + write(inserted[index]) + text, first),
+  };
+}
+
+function write(value: Inserted): string {
+  if (value === undefined) return "";
+  if (typeof value === "string") return escape(value);
+  if (typeof value === "number") return String(value);
+  return "markup" in value ? value.markup : value.map(write).join("");
+}
+
+/** Escapes a text for content or a quoted attribute. No text enters the page in another way. */
+export const escape = (text: string): string =>
+  shown(text, longest).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+
+/** Renders a text that may be from a log, isolated from the direction of the text around it. */
+export const value = (text: string, most = 200): Markup => markup`<bdi>${shown(text, most)}</bdi>`;
 
 /** Maximum number of vaults with a section of their own, and of rows in the table. */
 export const maxSections = 300;
 export const maxRows = 5000;
+/** Maximum number of events of a vault. */
 const maxEvents = 100;
-/** Up to so many vaults, a page with a section for each needs no table of them. */
-const few = 3;
 
 /**
- * Yields a self-contained page in pieces: the answer, then each vault, then the basis. It loads nothing and runs only its own script:
- * its policy allows that script and its style by their hashes. Every text may be hostile.
+ * Yields a self-contained page in pieces: the answer, then each vault, then the basis. It loads nothing and runs nothing: its policy
+ * allows its style by a hash. Every text may be hostile.
  */
-export function* pageReport(
-  facts: Report & { title: string; generatedAt: string },
-): Generator<string, void, undefined> {
-  const outline = outlineOf(facts, { problems: maxRows, others: maxRows, sections: maxSections });
+export function* pageReport({
+  title,
+  generatedAt,
+  ...report
+}: Report & { title: string; generatedAt: string }): Generator<string, void, undefined> {
+  const outline = outlineOf(report, { problems: maxRows, others: maxRows, sections: maxSections });
   const [answer = "", ...others] = outline.answers;
-  const title = clip(facts.title, 200);
-  const generated = `Generated ${timeText(facts.generatedAt).slice(0, 19)} UTC by vault audit-replay. All times are in UTC.`;
   yield markup`<!doctype html>
     <html lang="en">
     <head>
@@ -51,101 +67,157 @@ export function* pageReport(
     <meta name="referrer" content="no-referrer">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>${title}</title>
+    <title>${shown(title)}</title>
     <style>${{ markup: style }}</style>
     </head>
     <body>
     <header class="${outline.verdict}">
     <h1>${value(answer, longest)}</h1>
     ${others.map((text) => paragraph("found", text))}${outline.warnings.map((text) => paragraph("warning", text))}
-    <p class="quiet">${value(title)}. ${generated}</p>
+    <p class="quiet">${value(title)}. Generated ${timeText(generatedAt).slice(0, 19)} UTC by vault audit-replay. All times are in UTC.</p>
     </header>
     <main>
-    `.markup;
-  if (outline.whatIf !== undefined) yield table(outline.whatIf).markup;
-  if (outline.origins.length > 0) yield list(outline.origins).markup;
-  if (outline.vaults !== undefined && !isSaid(outline.vaults)) yield* vaultTable(outline.vaults);
-  const drawn = outline.sections.find(({ timeline }) => timeline !== undefined);
+    ${list(outline.origins)}`.markup;
+  for (const each of [outline.whatIf, outline.vaults]) if (each !== undefined) yield* table(each);
+  const drawn = outline.sections.findIndex(({ timeline }) => timeline.rows.length > 0);
   for (const [index, each] of outline.sections.entries())
-    yield section(each, index + 1, each.timeline && strip(each.vault, each === drawn)).markup;
+    yield section(each, index + 1, index === drawn).markup;
   yield markup`<section aria-labelledby="basis">
     <h2 id="basis">Rules and inputs</h2>
     ${list(outline.basis)}
     </section>
     </main>
-    <script>${{ markup: script }}</script>
     </body>
     </html>
     `.markup;
 }
 
-const hash = (text: string): string =>
-  `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-const policy = `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; img-src 'none'; base-uri 'none'; form-action 'none'`;
+const hash = createHash("sha256").update(style).digest("base64");
+const policy = `default-src 'none'; style-src 'sha256-${hash}'; script-src 'none'; img-src 'none'; base-uri 'none'; form-action 'none'`;
 
 const paragraph = (name: string, text: string): Markup =>
   markup`<p class="${name}">${value(text, longest)}</p>\n`;
 
-/** Whether all is said in sections. */
-const isSaid = ({ rows, notes }: Table): boolean =>
-  rows.length <= few &&
-  notes.length === 0 &&
-  rows.every(({ section: number }) => number !== undefined);
-
-const table = ({ name, heads, rows, notes }: Table): Markup =>
-  markup`${tableStart(name, heads)}${rows.map(row)}${tableEnd}${notes.map((note) => paragraph("quiet", note))}`;
-
-/** Yields the table of vaults a row at a time, because there may be thousands. */
-function* vaultTable({ name, heads, rows, notes }: Table): Generator<string> {
-  yield markup`<p role="search" hidden>
-    <label for="find">Find a vault, label, verdict, address or reference</label>
-    <input type="search" id="find" autocomplete="off" spellcheck="false">
-    <span id="shown" role="status"></span></p>
-    ${tableStart(name, heads)}`.markup;
-  for (const each of rows) yield row(each).markup;
-  yield markup`${tableEnd}${notes.map((note) => paragraph("quiet", note))}`.markup;
-}
-
-/** A table scrolls in its own box where it is too wide. */
-const tableStart = (name: string, heads: readonly string[]): Markup =>
-  markup`<p class="found">${name}</p>
+/** Yields a table a row at a time, because there may be thousands. It scrolls in its own box where it is too wide. */
+function* table({ name, heads, rows, notes }: Table): Generator<string> {
+  yield markup`<p class="found">${name}</p>
     <div class="scroll" role="group" tabindex="0" aria-label="${name}"><table>
     <thead><tr>${heads.map((head) => markup`<th scope="col">${head}</th>`)}</tr></thead>
-    <tbody>\n`;
+    <tbody>\n`.markup;
+  for (const each of rows) yield row(each).markup;
+  yield markup`</tbody></table></div>\n${notes.map((note) => paragraph("quiet", note))}`.markup;
+}
 
-const tableEnd = markup`</tbody></table></div>\n`;
+const whole = (each: Table): Markup => ({ markup: [...table(each)].join("") });
 
-function row({ cells, verdict, mark, section: number, find }: Row): Markup {
+function row({ cells, verdict, mark, section: number }: Row): Markup {
   const [name, second, ...rest] = cells.map((cell) => value(cell));
   const first = number === undefined ? name : markup`<a href="#vault-${number}">${name}</a>`;
   const painted = verdict === undefined ? second : markup`<b class="${verdict}">${second}</b>`;
-  const found = find === undefined ? "" : markup` data-find="${find}"`;
-  const marked = mark === undefined ? "" : markup` class="${mark}"`;
-  return markup`<tr${found}${marked}><th scope="row">${first}</th><td>${painted}</td>${rest.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`;
+  return markup`<tr class="${mark ?? ""}"><th scope="row">${first}</th><td>${painted}</td>${rest.map((cell) => markup`<td>${cell}</td>`)}</tr>\n`;
 }
 
-const list = (facts: readonly Fact[], more?: Markup): Markup =>
-  markup`<dl>${facts.map(({ label, texts }) => markup`<dt>${label}</dt>${texts.map((text) => markup`<dd>${value(text, longest)}</dd>`)}\n`)}${more}</dl>\n`;
+const list = (facts: readonly Fact[]): Markup | undefined =>
+  facts.length === 0
+    ? undefined
+    : markup`<dl>${facts.map(({ label, texts }) => markup`<dt>${label}</dt>${texts.map((text) => markup`<dd>${value(text, longest)}</dd>`)}\n`)}</dl>\n`;
 
-/** Commands, each on a line of its own that breaks between words only, with its note. */
-const commandsOf = (ways: readonly Way[]): Markup =>
-  markup`<dt>Commands</dt>${ways.map(
-    ({ argv, note }) =>
-      markup`<dd><code>${argv.map((word) => markup`<span>${commandLine([word])}</span> `)}</code>${note === undefined ? "" : paragraph("quiet", note)}</dd>\n`,
-  )}`;
+const command = ({ argv, note }: Way): Markup =>
+  markup`<p><code>${commandLine(argv)}</code></p>${note === undefined ? "" : paragraph("quiet", note)}\n`;
 
-function section(each: Section, number: number, drawing: Markup | undefined): Markup {
-  const { vault, verdict, name, find, facts, ways, evidence, tables, timeline } = each;
-  const left = Math.max(0, (timeline?.rows.length ?? 0) - maxEvents);
-  const events = timeline && { ...timeline, rows: timeline.rows.slice(left) };
-  return markup`<article id="vault-${number}" aria-labelledby="name-${number}" data-find="${find}">
+function section(each: Section, number: number, hasLegend: boolean): Markup {
+  const { vault, verdict, name, facts, ways, evidence, tables, timeline } = each;
+  const newest = vault.timeline?.slice(-maxEvents) ?? [];
+  const left = timeline.rows.length - newest.length;
+  const events = {
+    ...timeline,
+    rows: timeline.rows.slice(left),
+    notes: [...timeline.notes, ...more(left, "earlier")],
+  };
+  return markup`<article id="vault-${number}" aria-labelledby="name-${number}">
     <h2 id="name-${number}"><b class="${vault.verdict}">${verdict}</b> ${value(name)}</h2>
-    ${list(facts, ways.length === 0 ? undefined : commandsOf(ways))}${drawing}${list(evidence)}${tables.map(table)}${
-      events &&
-      markup`<details><summary>All events</summary>
-    ${left > 0 ? paragraph("quiet", `${left} earlier events are not listed.`) : ""}${table(events)}</details>`
-    }
+    ${list(facts)}${ways.map(command)}${newest.length > 0 ? strip(newest, vault.lockedAt, hasLegend) : ""}
+    ${list(evidence)}${tables.map(whole)}${newest.length > 0 ? markup`<details><summary>All events</summary>${whole(events)}</details>` : ""}
     </article>
     `;
+}
+
+/** Paths of the kinds of marks, centered on 0,0 and 12 units wide: color is not needed to tell them apart. */
+const paths = {
+  start: "M-5-6L6 0L-5 6Z",
+  acknowledged: "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0Z",
+  refused: "M-6-4L-4-6L0-2L4-6L6-4L2 0L6 4L4 6L0 2L-4 6L-6 4L-2 0Z",
+  other: "M-4-4H4V4H-4Z",
+} as const;
+
+type Kind = keyof typeof paths;
+
+function kindOf(event: EventKind): Kind {
+  if (/^(?:ack-|un(?:answered|clear)-ack)/.test(event)) return "acknowledged";
+  if (/^(?:read|update|un(?:answered|clear)-start)$/.test(event)) return "start";
+  return /^(?:failed|refused|locking|gone|not-performed|unauthorized)/.test(event)
+    ? "refused"
+    : "other";
+}
+
+const shape = (kind: Kind): Markup => markup`<path class="${kind}" d="${paths[kind]}"/>`;
+
+/** Renders events of a vault as marks in time, a row for each client. */
+export function strip(
+  events: readonly TimelineEvent[],
+  lockedAt: string | undefined,
+  hasLegend: boolean,
+): Markup {
+  const place = placesOf(events.map(({ item }) => Date.parse(item.at)));
+  const clients = recurring(events.map(({ item }) => item));
+  const theirs = Map.groupBy(
+    events,
+    ({ item: { externalRef = "", ...item } }) =>
+      clientWords(clients.has(externalRef) ? { ...item, externalRef } : item) ?? "unknown",
+  );
+  const lock = place(Date.parse(lockedAt ?? ""));
+  const band =
+    lockedAt === undefined
+      ? ""
+      : markup`<rect class="locked" x="${lock}%" y="0" width="${100 - lock}%" height="24"/>`;
+  const rows = [...theirs].map(([client, own]) => {
+    const marks = own.map((event) => mark(event, place(Date.parse(event.item.at))));
+    const words = `${own.length} of ${events.length} events`;
+    return markup`<tr><th scope="row">${value(client, 60)}</th><td><svg height="24" role="img" aria-label="${words}">${band}${marks}</svg></td></tr>\n`;
+  });
+  const [first, last] = [events[0], events.at(-1)].map((event) => timeText(event?.item.at ?? ""));
+  return markup`<table class="strip" aria-label="Events by client"><tbody>
+    ${rows}<tr><td></td><td class="ends"><span>${first}</span> <span>${last}</span></td></tr></tbody></table>
+    ${hasLegend ? legend() : ""}`;
+}
+
+/** Explains the marks. */
+function legend(): Markup {
+  const key = (drawing: Markup, words: string): Markup =>
+    markup`<li><svg width="20" height="16" viewBox="-10 -8 20 16" aria-hidden="true">${drawing}</svg>${words}</li>\n`;
+  return markup`<ul class="legend">${(Object.keys(paths) as Kind[]).map((kind) => key(shape(kind), kind))}
+    ${key(markup`<g class="cause">${shape("refused")}</g>`, "led to the lock")}
+    ${key(markup`<rect class="locked" x="-10" y="-8" width="20" height="16"/>`, "locked")}
+    <li>Long pauses are drawn short.</li></ul>
+    `;
+}
+
+function mark({ item, isCause, locks }: TimelineEvent, x: number): Markup {
+  const words = `${timeText(item.at)}, ${eventWords[item.event]}${locks ? ": locks" : ""}`;
+  return markup`<svg x="${x}%" y="12" overflow="visible"><title>${words}</title><g class="${isCause ? "cause" : ""}">${shape(kindOf(item.event))}</g></svg>`;
+}
+
+/** Places sorted times from 2 to 98 percent: the logarithms of their distances make seconds and months fit into one line. */
+export function placesOf(times: readonly number[]): (time: number) => number {
+  let end = 0;
+  const places = times.map((time, index) => {
+    const before = times[index - 1];
+    end += before === undefined ? 0 : 1 + Math.log2(1 + Math.max(0, time - before) / 1000);
+    return end;
+  });
+  return (time) => {
+    const index = times.findIndex((each) => each >= time);
+    const at = index === -1 ? end : (places[index] ?? 0);
+    return Math.round(20 + (end === 0 ? 480 : (960 * at) / end)) / 10;
+  };
 }

@@ -5,12 +5,12 @@ import type {
   Tally,
   VaultReport,
 } from "../../documents/audit.ts";
-import type { Verdict } from "../explain/severity.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Way } from "../../way.ts";
-import { eventWords, ownWords, timeText, verdictWords } from "./words.ts";
+import type { Verdict } from "../explain/severity.ts";
+import type { EventKind } from "../fold/events.ts";
 
-// Shapes of an outline. Any of its strings may hold what somebody wrote into a log: a printer escapes all of them for its medium.
+// What a report says of a vault. Any string may hold what somebody wrote into a log: a printer escapes all of them for its medium.
 
 export interface Fact {
   label: string;
@@ -24,8 +24,6 @@ export interface Row {
   mark?: "cause" | "locks" | undefined;
   /** Number of the section about it. */
   section?: number | undefined;
-  /** Words by which it can be found. */
-  find?: string;
 }
 
 export interface Table {
@@ -42,75 +40,100 @@ export interface Section {
   /** `locked`, or `locked, likely`. */
   verdict: string;
   name: string;
-  find: string;
   facts: readonly Fact[];
   ways: readonly Way[];
   evidence: readonly Fact[];
   tables: readonly Table[];
-  /** Absent without events. */
-  timeline: Table | undefined;
+  /** Without events, it has no rows. */
+  timeline: Table;
 }
-
-/** Characters of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
-export const longest = 1200;
-const maxItems = 8;
-const maxContradictions = 10;
 
 export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): Section {
   const { uuid, label, cause, certainty, reason, advice, who, verdict } = vault;
-  const chain = itemsOf(vault);
-  const isUnsure = certainty !== "certain";
+  const chain = chainOf(vault);
+  const isSure = certainty === "certain";
+  const isOther = cause !== undefined && (cause.certainty !== certainty || cause.reason !== reason);
   const confidence = [
-    isUnsure ? `Not certain: ${reason}` : `certain: ${reason}`,
-    cause === undefined || (cause.certainty === certainty && cause.reason === reason)
-      ? undefined
-      : `cause ${cause.certainty}: ${cause.reason}`,
+    `${isSure ? "certain" : "Not certain"}: ${reason}`,
+    isOther ? `cause ${cause.certainty}: ${cause.reason}` : "",
+  ];
+  const contradictions = vault.contradictions.map(({ text, item }) => ({ item, words: text }));
+  const timeline = (vault.timeline ?? []).map(({ item, isCause, locks, ...counts }): Entry => {
+    const mark = locks ? "locks" : isCause ? "cause" : undefined;
+    return { item, mark, ...countersOf(counts, rules) };
+  });
+  const tables = [
+    chain.table,
+    itemTable("Contradictions in the log", contradictions, more(vault.moreContradictions)).table,
   ];
   return {
     vault,
     verdict: `${verdictWords(verdict)}${certainty === "likely" ? ", likely" : ""}`,
     name: label === null ? uuid : `${uuid} (${label})`,
-    find: findOf(vault),
-    facts: [
-      ...fact("Why", [
+    facts: factsOf({
+      Why: [
         cause?.text,
         cause?.refused?.text,
-        verdict === "locked" ? undefined : countersText(vault, rules),
+        verdict === "locked" ? "" : countersText(vault, rules),
         openText(vault),
         ...vault.explanation,
-        ...(isUnsure ? confidence : []),
-      ]),
-      ...fact("Support", [advice.support]),
-      ...fact("Developer", advice.developer === advice.support ? [] : [advice.developer]),
-    ],
+        ...(isSure ? [] : confidence),
+      ],
+      Support: [advice.support],
+      Developer: [advice.developer === advice.support ? "" : advice.developer],
+    }),
     ways: advice.next,
-    evidence: [
-      ...fact("Confidence", isUnsure ? [] : confidence),
+    evidence: factsOf({
+      Confidence: isSure ? confidence : [],
       ...chain.facts,
-      ...fact("Endpoint", tallyWords(who.endpoints)),
+      Endpoint: tallyWords(who.endpoints),
       // The only application is everybody's.
-      ...fact("Application", who.applications.length < 2 ? [] : tallyWords(who.applications)),
-      ...fact("Items", [
+      Application: who.applications.length > 1 ? tallyWords(who.applications) : [],
+      Items: [
         vault.items === items
-          ? undefined
+          ? ""
           : `${counted(vault.items, "item")} from ${timeText(vault.firstAt)} to ${timeText(vault.lastAt)}`,
-      ]),
-    ],
-    tables: [chain.table, contradictionsOf(vault)].filter(({ rows }) => rows.length > 0),
-    timeline: timelineOf(vault, rules),
+      ],
+    }),
+    tables: tables.filter(({ rows }) => rows.length > 0),
+    timeline: itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier")).table,
   };
 }
 
 /** Takes the first texts, and counts the others. */
-export function few(texts: readonly string[], most: number, unlisted = 0): string[] {
-  const more = Math.max(0, texts.length - most) + unlisted;
-  return [...texts.slice(0, most), ...(more > 0 ? [`… and ${grouped(more)} more`] : [])];
+export const few = (texts: readonly string[], most = 50): string[] => [
+  ...texts.slice(0, most),
+  ...more(texts.length - most),
+];
+
+/** Says how many are not listed: nothing for none. */
+export const more = (count: number, words = "more"): string[] =>
+  count > 0 ? [`… and ${grouped(count)} ${words}`] : [];
+
+/** Makes facts of texts by their labels, without those that say nothing. */
+export const factsOf = (all: Record<string, readonly (string | undefined)[]>): Fact[] =>
+  Object.entries(all)
+    .map(([label, texts]) => ({ label, texts: texts.flatMap((text) => text || []) }))
+    .filter(({ texts }) => texts.length > 0);
+
+/** A row whose cells have their heads. */
+export type TableRow = Omit<Row, "cells"> & { cells: Readonly<Record<string, string>> };
+
+/** Makes a table, without columns that are empty. */
+export function tableOf(name: string, rows: readonly TableRow[], notes: readonly string[]): Table {
+  const heads = Object.keys(rows[0]?.cells ?? {}).filter((head) =>
+    rows.some(({ cells }) => cells[head] !== ""),
+  );
+  const list = rows.map((row) => ({ ...row, cells: heads.map((head) => row.cells[head] ?? "") }));
+  return { name, heads, rows: list, notes };
 }
 
-export const fact = (label: string, texts: readonly (string | undefined)[]): Fact[] => {
-  const said = texts.filter((text) => text !== undefined && text !== "") as string[];
-  return said.length === 0 ? [] : [{ label, texts: said }];
-};
+/** A verdict for people: `at risk`. */
+export const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");
+
+/** Formats an ISO 8601 time as `2026-11-20 14:02:11`, in UTC, with its milliseconds if there are any; leaves other text. */
+export const timeText = (at: string): string =>
+  /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at) ? at.replace("T", " ").replace(/(?:\.0+)?Z$/, "") : at;
 
 /** Formats both counters with their limits. */
 export const countersOf = (
@@ -120,17 +143,6 @@ export const countersOf = (
   starts: `${unackedStarts} of ${limits.unackedStarts}`,
   failed: `${failedAttempts} of ${limits.failedAttempts}`,
 });
-
-/** Returns words by which a vault can be found: its name, its verdict, and who used it; of one that is fine its newest items tell. */
-export function findOf({ uuid, label, who, timeline = [], verdict }: VaultReport): string {
-  const tallied = [...who.addresses, ...who.externalRefs].slice(0, 20).map(({ value }) => value);
-  const newest = timeline.slice(-20).flatMap(({ item }) => [item.address, item.externalRef]);
-  const words = new Set([uuid, label, verdictWords(verdict), ...tallied, ...newest]);
-  return [...words]
-    .map((text) => text?.slice(0, 100))
-    .join(" ")
-    .toLowerCase();
-}
 
 const tallyWords = (values: readonly Tally[]): string[] =>
   few(
@@ -145,8 +157,8 @@ function countersText(vault: VaultReport, rules: Rules): string {
   return counting.length === 0 ? "" : `${counting.join(" and ")} count toward lockout.`;
 }
 
-function openText({ exchange }: VaultReport): string | undefined {
-  if (exchange === undefined) return undefined;
+function openText({ exchange }: VaultReport): string {
+  if (exchange === undefined) return "";
   const { operation, startedAt, expired, tokenExpiry } = exchange;
   return `The ${operation === "get" ? "read" : "update"} started at ${startedAt} is not acknowledged; its token ${expired ? "expired" : "expires"} at ${tokenExpiry}.`;
 }
@@ -161,44 +173,62 @@ interface Entry {
   mark?: Row["mark"];
 }
 
-/** Makes a table of items. Columns and a description that all of them share become facts. */
-function itemTable(name: string, entries: readonly Entry[], notes: readonly string[]) {
-  const descriptions = new Set(entries.flatMap(({ item }) => saidOf(item) ?? []));
-  const isShared = descriptions.size === 1;
+/** Lists the items that led to the lock, or that count toward one. */
+function chainOf({ cause, counting }: VaultReport) {
+  const replaced = cause?.refused?.replacedBy?.acknowledgement;
+  const entries = (cause?.chain ?? counting).map((item, index, { length }): Entry => {
+    const locks = cause?.item !== undefined && cause.rule !== "unseen" && index === length - 1;
+    return { item, mark: locks ? "locks" : undefined };
+  });
+  if (replaced !== undefined)
+    entries.unshift({ item: replaced, words: `${eventWords[replaced.event]}: new credentials` });
+  return itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, entries);
+}
+
+/** Makes a table of items. Who and a description that all of them share are facts. */
+function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []) {
+  const said = new Set(entries.flatMap(({ item }) => saidOf(item) ?? []));
   const who = new Set(entries.map(({ item }) => whoOf(item)));
-  const isMany = (texts: (entry: Entry) => string | undefined): boolean =>
-    new Set(entries.map(texts)).size > 1;
-  const columns: [head: string, isKept: boolean, text: (entry: Entry) => string][] = [
-    ["Time (UTC)", true, ({ item }) => timeText(item.at)],
-    ["Event", true, (entry) => eventOf(entry, isShared)],
-    ["Unacked", isMany(({ starts }) => starts), ({ starts = "" }) => starts],
-    ["Failures", isMany(({ failed }) => failed), ({ failed = "" }) => failed],
-    ["Who", who.size > 1, ({ item }) => whoOf(item)],
-    ["Input", isMany(({ item }) => item.input), ({ item }) => item.input],
-    ["Line", true, ({ item }) => String(item.line)],
-  ];
-  const kept = columns.filter(([, isKept]) => isKept);
-  const rows = entries.map((entry) => ({
-    cells: kept.map(([, , text]) => text(entry)),
-    mark: entry.mark,
-  }));
-  const table: Table = { name, heads: kept.map(([head]) => head), rows, notes };
-  const facts = [
-    ...fact("Who", who.size === 1 ? [...who] : []),
-    ...fact("Description", isShared ? [...descriptions] : []),
-  ];
-  return { table, facts };
+  const inputs = new Set(entries.map(({ item }) => item.input));
+  const rows = entries.map((entry) => {
+    const { item, mark, starts = "", failed = "" } = entry;
+    const cells = {
+      "Time (UTC)": timeText(item.at),
+      Event: eventOf(entry, said.size === 1),
+      Unacked: starts,
+      Failures: failed,
+      Who: who.size > 1 ? whoOf(item) : "",
+      Input: inputs.size > 1 ? item.input : "",
+      Line: String(item.line),
+    };
+    return { cells, mark };
+  });
+  const facts = {
+    Who: who.size === 1 ? [...who] : [],
+    Description: said.size === 1 ? [...said] : [],
+  };
+  return { table: tableOf(name, rows, notes), facts };
 }
 
 function eventOf({ item, words, mark }: Entry, isShared: boolean): string {
+  if (words !== undefined) return words;
   const isNamed = item.event === "other" || item.event === "application";
-  const event = `${words ?? eventWords[item.event]}${isNamed ? `: ${item.action}` : ""}`;
-  const [said, own] = [saidOf(item), ownWords(item)];
+  const said = isShared ? undefined : saidOf(item);
   return [
-    mark === "locks" ? `${event} (locks)` : event,
-    words !== undefined || isShared || said === undefined ? "" : `, “${said}”`,
-    words !== undefined || own === undefined ? "" : `; ${own}`,
+    eventWords[item.event],
+    isNamed ? `: ${item.action}` : "",
+    mark === "locks" ? " (locks)" : "",
+    said === undefined ? "" : `, “${said}”`,
+    ownWords(item),
   ].join("");
+}
+
+/** Describes this machine's exchange that an item belongs to. */
+function ownWords({ own }: ItemReference): string {
+  if (own === undefined) return "";
+  const superseded =
+    own.supersededAt === undefined ? "" : `, superseded ${timeText(own.supersededAt)}`;
+  return `; exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
 }
 
 /** Returns the description of an item, if it may say more than its event: that of an accepted call repeats it. */
@@ -210,47 +240,35 @@ const whoOf = ({ externalRef, address, application }: ItemReference): string =>
     ? `${externalRef} from ${address}`
     : (externalRef ?? address ?? application ?? "");
 
-/** Lists the items that led to the lock, or that count toward one; of many the first and the last ones. */
-function itemsOf({ cause, counting }: VaultReport) {
-  const chain = cause?.chain ?? counting;
-  const entries = chain.map((item): Entry => {
-    const locks = cause?.item !== undefined && cause.rule !== "unseen" && isSame(item, cause.item);
-    return { item, mark: locks ? "locks" : undefined };
-  });
-  const replaced = cause?.refused?.replacedBy?.acknowledgement;
-  const cut = entries.length - maxItems;
-  return itemTable(
-    cause === undefined ? "Items that count" : "Items that led to the lock",
-    [
-      ...(replaced
-        ? [{ item: replaced, words: `${eventWords[replaced.event]}: new credentials` }]
-        : []),
-      ...(cut > 0 ? [...entries.slice(0, 2), ...entries.slice(2 + cut)] : entries),
-    ],
-    cut > 0 ? [`… and ${grouped(cut)} between the second and the third of them`] : [],
-  );
-}
-
-/** Whether both are the same line of the same input. */
-const isSame = (one: ItemReference, other: ItemReference): boolean =>
-  one.line === other.line && one.input === other.input;
-
-function contradictionsOf({ contradictions, moreContradictions }: VaultReport): Table {
-  const entries = contradictions
-    .slice(0, maxContradictions)
-    .map(({ text, item }): Entry => ({ item, words: text }));
-  const more = contradictions.length - entries.length + moreContradictions;
-  const notes = more > 0 ? [`… and ${counted(more, "more contradiction")}`] : [];
-  return itemTable("Contradictions in the log", entries, notes).table;
-}
-
-function timelineOf(vault: VaultReport, rules: Rules): Table | undefined {
-  const { timeline = [], timelineOmitted = 0 } = vault;
-  const entries = timeline.map(({ item, isCause, locks, ...counts }): Entry => {
-    const mark = locks ? "locks" : isCause ? "cause" : undefined;
-    return { item, ...countersOf(counts, rules), mark };
-  });
-  const omitted = `${counted(timelineOmitted, "earlier event")} not shown`;
-  const { table } = itemTable("Timeline", entries, timelineOmitted > 0 ? [omitted] : []);
-  return timeline.length === 0 ? undefined : table;
-}
+/** Kinds of events for people. */
+export const eventWords: Record<EventKind, string> = {
+  create: "created",
+  read: "read started",
+  update: "update started",
+  "ack-read": "read acknowledged",
+  "ack-update": "update acknowledged",
+  delete: "deleted",
+  "failed-read": "read refused: credentials",
+  "failed-update": "update refused: credentials",
+  "failed-delete": "delete refused: credentials",
+  "failed-attempt": "access refused: credentials",
+  "failed-device": "refused: device",
+  "failed-pin": "refused: PIN",
+  refused: "refused, reason not known",
+  "locking-failure": "refused: credentials",
+  "locking-start": "start refused: limit reached",
+  "refused-locked": "call refused: locked",
+  gone: "refused: no such vault",
+  "failed-ack": "acknowledgement refused",
+  lock: "locked by administrator",
+  unlock: "unlocked by administrator",
+  "lock-noted": "locked, as recorded",
+  "not-performed": "not performed",
+  unauthorized: "refused with status 401",
+  application: "about the application",
+  "unanswered-start": "start: no response",
+  "unanswered-ack": "acknowledgement: no response",
+  "unclear-start": "start: outcome unclear",
+  "unclear-ack": "acknowledgement: unclear",
+  other: "unknown action",
+};

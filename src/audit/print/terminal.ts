@@ -4,12 +4,12 @@ import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell, TableOptions } from "../../terminal/tables.ts";
-import { cut, listTable, oneLineTable, rowsTable, tabbedLines } from "../../terminal/tables.ts";
+import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.ts";
 import { wayLines } from "../../way.ts";
 import type { Verdict } from "../explain/severity.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
-import { type Fact, longest, type Section, type Table } from "./section.ts";
+import type { Fact, Row, Section, Table } from "./section.ts";
 
 export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<TableOptions> => ({
   isTTY,
@@ -17,8 +17,8 @@ export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<
   palette: await createPalette(color),
 });
 
-/** Columns that no text of a report takes: without a terminal nothing is wrapped. */
-const unwrapped = longest + 100;
+/** Columns of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
+export const longest = 1200;
 
 /**
  * Formats a report for a terminal of any width, or without one: then lines are not wrapped, and tables are lines with tabs. All text
@@ -27,28 +27,29 @@ const unwrapped = longest + 100;
 export function terminalReport(
   report: Report,
   { isTTY, palette, columns }: TableOptions,
-  { problems = false, timeline = false } = {},
+  hasTimeline = false,
 ): string {
-  const view = { isTTY, palette, columns: isTTY ? columns : unwrapped };
-  const outline = outlineOf(report, { problems: 40, others: problems ? 0 : 10, sections: 8 });
-  const { strong, warn } = palette;
+  const view = { isTTY, palette, columns: isTTY ? columns : longest + 100 };
+  const outline = outlineOf(report, { problems: 40, others: 10, sections: 8 });
+  const { answers, warnings, whatIf, vaults, sections } = outline;
   const parts = [
-    outline.answers.map((text) => line(text, strong, 0, view)).join(""),
-    outline.warnings.map((text) => line(text, warn, 0, view)).join(""),
-    outline.whatIf === undefined ? "" : table(outline.whatIf, view),
+    answers.map((text) => line(text, palette.strong, 0, view)).join(""),
+    warnings.map((text) => line(text, palette.warn, 0, view)).join(""),
     facts(outline.origins, view),
-    outline.vaults === undefined ? "" : vaultTable(outline.vaults, view),
-    ...outline.sections.flatMap((each) => section(each, timeline, view)),
+    whatIf === undefined ? "" : table(whatIf, view),
+    vaults === undefined ? "" : table(vaults, view, isTTY ? oneLineTable : listTable),
+    ...sections.flatMap((each) => section(each, hasTimeline, view)),
     facts(outline.basis, view),
   ];
   return parts.filter((part) => part !== "").join("\n");
 }
 
-/** Makes a text safe for one line of a terminal, and cuts it with `…` to `columns`. */
+/** Makes a text safe for one line of any medium, and cuts it with `…` to `columns`. */
 export function shown(text: string, columns = 200): string {
+  if (text.length <= columns && /^[ -~]*$/.test(text)) return text;
   // Marks take no column, but many of them cover the lines above and below.
   const bounded = text.slice(0, columns * 4).replace(/(\p{Mark}{4})\p{Mark}+/gu, "$1");
-  const safe = printableLine(bounded).replaceAll("\t", "\\u{9}");
+  const safe = printableLine(bounded.toWellFormed()).replaceAll("\t", "\\u{9}");
   return text.length <= columns * 4 && stringWidth(safe) <= columns
     ? safe
     : `${cut(safe, columns - 1)}…`;
@@ -70,44 +71,39 @@ function facts(all: readonly Fact[], { columns, palette }: TableOptions): string
   return rows.length === 0 ? "" : rowsTable(rows, columns);
 }
 
-const verdictPaint = (verdict: Verdict, { bad, warn, good, dim }: Palette): Paint =>
-  verdict === "locked" ? bad : verdict === "ok" ? good : verdict === "deleted" ? dim : warn;
+const paints: Partial<Record<Verdict, "bad" | "good" | "dim">> = {
+  locked: "bad",
+  ok: "good",
+  deleted: "dim",
+};
 
-const cellsOf = ({ rows }: Table, palette: Palette): Cell[][] =>
-  rows.map(({ cells, verdict, mark }) =>
-    cells.map((cell, index) => {
-      const text = shown(cell);
-      if (index !== 1) return text;
-      if (verdict !== undefined) return { text, paint: verdictPaint(verdict, palette) };
-      return mark === undefined ? text : { text, paint: palette.bad };
-    }),
-  );
-
-const notes = (each: Table, view: TableOptions): string =>
-  each.notes.map((text) => line(text, view.palette.dim, 2, view)).join("");
-
-/** Formats the list of vaults: a line each, as many columns as fit. */
-function vaultTable(vaults: Table, view: TableOptions): string {
-  const rows = cellsOf(vaults, view.palette);
-  const drawn = view.isTTY ? oneLineTable(vaults.heads, rows, view) : tabbedLines(rows);
-  return line(vaults.name, view.palette.strong, 2, view) + drawn + notes(vaults, view);
+function paintOf({ verdict, mark }: Pick<Row, "verdict" | "mark">, palette: Palette): Paint {
+  if (verdict === undefined) return mark === undefined ? palette.same : palette.bad;
+  return palette[paints[verdict] ?? "warn"];
 }
 
-const table = (each: Table, view: TableOptions): string =>
-  line(each.name, view.palette.strong, 2, view) +
-  listTable(each.heads, cellsOf(each, view.palette), view) +
-  notes(each, view);
+function table({ name, heads, rows, notes }: Table, view: TableOptions, draw = listTable): string {
+  const { strong, dim } = view.palette;
+  const painted = rows.map((row) =>
+    row.cells.map((cell, index): Cell => {
+      const text = shown(cell);
+      return index === 1 ? { text, paint: paintOf(row, view.palette) } : text;
+    }),
+  );
+  const told = notes.map((text) => line(text, dim, 2, view));
+  return [line(name, strong, 2, view), draw(heads, painted, view), ...told].join("");
+}
 
-function section(each: Section, isLong: boolean, view: TableOptions): string[] {
-  const { vault, name, timeline, tables } = each;
+function section(each: Section, hasTimeline: boolean, view: TableOptions): string[] {
+  const { vault, timeline, tables } = each;
   const { palette, columns } = view;
-  const verdict = { text: each.verdict, paint: verdictPaint(vault.verdict, palette) };
+  const verdict = { text: each.verdict, paint: paintOf(vault, palette) };
+  const name = { text: shown(each.name), paint: palette.strong };
   const ways = wayLines(each.ways, columns).map((way) => `${palette.code(way)}\n`);
-  const title = rowsTable([[verdict, { text: shown(name), paint: palette.strong }]], columns);
   // The timeline has the items that led to the lock, too.
-  const all = isLong && timeline !== undefined ? [timeline, ...tables.slice(1)] : tables;
+  const all = hasTimeline && timeline.rows.length > 0 ? [timeline, ...tables.slice(1)] : tables;
   return [
-    `${title}${facts(each.facts, view)}${ways.join("")}`,
+    rowsTable([[verdict, name]], columns) + facts(each.facts, view) + ways.join(""),
     facts(each.evidence, view),
     ...all.map((one) => table(one, view)),
   ];

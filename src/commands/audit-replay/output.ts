@@ -37,7 +37,7 @@ export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Repla
   if (format === "json") return await print(io.host, jsonDocument(replay, vaults()));
   if (format === "ndjson") return await print(io.host, ndjsonDocument(replay, vaults()));
   const { terminalReport, viewOn } = await import("../../audit/print/terminal.ts");
-  await io.show(terminalReport(report(), await viewOn(io.host.stdout), { problems, timeline }));
+  await io.show(terminalReport(report(), await viewOn(io.host.stdout), timeline));
 }
 
 /** Writes a report whole to a file, or prints it. */
