@@ -29,7 +29,7 @@ export const isRefused = (event: EventKind): boolean =>
 
 /** Returns the newest `count` events of some kinds. */
 const newest = (events: Seen[], count: number, isOne: (event: EventKind) => boolean): Seen[] =>
-  count === 0 ? [] : events.filter(({ location: { event } }) => isOne(event)).slice(-count);
+  count === 0 ? [] : events.filter(({ event }) => isOne(event)).slice(-count);
 
 /** Returns the events that led to the lock, or that count toward lockout, oldest first. */
 export function chainOf(
@@ -50,9 +50,7 @@ export function chainOf(
   if (rule === "unseen") return [...refusedBefore(events), ...last];
   const { item, count } = ending;
   if (rule === "expired-invalid-start")
-    return events.filter(
-      ({ location: { input, line } }) => input === item.input && line === item.line,
-    );
+    return events.filter(({ input, line }) => input === item.input && line === item.line);
   const sure = newest(events, count, (event) => isFailedAccess(event) && event !== "refused");
   const isOne = rule === "unacknowledged-starts" ? countsAsStart : countsAsFailure;
   // A refusal between failed attempts that lock by themselves did not.
@@ -64,7 +62,7 @@ export function chainOf(
 /** Returns the calls that were refused just before the last event, in a row. */
 function refusedBefore(events: Seen[]): Seen[] {
   const before = events.slice(0, -1);
-  const from = before.findLastIndex(({ location: { event } }) => !isRefused(event)) + 1;
+  const from = before.findLastIndex(({ event }) => !isRefused(event)) + 1;
   return before.slice(from);
 }
 

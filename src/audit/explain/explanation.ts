@@ -57,12 +57,12 @@ export function explain(
 ): Explanation {
   const told = (events: readonly Seen[], isOne = (_event: EventKind): boolean => true): Told[] =>
     events
-      .filter(({ location: { event } }) => isOne(event))
-      .map(({ time, location }) => ({
-        time,
-        event: location.event,
-        item: references.to(location),
-        hasReason: references.itemOf(location).description !== undefined,
+      .filter(({ event }) => isOne(event))
+      .map((seen) => ({
+        time: seen.time,
+        event: seen.event,
+        item: references.to(seen),
+        hasReason: references.itemOf(seen).description !== undefined,
       }));
   const { rule, verdict } = judgement;
   const before = eventsOf(fold, vault);
@@ -80,9 +80,7 @@ export function explain(
   );
   const calls = vault.ending?.calls ?? 0;
   const others = calls === 0 ? undefined : clientOf(told(since).map(({ item }) => item));
-  const accepted = before.findLastIndex(
-    ({ location: { event } }) => isStart(event) || isAcknowledgement(event),
-  );
+  const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
   const unexplained =
     verdict === "locked"
       ? links

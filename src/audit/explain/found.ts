@@ -88,7 +88,7 @@ function originOf(context: ReportContext, vault: Vault): Omit<Origin, "vaults"> 
   const { rule } = judgement;
   if (rule === "auto-lock" || rule === "unseen") return { rule };
   const chain = chainOf(context.fold, vault, judgement);
-  const client = clientOf(chain.map(({ location }) => context.references.to(location)));
+  const client = clientOf(chain.map((seen) => context.references.to(seen)));
   return rule === "administrator" ? { rule, ...client } : client;
 }
 

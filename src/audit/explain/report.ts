@@ -90,7 +90,7 @@ export function reportOf(context: ReportContext, vault: Vault): VaultReport {
   const judgement = judgementOf(context, vault);
   const { verdict, certainty, lockedAt } = judgement;
   const seen = chainOf(fold, vault, judgement);
-  const chain = seen.map(({ location }) => references.to(location));
+  const chain = seen.map((one) => references.to(one));
   const explanation = explain(fold, references, vault, judgement, seen);
   const { uuid, unackedStarts, failedAttempts } = vault;
   const label = context.labels.get(uuid);
@@ -137,10 +137,10 @@ function openExchange(
 ): VaultReport["exchange"] {
   const { pending, lastStart } = vault;
   const start = eventsOf(fold, vault).findLast(
-    ({ time, location: { event } }) => time === lastStart && countsAsStart(event),
+    ({ time, event }) => time === lastStart && countsAsStart(event),
   );
   if (pending === undefined || start === undefined) return undefined;
-  const item = references.to(start.location);
+  const item = references.to(start);
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
   return {
     operation: pending,
@@ -208,12 +208,9 @@ function timelineOf(
   return { timeline, ...(omitted === 0 ? {} : { timelineOmitted: omitted }) };
 }
 
-function eventOf(
-  { location, condition, isOpen, unackedStarts, failedAttempts, locks }: Seen,
-  references: References,
-  causes: ReadonlySet<string>,
-): TimelineEvent {
-  const item = references.to(location);
+function eventOf(seen: Seen, references: References, causes: ReadonlySet<string>): TimelineEvent {
+  const { condition, isOpen, unackedStarts, failedAttempts, locks } = seen;
+  const item = references.to(seen);
   return {
     item,
     unackedStarts,

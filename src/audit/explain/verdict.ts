@@ -79,8 +79,8 @@ type ItemAt = (location: ItemLocation) => Item;
 
 /** Whether a vault is generic, by the endpoint of its newest item that has one. */
 function isGeneric(fold: Fold, vault: Vault, itemAt: ItemAt): boolean {
-  for (const { location } of eventsOf(fold, vault).toReversed()) {
-    const { endpoint } = itemAt(location);
+  for (const seen of eventsOf(fold, vault).toReversed()) {
+    const { endpoint } = itemAt(seen);
     if (endpoint !== undefined) return isGenericEndpoint(endpoint);
   }
   return false;
@@ -89,12 +89,9 @@ function isGeneric(fold: Fold, vault: Vault, itemAt: ItemAt): boolean {
 /** Whether a refused call gives a reason. Without one it is what the service records of bad credentials (section 6). */
 const givesReason = (fold: Fold, vault: Vault, itemAt: ItemAt): boolean =>
   eventsOf(fold, vault)
-    .filter(({ location: { event } }) => event === "refused" || event === "unauthorized")
+    .filter(({ event }) => event === "refused" || event === "unauthorized")
     .slice(-vault.refusals)
-    .some(
-      ({ location }) =>
-        location.event === "unauthorized" || itemAt(location).description !== undefined,
-    );
+    .some((seen) => seen.event === "unauthorized" || itemAt(seen).description !== undefined);
 
 /** Returns the status of a vault with its certainty. */
 export function judge(

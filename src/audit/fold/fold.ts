@@ -212,13 +212,13 @@ export class Fold {
     const events = this.rings
       .events(vault)
       .slice(-nearby)
-      .filter(({ location }) => this.#itemOf(location).externalRef === reference);
+      .filter((seen) => this.#itemOf(seen).externalRef === reference);
     // One that comes after another acknowledgement, or begins the log, is about a start before it.
     const isOwn = events.some(
-      ({ time, location: { event } }, index) =>
+      ({ time, event }, index) =>
         time === vault.earlyAckTime &&
         isAcknowledgement(event) &&
-        !isAcknowledgement(events[index - 1]?.location.event) &&
+        !isAcknowledgement(events[index - 1]?.event) &&
         (skew === 0 || vault.items > 2),
     );
     if (!isOwn || (reference === undefined && skew > 0)) return false;

@@ -14,10 +14,9 @@ interface After {
 }
 
 /** An event of a vault. */
-export interface Seen extends After {
+export interface Seen extends After, ItemLocation {
   /** Milliseconds since the epoch. */
   time: number;
-  location: ItemLocation;
   /** Whether an exchange was open after it, and whether it locked the vault. */
   isOpen: boolean;
   locks: boolean;
@@ -104,8 +103,8 @@ export class Rings {
 
   /** Moves the events of a ring behind those of another one. */
   append(into: Ring, from: Ring): void {
-    for (const { time, location, isOpen, locks, ...after } of this.events(from))
-      this.push(into, time, eventCodes[location.event], location, after, isOpen, locks);
+    for (const seen of this.events(from))
+      this.push(into, seen.time, eventCodes[seen.event], seen, seen, seen.isOpen, seen.locks);
     this.#release(from);
   }
 
@@ -152,13 +151,11 @@ export class Rings {
     const at = (index: number): number => words[word + index] as number;
     return {
       time: doubles[word / 2] as number,
-      location: {
-        line: at(2) >>> 0,
-        input: at(3) >>> 8,
-        event: eventKinds[at(3) & 0xff] as EventKind,
-        offset: doubles[word / 2 + 3] as number,
-        length: at(4) >>> 4,
-      },
+      line: at(2) >>> 0,
+      input: at(3) >>> 8,
+      event: eventKinds[at(3) & 0xff] as EventKind,
+      offset: doubles[word / 2 + 3] as number,
+      length: at(4) >>> 4,
       condition: conditions[(at(4) >> 2) & 3] as Condition,
       isOpen: (at(4) & 2) !== 0,
       locks: (at(4) & 1) !== 0,
