@@ -1,5 +1,6 @@
 import { orAborted } from "../terminal/signals.ts";
-import type { Entry, JournalItem } from "./read/item.ts";
+import type { TimeOrder } from "./fold/order.ts";
+import type { JournalItem } from "./read/item.ts";
 import type { Skips } from "./read/skips.ts";
 import type { EntryOptions, InputSpec, Source } from "./read/source.ts";
 import { journalSource, openSource, readMerged } from "./read/source.ts";
@@ -29,7 +30,7 @@ export class Inputs {
   async read(
     shared: Omit<EntryOptions, "index">,
     skips: Skips,
-    take: (entry: Entry) => void,
+    order: TimeOrder,
     items: () => number,
   ): Promise<void> {
     const { inputs, journal, signal } = this.#options;
@@ -38,7 +39,7 @@ export class Inputs {
       const opening = openSource(spec, { ...shared, index }, skips);
       this.sources.push(await unlessAborted(signal, opening));
     }
-    await unlessAborted(signal, readMerged(this.sources, take, this.#progress(items)));
+    await unlessAborted(signal, readMerged(this.sources, order, this.#progress(items)));
   }
 
   /** Closes the inputs, but after an abort does not wait: a read may be pending. */

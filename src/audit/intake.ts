@@ -38,8 +38,12 @@ export class Intake {
   readonly #since: number;
   readonly #until: number;
   readonly #future: number;
-  readonly #order = new TimeOrder((entry) => this.#takeNext(entry));
   readonly #overlap = new Overlap();
+  /** Takes the items. */
+  readonly order = new TimeOrder(
+    (entry) => this.#overlap.learn(entry),
+    (entry) => this.#take(entry),
+  );
   items = 0;
   applicationItems = 0;
   withoutVault = 0;
@@ -79,21 +83,7 @@ export class Intake {
     return this.#overlap.count;
   }
 
-  get reordered(): number {
-    return this.#order.reordered;
-  }
-
-  readonly take = (entry: Entry): void => {
-    this.#overlap.learn(entry);
-    this.#order.add(entry);
-  };
-
-  /** Ends the replay after the last item. */
-  end(): void {
-    this.#order.end();
-  }
-
-  #takeNext(entry: Entry): void {
+  #take(entry: Entry): void {
     const { time, vault, event } = entry;
     if (time < this.#since || time > this.#until) return;
     this.items += 1;

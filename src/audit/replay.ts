@@ -89,8 +89,8 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   try {
     const { map, zone, now } = options;
     const shared = { map, zone, now, vaults, classifier };
-    await inputs.read(shared, skips, intake.take, () => intake.items);
-    intake.end();
+    await inputs.read(shared, skips, intake.order, () => intake.items);
+    intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
     const parts = { sources, intake, selection, classifier, skips, itemOf };
@@ -216,7 +216,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     applicationItems: intake.applicationItems,
     withoutVault: intake.withoutVault,
     duplicates: intake.duplicates,
-    reordered: intake.reordered,
+    reordered: intake.order.reordered,
     late: intake.fold.late,
     notes: notesOf({ rules, where, inputs, intake, classifier, word }),
   };

@@ -46,7 +46,7 @@ function read(content: Buffer, columns: Columns, isFast: boolean, size = 100_000
     reader: isFast ? new ItemReader(layout, form) : undefined,
     add: (entry) => {
       fast += 1;
-      entries.push(entry);
+      entries.push({ ...entry });
     },
     record: ({ line, fields, given, from, to }) => {
       const item = itemOf(fields, layout);

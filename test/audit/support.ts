@@ -11,7 +11,8 @@ import { cleanEnv } from "../support/run-vault.ts";
 import type { Rules, VaultReport } from "../../src/documents/audit.ts";
 import { viewOf } from "../../src/audit/read/bytes.ts";
 import { openInput, type Input } from "../../src/audit/read/input.ts";
-import type { Entry, JournalItem } from "../../src/audit/read/item.ts";
+import { noEntry, type Entry, type JournalItem } from "../../src/audit/read/item.ts";
+import { Entries } from "../../src/audit/fold/order.ts";
 import type { ColumnMap } from "../../src/audit/flags.ts";
 import type { RawRecord } from "../../src/audit/read/records.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
@@ -174,8 +175,9 @@ export async function readAll(
     classifier: new Classifier(),
   };
   const source = await openSource({ name: "items", stream }, shared, skips);
-  const entries: Entry[] = [];
-  for await (const some of source.entries) entries.push(...some.map((entry) => ({ ...entry })));
+  const read = new Entries();
+  while (await source.next(read));
+  const entries = Array.from({ length: read.count }, (_, at) => read.get(at, { ...noEntry }));
   const items = entries.map((entry) => ({ ...source.itemOf(entry), line: entry.line }));
   await source.close();
   return {

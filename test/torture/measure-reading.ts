@@ -1,5 +1,7 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
+import { Entries } from "../../src/audit/fold/order.ts";
+import { noEntry } from "../../src/audit/read/item.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { Skips } from "../../src/audit/read/skips.ts";
@@ -68,10 +70,11 @@ const source = await openSource(
 let count = 0;
 // As the fold does: it keeps a text here and there.
 const kept: (string | undefined)[] = [];
-for await (const some of source.entries) {
-  count += some.length;
-  for (const entry of some.filter((_, at) => at % 100 === 0))
-    kept.push(source.itemOf(entry).description);
+const entries = new Entries();
+for (let isOpen = true; isOpen; entries.shift(entries.count)) {
+  isOpen = await source.next(entries);
+  for (let at = 0; at < entries.count; at++)
+    if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, { ...noEntry })).description);
 }
 await source.close();
 

@@ -103,8 +103,8 @@ export class ItemReader {
   #wordCount = 0;
   readonly #texts: TextValues<string>;
   readonly #timed = { time: Number.NaN };
-  /** Entries that nobody holds any more. */
-  readonly spare: Entry[] = [];
+  /** The entry of the record at hand. */
+  readonly #entry = { ...noEntry };
 
   constructor(layout: Layout, form: { decode(text: string): string }) {
     this.#layout = layout;
@@ -246,7 +246,7 @@ export class ItemReader {
 
   /**
    * Returns the entry of the values that were read from a record at these bytes, of an input from `offset` on; null if they are not plain,
-   * or no item.
+   * or no item. It is the same object each time.
    */
   entry(given: Bytes, line: number, offset: number, from: number, to: number): Entry | null {
     const { index, times, vaults, classifier } = this.#layout;
@@ -286,7 +286,7 @@ export class ItemReader {
       meaning.asksEndpoint && this.#has(endpoint)
         ? given.bytes.toString("utf8", starts[endpoint], ends[endpoint])
         : undefined;
-    const entry = this.spare.pop() ?? { ...noEntry };
+    const entry = this.#entry;
     entry.time = timed.time;
     entry.vault = number;
     entry.event = classifier.take(meaning, described, path);

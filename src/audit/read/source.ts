@@ -18,7 +18,9 @@ import {
 import { pieceSize } from "./gunzip.ts";
 import type { Input } from "./input.ts";
 import { hasChanged, openInput, Spool } from "./input.ts";
+import { Entries, type TimeOrder } from "../fold/order.ts";
 import type { Entry, Item, ItemLocation, JournalItem } from "./item.ts";
+import { noEntry } from "./item.ts";
 import type { Layout, Place } from "./reader.ts";
 import { entryOf, ItemReader, itemOf } from "./reader.ts";
 import type { Cutter, RawRecord, Sink } from "./records.ts";
@@ -42,8 +44,8 @@ export interface Source {
   readonly report: InputReport;
   /** What may make all of it wrong, or was passed over. Complete once everything is read. */
   readonly warnings: string[];
-  /** They are used again for the next ones. */
-  readonly entries: AsyncGenerator<Entry[], void, undefined>;
+  /** Reads on, and adds entries in the order of the input, oldest first. Returns false once there are no more. */
+  next(into: Entries): Promise<boolean>;
   /**
    * Returns the item at a location.
    *
@@ -98,7 +100,6 @@ interface Held extends Place {
 class Reading implements Source, Sink {
   readonly report: InputReport;
   warnings: string[] = [];
-  entries: Source["entries"] = this.#all();
   readonly totalBytes: number | null;
   readonly #input: Input;
   readonly #options: EntryOptions;
@@ -115,7 +116,11 @@ class Reading implements Source, Sink {
   #isEnd = false;
   offset = 0;
   reader: ItemReader | undefined;
-  #entries: Entry[] = [];
+  /** Where entries go. */
+  #into = new Entries();
+  /** All entries of an input that has the newest first. */
+  #all: Entries | undefined;
+  #isOver = false;
   #sample: Held[] = [];
   #sampleLength = 0;
   #skipped = 0;
@@ -184,7 +189,7 @@ class Reading implements Source, Sink {
     this.#layout = { ...this.#options, columns, times };
     this.report.columns = columns;
     this.report.order = orderOf(records.map(({ fields }) => times.parse(timeIn(fields, columns))));
-    if (this.report.order === "newest-first") this.entries = reversed(this.entries, name);
+    if (this.report.order === "newest-first") this.#all = new Entries();
   }
 
   itemOf({ offset, length }: ItemLocation): Item {
@@ -216,7 +221,8 @@ class Reading implements Source, Sink {
   }
 
   add(entry: Entry, list?: object): void {
-    this.#entries.push(entry);
+    this.#into.push(entry);
+    this.report.items += 1;
     if (list !== undefined && list !== this.#list) this.#begin(list);
   }
 
@@ -255,21 +261,33 @@ class Reading implements Source, Sink {
       this.#passedOver.set(list, (this.#passedOver.get(list) ?? 0) + count);
   }
 
-  async *#all(): AsyncGenerator<Entry[], void, undefined> {
+  async next(into: Entries): Promise<boolean> {
+    const all = this.#all;
+    if (all === undefined) return await this.#readOn(into);
+    while (await this.#readOn(all)) if (all.count > maxNewestFirst) throw this.#tooManyNewest();
+    all.popInto(into);
+    return all.count > 0;
+  }
+
+  async #readOn(into: Entries): Promise<boolean> {
+    if (this.#isOver) return false;
     const layout = this.#layout as Layout;
+    this.#into = into;
     for (const held of this.#sample.splice(0)) this.#take(held, layout);
-    if (this.#wrapping === undefined) this.reader = new ItemReader(layout, this.#form);
-    do {
-      const entries = this.#entries;
-      this.#entries = [];
-      this.report.items += entries.length;
-      yield entries;
-      // Whoever took them has copied them.
-      if (this.report.order === "oldest-first") this.reader?.spare.push(...entries);
-    } while (await this.#next());
+    if (this.#wrapping === undefined) this.reader ??= new ItemReader(layout, this.#form);
+    if (await this.#next()) return true;
     this.#end();
-    this.report.items += this.#entries.length;
-    yield this.#entries;
+    this.#isOver = true;
+    return false;
+  }
+
+  #tooManyNewest(): VaultError {
+    const most = maxNewestFirst.toLocaleString("en");
+    return new VaultError(
+      "invalid-input",
+      `${this.#input.name} has its newest items first, and more than ${most} of them`,
+      { hint: "have it exported oldest first, or as several files by time" },
+    );
   }
 
   /** Reads the next bytes and takes the records in them. Returns false at the end. */
@@ -344,7 +362,7 @@ class Reading implements Source, Sink {
 
   #end(): void {
     const { columns } = this.#layout as Layout;
-    const hasItems = this.report.items + this.#entries.length > 0;
+    const hasItems = this.report.items > 0;
     for (const [list, waiting] of this.#waiting) {
       // What has an action is an item that could not be read, in whatever list.
       const items = waiting.filter(({ fields }) => fields.has(columns.action?.name ?? ""));
@@ -427,10 +445,26 @@ export function journalSource(journal: Iterable<JournalItem>, options: EntryOpti
     columns: {},
   };
   const spool = new Spool("the journal");
+  const items = journal[Symbol.iterator]();
+  const entryFor = ({ line, ...item }: JournalItem): Entry => {
+    const bytes = Buffer.from(JSON.stringify(item));
+    const place = { line, offset: spool.size, length: bytes.length };
+    spool.add(bytes);
+    report.items += 1;
+    const hash = contentHashOf(viewOf(bytes), 0, bytes.length);
+    return entryOf(item, place, hash, { ...options, columns: {} });
+  };
   return {
     report,
     warnings: [],
-    entries: journalEntries(journal, options, report, spool),
+    next: async (into) => {
+      for (let left = 1000; left > 0; left--) {
+        const found = items.next();
+        if (found.done === true) return false;
+        into.push(entryFor(found.value));
+      }
+      return await Promise.resolve(true);
+    },
     itemOf: ({ offset, length }) => {
       const bytes = Buffer.alloc(length);
       spool.read(bytes, offset);
@@ -443,89 +477,51 @@ export function journalSource(journal: Iterable<JournalItem>, options: EntryOpti
   };
 }
 
-async function* journalEntries(
-  journal: Iterable<JournalItem>,
-  options: EntryOptions,
-  report: InputReport,
-  spool: Spool,
-): Source["entries"] {
-  let piece: Entry[] = [];
-  for (const { line, ...item } of journal) {
-    const bytes = Buffer.from(JSON.stringify(item));
-    const place = { line, offset: spool.size, length: bytes.length };
-    spool.add(bytes);
-    const hash = contentHashOf(viewOf(bytes), 0, bytes.length);
-    report.items += 1;
-    if (piece.push(entryOf(item, place, hash, { ...options, columns: {} })) < 1000) continue;
-    yield await Promise.resolve(piece);
-    piece = [];
-  }
-  yield piece;
-}
-
 /** Maximum number of items in a newest-first input, all of which are held in memory. */
 const maxNewestFirst = 1_000_000;
 
-/** Reverses the entries of a newest-first source. */
-async function* reversed(entries: Source["entries"], name: string): Source["entries"] {
-  const held: Entry[][] = [];
-  let count = 0;
-  for await (const some of entries) {
-    count += some.length;
-    if (count > maxNewestFirst) {
-      throw new VaultError(
-        "invalid-input",
-        `${name} has its newest items first, and more than ${maxNewestFirst.toLocaleString("en")} of them`,
-        { hint: "have it exported oldest first, or as several files by time" },
-      );
-    }
-    held.push(some.toReversed());
-  }
-  for (let some = held.pop(); some !== undefined; some = held.pop()) yield some;
-}
-
 interface Head {
   source: Source;
-  entries: Entry[];
+  entries: Entries;
   at: number;
+  isOpen: boolean;
 }
 
 /** Merges the sources by time. Calls `progress` after each read. */
 export async function readMerged(
   sources: readonly Source[],
-  take: (entry: Entry) => void,
+  order: TimeOrder,
   progress: () => void,
 ): Promise<void> {
+  const [only, other] = sources;
+  if (only !== undefined && other === undefined) {
+    while (await only.next(order.entries)) {
+      order.release(false);
+      progress();
+    }
+    return;
+  }
   // The first of two duplicates counts: it should come from the input with more recognized columns.
   const known = ({ report }: Source): number => Object.keys(report.columns).length;
-  const heads: Head[] = sources
+  let heads = sources
     .toSorted((a, b) => known(b) - known(a))
-    .map((source) => ({ source, entries: [], at: 0 }));
-  let open = heads;
-  const refill = async (head: Head): Promise<void> => {
-    head.entries = [];
-    head.at = 0;
-    for (let isOpen = true; isOpen && head.entries.length === 0; progress()) {
-      const next = await head.source.entries.next();
-      if (next.done === true) isOpen = false;
-      else head.entries = next.value;
-    }
-    if (head.entries.length === 0) open = open.filter((other) => other !== head);
-  };
-  for (const head of heads) await refill(head);
-  while (open.length > 0) {
-    const first = open.reduce((earliest, head) =>
-      timeOf(head) < timeOf(earliest) ? head : earliest,
-    );
-    const until = Math.min(...open.filter((head) => head !== first).map(timeOf));
-    const { entries } = first;
-    let { at } = first;
-    // Without another source, no time is compared: each would be an object of its own.
-    do take(entries[at++] as Entry);
-    while (at < entries.length && (open.length === 1 || (entries[at] as Entry).time <= until));
-    first.at = at;
-    if (at === entries.length) await refill(first);
+    .map((source): Head => ({ source, entries: new Entries(), at: 0, isOpen: true }));
+  const entry = { ...noEntry };
+  for (;;) {
+    for (const head of heads)
+      for (; head.at === head.entries.count && head.isOpen; progress()) {
+        head.entries.shift(head.at);
+        head.at = 0;
+        head.isOpen = await head.source.next(head.entries);
+      }
+    heads = heads.filter(({ at, entries }) => at < entries.count);
+    const [first, second] = heads.toSorted((a, b) => timeOf(a) - timeOf(b));
+    if (first === undefined) return;
+    const until = second === undefined ? Number.POSITIVE_INFINITY : timeOf(second);
+    do order.entries.push(first.entries.get(first.at++, entry));
+    while (first.at < first.entries.count && timeOf(first) <= until);
+    order.release(false);
   }
 }
 
-const timeOf = ({ entries, at }: Head): number => (entries[at] as Entry).time;
+const timeOf = ({ entries, at }: Head): number => entries.timeAt(at);
