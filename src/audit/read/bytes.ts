@@ -17,6 +17,9 @@ export const viewOf = (bytes: Buffer): Bytes => ({
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
 });
 
+export const copyOf = ({ bytes }: Bytes, from: number, to: number): Bytes =>
+  viewOf(Buffer.from(bytes.subarray(from, to)));
+
 /** Hashes the bytes from `from` up to `to`, exclusive, four at a time. */
 function hashOf({ bytes, view }: Bytes, from: number, to: number): number {
   let hash = to - from;
@@ -35,51 +38,23 @@ export const idHashOf = (given: Bytes, from: number, to: number): number =>
 export const contentHashOf = (given: Bytes, from: number, to: number): number =>
   hashOf(given, from, to) & ~1 || 2;
 
-/** A text that is looked for in other bytes. */
-export class KnownText {
-  readonly length: number = 0;
-  readonly #words: Int32Array;
-  readonly #last: number = 0;
-
-  constructor(given: Bytes, from: number, to: number) {
-    this.length = to - from;
-    const words = Math.max(0, (this.length - 1) >> 2);
-    this.#words = Int32Array.from({ length: words }, (_, index) =>
-      given.view.getInt32(from + 4 * index, true),
-    );
-    this.#last = lastWord(given, from, to);
-  }
-
-  /** Whether the text is at an offset. All of its length must be within the bytes. */
-  isAt(given: Bytes, from: number): boolean {
-    const words = this.#words;
-    for (let index = 0; index < words.length; index++)
-      if (words[index] !== given.view.getInt32(from + 4 * index, true)) return false;
-    return this.#last === lastWord(given, from, from + this.length);
-  }
+/** Whether the bytes from an offset on are those of a known text. They must be as many. */
+export function isAt({ bytes, view }: Bytes, given: Bytes, from: number): boolean {
+  const last = bytes.length - 4;
+  for (let at = 0; at < last; at += 4)
+    if (view.getInt32(at, true) !== given.view.getInt32(from + at, true)) return false;
+  if (last >= 0) return view.getInt32(last, true) === given.view.getInt32(from + last, true);
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] !== given.bytes[from + at]) return false;
+  return true;
 }
 
-/** Returns the last four bytes of a text, or all of a shorter one. */
-function lastWord({ bytes, view }: Bytes, from: number, to: number): number {
-  if (to - from >= 4) return view.getInt32(to - 4, true);
-  let word = 0;
-  for (let at = from; at < to; at++) word = (word << 8) | (bytes[at] as number);
-  return word;
-}
-
-/** Maximum number of texts that are remembered, a power of two. */
-const mostTexts = 1024;
-/** Maximum length of a text that is remembered. */
-const longestText = 256;
+/** Maximum number of texts that are remembered, and of the bytes of each. */
+const [mostTexts, longestText] = [1024, 256];
 
 /** Values by the bytes of the texts that they are made of, so that a text that repeats is decoded once. */
 export class TextValues<T> {
   readonly #make: (text: string) => T;
-  readonly #slots: ({ text: KnownText; value: T } | undefined)[] = Array.from(
-    { length: 2 * mostTexts },
-    () => undefined,
-  );
-  #size = 0;
+  readonly #known = new Map<number, { text: Bytes; value: T }>();
 
   constructor(make: (text: string) => T) {
     this.#make = make;
@@ -87,27 +62,109 @@ export class TextValues<T> {
 
   /** Returns the value of the text from `from` up to `to`, exclusive. */
   get(given: Bytes, from: number, to: number): T {
-    const slots = this.#slots;
-    const length = to - from;
-    const first = length >= 4 ? given.view.getInt32(from, true) : 0;
-    const hash = Math.imul(
-      first ^ Math.imul(lastWord(given, from, to) ^ length, 0x9e3779b1),
-      0x85ebca6b,
-    );
-    for (let slot = hash >>> 16; ; slot++) {
-      slot &= slots.length - 1;
-      const found = slots[slot];
-      if (found === undefined) return this.#add(given, from, to, slot);
-      if (found.text.length === length && found.text.isAt(given, from)) return found.value;
-    }
-  }
-
-  #add(given: Bytes, from: number, to: number, slot: number): T {
+    const hash = hashOf(given, from, to);
+    const known = this.#known.get(hash);
+    if (known?.text.bytes.length === to - from && isAt(known.text, given, from)) return known.value;
     const value = this.#make(textOf(given.bytes, from, to));
-    if (this.#size < mostTexts && to - from <= longestText) {
-      this.#size += 1;
-      this.#slots[slot] = { text: new KnownText(given, from, to), value };
-    }
+    if (known === undefined && this.#known.size < mostTexts && to - from <= longestText)
+      this.#known.set(hash, { text: copyOf(given, from, to), value });
     return value;
   }
+}
+
+export const newline = 0x0a;
+export const carriageReturn = 0x0d;
+export const space = 0x20;
+export const quote = 0x22;
+export const comma = 0x2c;
+export const colon = 0x3a;
+export const backslash = 0x5c;
+export const openList = 0x5b;
+export const closeList = 0x5d;
+export const openObject = 0x7b;
+export const closeObject = 0x7d;
+
+/** Returns the offset of the first quotation mark, backslash or control character. */
+export function endOfString({ bytes, view }: Bytes, from: number, to: number): number {
+  let at = from;
+  // The highest bit of a byte is set where there is one, and where a byte is not ASCII.
+  for (; at + 4 <= to; at += 4) {
+    const word = view.getInt32(at, true);
+    const marks =
+      ((word ^ 0x22222222) - 0x01010101) |
+      ((word ^ 0x5c5c5c5c) - 0x01010101) |
+      (word - 0x20202020) |
+      word;
+    if ((marks & 0x80808080) !== 0) break;
+  }
+  for (let byte = bytes[at] as number; byte >= space && at < to; byte = bytes[++at] as number)
+    if (byte === quote || byte === backslash) break;
+  return at;
+}
+
+/** A JSON value whose end is looked for, perhaps in several blocks. */
+export class ValueScan {
+  depth = 0;
+  isString = false;
+  #isEscaped = false;
+
+  /** Returns the offset after the value, or -1 if it does not end before `to`. */
+  end({ bytes }: Bytes, from: number, to: number): number {
+    let { depth, isString } = this;
+    let isEscaped = this.#isEscaped;
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at] as number;
+      if (isString) {
+        if (isEscaped) isEscaped = false;
+        else if (byte === backslash) isEscaped = true;
+        else if (byte === quote) {
+          isString = false;
+          if (depth === 0) return at + 1;
+        }
+      } else if (byte === quote) isString = true;
+      else if (byte === openObject || byte === openList) depth += 1;
+      else if (byte === closeObject || byte === closeList) {
+        depth -= 1;
+        if (depth <= 0) return at + 1;
+      }
+    }
+    this.depth = depth;
+    this.isString = isString;
+    this.#isEscaped = isEscaped;
+    return -1;
+  }
+}
+
+/** Returns the offset after the string, list or object that begins at `from`, or -1 if it does not end before `to`. */
+export const endOfValue = (given: Bytes, from: number, to: number): number =>
+  new ValueScan().end(given, from, to);
+
+/**
+ * Returns where the next element begins within what seems to be a part of a broken one, because a quotation mark or brace is missing or
+ * there is one too many; -1 if there is none.
+ */
+export function nextElement({ bytes }: Bytes, from: number, to: number): number {
+  let isString = false;
+  let depth = 0;
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] as number;
+    if (isString && byte === backslash) at += 1;
+    else if (byte === quote) isString = !isString;
+    else if (!isString && (byte === closeObject || byte === closeList)) depth -= 1;
+    else if (!isString && byte === openList) depth += 1;
+    else if (byte === openObject) {
+      // Among the keys of the element itself, an object is the next one: a brace is missing.
+      const isKey = !isString && depth++ === 1;
+      if (!isString && !isKey) continue;
+      let [before, after] = [at - 1, at + 1];
+      while ((bytes[before] as number) <= space && before > from) before -= 1;
+      if (bytes[before] !== comma) continue;
+      if (isKey) return at;
+      before -= 1;
+      while ((bytes[before] as number) <= space && before > from) before -= 1;
+      while ((bytes[after] as number) <= space && after < to) after += 1;
+      if (bytes[before] === closeObject && bytes[after] === quote) return at;
+    }
+  }
+  return -1;
 }

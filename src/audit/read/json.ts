@@ -1,7 +1,21 @@
 import { looksLikeUuid } from "../columns/values.ts";
 import { uuidLength } from "../fold/vault-table.ts";
 import type { Bytes } from "./bytes.ts";
-import { textOf } from "./bytes.ts";
+import {
+  ValueScan,
+  carriageReturn,
+  closeList,
+  closeObject,
+  colon,
+  comma,
+  endOfValue,
+  nextElement,
+  openList,
+  openObject,
+  quote,
+  space,
+  textOf,
+} from "./bytes.ts";
 import type { Fields } from "./fields.ts";
 import {
   alike,
@@ -18,20 +32,6 @@ import {
   unlike,
 } from "./fields.ts";
 import type { Cutter, Sink } from "./records.ts";
-import {
-  carriageReturn,
-  closeList,
-  closeObject,
-  colon,
-  comma,
-  endOfValue,
-  nextElement,
-  openList,
-  openObject,
-  quote,
-  space,
-  ValueScan,
-} from "./scan.ts";
 
 /** Depth of nesting at which reading stops. */
 const deepest = 500;

@@ -5,27 +5,32 @@ import type { TimeReader } from "../columns/times.ts";
 import { uuidInEndpoint, uuidOf } from "../columns/values.ts";
 import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
 import type { Bytes } from "./bytes.ts";
-import { contentHashOf, idHashOf, KnownText, TextValues, viewOf } from "./bytes.ts";
+import {
+  TextValues,
+  backslash,
+  carriageReturn,
+  closeObject,
+  colon,
+  comma,
+  contentHashOf,
+  copyOf,
+  endOfString,
+  endOfValue,
+  idHashOf,
+  isAt,
+  newline,
+  openList,
+  openObject,
+  quote,
+  space,
+  viewOf,
+} from "./bytes.ts";
 import { clip } from "./clip.ts";
 import { isInverted } from "../columns/names.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
 import type { Entry, Item, Role } from "./item.ts";
 import { noEntry } from "./item.ts";
-import {
-  backslash,
-  carriageReturn,
-  closeObject,
-  colon,
-  comma,
-  endOfString,
-  endOfValue,
-  newline,
-  openList,
-  openObject,
-  quote,
-  space,
-} from "./scan.ts";
 
 /** What the columns of an input mean. */
 export interface Layout {
@@ -61,7 +66,7 @@ interface Key {
 class Keys {
   readonly texts: TextValues<Key>;
   /** What is between the quote of a key and its value, by the place in the first object: most have the same. */
-  readonly usual: { text: KnownText; key: Key; isText: boolean }[] = [];
+  readonly usual: { text: Bytes; key: Key; isText: boolean }[] = [];
 
   constructor(names: ReadonlyMap<string, number>) {
     this.texts = new TextValues((name) => {
@@ -169,9 +174,9 @@ export class ItemReader {
       const known = usual[index];
       let key: Key;
       let isText = true;
-      if (known !== undefined && at + known.text.length < to && known.text.isAt(given, at)) {
+      if (known !== undefined && at + known.text.bytes.length < to && isAt(known.text, given, at)) {
         ({ key, isText } = known);
-        at += known.text.length;
+        at += known.text.bytes.length;
       } else {
         const start = at;
         const end = endOfString(given, at, to);
@@ -185,7 +190,7 @@ export class ItemReader {
         if (at >= to) return -1;
         // As far as a value that is no text: another one may begin with what this one does.
         if (known === undefined && index === usual.length)
-          usual.push({ text: new KnownText(given, start, at), key, isText });
+          usual.push({ text: copyOf(given, start, at), key, isText });
       }
       at = isText
         ? this.#readText(given, at, to, key.slot)

@@ -1,8 +1,7 @@
-import { textOf } from "./bytes.ts";
+import { carriageReturn, newline, textOf } from "./bytes.ts";
 import { flattened, isWrapper, likenessOf, parseObject, unlike } from "./fields.ts";
 import { JsonCutter, LineCutter } from "./json.ts";
 import type { Cutter, Sink } from "./records.ts";
-import { carriageReturn, newline } from "./scan.ts";
 import { recognizeTable, RowCutter, withoutDoubled } from "./table.ts";
 
 /** How an input is read, recognized by its beginning. */

@@ -1,12 +1,11 @@
 import type { Bytes } from "./bytes.ts";
-import { textOf } from "./bytes.ts";
+import { carriageReturn, quote, space, textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
 import { anyUuid, longestRecord, tooLong } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
 import type { Cutter, Sink } from "./records.ts";
 import type { ItemReader } from "./reader.ts";
-import { carriageReturn, quote, space } from "./scan.ts";
 
 /** How the rows of a table are written. */
 interface TableForm {
