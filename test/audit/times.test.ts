@@ -70,7 +70,6 @@ describe("day and month", () => {
     ["a day above 12", "3/11/2026 10:11 | 13/11/2026 10:11", "2026-11-03"],
     ["a month above 12", "3/11/2026 10:11 | 3/13/2026 10:11", "2026-03-11"],
     ["dots", "3.11.2026 10:11", "2026-11-03"],
-    ["times that go up", "10/1/2026 10:11 | 10/9/2026 10:11 | 11/2/2026 10:11", "2026-10-01"],
   ])("are told by %s", (_what, values, day) => {
     const style = timeStyleOf(listed(values), true);
     expect(style.unclear).toBeUndefined();
@@ -78,7 +77,7 @@ describe("day and month", () => {
   });
 
   test.each([
-    ["one month", "11/3/2026 10:11 | 11/4/2026 10:11", 0],
+    ["a short time", "11/3/2026 10:11 | 11/4/2026 10:11", 0],
     ["halves of a day", "11/3/2026 10:11 AM", 0],
     ["a colon", "11/03/2026:10:11:00", 0],
     ["nearness to now", "11/3/26 10:11", Date.UTC(2026, 10, 27)],

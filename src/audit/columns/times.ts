@@ -1,22 +1,105 @@
 import type { Bytes } from "../read/bytes.ts";
-import type { Form, Written } from "./time-forms.ts";
-import { writtenTime } from "./time-forms.ts";
 import type { Zone } from "./zones.ts";
-import { zoneOf } from "./zones.ts";
+import { utc, zoneOf } from "./zones.ts";
 
-/** Reads a time in any form, with UTC where it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
-export function parseTime(text: string, zone = "UTC"): number | null {
-  const written = writtenTime(text.trim());
-  const given = written === null ? undefined : zoneOf(written.zone ?? zone);
-  return written === null || written.form === "serial" ? null : (given?.at(written.shown) ?? null);
+/** A way to write times. A column has one of them, or a few. */
+type Form = "iso" | "epoch" | "numbers" | "month" | "array" | "serial";
+
+/** A time as a text has it. */
+interface Written {
+  form: Form;
+  /** Milliseconds since the epoch, if the date and time of day were in UTC. */
+  shown: number;
+  /** Zone or offset from UTC. */
+  zone: string | undefined;
 }
 
-/** Reads a date or a time that a person names; null also where day and month of it can be mistaken. */
-export function parseMoment(text: string, zone = "UTC"): number | null {
-  const isDate = /^\d{4}-\d\d-\d\d$|^\d\d?\.\d\d?\.\d{4}$/.test(text);
-  const whole = isDate ? `${text} 00:00` : text;
-  const style = timeStyleOf([whole], false);
-  return style.unclear === undefined ? new TimeReader(style, zoneOf(zone)).parse(whole) : null;
+const sep = String.raw`(?:[T_:]|,?\s(?:(?:@|at|um|à|a las|klo)\s)?|\s-\s)`;
+const clock = String.raw`(?<hour>\d\d?)[:.](?<minute>\d\d)(?:[:.](?<second>\d\d)(?:[.,:](?<fraction>\d{1,30}))?)?(?:\s?(?<half>[ap])\.?\s?m\b\.?)?(?:\sUhr)?`;
+const zone = String.raw`(?:\s?(?<zone>[+-]\d\d(?::?\d\d)?|(?:UTC|GMT)[+-]\d\d?(?::?\d\d)?|[A-Z]{1,4}|[A-Z][A-Z_]+\/[A-Z_/]+))?`;
+// Go repeats the zone, and adds a reading of a monotonic clock; JavaScript explains it; Java names its place.
+const after = String.raw`(?:\s(?:[A-Z]{3,4}|[+-]\d{2,4}))?(?:\sm=[+-][\d.]+)?(?:\s\([^()]*\))?(?:\[(?<place>[\w/+-]+)\])?`;
+const day = String.raw`(?<day>\d\d?)`;
+const named = String.raw`(?<named>\p{L}{3,10})\.?`;
+const weekday = String.raw`(?:\p{L}{2,10}\.?,?\s)?`;
+const end = `${sep}${clock}${zone}${after}`;
+
+const forms = (
+  [
+    ["epoch", String.raw`(?<seconds>\d{10})(?:[.,](?<fraction>\d+))?`],
+    ["epoch", String.raw`(?<millis>\d{13})(?:\.\d+|\d{3}|\d{6})?`],
+    ["epoch", String.raw`\/Date\((?<millis>\d{13})(?:[+-]\d{4})?\)\/`],
+    ["iso", String.raw`(?<year>\d{4})(?<mark>[-/.])(?<month>\d\d?)\k<mark>${day}${end}`],
+    [
+      "iso",
+      String.raw`(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)[T_\s-]?(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)(?:[.,](?<fraction>\d{1,30}))?${zone}`,
+    ],
+    ["numbers", String.raw`${day}(?<mark>[-/.])(?<month>\d\d?)\k<mark>(?<year>\d{4}|\d\d)${end}`],
+    [
+      "month",
+      String.raw`\[?${weekday}${day}(?:\.|st|nd|rd|th|er)?[-/\s](?:de\s)?${named}[-/,\s]\s?(?:del?\s)?(?<year>\d{4}|\d\d)${end}\]?`,
+    ],
+    ["month", String.raw`${weekday}${named}\s{1,2}${day}(?:st|nd|rd|th)?,?\s(?<year>\d{4})${end}`],
+    ["month", String.raw`${weekday}${named}\s{1,2}${day}\s${clock}${zone}\s(?<year>\d{4})`],
+    [
+      "array",
+      String.raw`\[(?<year>\d{4}),(?<month>\d\d?),${day},(?<hour>\d\d?),(?<minute>\d\d?)(?:,(?<second>\d\d?)(?:,(?<nanos>\d{1,9}))?)?\]`,
+    ],
+    // Days since 1899 of a spreadsheet, from 2000 to 2099.
+    [
+      "serial",
+      String.raw`(?<days>(?:3(?:6[5-9]|[7-9]\d)|[4-6]\d\d|7[0-2]\d|730[0-4])\d\d[.,]\d{1,15})`,
+    ],
+  ] as const
+).map(([form, text]) => [form, new RegExp(`^${text}$`, "iu")] as const);
+
+const longest = 100;
+
+/** Reads a time in any known form; null if it has none. `isDayFirst`: of two numbers in a date, the first one is the day. */
+function writtenTime(text: string, isDayFirst: boolean): Written | null {
+  if (text.length > longest || !/\d.*\d/.test(text)) return null;
+  for (const [form, pattern] of forms) {
+    const found = pattern.exec(text)?.groups;
+    if (found === undefined) continue;
+    const shown = shownBy(found, isDayFirst || form !== "numbers");
+    const { zone = found["place"] ?? (form === "epoch" ? "Z" : undefined) } = found;
+    return Number.isNaN(shown) ? null : { form, shown, zone };
+  }
+  return null;
+}
+
+/** Returns the time of the groups that matched, as if in UTC; NaN for a day or a time of day that no calendar or clock has. */
+function shownBy(found: Record<string, string | undefined>, isDayFirst: boolean): number {
+  const number = (name: string): number => Number((found[name] ?? "0").replace(",", "."));
+  const { millis, seconds, days, year: years = "", nanos = "", half, named } = found;
+  if (millis !== undefined) return Number(millis);
+  if (days !== undefined) return Math.round((number("days") - 25_569) * 86_400_000);
+  const { fraction = nanos.padStart(nanos.length > 3 ? 9 : 3, "0") } = found;
+  const milliseconds = Number(fraction.padEnd(3, "0").slice(0, 3));
+  if (seconds !== undefined) return Number(seconds) * 1000 + milliseconds;
+  const day = number(isDayFirst ? "day" : "month");
+  const month = named === undefined ? number(isDayFirst ? "month" : "day") : monthOf(named);
+  const year = number("year") + (years.length === 2 ? 2000 : 0);
+  // 26/11/03 and 26-11-20 begin with the year.
+  const isYearFirst = years.length === 2 && (year < 2010 || found["mark"] === "-");
+  const date = new Date(0).setUTCFullYear(year, month - 1, day);
+  const [hour, minute, second] = [number("hour"), number("minute"), number("second")];
+  const isDay = !isYearFirst && month > 0 && month < 13 && new Date(date).getUTCDate() === day;
+  const isHour = half === undefined ? hour < 24 : hour > 0 && hour < 13;
+  if (!isDay || !isHour || minute > 59 || second > 59) return Number.NaN;
+  const hours = half === undefined ? hour : (hour % 12) + (/p/i.test(half) ? 12 : 0);
+  return date + ((hours * 60 + minute) * 60 + second) * 1000 + milliseconds;
+}
+
+/** Beginnings of the names of months in English, German, French, Spanish, Italian, Dutch and Portuguese, without accents. */
+const months =
+  "jan ene gen|feb fev|mar mrz mae maa|apr avr abr|may mai mag mei|jun juin giu|jul juil lug|aug aou ago|sep set|oct okt ott out|nov|dec dez dic dis"
+    .split("|")
+    .map((starts) => new RegExp(`^(?:${starts.replaceAll(" ", "|")})`));
+
+function monthOf(name: string): number {
+  const text = name.normalize("NFD").replaceAll(/\p{M}/gu, "").toLowerCase();
+  return months.findIndex((starts) => starts.test(text)) + 1;
 }
 
 /** How the times of a column are written, by a sample of them. */
@@ -41,64 +124,46 @@ export interface TimeStyle {
 export function timeStyleOf(values: readonly string[], isNamed: boolean, now = 0): TimeStyle {
   const texts = values.map((value) => value.trim());
   const { isDayFirst, isSure } = orderOf(texts, now);
-  const found = texts.map((text) => ({ text, written: writtenTime(text, isDayFirst) }));
-  const isSerial = isNamed && found.every(({ written }) => written?.form === "serial");
-  const times = found.filter(
-    (one): one is { text: string; written: Written } =>
-      one.written !== null &&
-      zoneOf(one.written.zone ?? "Z") !== undefined &&
-      (one.written.form !== "serial" || isSerial),
-  );
-  const zones = times.map(({ written }) => written.zone ?? "Z");
+  const found = texts.flatMap((text) => {
+    const written = writtenTime(text, isDayFirst);
+    return written !== null && zoneOf(written.zone ?? "Z") ? [{ text, ...written }] : [];
+  });
+  const isSerial =
+    isNamed && found.length === texts.length && found.every(({ form }) => form === "serial");
+  const times = found.filter(({ form }) => form !== "serial" || isSerial);
+  const zones = times.map(({ zone = "Z" }) => zone);
   return {
-    forms: new Set(times.map(({ written }) => written.form)),
+    forms: new Set(times.map(({ form }) => form)),
     isDayFirst,
-    unclear: isSure ? undefined : times.find(({ written }) => written.form === "numbers")?.text,
-    zoneless: times.find(({ written }) => written.zone === undefined)?.text,
+    unclear: isSure ? undefined : times.find(({ form }) => form === "numbers")?.text,
+    zoneless: times.find(({ zone }) => zone === undefined)?.text,
     zones: new Set(zones.filter((name) => /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i.test(name))),
-    share: times.length / Math.max(1, values.length),
+    share: times.length / Math.max(1, texts.length),
   };
 }
 
 /** Whether the day comes before the month in dates like 3/11/2026, and whether that is sure. */
 function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; isSure: boolean } {
-  const dates = texts.flatMap((text) => [/^(\d\d?)([-/.])(\d\d?)\2\d/.exec(text) ?? []].flat());
-  const marks = dates.filter((_, index) => index % 4 === 2);
-  const [firsts, seconds] = [1, 3].map(
-    (place) => new Set(dates.filter((_, index) => index % 4 === place).map(Number)),
-  ) as [Set<number>, Set<number>];
-  if (marks.every((mark) => mark === ".") || Math.max(...firsts) > 12)
+  const dates = texts.flatMap((text) => {
+    const [, first, mark, second] = /^(\d\d?)([-/.])(\d\d?)\2\d/.exec(text) ?? [];
+    return mark === undefined ? [] : [{ first: Number(first), mark, second: Number(second) }];
+  });
+  if (dates.every(({ mark }) => mark === ".") || dates.some(({ first }) => first > 12))
     return { isDayFirst: true, isSure: true };
-  if (Math.max(...seconds) > 12) return { isDayFirst: false, isSure: true };
-  const read = (isDayFirst: boolean): number[] =>
-    texts.flatMap((text) => writtenTime(text, isDayFirst)?.shown ?? []);
-  const [days, months] = [turnsIn(read(true)), turnsIn(read(false))];
-  const isSure = Math.min(days, months) * 2 < Math.max(days, months);
-  if (days !== months) return { isDayFirst: days < months, isSure };
-  // Of a few days, the month is the same. Halves of a day are English, a colon is Splunk's. And most logs are new.
-  if ((firsts.size === 1) !== (seconds.size === 1))
-    return { isDayFirst: seconds.size === 1, isSure };
-  const isEnglish = texts.some((text) => /\d\s?[ap]\.?\s?m\b|^[\d/]+:/i.test(text));
-  const age = (isDayFirst: boolean): number => {
-    const newest = Math.max(...read(isDayFirst));
-    return newest > now ? Number.POSITIVE_INFINITY : now - newest;
+  if (dates.some(({ second }) => second > 12)) return { isDayFirst: false, isSure: true };
+  const reading = (isDayFirst: boolean) => {
+    const times = texts.flatMap((text) => writtenTime(text, isDayFirst)?.shown ?? []);
+    const newest = Math.max(...times);
+    const age = newest > now ? Number.POSITIVE_INFINITY : now - newest;
+    return { span: newest - Math.min(...times), age };
   };
-  return { isDayFirst: !isEnglish && age(true) <= age(false), isSure };
+  const [days, months] = [reading(true), reading(false)];
+  // A log is short, and most are new. Halves of a day are English, a colon is Splunk's.
+  const isEnglish = texts.some((text) => /\d\s?[ap]\.?\s?m\b|^[\d/]+:/i.test(text));
+  const isDayFirst =
+    days.span === months.span ? !isEnglish && days.age <= months.age : days.span < months.span;
+  return { isDayFirst, isSure: false };
 }
-
-/** Number of times that a list changes between going up and going down. */
-function turnsIn(times: readonly number[]): number {
-  const moves = times
-    .slice(1)
-    .map((time, index) => Math.sign(time - (times[index] ?? time)))
-    .filter((move) => move !== 0);
-  return moves.filter((move, index) => index > 0 && move !== moves[index - 1]).length;
-}
-
-const usual: Pick<TimeStyle, "forms" | "isDayFirst"> = {
-  forms: new Set<Form>(["iso", "epoch"]),
-  isDayFirst: true,
-};
 
 /** Length of `2026-11-20T14:02:11`. */
 const secondsLength = 19;
@@ -108,23 +173,19 @@ const zero = 48;
 export class TimeReader {
   readonly #style: Pick<TimeStyle, "forms" | "isDayFirst">;
   readonly #zone: Zone;
-  readonly #isTwice: (text: string) => void;
+  #onTwice: ((text: string) => void) | undefined;
+  /** The day of the last time, and its beginning as if in UTC. */
+  #day = "-";
+  #begin = Number.NaN;
   /** What came after the seconds and their fraction, and the zone that it means. */
   #end = "";
   #endZone: Zone | undefined;
-  /** A day as a number like 20261120, and its beginning as if in UTC. */
-  #day = -1;
-  #begin = Number.NaN;
 
-  /** `isTwice` is called once, with the first time that clocks of the zone show twice. */
-  constructor(style = usual, zone = zoneOf("UTC") as Zone, isTwice?: (text: string) => void) {
+  /** Without a style, it reads all forms but the numbers of a spreadsheet. `onTwice` gets the first time that clocks show twice. */
+  constructor(style = anyStyle, zone = utc, onTwice?: (text: string) => void) {
     this.#style = style;
     this.#zone = zone;
-    let wasCalled = isTwice === undefined;
-    this.#isTwice = (text) => {
-      if (!wasCalled) isTwice?.(text);
-      wasCalled = true;
-    };
+    this.#onTwice = onTwice;
   }
 
   /** Returns milliseconds since the epoch, or null for a text that is not a time as this column has them. */
@@ -139,21 +200,21 @@ export class TimeReader {
   read({ bytes }: Bytes, from: number, to: number, entry: { time: number }): void {
     const zone = this.#endZone;
     if (zone !== undefined && to - from >= secondsLength) {
-      const day = dayAt(bytes, from);
-      if (day !== this.#day) {
-        this.#day = day;
-        this.#begin = beginOf(day);
+      if (!isAt(bytes, from, this.#day)) {
+        this.#day = bytes.toString("latin1", from, from + 10);
+        this.#begin = beginOf(this.#day);
       }
       const milliseconds = timeOfDay(bytes, from + 10);
       let at = from + secondsLength;
       let fraction = 0;
-      if (milliseconds >= 0 && at < to && bytes[at] === 0x2e) {
+      if (at < to && bytes[at] === 0x2e) {
         let scale = 100;
         for (at += 1; at < to && isDigit(bytes, at); at += 1, scale /= 10)
           if (scale >= 1) fraction += ((bytes[at] as number) - zero) * scale;
         if (scale === 100) at = -1;
       }
-      if (milliseconds >= 0 && !Number.isNaN(this.#begin) && this.#endsAt(bytes, at, to)) {
+      const isUsual = milliseconds >= 0 && !Number.isNaN(this.#begin);
+      if (isUsual && to - at === this.#end.length && isAt(bytes, at, this.#end)) {
         entry.time = this.#begin + milliseconds + fraction - (zone.fixed ?? 0);
         if (zone.fixed === undefined)
           entry.time = zone.at(entry.time, () => this.#isTwice(bytes.toString("utf8", from, to)));
@@ -168,29 +229,21 @@ export class TimeReader {
     this.#endZone = end === "" ? this.#zone : zoneOf(end.trim());
   }
 
-  #endsAt(bytes: Buffer, from: number, to: number): boolean {
-    const end = this.#end;
-    if (to - from !== end.length) return false;
-    for (let index = 0; index < end.length; index++)
-      if (bytes[from + index] !== end.charCodeAt(index)) return false;
-    return true;
+  #isTwice(text: string): void {
+    this.#onTwice?.(text);
+    this.#onTwice = undefined;
   }
 }
 
-/** Returns a number like 20261120 of a day like 2026-11-20; 0 for another text. */
-function dayAt(bytes: Buffer, at: number): number {
-  const century = twoDigits(bytes, at);
-  const year = twoDigits(bytes, at + 2);
-  const month = twoDigits(bytes, at + 5);
-  const day = twoDigits(bytes, at + 8);
-  const isUsual = bytes[at + 4] === 0x2d && bytes[at + 7] === 0x2d && century < 100 && year < 100;
-  return isUsual && month < 13 && day < 32 ? ((century * 100 + year) * 100 + month) * 100 + day : 0;
-}
+const isAt = (bytes: Buffer, from: number, text: string): boolean => {
+  for (let index = 0; index < text.length; index++)
+    if (bytes[from + index] !== text.charCodeAt(index)) return false;
+  return true;
+};
 
-function beginOf(day: number): number {
-  const month = Math.floor(day / 100) % 100;
-  const begin = new Date(0).setUTCFullYear(Math.floor(day / 10_000), month - 1, day % 100);
-  return month > 0 && new Date(begin).getUTCDate() === day % 100 ? begin : Number.NaN;
+function beginOf(day: string): number {
+  const begin = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
+  return new Date(begin).getUTCDate() === Number(day.slice(8)) ? begin : Number.NaN;
 }
 
 const isDigit = (bytes: Buffer, at: number): boolean =>
@@ -213,4 +266,21 @@ function twoDigits(bytes: Buffer, at: number): number {
   const high = (bytes[at] as number) - zero;
   const low = (bytes[at + 1] as number) - zero;
   return high < 0 || high > 9 || low < 0 || low > 9 ? 100 : high * 10 + low;
+}
+
+const anyStyle: Pick<TimeStyle, "forms" | "isDayFirst"> = {
+  forms: new Set(forms.map(([form]) => form).filter((form) => form !== "serial")),
+  isDayFirst: true,
+};
+const anyTimes = new TimeReader();
+
+/** Reads a time in any form, with UTC where it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
+export const parseTime = (text: string): number | null => anyTimes.parse(text);
+
+/** Reads a date or a time that a person names; null also where day and month of it can be mistaken. */
+export function parseMoment(text: string, zone = "UTC"): number | null {
+  const isDate = /^\d{4}-\d\d-\d\d$|^\d\d?\.\d\d?\.\d{4}$/.test(text);
+  const whole = isDate ? `${text} 00:00` : text;
+  const style = timeStyleOf([whole], false);
+  return style.unclear === undefined ? new TimeReader(style, zoneOf(zone)).parse(whole) : null;
 }

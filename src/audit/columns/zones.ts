@@ -10,7 +10,6 @@ const day = 86_400_000;
 
 /** A time zone: what to take from a time of day in it. */
 export interface Zone {
-  name: string;
   /** Milliseconds ahead of UTC, if they never change. */
   fixed: number | undefined;
   /**
@@ -20,12 +19,14 @@ export interface Zone {
   at(shown: number, isTwice?: () => void): number;
 }
 
+export const utc: Zone = { fixed: 0, at: (shown) => shown };
+
 /** Returns a zone by `Europe/Berlin`, `+01:00`, `UTC+1` or an abbreviation; undefined for one that is unknown or not clear. */
 export function zoneOf(text: string): Zone | undefined {
   const ahead = aheadOf(text);
   if (ahead !== undefined) {
     const fixed = ahead * minute;
-    return { name: text, fixed, at: (shown) => shown - fixed };
+    return { fixed, at: (shown) => shown - fixed };
   }
   if (!text.includes("/")) return undefined;
   // Each costs as much as reading a hundred times.
@@ -48,7 +49,10 @@ function aheadOf(text: string): number | undefined {
 function namedZone(timeZone: string): Zone | undefined {
   let format: Intl.DateTimeFormat;
   try {
-    format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });
+    format = new Intl.DateTimeFormat("en", {
+      timeZone,
+      timeZoneName: "longOffset",
+    });
   } catch {
     return undefined;
   }
@@ -72,5 +76,5 @@ function namedZone(timeZone: string): Zone | undefined {
     // Skipped by clocks that go forward: as if they had not.
     return isEarly || late + ahead(late) !== shown ? early : late;
   };
-  return { name: timeZone, fixed: undefined, at };
+  return { fixed: undefined, at };
 }
