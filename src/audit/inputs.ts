@@ -2,7 +2,8 @@ import { orAborted } from "../terminal/signals.ts";
 import type { TimeOrder } from "./fold/order.ts";
 import type { JournalItem } from "./read/item.ts";
 import type { Skips } from "./read/skips.ts";
-import type { EntryOptions, InputSpec, Source } from "./read/source.ts";
+import type { InputSpec } from "./read/input.ts";
+import type { EntryOptions, Source } from "./read/source.ts";
 import { journalSource, openSource, readMerged } from "./read/source.ts";
 
 export interface InputOptions {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { openInput, type Input } from "../../src/audit/read/input.ts";
+import { Input } from "../../src/audit/read/input.ts";
 import { recognizeForm } from "../../src/audit/read/sniff.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { failure, inputOf, line, replayText } from "./support.ts";
@@ -14,10 +14,9 @@ const text = '{"time":"2026-11-20T14:02:11Z","name":"Müller 🔑"}\n';
 async function textOf(input: Input): Promise<string> {
   const parts: Buffer[] = [];
   for (;;) {
-    const room = Buffer.alloc(70_000);
-    const length = await input.read(room, 0, room.length);
-    if (length === 0) return Buffer.concat(parts).toString();
-    parts.push(room.subarray(0, length));
+    const bytes = Buffer.from(await input.take(70_000));
+    if (bytes.length === 0) return Buffer.concat(parts).toString();
+    parts.push(bytes);
   }
 }
 
@@ -54,13 +53,13 @@ describe("the text of an input", () => {
       readdirSync(tmpdir()).filter((name) => name.startsWith("vault-audit-"));
     const before = spools();
     for (const input of [
-      await openInput({ name: file }),
+      await new Input({ name: file }).open(),
       ...(await Promise.all([37, 4096].map(async (size) => await inputOf(bytes, size)))),
     ]) {
       expect(input).toMatchObject({ isGzip });
       expect(await textOf(input)).toBe(plain.toString());
-      expect(input.bytesRead()).toBe(bytes.length);
-      expect(input.problem()).toBeNull();
+      expect(input.bytesRead).toBe(bytes.length);
+      expect(input.problem).toBeNull();
       expect(input.at(text.length + 1, 20)).toEqual(
         plain.subarray(text.length + 1, text.length + 21),
       );
@@ -94,7 +93,7 @@ describe("the text of an input", () => {
     for (const size of [64, 65_536]) {
       const input = await inputOf(bytes, size);
       const read = await textOf(input);
-      expect(input.problem()).toBe(problem);
+      expect(input.problem).toBe(problem);
       expect(long.startsWith(read)).toBe(true);
       if (bytes.length > 5_000) expect(read.length).toBeGreaterThan(long.length - 20_000);
     }
@@ -106,7 +105,7 @@ describe("the text of an input", () => {
     const writing = import("node:fs/promises").then(
       async ({ writeFile }) => await writeFile(file, text),
     );
-    const input = await openInput({ name: file });
+    const input = await new Input({ name: file }).open();
     expect(input).toMatchObject({ total: null });
     expect(await textOf(input)).toBe(text);
     await writing;
@@ -142,7 +141,7 @@ test.each<[string, string | Buffer, RegExp]>([
 });
 
 test.each([
-  ["nothing", "missing.ndjson", "no such file"],
+  ["nothing", "missing.ndjson", "no such file or folder"],
   ["a folder", "folder", "it is a folder"],
   ["something below a file", "file/items.csv", "ENOTDIR"],
 ])("%s cannot be read", async (_what, name, why) => {
@@ -150,7 +149,7 @@ test.each([
   mkdirSync(join(folder, "folder"));
   writeFileSync(join(folder, "file"), "");
   const path = join(folder, name);
-  await expect(openInput({ name: path })).rejects.toMatchObject({
+  await expect((async () => await new Input({ name: path }).open())()).rejects.toMatchObject({
     code: "invalid-input",
     message: `cannot read ${path}: ${why}`,
   });
@@ -161,7 +160,7 @@ test("a stream that breaks, or cannot be kept, is an error", async () => {
     yield Buffer.from(text.repeat(10_000));
     throw Object.assign(new Error("broken"), { code: "EIO" });
   }
-  const input = await openInput({ name: "standard input", stream: broken() });
+  const input = await new Input({ name: "standard input", stream: broken() }).open();
   await expect(textOf(input)).rejects.toMatchObject({ message: "cannot read standard input: EIO" });
   const { TMPDIR } = process.env;
   try {
@@ -169,7 +168,7 @@ test("a stream that breaks, or cannot be kept, is an error", async () => {
     expect(existsSync(tmpdir())).toBe(false);
     await expect(textOf(await inputOf(text))).rejects.toMatchObject({
       code: "invalid-input",
-      message: /cannot be kept in .*: ENOENT/,
+      message: /cannot be kept in .*: no such file or folder/,
     });
   } finally {
     if (TMPDIR === undefined) delete process.env["TMPDIR"];

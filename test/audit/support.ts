@@ -10,7 +10,7 @@ import { fakeHost } from "../support/fake-host.ts";
 import { cleanEnv } from "../support/run-vault.ts";
 import type { Rules, VaultReport } from "../../src/documents/audit.ts";
 import { viewOf } from "../../src/audit/read/bytes.ts";
-import { openInput, type Input } from "../../src/audit/read/input.ts";
+import { Input } from "../../src/audit/read/input.ts";
 import { noEntry, type Entry, type JournalItem } from "../../src/audit/read/item.ts";
 import { Entries } from "../../src/audit/fold/order.ts";
 import type { ColumnMap } from "../../src/audit/flags.ts";
@@ -119,7 +119,7 @@ export async function reportOfOne(
 
 /** Opens an input with these bytes, in chunks of `size`. */
 export const inputOf = async (content: string | Uint8Array, size = 65_536): Promise<Input> =>
-  await openInput({ name: "items", stream: chunks(Buffer.from(content), size) });
+  await new Input({ name: "items", stream: chunks(Buffer.from(content), size) }).open();
 
 interface ReadRecords {
   records: RawRecord[];

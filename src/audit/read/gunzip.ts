@@ -1,55 +1,41 @@
+import { once } from "node:events";
 import { crc32, createInflateRaw } from "node:zlib";
 
-/** Chunks whose beginning can be read ahead. */
-export class Peekable {
-  readonly #chunks: AsyncIterator<Uint8Array>;
+/** Chunks of a text, whose beginning can be looked at. */
+export class Chunks {
+  readonly #source: AsyncIterator<Uint8Array, unknown>;
   #head: Buffer = Buffer.alloc(0);
 
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.#chunks = chunks[Symbol.asyncIterator]();
+  constructor(source: AsyncIterator<Uint8Array, unknown>) {
+    this.#source = source;
   }
 
   /** Returns the first `size` bytes, or all if there are fewer. */
   async peek(size: number): Promise<Buffer> {
-    const parts = [this.#head];
-    for (let length = this.#head.length; length < size;) {
-      const next = await this.#chunks.next();
+    while (this.#head.length < size) {
+      // A source may use its bytes again.
+      const head = Buffer.from(this.#head);
+      const next = await this.#source.next();
       if (next.done === true) break;
-      parts.push(Buffer.from(next.value));
-      length += next.value.length;
+      this.#head = Buffer.concat([head, next.value]);
     }
-    if (parts.length > 1) this.#head = Buffer.concat(parts);
     return this.#head.subarray(0, size);
   }
 
-  /** Takes up to `size` bytes, which are valid until the next call; none at the end. */
-  async take(size: number): Promise<Buffer> {
-    while (this.#head.length === 0) {
-      const next = await this.#chunks.next();
-      if (next.done === true) break;
-      this.#head = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.byteLength);
+  /** Takes up to `most` bytes, which are valid until the next call; none at the end. */
+  async take(most: number): Promise<Buffer> {
+    if (this.#head.length === 0) {
+      const next = await this.#source.next();
+      if (next.done === true) return this.#head;
+      this.#head = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.length);
     }
-    const taken = this.#head.subarray(0, size);
+    const taken = this.#head.subarray(0, most);
     this.#head = this.#head.subarray(taken.length);
     return taken;
   }
 
-  /** Puts bytes back that were taken last. */
-  putBack(bytes: Buffer): void {
-    this.#head = Buffer.concat([bytes, this.#head]);
-  }
-
-  async *all(): AsyncGenerator<Uint8Array> {
-    for (
-      let bytes = await this.take(pieceSize);
-      bytes.length > 0;
-      bytes = await this.take(pieceSize)
-    )
-      yield bytes;
-  }
-
-  async close(): Promise<void> {
-    await this.#chunks.return?.();
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    for (let bytes; (bytes = await this.take(pieceSize)).length > 0;) yield bytes;
   }
 }
 
@@ -59,121 +45,69 @@ export const pieceSize = 256 * 1024;
 /** Bytes decompressed at a time: an error in them drops all that they hold. */
 const packedSize = 16 * 1024;
 
+/** Maximum length of a member's header, in which the file may be named and described. */
+const longestHeader = 128 * 1024;
+
 const cutOff = "the gzip data is cut off";
 const damaged = "the gzip data is damaged";
 
+export const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+
 /**
- * Decompresses gzip of one or more members. Truncated or damaged data ends the sequence after what could be decompressed, and `onProblem`
- * is called with the reason; also for what follows the data, unless it is nothing but zeros and the end of a line.
+ * Decompresses gzip of one or more members. Calls `onProblem` with the reason if the data is cut off or damaged, after what could be
+ * decompressed, and if anything follows it but zeros, which pad a tape, and ends of lines. (Node's own `Gunzip` loses items before that.)
  */
 export async function* gunzip(
-  source: Peekable,
+  source: Chunks,
   onProblem: (problem: string) => void,
 ): AsyncGenerator<Buffer> {
-  for (let isFirst = true; ; isFirst = false) {
-    if (!isFirst && !(await isMember(source))) {
-      if (await hasMore(source)) onProblem("something else follows the gzip data");
-      return;
-    }
-    const problem = (await passHeader(source)) ?? (yield* inflate(source));
+  while (isGzip(await source.peek(2))) {
+    const problem = yield* memberOf(source);
     if (problem !== null) return onProblem(problem);
   }
+  for await (const bytes of source)
+    if (bytes.some((byte) => byte !== 0 && byte !== 10 && byte !== 13))
+      return onProblem("something else follows the gzip data");
 }
 
-async function isMember(source: Peekable): Promise<boolean> {
-  const [first, second] = await source.peek(2);
-  return first === 0x1f && second === 0x8b;
-}
-
-/** Whether anything follows but zeros, which pad a tape, and ends of lines. */
-async function hasMore(source: Peekable): Promise<boolean> {
-  for await (const bytes of source.all())
-    if (bytes.some((byte) => byte !== 0 && byte !== 10 && byte !== 13)) return true;
-  return false;
-}
-
-/** RFC 1952, section 2.3. Returns why the header cannot be read, or null. */
-async function passHeader(source: Peekable): Promise<string | null> {
-  const head = await source.peek(10);
-  if (head.length < 10) return head.length > 2 && head[2] !== 8 ? damaged : cutOff;
-  const flags = head[3] as number;
-  if (head[2] !== 8 || flags > 31) return damaged;
-  await source.take(10);
-  if ((flags & 4) !== 0) {
-    const length = await source.peek(2);
-    if (length.length < 2) return cutOff;
-    await pass(source, 2 + length.readUInt16LE());
-  }
-  for (const named of [8, 16]) if ((flags & named) !== 0) await passText(source);
-  if ((flags & 2) !== 0) await pass(source, 2);
-  return null;
-}
-
-async function pass(source: Peekable, count: number): Promise<void> {
-  for (let left = count; left > 0;) {
-    const { length } = await source.take(left);
-    if (length === 0) return;
-    left -= length;
-  }
-}
-
-/** Passes a text that ends with a zero. */
-async function passText(source: Peekable): Promise<void> {
-  for (let [byte] = await source.take(1); byte !== undefined && byte !== 0;)
-    [byte] = await source.take(1);
-}
-
-/** Decompresses a member, no faster than it is consumed. Returns why it cannot be read to its end, or null. */
-async function* inflate(source: Peekable): AsyncGenerator<Buffer, string | null> {
-  const unzip = createInflateRaw({ chunkSize: 64 * 1024 });
-  let problem: string | null = null;
-  let isTaken = false;
-  let wake = (): void => undefined;
-  unzip.on("error", (error: NodeJS.ErrnoException) => {
-    problem ??= error.code === "Z_BUF_ERROR" ? cutOff : damaged;
-  });
-  for (const event of ["readable", "end", "error", "close"]) unzip.on(event, () => wake());
+/** Decompresses a member (RFC 1952, section 2.3). Returns why it cannot be read to its end, or null. */
+async function* memberOf(source: Chunks): AsyncGenerator<Buffer, string | null> {
+  const header = await source.peek(longestHeader);
+  if (header.length > 2 && header[2] !== 8) return damaged;
+  await source.take(headerLength(header));
+  const inflate = createInflateRaw({ chunkSize: 64 * 1024 });
+  const output: Buffer[] = [];
+  inflate.on("data", (bytes: Buffer) => output.push(bytes));
+  const failed = once(inflate, "error").then(() => damaged);
   let [checksum, size] = [0, 0];
-  async function* drain(): AsyncGenerator<Buffer> {
-    for (;;) {
-      const bytes = unzip.read() as Buffer | null;
-      if (bytes !== null) {
-        checksum = crc32(bytes, checksum);
-        size += bytes.length;
-        yield bytes;
-      } else if (isTaken || unzip.readableEnded || problem !== null) return;
-      else {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        wake = resolve;
-        await promise;
-      }
+  for (let hasEnded = false; !hasEnded;) {
+    const packed = await source.peek(packedSize);
+    if (packed.length === 0) return cutOff;
+    const before = inflate.bytesWritten;
+    const written = new Promise<null>((resolve) => inflate.write(packed, () => resolve(null)));
+    const problem = await Promise.race([failed, written]);
+    for (const bytes of output.splice(0)) {
+      checksum = crc32(bytes, checksum);
+      size += bytes.length;
+      yield bytes;
     }
+    if (problem !== null) return problem;
+    const { length } = await source.take(inflate.bytesWritten - before);
+    hasEnded = length < packed.length;
   }
-  try {
-    for (let hasEnded = false; !hasEnded;) {
-      // The decompressor may read it after the next ones have been read.
-      const packed = Buffer.from(await source.take(packedSize));
-      const before = unzip.bytesWritten;
-      isTaken = false;
-      if (packed.length === 0) unzip.end();
-      else
-        unzip.write(packed, () => {
-          isTaken = true;
-          wake();
-        });
-      yield* drain();
-      const left = packed.subarray(unzip.bytesWritten - before);
-      hasEnded = packed.length === 0 || left.length > 0 || problem !== null;
-      if (problem === null) source.putBack(left);
-    }
-  } finally {
-    unzip.destroy();
-  }
-  if (problem !== null) return problem;
-  const trailer = Buffer.from(await source.peek(8));
+  inflate.destroy();
+  const trailer = await source.peek(8);
   if (trailer.length < 8) return cutOff;
-  await pass(source, 8);
   const isRight =
     trailer.readUInt32LE(0) === checksum && trailer.readUInt32LE(4) === size % 2 ** 32;
+  await source.take(8);
   return isRight ? null : damaged;
+}
+
+function headerLength(header: Buffer): number {
+  const [flags = 0, extraLow = 0, extraHigh = 0] = [3, 10, 11].map((at) => header[at]);
+  const afterExtra = 10 + ((flags & 4) === 0 ? 0 : 2 + extraLow + 256 * extraHigh);
+  const texts = [8, 16].filter((flag) => (flags & flag) !== 0);
+  const afterTexts = texts.reduce((at) => header.indexOf(0, at) + 1, afterExtra);
+  return afterTexts + (flags & 2);
 }

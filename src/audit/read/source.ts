@@ -1,5 +1,4 @@
 import type { InputReport } from "../../documents/audit.ts";
-import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import { chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { uuidOf } from "../columns/values.ts";
@@ -16,8 +15,8 @@ import {
   unwrapped,
 } from "./fields.ts";
 import { pieceSize } from "./gunzip.ts";
-import type { Input } from "./input.ts";
-import { hasChanged, openInput, Spool } from "./input.ts";
+import type { InputSpec } from "./input.ts";
+import { hasChanged, Input } from "./input.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
 import type { Entry, Item, ItemLocation, JournalItem } from "./item.ts";
 import { noEntry } from "./item.ts";
@@ -27,14 +26,6 @@ import type { Cutter, RawRecord, Sink } from "./records.ts";
 import type { Form } from "./sniff.ts";
 import { recognizeForm } from "./sniff.ts";
 import type { Skips } from "./skips.ts";
-
-/** An export: a file or a stream. */
-export interface InputSpec {
-  /** For messages. */
-  name: string;
-  path?: string;
-  stream?: AsyncIterable<Uint8Array>;
-}
 
 /** What the entries of an input are made with. */
 export interface EntryOptions extends Given, Pick<Layout, "index" | "vaults" | "classifier"> {}
@@ -74,13 +65,13 @@ const maxHeld = 1000;
  * @throws what `openInput` and `chooseColumns` throw.
  */
 export async function openSource(
-  { name, path = name, stream }: InputSpec,
+  spec: InputSpec,
   options: EntryOptions,
   skips: Skips,
 ): Promise<Source> {
-  const input = await openInput({ name: path, ...defined({ stream }) });
+  const input = new Input(spec);
   try {
-    const source = new Reading({ ...input, name }, options, skips);
+    const source = new Reading(await input.open(), options, skips);
     await source.open();
     return source;
   } catch (error) {
@@ -201,7 +192,7 @@ class Reading implements Source, Sink {
   }
 
   bytesRead(): number {
-    return this.#input.bytesRead();
+    return this.#input.bytesRead;
   }
 
   emptiness(): string {
@@ -299,9 +290,10 @@ class Reading implements Source, Sink {
     this.#to -= this.#from;
     const enough = this.#to + pieceSize;
     while (this.#to < enough && !this.#isEnd) {
-      const length = await this.#input.read(bytes, this.#to, enough - this.#to);
-      this.#isEnd = length === 0;
-      this.#to += length;
+      const taken = await this.#input.take(enough - this.#to);
+      this.#isEnd = taken.length === 0;
+      bytes.set(taken, this.#to);
+      this.#to += taken.length;
     }
     this.#from = this.#cutter.take(this.#given, 0, this.#to, this.#isEnd);
     return true;
@@ -371,7 +363,7 @@ class Reading implements Source, Sink {
       if (unread.length < waiting.length)
         this.passOver((list as { name: string }).name, waiting.length - unread.length);
     }
-    const problem = this.#input.problem();
+    const problem = this.#input.problem;
     if (problem !== null) {
       this.skip(this.#cutter.next, `${problem}: reading stopped`, "");
       this.cut(this.#cutter.next);
@@ -444,37 +436,35 @@ export function journalSource(journal: Iterable<JournalItem>, options: EntryOpti
     items: 0,
     columns: {},
   };
-  const spool = new Spool("the journal");
-  const items = journal[Symbol.iterator]();
-  const entryFor = ({ line, ...item }: JournalItem): Entry => {
-    const bytes = Buffer.from(JSON.stringify(item));
-    const place = { line, offset: spool.size, length: bytes.length };
-    spool.add(bytes);
-    report.items += 1;
-    const hash = contentHashOf(viewOf(bytes), 0, bytes.length);
-    return entryOf(item, place, hash, { ...options, columns: {} });
-  };
+  const input = new Input({ name: "the journal", stream: textsOf(journal) });
+  let offset = 0;
   return {
     report,
     warnings: [],
     next: async (into) => {
       for (let left = 1000; left > 0; left--) {
-        const found = items.next();
-        if (found.done === true) return false;
-        into.push(entryFor(found.value));
+        const bytes = await input.take(longestRecord);
+        if (bytes.length === 0) return false;
+        const item = JSON.parse(bytes.toString()) as JournalItem;
+        const place = { line: item.line, offset, length: bytes.length };
+        const hash = contentHashOf(viewOf(bytes), 0, bytes.length);
+        into.push(entryOf(item, place, hash, { ...options, columns: {} }));
+        offset += bytes.length;
+        report.items += 1;
       }
-      return await Promise.resolve(true);
+      return true;
     },
-    itemOf: ({ offset, length }) => {
-      const bytes = Buffer.alloc(length);
-      spool.read(bytes, offset);
-      return JSON.parse(bytes.toString()) as Item;
-    },
+    itemOf: ({ offset: at, length }) => JSON.parse(input.at(at, length).toString()) as Item,
     bytesRead: () => 0,
     totalBytes: null,
     emptiness: () => "it is empty",
-    close: async () => await Promise.resolve(spool.close()),
+    close: async () => await input.close(),
   };
+}
+
+/** Yields each item as a chunk of its own. */
+async function* textsOf(journal: Iterable<JournalItem>): AsyncGenerator<Uint8Array> {
+  for (const item of journal) yield await Promise.resolve(Buffer.from(JSON.stringify(item)));
 }
 
 /** Maximum number of items in a newest-first input, all of which are held in memory. */
