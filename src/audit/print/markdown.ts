@@ -7,24 +7,20 @@ import { longest, shown } from "./terminal.ts";
 /** Yields a report as Markdown, for a ticket: the answer, then the vaults that need action, then what the report is based on. */
 export function* markdownReport(report: Report): Generator<string, void, undefined> {
   const outline = outlineOf(report, { problems: 20, others: 0, sections: 20 });
-  const { answers, warnings, whatIf, vaults, sections } = outline;
-  for (const answer of answers) yield `**${escape(answer, longest)}**\n\n`;
-  for (const warning of warnings) yield `**Warning:** ${escape(warning, longest)}\n\n`;
-  yield facts(outline.origins);
-  for (const each of [whatIf, vaults]) if (each !== undefined) yield table(each);
-  yield* sections.map(section);
-  yield `## Rules and inputs\n\n${facts(outline.basis).trimEnd()}\n`;
+  for (const answer of outline.answers) yield `**${escape(answer, longest)}**\n\n`;
+  for (const warning of outline.warnings) yield `**Warning:** ${escape(warning, longest)}\n\n`;
+  for (const each of outline.sections) yield section(each);
 }
 
-function section({ verdict, name, facts: told, ways, evidence, tables }: Section): string {
+function section({ verdict, name, facts: told, ways = [], tables = [] }: Section): string {
   const commands = ways.map(
     ({ argv, note }) => `${commandLine(argv)}${note === undefined ? "" : ` # ${shown(note)}`}\n`,
   );
+  const heading = [escape(name ?? ""), verdict ?? []].flat().join(": ");
   return [
-    `## ${escape(name)}: ${verdict}\n\n`,
+    heading === "" ? "" : `## ${heading}\n\n`,
     facts(told),
     commands.length === 0 ? "" : `\`\`\`sh\n${commands.join("")}\`\`\`\n\n`,
-    facts(evidence),
     ...tables.map(table),
   ].join("");
 }

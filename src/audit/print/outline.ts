@@ -11,7 +11,7 @@ import { originWords } from "../explain/found.ts";
 import type { Verdict } from "../explain/severity.ts";
 import { isProblem, verdicts } from "../explain/severity.ts";
 import { occurrences } from "../meaning/unknowns.ts";
-import type { Fact, Section, Table, TableRow } from "./section.ts";
+import type { Fact, Row, Section, Table } from "./section.ts";
 import {
   countersOf,
   factsOf,
@@ -33,69 +33,59 @@ export interface Report {
   whatIf?: WhatIfReport | undefined;
 }
 
-/** What a printer has room for. */
-export interface Room {
-  /** Rows of vaults that need action, and of the others, which are listed only if all of the former are. */
-  problems: number;
-  others: number;
-  /** Vaults that have a section. */
-  sections: number;
-}
-
 interface Outline {
   /** The first of them answers what was asked. */
   answers: readonly string[];
   verdict: Verdict;
   warnings: readonly string[];
-  /** Who caused how many problems, if the answer does not name all of them. */
-  origins: readonly Fact[];
-  whatIf: Table | undefined;
-  /** Absent where all is said in sections. Its name counts verdicts: `3 vaults: 1 locked, 2 ok`. */
-  vaults: Table | undefined;
+  /** The vaults, and who caused what; then each vault that needs action; last what the report is based on. */
   sections: readonly Section[];
-  basis: readonly Fact[];
 }
 
-/** Returns the outline of a report. */
-export function outlineOf({ summary, vaults, whatIf }: Report, room: Room): Outline {
+/**
+ * Returns the outline of a report, with room for so many rows of vaults that need action, of others, which are listed only if all of the
+ * former are, and for so many vaults that have a section.
+ */
+export function outlineOf(
+  { summary, vaults, whatIf }: Report,
+  room: { problems: number; others: number; sections: number },
+): Outline {
   const { found, warnings, vaultCount, verdicts: counts } = summary;
   const problems = verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
-  const rows: TableRow[] = [];
-  const sections: Section[] = [];
+  const rows: Row[] = [];
+  const described: Section[] = [];
   for (const vault of vaults) {
     const isOne = isProblem(vault.verdict);
     if (rows.length === (isOne ? room.problems : problems + room.others)) break;
     const isDescribed =
-      sections.length < room.sections &&
+      described.length < room.sections &&
       (vaultCount === 1 || isOne || vault.contradictions.length > 0);
-    if (isDescribed) sections.push(sectionOf(vault, summary));
-    rows.push(vaultRow(vault, summary.rules, isDescribed ? sections.length : undefined));
+    if (isDescribed) described.push(sectionOf(vault, summary));
+    rows.push(vaultRow(vault, summary.rules, isDescribed ? described.length : undefined));
   }
-  const isSaid = vaultCount <= 3 && sections.length === vaultCount;
-  const unlisted = (rows.length > problems ? vaultCount : problems) - rows.length;
+  const isSaid = vaultCount <= 3 && described.length === vaultCount;
+  const notes = [
+    ...unlistedNote((rows.length > problems ? vaultCount : problems) - rows.length),
+    described.length < Math.min(rows.length, problems)
+      ? `The first ${described.length} are described; --vault VAULT describes another one.`
+      : [],
+  ].flat();
   const origins = found.by.map((each) => `${counted(each.vaults, "vault")}: ${originWords(each)}`);
+  const all = {
+    // The answer names three of them.
+    facts: factsOf({ "Caused by": origins.length > 3 ? few(origins) : [] }),
+    tables: [
+      ...(whatIf === undefined ? [] : [whatIfTable(whatIf, room.problems)]),
+      ...(isSaid ? [] : [tableOf(vaultsName(summary), vaultHeads, rows, notes)]),
+    ].filter((table) => table.rows.length > 0),
+  };
   return {
     answers: [...(whatIf === undefined ? [] : [whatIfAnswer(whatIf)]), found.text],
-    verdict: verdicts.find((verdict) => counts[verdict] > 0) ?? "ok",
+    verdict: rows[0]?.verdict ?? "ok",
     warnings,
-    origins: factsOf({ "Caused by": origins.length > namedInAnswer ? few(origins) : [] }),
-    whatIf: whatIf && whatIfTable(whatIf, room.problems),
-    vaults:
-      isSaid || rows.length === 0
-        ? undefined
-        : tableOf(vaultsName(summary), rows, [
-            ...unlistedNote(unlisted),
-            ...(sections.length < Math.min(rows.length, problems)
-              ? [`The first ${sections.length} are described; --vault VAULT describes another one.`]
-              : []),
-          ]),
-    sections,
-    basis: basisOf(summary),
+    sections: [all, ...described, { name: "Rules and inputs", facts: basisOf(summary) }],
   };
 }
-
-/** Number of origins that the answer names at most. */
-const namedInAnswer = 3;
 
 const unlistedNote = (count: number): string[] =>
   more(count, "more; --json or -o ndjson lists all");
@@ -106,19 +96,13 @@ const vaultsName = ({ vaultCount, verdicts: counts }: ReplaySummary): string =>
     .map((verdict) => `${grouped(counts[verdict])} ${verdictWords(verdict)}`)
     .join(", ")}`;
 
-function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): TableRow {
+const vaultHeads = "Vault,Verdict,Since (UTC),Rule,Confidence,Unacked,Failures,Label".split(",");
+
+function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): Row {
   const { uuid, label, verdict, since = "", cause, certainty } = vault;
   const { starts, failed } = countersOf(vault, rules);
-  const cells = {
-    Vault: uuid,
-    Verdict: verdictWords(verdict),
-    "Since (UTC)": timeText(since),
-    Rule: cause?.rule ?? "",
-    Confidence: certainty,
-    Unacked: starts,
-    Failures: failed,
-    Label: label ?? "",
-  };
+  const [words, rule] = [verdictWords(verdict), cause?.rule ?? ""];
+  const cells = [uuid, words, timeText(since), rule, certainty, starts, failed, label ?? ""];
   return { cells, verdict, section };
 }
 
@@ -128,14 +112,13 @@ function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport):
   return `What if ${change}: ${total === 0 ? "no vault would differ" : differ}`;
 }
 
-function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table | undefined {
+function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table {
   const rows = vaults.slice(0, most).map(({ uuid, before, after }) => {
     const why = after.cause === undefined ? "" : `. ${after.cause.text}`;
-    const cells = { Vault: uuid, Now: standing(before), "What if": `${standing(after)}${why}` };
-    return { cells, verdict: after.verdict };
+    return { cells: [uuid, standing(before), `${standing(after)}${why}`] };
   });
   const notes = unlistedNote(vaults.length + moreChanged - rows.length);
-  return rows.length === 0 ? undefined : tableOf("What would differ", rows, notes);
+  return tableOf("What would differ", ["Vault", "Now", "What if"], rows, notes);
 }
 
 /** Returns verdict, time and counters in a line. */

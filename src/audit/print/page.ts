@@ -6,7 +6,7 @@ import type { EventKind } from "../fold/events.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
-import { eventWords, more, timeText } from "./section.ts";
+import { eventWords, timeText } from "./section.ts";
 import { style } from "./style.ts";
 import { longest, shown } from "./terminal.ts";
 
@@ -45,8 +45,8 @@ export const value = (text: string, most = 200): Markup => markup`<bdi>${shown(t
 /** Maximum number of vaults with a section of their own, and of rows in the table. */
 export const maxSections = 300;
 export const maxRows = 5000;
-/** Maximum number of events of a vault. */
-const maxEvents = 100;
+/** Maximum number of events that are drawn. */
+const maxDrawn = 100;
 
 /**
  * Yields a self-contained page in pieces: the answer, then each vault, then the basis. It loads nothing and runs nothing: its policy
@@ -77,19 +77,11 @@ export function* pageReport({
     <p class="quiet">${value(title)}. Generated ${timeText(generatedAt).slice(0, 19)} UTC by vault audit-replay. All times are in UTC.</p>
     </header>
     <main>
-    ${list(outline.origins)}`.markup;
-  for (const each of [outline.whatIf, outline.vaults]) if (each !== undefined) yield* table(each);
-  const drawn = outline.sections.findIndex(({ timeline }) => timeline.rows.length > 0);
-  for (const [index, each] of outline.sections.entries())
-    yield section(each, index + 1, index === drawn).markup;
-  yield markup`<section aria-labelledby="basis">
-    <h2 id="basis">Rules and inputs</h2>
-    ${list(outline.basis)}
-    </section>
-    </main>
-    </body>
-    </html>
     `.markup;
+  const drawn = outline.sections.findIndex(({ vault }) => vault?.timeline !== undefined);
+  for (const [number, each] of outline.sections.entries())
+    yield* section(each, number, number === drawn);
+  yield "</main>\n</body>\n</html>\n";
 }
 
 const hash = createHash("sha256").update(style).digest("base64");
@@ -108,8 +100,6 @@ function* table({ name, heads, rows, notes }: Table): Generator<string> {
   yield markup`</tbody></table></div>\n${notes.map((note) => paragraph("quiet", note))}`.markup;
 }
 
-const whole = (each: Table): Markup => ({ markup: [...table(each)].join("") });
-
 function row({ cells, verdict, mark, section: number }: Row): Markup {
   const [name, second, ...rest] = cells.map((cell) => value(cell));
   const first = number === undefined ? name : markup`<a href="#vault-${number}">${name}</a>`;
@@ -125,21 +115,21 @@ const list = (facts: readonly Fact[]): Markup | undefined =>
 const command = ({ argv, note }: Way): Markup =>
   markup`<p><code>${commandLine(argv)}</code></p>${note === undefined ? "" : paragraph("quiet", note)}\n`;
 
-function section(each: Section, number: number, hasLegend: boolean): Markup {
-  const { vault, verdict, name, facts, ways, evidence, tables, timeline } = each;
-  const newest = vault.timeline?.slice(-maxEvents) ?? [];
-  const left = timeline.rows.length - newest.length;
-  const events = {
-    ...timeline,
-    rows: timeline.rows.slice(left),
-    notes: [...timeline.notes, ...more(left, "earlier")],
-  };
-  return markup`<article id="vault-${number}" aria-labelledby="name-${number}">
-    <h2 id="name-${number}"><b class="${vault.verdict}">${verdict}</b> ${value(name)}</h2>
-    ${list(facts)}${ways.map(command)}${newest.length > 0 ? strip(newest, vault.lockedAt, hasLegend) : ""}
-    ${list(evidence)}${tables.map(whole)}${newest.length > 0 ? markup`<details><summary>All events</summary>${whole(events)}</details>` : ""}
-    </article>
-    `;
+function* section(each: Section, number: number, hasLegend: boolean): Generator<string> {
+  const { vault, verdict, name, facts, ways = [], tables = [], timeline } = each;
+  const painted = vault && markup`<b class="${vault.verdict}">${verdict}</b> `;
+  const heading = name && markup`<h2>${painted}${value(name)}</h2>\n`;
+  const newest = vault?.timeline?.slice(-maxDrawn) ?? [];
+  const drawing = newest.length === 0 ? "" : strip(newest, vault?.lockedAt, hasLegend);
+  yield markup`<article id="vault-${number}">\n${heading}${list(facts)}${ways.map(command)}${drawing}`
+    .markup;
+  for (const one of tables) yield* table(one);
+  if (timeline !== undefined) {
+    yield "<details><summary>All events</summary>";
+    yield* table(timeline);
+    yield "</details>\n";
+  }
+  yield "</article>\n";
 }
 
 /** Paths of the kinds of marks, centered on 0,0 and 12 units wide: color is not needed to tell them apart. */

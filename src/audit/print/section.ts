@@ -1,16 +1,10 @@
-import type {
-  ItemReference,
-  ReplaySummary,
-  Rules,
-  Tally,
-  VaultReport,
-} from "../../documents/audit.ts";
+import type { ItemReference, ReplaySummary, Rules, VaultReport } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Way } from "../../way.ts";
 import type { Verdict } from "../explain/severity.ts";
 import type { EventKind } from "../fold/events.ts";
 
-// What a report says of a vault. Any string may hold what somebody wrote into a log: a printer escapes all of them for its medium.
+// The parts of a report, and what it says of a vault. Any string may hold what somebody wrote into a log: a printer escapes all of them for its medium.
 
 export interface Fact {
   label: string;
@@ -34,38 +28,42 @@ export interface Table {
   notes: readonly string[];
 }
 
-/** What is said of a vault: why, what to do, then the evidence. */
+/** A part of a report: why, what to do, then the evidence. */
 export interface Section {
-  vault: VaultReport;
+  /** Absent at the beginning of a report, and at its end. */
+  vault?: VaultReport;
   /** `locked`, or `locked, likely`. */
-  verdict: string;
-  name: string;
+  verdict?: string;
+  name?: string;
   facts: readonly Fact[];
-  ways: readonly Way[];
-  evidence: readonly Fact[];
-  tables: readonly Table[];
-  /** Without events, it has no rows. */
-  timeline: Table;
+  ways?: readonly Way[];
+  tables?: readonly Table[];
+  /** What the timeline of a vault has, for printers with room for it. */
+  timeline?: Table | undefined;
 }
 
+/** Returns what is said of a vault. */
 export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): Section {
-  const { uuid, label, cause, certainty, reason, advice, who, verdict } = vault;
-  const chain = chainOf(vault);
+  const { uuid, label, cause, certainty, reason, advice, verdict, counting } = vault;
   const isSure = certainty === "certain";
   const isOther = cause !== undefined && (cause.certainty !== certainty || cause.reason !== reason);
   const confidence = [
     `${isSure ? "certain" : "Not certain"}: ${reason}`,
     isOther ? `cause ${cause.certainty}: ${cause.reason}` : "",
   ];
+  const led = (cause?.chain ?? counting).map((item, index, { length }): Entry => {
+    const locks = cause?.item !== undefined && cause.rule !== "unseen" && index === length - 1;
+    return { item, mark: locks ? "locks" : undefined };
+  });
+  const replaced = cause?.refused?.replacedBy?.acknowledgement;
+  if (replaced !== undefined)
+    led.unshift({ item: replaced, words: `${eventWords[replaced.event]}: new credentials` });
   const contradictions = vault.contradictions.map(({ text, item }) => ({ item, words: text }));
   const timeline = (vault.timeline ?? []).map(({ item, isCause, locks, ...counts }): Entry => {
     const mark = locks ? "locks" : isCause ? "cause" : undefined;
     return { item, mark, ...countersOf(counts, rules) };
   });
-  const tables = [
-    chain.table,
-    itemTable("Contradictions in the log", contradictions, more(vault.moreContradictions)).table,
-  ];
+  const { items: own, firstAt, lastAt } = vault;
   return {
     vault,
     verdict: `${verdictWords(verdict)}${certainty === "likely" ? ", likely" : ""}`,
@@ -81,22 +79,23 @@ export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): 
       ],
       Support: [advice.support],
       Developer: [advice.developer === advice.support ? "" : advice.developer],
-    }),
-    ways: advice.next,
-    evidence: factsOf({
       Confidence: isSure ? confidence : [],
-      ...chain.facts,
-      Endpoint: tallyWords(who.endpoints),
-      // The only application is everybody's.
-      Application: who.applications.length > 1 ? tallyWords(who.applications) : [],
+      Who: [sharedBy(led, whoOf)],
+      Description: [sharedBy(led, saidOf)],
       Items: [
-        vault.items === items
+        own === items
           ? ""
-          : `${counted(vault.items, "item")} from ${timeText(vault.firstAt)} to ${timeText(vault.lastAt)}`,
+          : `${counted(own, "item")} from ${timeText(firstAt)} to ${timeText(lastAt)}`,
       ],
     }),
-    tables: tables.filter(({ rows }) => rows.length > 0),
-    timeline: itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier")).table,
+    ways: advice.next,
+    tables: [
+      itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, led),
+      itemTable("Contradictions in the log", contradictions, more(vault.moreContradictions)),
+    ].filter(({ rows }) => rows.length > 0),
+    timeline:
+      vault.timeline &&
+      itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier")),
   };
 }
 
@@ -116,16 +115,16 @@ export const factsOf = (all: Record<string, readonly (string | undefined)[]>): F
     .map(([label, texts]) => ({ label, texts: texts.flatMap((text) => text || []) }))
     .filter(({ texts }) => texts.length > 0);
 
-/** A row whose cells have their heads. */
-export type TableRow = Omit<Row, "cells"> & { cells: Readonly<Record<string, string>> };
-
 /** Makes a table, without columns that are empty. */
-export function tableOf(name: string, rows: readonly TableRow[], notes: readonly string[]): Table {
-  const heads = Object.keys(rows[0]?.cells ?? {}).filter((head) =>
-    rows.some(({ cells }) => cells[head] !== ""),
-  );
-  const list = rows.map((row) => ({ ...row, cells: heads.map((head) => row.cells[head] ?? "") }));
-  return { name, heads, rows: list, notes };
+export function tableOf(
+  name: string,
+  heads: readonly string[],
+  rows: readonly Row[],
+  notes: readonly string[],
+): Table {
+  const isKept = (_: string, index: number) => rows.some(({ cells }) => cells[index] !== "");
+  const kept = rows.map((row) => ({ ...row, cells: row.cells.filter(isKept) }));
+  return { name, heads: heads.filter(isKept), rows: kept, notes };
 }
 
 /** A verdict for people: `at risk`. */
@@ -143,12 +142,6 @@ export const countersOf = (
   starts: `${unackedStarts} of ${limits.unackedStarts}`,
   failed: `${failedAttempts} of ${limits.failedAttempts}`,
 });
-
-const tallyWords = (values: readonly Tally[]): string[] =>
-  few(
-    values.map(({ value, count }) => (count > 1 ? `${value} ×${count}` : value)),
-    3,
-  );
 
 function countersText(vault: VaultReport, rules: Rules): string {
   const { starts, failed } = countersOf(vault, rules);
@@ -173,62 +166,46 @@ interface Entry {
   mark?: Row["mark"];
 }
 
-/** Lists the items that led to the lock, or that count toward one. */
-function chainOf({ cause, counting }: VaultReport) {
-  const replaced = cause?.refused?.replacedBy?.acknowledgement;
-  const entries = (cause?.chain ?? counting).map((item, index, { length }): Entry => {
-    const locks = cause?.item !== undefined && cause.rule !== "unseen" && index === length - 1;
-    return { item, mark: locks ? "locks" : undefined };
-  });
-  if (replaced !== undefined)
-    entries.unshift({ item: replaced, words: `${eventWords[replaced.event]}: new credentials` });
-  return itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, entries);
+/** Returns the text that all of the items have which have one. */
+function sharedBy(
+  entries: readonly Entry[],
+  textOf: (item: ItemReference) => string | undefined,
+): string | undefined {
+  const texts = new Set(entries.flatMap(({ item }) => textOf(item) ?? []));
+  return texts.size === 1 ? [...texts].join("") : undefined;
 }
 
-/** Makes a table of items. Who and a description that all of them share are facts. */
-function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []) {
-  const said = new Set(entries.flatMap(({ item }) => saidOf(item) ?? []));
-  const who = new Set(entries.map(({ item }) => whoOf(item)));
-  const inputs = new Set(entries.map(({ item }) => item.input));
-  const rows = entries.map((entry) => {
-    const { item, mark, starts = "", failed = "" } = entry;
-    const cells = {
-      "Time (UTC)": timeText(item.at),
-      Event: eventOf(entry, said.size === 1),
-      Unacked: starts,
-      Failures: failed,
-      Who: who.size > 1 ? whoOf(item) : "",
-      Input: inputs.size > 1 ? item.input : "",
-      Line: String(item.line),
-    };
-    return { cells, mark };
-  });
-  const facts = {
-    Who: who.size === 1 ? [...who] : [],
-    Description: said.size === 1 ? [...said] : [],
+/** Makes a table of items, without what they share. */
+function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []): Table {
+  const own = (textOf: (item: ItemReference) => string | undefined) => {
+    const shared = sharedBy(entries, textOf);
+    return (item: ItemReference): string => (shared === undefined ? (textOf(item) ?? "") : "");
   };
-  return { table: tableOf(name, rows, notes), facts };
+  const [said, who, input] = [own(saidOf), own(whoOf), own((item) => item.input)];
+  const rows = entries.map(({ item, mark, words, starts = "", failed = "" }): Row => {
+    const event = words ?? eventOf(item, mark === "locks", said(item));
+    const line = String(item.line);
+    return {
+      cells: [timeText(item.at), event, starts, failed, who(item), input(item), line],
+      mark,
+    };
+  });
+  return tableOf(name, itemHeads, rows, notes);
 }
 
-function eventOf({ item, words, mark }: Entry, isShared: boolean): string {
-  if (words !== undefined) return words;
-  const isNamed = item.event === "other" || item.event === "application";
-  const said = isShared ? undefined : saidOf(item);
+const itemHeads = ["Time (UTC)", "Event", "Unacked", "Failures", "Who", "Input", "Line"];
+
+function eventOf({ event, action, own }: ItemReference, locks: boolean, said: string): string {
+  const isNamed = event === "other" || event === "application";
   return [
-    eventWords[item.event],
-    isNamed ? `: ${item.action}` : "",
-    mark === "locks" ? " (locks)" : "",
-    said === undefined ? "" : `, “${said}”`,
-    ownWords(item),
+    eventWords[event],
+    isNamed ? `: ${action}` : "",
+    locks ? " (locks)" : "",
+    said === "" ? "" : `, “${said}”`,
+    own === undefined
+      ? ""
+      : `; exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation})`,
   ].join("");
-}
-
-/** Describes this machine's exchange that an item belongs to. */
-function ownWords({ own }: ItemReference): string {
-  if (own === undefined) return "";
-  const superseded =
-    own.supersededAt === undefined ? "" : `, superseded ${timeText(own.supersededAt)}`;
-  return `; exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation}${superseded})`;
 }
 
 /** Returns the description of an item, if it may say more than its event: that of an accepted call repeats it. */

@@ -23,7 +23,7 @@ bdi, code { overflow-wrap: anywhere; }
 .found { margin-top: .75rem; font-weight: 600; }
 .warning { padding: .5rem .75rem; background: var(--soft); border: 1px solid var(--warn); border-radius: .3rem; }
 .quiet, dt, thead th, .ends, .legend { color: var(--quiet); } .quiet, .ends, .legend { font-size: .875rem; }
-article { border-top: 1px solid var(--line); scroll-margin-top: 1rem; } article:target h2 { background: var(--soft); }
+article + article { border-top: 1px solid var(--line); scroll-margin-top: 1rem; } article:target h2 { background: var(--soft); }
 dl { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .25rem 1rem; margin: .5rem 0; }
 dt { grid-column: 1; } dd { grid-column: 2; margin: 0; }
 code { display: block; padding: .3rem .6rem; background: var(--soft); border: 1px solid var(--line); border-radius: .3rem; font: .875rem/1.5 ui-monospace, "Liberation Mono", monospace; user-select: all; }

@@ -31,15 +31,11 @@ export function terminalReport(
 ): string {
   const view = { isTTY, palette, columns: isTTY ? columns : longest + 100 };
   const outline = outlineOf(report, { problems: 40, others: 10, sections: 8 });
-  const { answers, warnings, whatIf, vaults, sections } = outline;
+  const { answers, warnings, sections } = outline;
   const parts = [
     answers.map((text) => line(text, palette.strong, 0, view)).join(""),
     warnings.map((text) => line(text, palette.warn, 0, view)).join(""),
-    facts(outline.origins, view),
-    whatIf === undefined ? "" : table(whatIf, view),
-    vaults === undefined ? "" : table(vaults, view, isTTY ? oneLineTable : listTable),
     ...sections.flatMap((each) => section(each, hasTimeline, view)),
-    facts(outline.basis, view),
   ];
   return parts.filter((part) => part !== "").join("\n");
 }
@@ -82,29 +78,34 @@ function paintOf({ verdict, mark }: Pick<Row, "verdict" | "mark">, palette: Pale
   return palette[paints[verdict] ?? "warn"];
 }
 
-function table({ name, heads, rows, notes }: Table, view: TableOptions, draw = listTable): string {
-  const { strong, dim } = view.palette;
+function table({ name, heads, rows, notes }: Table, view: TableOptions): string {
+  const { isTTY, palette } = view;
   const painted = rows.map((row) =>
     row.cells.map((cell, index): Cell => {
       const text = shown(cell);
-      return index === 1 ? { text, paint: paintOf(row, view.palette) } : text;
+      return index === 1 ? { text, paint: paintOf(row, palette) } : text;
     }),
   );
-  const told = notes.map((text) => line(text, dim, 2, view));
-  return [line(name, strong, 2, view), draw(heads, painted, view), ...told].join("");
+  const draw = isTTY && rows[0]?.verdict !== undefined ? oneLineTable : listTable;
+  const told = notes.map((text) => line(text, palette.dim, 2, view));
+  return [line(name, palette.strong, 2, view), draw(heads, painted, view), ...told].join("");
 }
 
-function section(each: Section, hasTimeline: boolean, view: TableOptions): string[] {
-  const { vault, timeline, tables } = each;
+function section(
+  { vault, verdict = "", name = "", timeline, ways = [], tables = [], ...told }: Section,
+  hasTimeline: boolean,
+  view: TableOptions,
+): string[] {
   const { palette, columns } = view;
-  const verdict = { text: each.verdict, paint: paintOf(vault, palette) };
-  const name = { text: shown(each.name), paint: palette.strong };
-  const ways = wayLines(each.ways, columns).map((way) => `${palette.code(way)}\n`);
+  const title = [
+    ...(vault === undefined ? [] : [{ text: verdict, paint: paintOf(vault, palette) }]),
+    { text: shown(name), paint: palette.strong },
+  ];
+  const lines = wayLines(ways, columns).map((way) => `${palette.code(way)}\n`);
   // The timeline has the items that led to the lock, too.
-  const all = hasTimeline && timeline.rows.length > 0 ? [timeline, ...tables.slice(1)] : tables;
+  const all = hasTimeline && timeline !== undefined ? [timeline, ...tables.slice(1)] : tables;
   return [
-    rowsTable([[verdict, name]], columns) + facts(each.facts, view) + ways.join(""),
-    facts(each.evidence, view),
+    (name === "" ? "" : rowsTable([title], columns)) + facts(told.facts, view) + lines.join(""),
     ...all.map((one) => table(one, view)),
   ];
 }
