@@ -14,7 +14,7 @@ const deepened = [
   "test/crash/**/*.test.ts",
   "test/audit/campaign.test.ts",
   "test/audit/emulated.test.ts",
-  "test/audit/reader.test.ts",
+  "test/audit/records.test.ts",
   "test/audit/times.test.ts",
   "test/terminal/redactor.test.ts",
   "test/e2e/hostile-answers.test.ts",

@@ -1,338 +1,206 @@
-import { describe, expect, test } from "vitest";
-import { readRecords } from "./support.ts";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseMap } from "../../src/audit/flags.ts";
+import type { ReplayOptions } from "../../src/audit/replay.ts";
+import { runs } from "../support/campaign.ts";
+import { moment, replayText, rows, vaultUuid } from "./support.ts";
 
-const at = (n: number | string): string => `"time":"2026-11-20T12:00:0${n}Z","action":"READ_VAULT"`;
-/** An object that looks like an item. */
-const one = (n: number | string): string => `{${at(n)},"n":"${n}"}`;
-const [a, b, c] = [one(1), one(2), one(3)];
-const ab = ["1: 1", "2: 2"];
-const id = (n: number): string => `"9b1c2d3e-0000-4000-8000-00000000000${n}"`;
-const tooLong = "x".repeat(1024 * 1024);
+const id = vaultUuid(1);
+const valuesOf = (n: string): string[] => [`2026-11-20T12:00:0${n}Z`, "READ_VAULT", id];
+/** Members and cells of item `n`. */
+const inside = (n: string): string =>
+  `"time":"2026-11-20T12:00:0${n}Z","action":"READ_VAULT","vault":"${id}","ref"`;
+/** Puts items in the place of `<1>`, cells of `(1)`, a header of HEAD, and line ends and the like of their escapes. */
+const written = (text: string): string =>
+  text
+    .replaceAll(/"<(\d)>"/g, (_, n: string) => JSON.stringify(`{${inside(n)}:"${n}"}`))
+    .replaceAll(/<(\d)>/g, (_, n: string) => `{${inside(n)}:"${n}"}`)
+    .replaceAll(/~(\d)/g, (_, n: string) => inside(n))
+    .replaceAll(/\((\d)\)/g, (_, n: string) => valuesOf(n).join(","))
+    .replaceAll("HEAD", "time,action,vault,ref")
+    .replaceAll(
+      /\\([nrt0])/g,
+      (_, at: string) => ({ n: "\n", r: "\r", t: "\t", 0: "\0" })[at] ?? "",
+    );
 
-/** Reads a content in pieces of several sizes, each with the same result: the lines with the values of `n`. */
-function read(content: string | Buffer): { found: string[]; skips: string[]; passed: string[] } {
-  const results = [1e9, 1, 7, 64].map((size) => {
-    const { records, ...told } = readRecords(content, size);
-    return { found: records.map(({ line, fields }) => `${line}: ${fields.get("n")}`), ...told };
-  });
-  for (const other of results) expect(other).toEqual(results[0]);
-  return results[0] as (typeof results)[0];
+/** What is found in a content, however it comes, like `1:a 3:b; 2: why not`: lines with references, and lines that were skipped. */
+async function foundIn(content: string | Uint8Array, options: Partial<ReplayOptions> = {}) {
+  const results = [];
+  for (const by of ["path", 1, 7, 64] as const) {
+    const { result, reports } = await replayText(content, { timeline: "vault", ...options }, by);
+    const found = reports.flatMap(({ timeline = [] }) =>
+      timeline.map(({ item }) => `${item.line}:${item.externalRef ?? "-"}`),
+    );
+    const skips = result.summary.skipped.map((skip) => `${skip.line}: ${skip.reason}`);
+    results.push([found.join(" "), ...skips].join("; "));
+  }
+  expect(new Set(results).size, results.join("\n")).toBe(1);
+  return results[0];
 }
 
-const broken = "not JSON";
-const cut = "cut off here: reading stopped";
-
-describe("items are found", () => {
-  test.each<[string, string, string[], string[]?]>([
-    ["in lines", `${a}\n${b}\n`, ab],
-    ["in a last line without its end", `${a}\n${b}`, ab],
-    ["with CRLF and blank lines", `\r\n${a}\r\n \r\n\n${b}\r\n`, ["2: 1", "5: 2"]],
-    ["in lines that end with CR", `${a}\r${b}\r`, ab],
-    ["behind zeros and other text", `${a}\n\0\0\0${b}\n2026 stdout F ${c}\n`, [...ab, "3: 3"]],
-    ["several in a line", `${a}\n${b}${c}\n`, [...ab, "2: 3"]],
-    ["in lists, one a line", `${a}\n[${b},${c}]\n`, [...ab, "2: 3"]],
-    ["of Python", `${a}\n{${at(2)},"n":2,"x":NaN,"y":None,"z":[-Infinity,True,],}\n`, ab],
-    ["with a tab in a string", `${a}\n{${at(2)},"n":"2","x":"a\tb"}\n`, ab],
-    [
-      "beside other lines",
-      `${a}\n7\n"x"\nnull\nINFO\n${b}\n{"n`,
-      ["1: 1", "6: 2"],
-      [
-        "2: a number, not an object",
-        "3: a string, not an object",
-        "4: null, not an object",
-        `5: ${broken}`,
-        `7: ${broken}: the last line is cut off`,
-      ],
-    ],
-    ["in a list", `[${a},\n${b}]`, ab],
-    ["in a list, cut off in one", `[${a},${b},{"n":"3`, ab, [`3: ${cut}`]],
-    ["in a list, cut off after one", `[${a},${b},`, ab, [`3: ${cut}`]],
-    ["in a wrapper", `{"total":2,"x":{"y":[1]},"items":[${a},${b}]}`, ab],
-    ["in several lists", `{"good":[${a}],"bad":[${b}]}`, ab],
-    ["in lists of lists", `{"days":{"d1":[${a}],"d2":[[${b}]]}}`, ab],
-    ["by vault", `{${id(1)}:[${a}],${id(2)}:[${b}]}`, ab],
-    ["in strings", `[${JSON.stringify(a)},${JSON.stringify(b)}]`, ab],
-    ["in strings, one a line", `${JSON.stringify(a)}\n${JSON.stringify(b)}\n`, ab],
-    [
-      "behind one without a brace",
-      `[${a},{"n":"2",${c},${one(4)}]`,
-      ["1: 1", "3: 3", "4: 4"],
-      [`2: ${broken}`],
-    ],
-    ["by id", `{${id(1)}:${a},${id(2)}:${b}}`, ab],
-    ["by id below a key", `{"took":1,"data":{"x1":${a},"x2":${b}}}`, ab],
-    ["in pages, one a line", `{"Records":[${a}]}\n{"Records":[${b}]}\n`, ab],
-    ["in pages of a list", `[{"page":1,"items":[${a}]},{"page":2,"items":[${b}]}]`, ab],
-    ["one after another", `${a}${b}`, ab],
-    [
-      "one after another, over lines",
-      `${a.replaceAll(",", ",\n")}\n${b.replaceAll("{", "{\n")}\n`,
-      ab,
-    ],
-    ["with a list of objects each", `[{${at(1)},"n":1,"l":[{"x":1}]},{${at(2)},"n":2}]`, ab],
-    ["with an empty list each", `{${at(1)},"n":1,"l":[]}\n{${at(2)},"n":2,"l":[]}\n`, ab],
-    ["behind a comma that is missing, or one too many", `[${a} ${b},,${c},]`, [...ab, "3: 3"]],
-    ["beside one that is broken", `[${a},{"n" "2"},${c}]`, ["1: 1", "3: 3"], [`2: ${broken}`]],
-    ["behind one without a quote", `[${a},{"n":"2},${c}]`, ["1: 1", "3: 3"], [`2: ${broken}`]],
-    [
-      "behind one with a quote too many",
-      `[${a},{"n":"2""},${c},${one(4)}]`,
-      ["1: 1", "3: 3", "4: 4"],
-      [`2: ${broken}`],
-    ],
-    [
-      "beside other elements",
-      `[${a},7,"x",null,true,${b}]`,
-      ["1: 1", "6: 2"],
-      [
-        "2: a number, not an object",
-        "3: a string, not an object",
-        "4: null, not an object",
-        "5: a boolean, not an object",
-      ],
-    ],
-  ])("%s", (_what, content, found, skips = []) => {
-    expect(read(content)).toMatchObject({ found, skips });
-  });
-
-  test("and lists of something else are passed over", () => {
-    const rest = `"links":[{"rel":"self"},{"rel":"next"}],"ids":[1,2,3],"items":[${a}]`;
-    const { records, passed } = readRecords(`{"total":1,${rest}}`);
-    expect(records.map(({ fields, list }) => [list?.name, fields.get("n")])).toEqual([
-      ["links", undefined],
-      ["links", undefined],
-      ["items", "1"],
-    ]);
-    expect(passed).toEqual(["ids", "ids", "ids"]);
-    expect(readRecords('{"total":0,"items":[]}')).toMatchObject({ records: [], skips: [] });
-  });
+test.each(
+  rows(String.raw`
+lines                              | <1>\n<2>\n                               | 1:1 2:2
+a last line without its end        | <1>\n<2>                                 | 1:1 2:2
+CRLF and blank lines               | \r\n<1>\r\n \r\n\n<2>\r\n                | 2:1 5:2
+lines that end with CR             | <1>\r<2>\r                               | 1:1 2:2
+zeros and other text before        | <1>\n\0\0\0<2>\n2026 stdout F <3>\n      | 1:1 2:2 3:3
+several in a line                  | <1>\n<2><3>\n                            | 1:1 2:2 2:3
+lists, one a line                  | <1>\n[<2>,<3>]\n                         | 1:1 2:2 2:3
+Python                             | <1>\n{~2:2,"x":NaN,"y":None,"z":[-Infinity,True,],}\n | 1:1 2:2
+a tab in a string                  | <1>\n{~2:"2","x":"a\tb"}\n                | 1:1 2:2
+other lines                        | <1>\n7\n"x"\nnull\nINFO\n<2>\n{"n        | 1:1 6:2; 2: a number, not an object; 3: a string, not an object; 4: null, not an object; 5: not JSON; 7: not JSON: the last line is cut off
+a list                             | [<1>,\n<2>]                              | 1:1 2:2
+a list, cut off in an item         | [<1>,<2>,{"n":"3                         | 1:1 2:2; 3: cut off here: reading stopped
+a list, cut off after one          | [<1>,<2>,                                | 1:1 2:2; 3: cut off here: reading stopped
+a wrapper                          | {"total":2,"x":{"y":[1]},"items":[<1>,<2>]} | 1:1 2:2
+several lists                      | {"good":[<1>],"bad":[<2>]}               | 1:1 2:2
+lists of lists                     | {"days":{"d1":[<1>],"d2":[[<2>]]}}       | 1:1 2:2
+strings                            | ["<1>","<2>"]                | 1:1 2:2
+by id below a key                  | {"took":1,"data":{"x1":<1>,"x2":<2>}}    | 1:1 2:2
+pages of a list                    | [{"page":1,"items":[<1>]},{"page":2,"items":[<2>]}] | 1:1 2:2
+objects over lines                 | {\n"x":1,\n~1:\n"1"}\n{\n~2:"2"}\n       | 1:1 2:2
+a list of objects in each          | [{~1:1,"l":[{"x":1}]},{~2:2,"l":[]}]       | 1:1 2:2
+a comma missing, or one too many   | [<1> <2>,,<3>,]                          | 1:1 2:2 3:3
+one that is broken                 | [<1>,{"n" "2"},<3>]                      | 1:1 3:3; 2: not JSON
+one without a brace                | [<1>,{"n":"2",<3>,<4>]                   | 1:1 3:3 4:4; 2: not JSON
+one without a quote                | [<1>,{"n":"2},<3>]                       | 1:1 3:3; 2: not JSON
+one with a quote too many          | [<1>,{"n":"2""},<3>,<4>]                 | 1:1 3:3 4:4; 2: not JSON
+other elements                     | [<1>,7,"x",null,true,<2>]                | 1:1 6:2; 2: a number, not an object; 3: a string, not an object; 4: null, not an object; 5: a boolean, not an object
+no items                           | <1>\n{~2:2,"time":"soon"}\n{"time":"2026-11-20T12:00:01Z"}\n{} | 1:1; 2: invalid time: "soon"; 3: no action; 4: no time
+`),
+)("items are found among JSON: %s", async (_what, content = "", expected) => {
+  expect(await foundIn(written(content))).toBe(expected);
 });
 
-describe("the columns of an object", () => {
-  test.each<[string, string, Record<string, string>]>([
-    [
-      "are nested by dots, without nothing",
-      '{"v":{"u":"x","m":{"k":1.50}},"l":[1,{"x":[]}],"ok":true,"no":null,"e":"","n":-5e3}',
-      { "v.u": "x", "v.m.k": "1.5", l: '[1,{"x":[]}]', ok: "true", n: "-5000" },
-    ],
-    [
-      "have all their digits",
-      '{"a":1795183331001999999,"b":[12345678901234567890]}',
-      { a: "1795183331001999999", b: "12345678901234567890" },
-    ],
-    ["are the last of two", '{"a":"1","a":"2"}', { a: "2" }],
-    [
-      "have escapes",
-      String.raw`{"a\n\u0062":"M\u00fcller \ud83d\udd11 \"\\\/"}`,
-      { "a\nb": 'Müller 🔑 "\\/' },
-    ],
-    [
-      "are nested eight deep",
-      `${'{"a":'.repeat(9)}1${"}".repeat(9)}`,
-      { "a.a.a.a.a.a.a.a": '{"a":1}' },
-    ],
-  ])("%s", (_what, text, columns) => {
-    for (const content of [`${text}\n`, `[${text}]`])
-      expect(Object.fromEntries(readRecords(content).records[0]?.fields ?? [])).toEqual(columns);
-  });
-
-  test("may have names of the prototype, and any bytes", () => {
-    const [first] = readRecords('{"__proto__":{"x":"1"},"constructor":"2"}\n').records;
-    expect([...(first?.fields ?? [])]).toEqual([
-      ["__proto__.x", "1"],
-      ["constructor", "2"],
-    ]);
-    expect(read(Buffer.from(`{"n":"M\xfcller"}\n`, "latin1")).found).toEqual(["1: Müller"]);
-  });
-
-  test.each([
-    [
-      "lists",
-      `${a}\n{"n":${"[".repeat(400_000)}${"]".repeat(400_000)}}\n${c}\n`,
-      ["2: nested too deeply"],
-    ],
-    [
-      "lists without end",
-      `[${a},{"n":${"[".repeat(900_000)}`,
-      ["2: cut off here: reading stopped"],
-    ],
-    [
-      "objects without end",
-      `[${a},${'{"a":'.repeat(200_000)}`,
-      ["2: cut off here: reading stopped"],
-    ],
-  ])("may be nested as deep as they like: %s", (_what, content, skips) => {
-    expect(readRecords(content)).toMatchObject({ skips });
-  });
-
-  test.each(["\n", ",\n"])("are no longer than 1 MiB, with %j between objects", (between) => {
-    const [before, after] = between === "\n" ? ["", "\n"] : ["[", "]"];
-    for (const long of [
-      `"n":"${tooLong}"`,
-      `"${tooLong}":1`,
-      `"n":[${"1,".repeat(tooLong.length / 2)}1]`,
-    ]) {
-      const { records, skips } = readRecords(
-        `${before}${[a, `{${long}}`, c].join(between)}${after}`,
-        65_536,
-      );
-      const found = records.map(({ line, fields }) => `${line}: ${fields.get("n")}`);
-      expect(found).toEqual(["1: 1", "3: 3"]);
-      expect(skips).toEqual(["2: longer than 1 MiB"]);
-    }
-    const wrapper = `{\n"x":"${tooLong}","items":[${a}]}`;
-    expect(readRecords(wrapper, 65_536).records).toHaveLength(1);
-  });
+test.each(
+  rows(String.raw`
+CSV                       | HEAD\n(1),x\n(2),y\n                          | 2:x 3:y
+CRLF                      | HEAD\r\n(1),x\r\n(2),y                        | 2:x 3:y
+CR alone                  | HEAD\r(1),x\r(2),y                            | 2:x 3:y
+Excel's first line        | sep=,\nHEAD\n(1),x\n                          | 3:x
+titles                    | Audit report\nOf: 2026\n\nHEAD\n(1),x\n       | 5:x
+titles as wide            | Report,,,\nHEAD\n(1),x\n                      | 3:x
+quotes                    | HEAD\n(1),"say ""x"""\n(2),"a\nb"\n(3),",c"\n | 2:say "x" 3:a\nb 5:,c
+quotes in the middle      | HEAD\n(1),5" disk\n(2),"y"z\n(3),1 "so" 2\n   | 2:5" disk 4:1 "so" 2; 3: a quote is opened and not closed
+blanks after the commas   | HEAD\n(1), "a, b"\n(2),  c \n                 | 2:a, b 3:c
+defused cells             | HEAD\n(1),'=1\n(2),'+49\n(3),'x\n(4),it's\n   | 2:=1 3:+49 4:'x 5:it's
+no cells at the end       | HEAD\n(1)\n(2),x,,\n                          | 2:- 3:x
+the header again          | HEAD\n(1),x\nHEAD\n(2),y\n                    | 2:x 4:y
+rows that do not fit      | HEAD\n(1),x\n(2),2,3\n1\n(2 rows)\n           | 2:x; 3: 5 cells where the header has 4
+no header                 | (1),x\n(2),y\n                                | 1:- 2:-
+an open quote             | HEAD\n(1),x\n"(2),y\n(3),z\n                  | 2:x 4:z; 3: a quote is opened and not closed
+an open quote, closed     | HEAD\n(1),"x\n(2),y\n"2026",z\n               | 3:y; 2: a quote that is not closed in its cell; 4: 2 cells where the header has 4
+the last row cut off      | HEAD\n(1),x\n2026,5                           | 2:x; 3: 2 cells where the header has 4
+`),
+)("items are found in rows: %s", async (_what, content = "", expected = "") => {
+  for (const between of [",", ";", "\t"]) {
+    const [text, right] = [content, expected].map((each) => written(each).replaceAll(",", between));
+    expect(await foundIn(text ?? "")).toBe(right);
+  }
 });
 
-describe("rows", () => {
-  const header = "time,who,note\n";
-  test.each<[string, string, [number, Record<string, string>][], string[]?]>([
-    [
-      "of CSV",
-      "a,b\n1,2\n3,4\n",
-      [
-        [2, { a: "1", b: "2" }],
-        [3, { a: "3", b: "4" }],
-      ],
-    ],
-    ["with tabs", "a\tb\n1\t2,5\n", [[2, { a: "1", b: "2,5" }]]],
-    ["with semicolons and CRLF", "a;b\r\n1;2,5\r\n", [[2, { a: "1", b: "2,5" }]]],
-    [
-      "with CR alone",
-      "a,b\r1,2\r3,4",
-      [
-        [2, { a: "1", b: "2" }],
-        [3, { a: "3", b: "4" }],
-      ],
-    ],
-    ["behind Excel's first line", "sep=;\na;b\n1;2\n", [[3, { a: "1", b: "2" }]]],
-    [
-      "behind titles",
-      "Audit report\nOf: 2026\n\na,b,c\n1,2,3\n4,5,6\n",
-      [
-        [5, { a: "1", b: "2", c: "3" }],
-        [6, { a: "4", b: "5", c: "6" }],
-      ],
-    ],
-    [
-      "behind titles as wide as they",
-      "Report,,\na,b,c\n1,2,3\n",
-      [[3, { a: "1", b: "2", c: "3" }]],
-    ],
-    [
-      "with quotes",
-      'a,b\n"1,5","say ""x"""\n"line\nbreak",\n3,4\n',
-      [
-        [2, { a: "1,5", b: 'say "x"' }],
-        [3, { a: "line\nbreak" }],
-        [5, { a: "3", b: "4" }],
-      ],
-    ],
-    [
-      "with quotes in the middle",
-      'a,b\n5" disk,x\n6" disk,"y"z\n"1 "so" 2",2\n',
-      [
-        [2, { a: '5" disk', b: "x" }],
-        [4, { a: '1 "so" 2', b: "2" }],
-      ],
-      ["3: a quote that is not closed in its cell"],
-    ],
-    [
-      "with a blank after each comma",
-      '"a", "b"\n"1", "2, 3"\n4, 5 \n',
-      [
-        [2, { a: "1", b: "2, 3" }],
-        [3, { a: "4", b: "5" }],
-      ],
-    ],
-    [
-      "with defused cells",
-      "a,b\n'=1+1,'+49\n'plain,it's\n",
-      [
-        [2, { a: "=1+1", b: "+49" }],
-        [3, { a: "'plain", b: "it's" }],
-      ],
-    ],
-    [
-      "without cells at their ends",
-      "a,b,c\n1,2\n1,2,3,,\n",
-      [
-        [2, { a: "1", b: "2" }],
-        [3, { a: "1", b: "2", c: "3" }],
-      ],
-    ],
-    [
-      "with the header again",
-      "a,b\n1,2\na,b\n3,4\n",
-      [
-        [2, { a: "1", b: "2" }],
-        [4, { a: "3", b: "4" }],
-      ],
-    ],
-    [
-      "that do not fit",
-      `${header}1\n1,2,3,4\n(2 rows)\n`,
-      [],
-      ["3: 4 cells where the header has 3"],
-    ],
-    [
-      "with names that are missing or used twice",
-      "a,,a,b\n1,2,3,4\n",
-      [[2, { a: "1", column2: "2", "a (3)": "3", b: "4" }]],
-    ],
-    [
-      "without a header",
-      "x,2026-11-20T14:02:11Z\ny,z\n",
-      [
-        [1, { column1: "x", column2: "2026-11-20T14:02:11Z" }],
-        [2, { column1: "y", column2: "z" }],
-      ],
-    ],
-    [
-      "behind a quote that is not closed",
-      `${header}1,2,3\n"1,2,3\n4,5,6\n`,
-      [
-        [2, { time: "1", who: "2", note: "3" }],
-        [4, { time: "4", who: "5", note: "6" }],
-      ],
-      ["3: a quote is opened and not closed"],
-    ],
-    [
-      "behind a quote that the next one closes",
-      `${header}1,"2,3\n4,5,6\n"7",8,9\n`,
-      [
-        [3, { time: "4", who: "5", note: "6" }],
-        [4, { time: "7", who: "8", note: "9" }],
-      ],
-      ["2: a quote that is not closed in its cell"],
-    ],
-    [
-      "of which the last is cut off",
-      `${header}1,2,3\n4,5`,
-      [[2, { time: "1", who: "2", note: "3" }]],
-      ["3: 2 cells where the header has 3"],
-    ],
-  ])("%s", (_what, content, found, skips = []) => {
-    for (const size of [1e9, 1, 7]) {
-      const { records, ...told } = readRecords(content, size);
-      expect(records.map(({ line, fields }) => [line, Object.fromEntries(fields)])).toEqual(found);
-      expect(told.skips).toEqual(skips);
-    }
-  });
+const value = fc.oneof(
+  fc.string({ maxLength: 12 }),
+  fc.string({ unit: "grapheme", maxLength: 8 }),
+  fc.constantFrom("back\\slash", "ends with \\", "x\u2028y", "{}[],:", 'x","action":"READ_VAULT'),
+  fc.constantFrom("", "'=1", " x ", 'a "quoted" one', "vault is locked", "FAILURE", "READ_VAULT"),
+  fc.constantFrom<unknown>(null, true, 12, -1.5e3, 403, [1, { action: "no" }], { a: { b: [] } }),
+);
+const mostly = (...usual: unknown[]) =>
+  fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...usual) }, value);
+const isoOf = (n: number): string => moment(60 + n).slice(0, 19);
+const times: ((n: number) => unknown)[] = [
+  (n) => `${isoOf(n)}Z`,
+  (n) => `${isoOf(n + 3600)}.5+01:00`,
+  (n) => isoOf(n).replace("T", " "),
+  (n) => Date.parse(moment(60 + n)),
+  () => "soon",
+];
+const vaults = [
+  id,
+  vaultUuid(2).toUpperCase(),
+  `{${vaultUuid(3)}}`,
+  `/x/${vaultUuid(4)}/get-start`,
+];
+const record = fc.record({
+  id: fc.oneof(value, fc.uuid()),
+  time: fc.constantFrom(...times),
+  action: mostly("READ_VAULT", "DELETE_VAULT"),
+  outcome: mostly("SUCCESS", "FAILURE"),
+  vault: fc.constantFrom(...vaults, "none", null),
+  description: mostly("bad credentials"),
+  endpoint: fc.constantFrom(`POST /vault/${vaultUuid(5)}/get-start`, null),
+});
+const cell = (one: unknown): string =>
+  typeof one === "string" ? one : one === null ? "" : JSON.stringify(one);
+const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+const csv = (all: readonly object[], unquoted = /(?!)/): string =>
+  [Object.keys(all[0] ?? {}), ...all.map((row) => Object.values(row).map(cell))]
+    .map((row) => row.map((one) => (unquoted.test(one) ? one : quoted(one))).join(","))
+    .join("\n");
+/** How records are written, with a line each. */
+const containers: ((all: readonly object[]) => string)[] = [
+  (all) => all.map((row) => JSON.stringify(row)).join("\n"),
+  (all) => all.map((row) => `${JSON.stringify(row).replaceAll('":', '" : ')}\r\n`).join(""),
+  (all) => `[${all.map((row) => JSON.stringify(row)).join(",\n")}]`,
+  (all) => JSON.stringify(all, null, 2),
+  (all) => csv(all),
+  (all) => csv(all, /^[^",\r\n]*$/),
+];
+const damage = fc.tuple(fc.nat(6000), fc.constantFrom(...'"{}\\,:\t0x \r\né'.split("")));
 
-  test("a quote that is not closed costs its line in a long file, and many cost no time", () => {
-    const rows = (count: number): string => '1,"who, me",note\n'.repeat(count);
-    const { records, skips } = readRecords(
-      `${header}${rows(60_000)}1,"2,3\n${rows(60_000).replaceAll('"', "")}`,
-      262_144,
-    );
-    expect(skips[0]).toBe("60002: a quote is opened and not closed");
-    expect(records.at(-1)?.line ?? 0).toBeLessThan(60_002);
-    const open = readRecords(`${header}${'"1,2,3\n'.repeat(100_000)}`, 262_144);
-    expect(open.skips.length).toBeGreaterThan(99_000);
-    const long = readRecords(`${header}1,${tooLong},3\n4,5,6\n`, 65_536);
-    expect(long).toMatchObject({ skips: ["2: longer than 1 MiB"], records: [{ line: 3 }] });
-  });
+test("a record among the first, which is parsed whole, and one after many, read from its bytes, are the same item", async () => {
+  const roles = ["id", "time", "action", "outcome", "vault", "description", "endpoint"];
+  const map = parseMap(roles.map((role) => `${role}=${role}`).join(","));
+  const first = ["READ_VAULT", "SUCCESS", vaultUuid(9), "d".repeat(1000), "e"];
+  const told = async (content = "") => {
+    const { result, reports } = await replayText(content, { map, timeline: "problems" });
+    const { skipped, otherActions, unknownItems, applicationItems, withoutVault } = result.summary;
+    const others = reports.filter(({ uuid }) => uuid !== vaultUuid(9));
+    return JSON.parse(
+      JSON.stringify([others, skipped, otherActions, unknownItems, applicationItems, withoutVault]),
+      (key, one: unknown) => (key === "line" ? undefined : one),
+    ) as unknown;
+  };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(record, { minLength: 20, maxLength: 80, size: "max" }),
+      fc.array(damage, { maxLength: 4 }),
+      fc.constantFrom(...containers),
+      async (records, damages, write) => {
+        const all = records.map((row, n) => ({ ...row, time: row.time(n) }));
+        const [few, many] = [80, 1400].map((count) => {
+          const before = Array.from({ length: count }, (_, n) => {
+            const values = ["i", times[n % 4]?.(0), ...first];
+            return Object.fromEntries(roles.map((role, at) => [role, values[at]]));
+          });
+          let text = write([...before, ...all]);
+          const room = text.length - write(before).length - 10;
+          for (const [at, by] of damages)
+            if (at < room) text = text.slice(0, -1 - at) + by + text.slice(-1 - at);
+          return text;
+        });
+        expect(await told(many)).toEqual(await told(few));
+      },
+    ),
+    { seed: 7, numRuns: runs(150) },
+  );
+});
+
+test.each(
+  rows(String.raw`
+nested, by dots        | "v":{"u":"x","m":{"k":1.50}} | v.m.k | 1.5
+a number               | "v":-5e3                     | v     | -5000
+all digits             | "v":1795183331001999999      | v     | 1795183331001999999
+a list                 | "v":[1,{"x":[]}]             | v     | [1,{"x":[]}]
+the last of two        | "v":"1","v":"2"              | v     | 2
+escapes                | "v\u0062":"M\u00fcl \ud83d\udd11 \"\\\/" | vb | Mül 🔑 "\/
+eight deep             | "a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}}}} | a.a.a.a.a.a.a.a | {"a":1}
+names of the prototype | "__proto__":{"x":"1"}        | __proto__.x | 1
+Python                 | "v":True                     | v     | true
+`),
+)("a column has %s", async (_what, columns, name, value) => {
+  const content = `{${inside("1")}:1,${columns}}\n`;
+  expect(await foundIn(content, { map: parseMap(`ref=${name}`) })).toBe(`1:${value}`);
 });

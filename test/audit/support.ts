@@ -9,17 +9,6 @@ import { checkPrinted } from "../support/documents.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { cleanEnv } from "../support/run-vault.ts";
 import type { Rules, VaultReport } from "../../src/documents/audit.ts";
-import { viewOf } from "../../src/audit/read/bytes.ts";
-import { Input } from "../../src/audit/read/input.ts";
-import { noEntry, type Entry, type JournalItem } from "../../src/audit/read/item.ts";
-import { Entries } from "../../src/audit/fold/order.ts";
-import type { ColumnMap } from "../../src/audit/flags.ts";
-import type { RawRecord } from "../../src/audit/read/records.ts";
-import { Classifier } from "../../src/audit/meaning/classifier.ts";
-import { Skips } from "../../src/audit/read/skips.ts";
-import { recognizeForm } from "../../src/audit/read/sniff.ts";
-import { openSource, type Source } from "../../src/audit/read/source.ts";
-import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 
 export const rules: Rules = {
   limits: { unackedStarts: 5, failedAttempts: 3 },
@@ -88,12 +77,15 @@ export interface Replayed {
 export async function replayText(
   text: string | Uint8Array,
   options: Partial<ReplayOptions> = {},
-  by: "path" | "stream" = "path",
+  by: "path" | "stream" | number = "path",
 ): Promise<Replayed> {
   const path = join(tempDir("replay"), "items.ndjson");
   writeFileSync(path, text);
+  const size = by === "stream" ? 1021 : by;
   const input =
-    by === "path" ? { name: "items", path } : { name: "items", stream: chunks(Buffer.from(text)) };
+    size === "path"
+      ? { name: "items", path }
+      : { name: "items", stream: chunks(Buffer.from(text), size) };
   const result = await replayWith({ inputs: [input], ...options });
   const reports = [...result.vaults({ problems: false })];
   await result.close();
@@ -117,77 +109,13 @@ export async function reportOfOne(
   return only;
 }
 
-/** Opens an input with these bytes, in chunks of `size`. */
-export const inputOf = async (content: string | Uint8Array, size = 65_536): Promise<Input> =>
-  await new Input({ name: "items", stream: chunks(Buffer.from(content), size) }).open();
-
-interface ReadRecords {
-  records: RawRecord[];
-  /** `line: reason` */
-  skips: string[];
-  /** The lists whose values were passed over. */
-  passed: string[];
-}
-
-/** Cuts a content into records, of which `size` more bytes are known each time. */
-export function readRecords(content: string | Uint8Array, size = 65_536): ReadRecords {
-  const bytes = Buffer.from(content);
-  const told: ReadRecords = { records: [], skips: [], passed: [] };
-  const ignore = (): void => undefined;
-  const cutter = recognizeForm(bytes.subarray(0, 65_536), bytes.length <= 65_536).cutter({
-    offset: 0,
-    reader: undefined,
-    add: ignore,
-    record: (record) => void told.records.push(record),
-    skip: (line, reason) => void told.skips.push(`${line}: ${reason}`),
-    unread: ignore,
-    cut: ignore,
-    passOver: (list) => void told.passed.push(list),
-  });
-  let from = 0;
-  for (let to = 0; to < bytes.length;) {
-    to = Math.min(to + size, bytes.length);
-    from = cutter.take(viewOf(bytes), from, to, false);
-  }
-  cutter.take(viewOf(bytes), from, bytes.length, true);
-  return told;
-}
-
-interface ReadAll {
-  source: Source;
-  entries: Entry[];
-  /** The items, each read again. */
-  items: JournalItem[];
-  /** `line: reason` */
-  skips: string[];
-}
-
-export async function readAll(
-  content: string | Uint8Array,
-  { map = {}, size = 65_536 }: { map?: ColumnMap; size?: number } = {},
-): Promise<ReadAll> {
-  const skips = new Skips();
-  const stream = chunks(Buffer.from(content), size);
-  const shared = {
-    index: 0,
-    map,
-    vaults: new VaultTable(1_000_000),
-    classifier: new Classifier(),
-  };
-  const source = await openSource({ name: "items", stream }, shared, skips);
-  const read = new Entries();
-  while (await source.next(read));
-  const entries = Array.from({ length: read.count }, (_, at) => read.get(at, { ...noEntry }));
-  const items = entries.map((entry) => ({ ...source.itemOf(entry), line: entry.line }));
-  await source.close();
-  return {
-    source,
-    entries,
-    items,
-    skips: skips.first.map(({ line, reason }) => `${line}: ${reason}`),
-  };
-}
-
 /** Returns a uuid that ends in a number. */
 export const uuid = (number: number, first = "9"): string =>
   `${first}b1c2d3e-0000-4000-8000-${String(number).padStart(12, "0")}`;
+
+/** Cells of a table of cases: a row a line, cells between `|`. */
+export const rows = (table: string): string[][] =>
+  table
+    .trim()
+    .split("\n")
+    .map((row) => row.split("|").map((cell) => cell.trim()));
