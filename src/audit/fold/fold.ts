@@ -64,11 +64,10 @@ export class Fold {
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
     if (!this.isHypothetical && this.#overlap.isKnown(vault, entry)) return false;
-    if (entry.time >= vault.lastTime) vault.lastTime = entry.time;
-    else {
+    if (entry.time < vault.lastTime) {
       this.late += 1;
       vault.doubt().hasLate = true;
-    }
+    } else vault.lastTime = entry.time;
     vault.items += 1;
     if (this.#expiresInvalid) this.finish(vault, entry.time);
     if (entry.event !== "other") vault.hasKnownAction = true;
@@ -109,8 +108,8 @@ export class Fold {
 
   /** Keeps the events that led to a lock, whatever comes after it. */
   #freeze(vault: Vault): void {
-    const { base, size, count } = vault;
-    if (vault.earlier === undefined) vault.earlier = { base, size, count };
+    const { ring, count } = vault;
+    if (vault.earlier === undefined) vault.earlier = { ring, count };
     else this.rings.append(vault.earlier, vault);
     Object.assign(vault, this.rings.create());
   }

@@ -27,8 +27,6 @@ const jump = 60_000;
 
 const maxParts = 100_000;
 
-const lastWidth = 3;
-
 /** Number of a part: that of its input, and where it stands in it. */
 const inputs = 1000;
 
@@ -45,9 +43,6 @@ export class Overlap {
   readonly #seen = new Map<Vault, Known[]>();
   /** The time that the items in `#seen` have, at the coarsest precision. */
   #bucket = Number.NaN;
-  /** Of the last item of each vault, by its number: its time, and hash, line and kind of event. The processor keeps them close. */
-  #lastTimes = new Float64Array(1024).fill(Number.NaN);
-  #lasts = new Int32Array(1024 * lastWidth);
   count = 0;
 
   /** Learns about an input from its items, in their order. */
@@ -69,28 +64,12 @@ export class Overlap {
 
   /** Whether an item is counted already. Remembers it otherwise. */
   isKnown(vault: Vault, entry: Entry): boolean {
-    const { time, idHash, line } = entry;
-    while (vault.number >= this.#lastTimes.length) this.#grow();
-    const isSameTime = this.#lastTimes[vault.number] === time;
+    const isSameTime = vault.lastTime === entry.time;
     const isKnown = (this.#isSeveral || isSameTime) && this.#find(vault, entry, isSameTime);
-    this.#lastTimes[vault.number] = time;
-    const word = vault.number * lastWidth;
-    this.#lasts[word] = idHash;
-    this.#lasts[word + 1] = line;
-    this.#lasts[word + 2] = entry.code;
+    vault.lastHash = entry.idHash;
+    vault.lastLine = entry.line;
+    vault.lastCode = entry.code;
     return isKnown;
-  }
-
-  #grow(): void {
-    const size = 2 * this.#lastTimes.length;
-    const [times, lasts] = [
-      new Float64Array(size).fill(Number.NaN),
-      new Int32Array(size * lastWidth),
-    ];
-    times.set(this.#lastTimes);
-    lasts.set(this.#lasts);
-    this.#lastTimes = times;
-    this.#lasts = lasts;
   }
 
   #find(vault: Vault, entry: Entry, isSameTime: boolean): boolean {
@@ -102,11 +81,10 @@ export class Overlap {
     this.#bucket = bucket;
     let list = this.#seen.get(vault);
     if (list === undefined) {
-      const word = vault.number * lastWidth;
-      const [lastIdHash = 0, lastLine = 0, code = 0] = this.#lasts.subarray(word);
-      const last = { time, event: eventKinds[code] as EventKind, idHash: lastIdHash };
+      const event = eventKinds[vault.lastCode] as EventKind;
+      const parts = [this.#partOf(input, vault.lastLine)];
       // With a single input, the first item of a time was not remembered.
-      list = this.#isSeveral ? [] : [{ ...last, parts: [this.#partOf(input, lastLine)] }];
+      list = this.#isSeveral ? [] : [{ time, event, idHash: vault.lastHash, parts }];
       this.#seen.set(vault, list);
     }
     const part = this.#partOf(input, line);

@@ -22,47 +22,51 @@ export interface Seen extends After, ItemLocation {
   locks: boolean;
 }
 
-/** Where the newest events of a vault are. */
+/** Place of the newest events of a vault. */
 export interface Ring {
-  base: number;
-  /** Room for so many events. */
-  size: number;
-  /** Number of events that it was given, which is its next place. */
+  /** Number of the ring. */
+  ring: number;
+  /** Number of events that it was given. */
   count: number;
 }
 
-/** First room of a ring, which grows: most vaults have few items. */
-const smallest = 6;
-
-/** Number of events on a page, and words of four bytes that an event takes. */
-const pageSize = 8192;
+/** Words of four bytes that an event takes, and about the number of events on a page. */
 const width = 8;
+const pageSize = 8192;
 
 const most16 = 0xffff;
 
 class Page {
-  readonly words = new Int32Array(pageSize * width);
+  readonly words: Int32Array;
   /** The same memory. */
-  readonly doubles = new Float64Array(this.words.buffer);
+  readonly doubles: Float64Array;
+
+  constructor(events: number) {
+    this.words = new Int32Array(events * width);
+    this.doubles = new Float64Array(this.words.buffer);
+  }
 }
 
 /** The newest events of all vaults, on pages of memory: an object for each would take four times as much. */
 export class Rings {
-  readonly #most: number;
+  /** Number of events in a ring, and of rings on a page. */
+  readonly #size: number;
+  readonly #perPage: number;
   readonly #pages: Page[] = [];
-  /** The first place that was never used. */
-  #unused = 0;
-  /** Room that is free again, by size. */
-  readonly #free = new Map<number, number[]>();
+  #count = 0;
+  readonly #free: number[] = [];
 
-  /** Keeps `most` events of a vault. */
-  constructor(most: number) {
-    this.#most = Math.min(most, pageSize);
+  /** Keeps `size` events of a vault. */
+  constructor(size: number) {
+    this.#size = size;
+    this.#perPage = Math.ceil(pageSize / size);
   }
 
   create(): Ring {
-    const size = Math.min(smallest, this.#most);
-    return { base: this.#room(size), size, count: 0 };
+    const ring = this.#free.pop() ?? this.#count++;
+    if (ring >= this.#pages.length * this.#perPage)
+      this.#pages.push(new Page(this.#perPage * this.#size));
+    return { ring, count: 0 };
   }
 
   /** `code`: place of the event in `eventKinds`. */
@@ -75,11 +79,9 @@ export class Rings {
     isOpen: boolean,
     locks: boolean,
   ): void {
-    if (ring.count === ring.size && ring.size < this.#most) this.#enlarge(ring);
-    const place = ring.base + (ring.count % ring.size);
+    const { words, doubles } = this.#pages[(ring.ring / this.#perPage) | 0] as Page;
+    const word = this.#wordOf(ring, ring.count);
     ring.count += 1;
-    const { words, doubles } = this.#pageOf(place);
-    const word = (place % pageSize) * width;
     const { condition } = after;
     const state = condition === "active" ? 0 : condition === "locked" ? 1 : 2;
     doubles[word >> 1] = time;
@@ -94,61 +96,26 @@ export class Rings {
   /** Returns the events, oldest first. */
   events(ring: Ring | undefined): Seen[] {
     if (ring === undefined) return [];
-    const { base, size, count } = ring;
-    const kept = Math.min(count, size);
-    return Array.from({ length: kept }, (_, index) =>
-      this.#at(base + ((count - kept + index) % size)),
-    );
+    const kept = Math.min(ring.count, this.#size);
+    return Array.from({ length: kept }, (_, index) => this.#at(ring, ring.count - kept + index));
   }
 
   /** Moves the events of a ring behind those of another one. */
   append(into: Ring, from: Ring): void {
     for (const seen of this.events(from))
       this.push(into, seen.time, eventCodes[seen.event], seen, seen, seen.isOpen, seen.locks);
-    this.#release(from);
+    this.#free.push(from.ring);
   }
 
-  #enlarge(ring: Ring): void {
-    const size = Math.min(4 * ring.size, this.#most);
-    const base = this.#room(size);
-    for (let index = 0; index < ring.size; index++) {
-      const place = ring.base + ((ring.count + index) % ring.size);
-      const from = (place % pageSize) * width;
-      this.#pageOf(base + index).words.set(
-        this.#pageOf(place).words.subarray(from, from + width),
-        ((base + index) % pageSize) * width,
-      );
-    }
-    this.#release(ring);
-    Object.assign(ring, { base, size, count: ring.size });
+  /** Returns where an event is on the page of its ring. */
+  #wordOf({ ring }: Ring, index: number): number {
+    return ((ring % this.#perPage) * this.#size + (index % this.#size)) * width;
   }
 
-  #pageOf(place: number): Page {
-    return this.#pages[(place / pageSize) | 0] as Page;
-  }
-
-  #release({ base, size }: Ring): void {
-    const free = this.#free.get(size);
-    if (free === undefined) this.#free.set(size, [base]);
-    else free.push(base);
-  }
-
-  /** Returns the first place of room on one page. */
-  #room(size: number): number {
-    const free = this.#free.get(size)?.pop();
-    if (free !== undefined) return free;
-    const left = pageSize - (this.#unused % pageSize);
-    if (left < size) this.#unused += left;
-    const base = this.#unused;
-    this.#unused += size;
-    if (this.#pages.length * pageSize < this.#unused) this.#pages.push(new Page());
-    return base;
-  }
-
-  #at(place: number): Seen {
-    const { words, doubles } = this.#pageOf(place);
-    const word = (place % pageSize) * width;
-    const at = (index: number): number => words[word + index] as number;
+  #at(ring: Ring, index: number): Seen {
+    const { words, doubles } = this.#pages[(ring.ring / this.#perPage) | 0] as Page;
+    const word = this.#wordOf(ring, index);
+    const at = (number: number): number => words[word + number] as number;
     return {
       time: doubles[word / 2] as number,
       line: at(2) >>> 0,

@@ -60,18 +60,30 @@ const undoubted: Readonly<Doubts> = noDoubts();
  * are milliseconds since the epoch, NaN for none.
  */
 export class Vault implements Ring {
-  // The newest events, as a ring.
-  base = 0;
-  size = 0;
+  // What each item changes comes first, on the same lines of the processor's cache. The newest events, as a ring:
+  ring = 0;
   count = 0;
+  /** Of a vault that is locked or deleted. */
+  ending: Ending | undefined;
   condition: Condition = "active";
+  /** Of the last item. */
+  lastTime = Number.NaN;
+  lastHash = 0;
+  lastLine = 0;
+  lastCode = 0;
   items = 0;
+  /** An item has a known action. */
+  hasKnownAction = false;
   /** Number of starts without acknowledgement, and of consecutive failed attempts: what is seen, with what may count. */
   unackedStarts = 0;
   failedAttempts = 0;
   /** Lower bounds of both, which no item of unknown meaning raises. */
   surelyUnacked = 0;
   surelyFailed = 0;
+  /** Operation of the open exchange. */
+  pending: "get" | "update" | undefined;
+  /** Time of the last start, which is that of the open exchange. */
+  lastStart = Number.NaN;
   /** Number of items that are not understood since an acknowledgement, and of calls refused for an unknown reason since an accepted call. */
   unclear = 0;
   refusals = 0;
@@ -79,16 +91,10 @@ export class Vault implements Ring {
   isShownOpen = true;
   /** The service said that it has no such vault. */
   isGone = false;
-  /** Operation of the open exchange. */
-  pending: "get" | "update" | undefined;
   /** The counters are known: the creation, an acknowledgement or an unlock was seen. */
   hasKnownCounters = false;
-  /** An item has a known action. */
-  hasKnownAction = false;
-  /** Of the last item. */
-  lastTime = Number.NaN;
-  /** Time of the last start, which is that of the open exchange. */
-  lastStart = Number.NaN;
+  /** The oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
+  invalidStart: { time: number; item: ItemLocation } | undefined;
   /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
   earlyAcks = 0;
   earlyAckTime = Number.NaN;
@@ -101,17 +107,12 @@ export class Vault implements Ring {
   firstTime = Number.NaN;
   wasCreated = false;
   wasUnlocked = false;
-  /** Of a vault that is locked or deleted. */
-  ending: Ending | undefined;
-  /** The oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
-  invalidStart: { time: number; item: ItemLocation } | undefined;
   #doubts = undoubted;
 
   constructor(uuid: string, number: number, time: number) {
     this.uuid = uuid;
     this.number = number;
     this.firstTime = time;
-    this.lastTime = time;
   }
 
   get doubts(): Readonly<Doubts> {
