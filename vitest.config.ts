@@ -15,7 +15,6 @@ const deepened = [
   "test/audit/campaign.test.ts",
   "test/audit/emulated.test.ts",
   "test/audit/records.test.ts",
-  "test/audit/times.test.ts",
   "test/terminal/redactor.test.ts",
   "test/e2e/hostile-answers.test.ts",
   "test/e2e/shared-state.test.ts",

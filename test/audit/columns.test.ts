@@ -1,7 +1,12 @@
-import { describe, expect, test } from "vitest";
-import { chooseColumns, type Choice, type Given } from "../../src/audit/columns/choose.ts";
-import { parseMap, parseZone } from "../../src/audit/flags.ts";
-import { uuid } from "./support.ts";
+import { expect, test } from "vitest";
+import type { ReplayOptions } from "../../src/audit/replay.ts";
+import { parseMap } from "../../src/audit/flags.ts";
+import type { Column } from "../../src/documents/audit.ts";
+import { replayText, rows } from "./support.ts";
+
+/** A uuid that ends in a number. */
+const uuid = (number: number, first = "9"): string =>
+  `${first}b1c2d3e-0000-4000-8000-${String(number).padStart(12, "0")}`;
 
 /** Values of the records of a log of a few vaults, by number: each third call is refused. Other words stand for themselves. */
 const values: Record<string, (n: number) => string | undefined> = {
@@ -39,42 +44,30 @@ const values: Record<string, (n: number) => string | undefined> = {
   none: () => undefined,
 };
 
-/** The choice for records of columns like `time=at level=level port=443`. */
-function choice(columns: string, given: Given = {}, count = 12): Choice {
+/** What is chosen for records of columns like `time=at level=level port=443`: columns like `outcome=denied(inverted)`, of `wanted` only. */
+async function chosen(
+  columns: string,
+  wanted = "",
+  options: Partial<ReplayOptions> = {},
+  count = 12,
+) {
   const made = `time=at action=action vault=vault ${columns}`.split(/ (?=[^ ]+=)/).map((column) => {
     const [, name = "", value = ""] = /^([^=]*)=(.*)$/.exec(column) ?? [];
-    return { name, value };
+    return { name, of: values[value] ?? (() => value) };
   });
-  const sample = Array.from({ length: count }, (_, n) => {
-    const fields = new Map<string, string>();
-    for (const { name, value } of made) {
-      const text = Object.hasOwn(values, value) ? values[value]?.(n) : value;
-      if (text === undefined) fields.delete(name);
-      else fields.set(name, text);
-    }
-    return { fields };
+  const log = Array.from({ length: count }, (_, n) =>
+    JSON.stringify(Object.fromEntries(made.map(({ name, of }) => [name, of(n)]))),
+  );
+  const { result } = await replayText(`${log.join("\n")}\n`, options);
+  const { inputs, warnings } = result.summary;
+  const known = (inputs[0]?.columns ?? {}) as Record<string, Column>;
+  const told = wanted.split(" ").map((one) => {
+    const role = one.replace(/=.*/, "");
+    const { name = "-", by = "name", inverted, and } = known[role] ?? {};
+    return `${role}=${name}${and === undefined ? "" : `+${and}`}${by === "name" ? "" : `(${by})`}${inverted === true ? "(inverted)" : ""}`;
   });
-  return chooseColumns(sample, given, "export.csv");
+  return { told: told.join(" "), warnings };
 }
-
-/** Columns like `outcome=denied(inverted)`; those of `wanted` only. */
-function told({ columns }: Choice, wanted: string): string {
-  const roles = wanted.split(" ").map((one) => one.replace(/=.*/, ""));
-  const known: Record<string, { name: string; by: string; inverted?: true; and?: string }> =
-    columns;
-  return roles
-    .map((role) => {
-      const { name = "-", by = "name", inverted, and } = known[role] ?? {};
-      return `${role}=${name}${and === undefined ? "" : `+${and}`}${by === "name" ? "" : `(${by})`}${inverted === true ? "(inverted)" : ""}`;
-    })
-    .join(" ");
-}
-
-const rows = (table: string): string[][] =>
-  table
-    .trim()
-    .split("\n")
-    .map((row) => row.split("|").map((cell) => cell.trim()));
 
 test.each(
   rows(`
@@ -94,11 +87,11 @@ endpoint    | path      | endpoint http_endpoint url path request requestUri x
 application | billing   | application applicationUUID app.id clientId appUuid Anwendung
 id          | id        | id uuid itemId audit_item_id eventId _id insertId
 description | as usual  | description message details reason Grund motif`),
-)("%s: %s in %s", (role = "", value = "", names = "") => {
+)("%s: %s in %s", async (role = "", value = "", names = "") => {
   for (const name of names.split(" ")) {
     const others = ["time", "action", "vault"].includes(role) ? `${role}=none ` : "";
-    const found = told(choice(`${others}${name}=${value}`), role).replace("(value)", "");
-    expect(found).toBe(`${role}=${name}`);
+    const { told } = await chosen(`${others}${name}=${value}`, role);
+    expect(told.replace("(value)", "")).toBe(`${role}=${name}`);
   }
 });
 
@@ -136,48 +129,46 @@ where known actions are        | action=one kind=action                         
 the call itself                | action=none vault=none url=path                     | action=url(value) vault=url(value) endpoint=url
 a uuid that repeats            | vault=none uuid=vault                               | vault=uuid(value)
 a uuid that does not           | vault=none uuid=id x=vault                          | vault=x(value) id=uuid`),
-)("%s: %s", (_what, columns = "", expected = "") => {
-  expect(told(choice(columns), expected)).toBe(expected);
+)("%s: %s", async (_what, columns = "", expected = "") => {
+  expect((await chosen(columns, expected)).told).toBe(expected);
 });
 
-test("all columns by their values alone", () => {
+test("all columns are known by their values alone", async () => {
   const none = "time=none action=none vault=none";
   const made = `${none} a=id b=at c=spoken d=word e=vault f=user g=order h=ip i=path`;
   const expected =
     "time=b(value) action=c(value) vault=e(value) outcome=d(value) ip=h(value) endpoint=i(value) application=f(value) id=a(value)";
-  expect(told(choice(made), expected)).toBe(expected);
-  expect(told(choice(`${none} b=at c=action e=vault`, {}, 1), "vault")).toBe("vault=e(value)");
+  expect((await chosen(made, expected)).told).toBe(expected);
+  expect((await chosen(`${none} b=at c=action e=vault`, "vault", {}, 1)).told).toBe(
+    "vault=e(value)",
+  );
 });
 
 const iso =
   "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
 
-describe("a choice is said", () => {
-  test.each(
-    rows(`
-host=h level=INFO dateCreated=perVault endpoint=path outcome=word |
-_time=at ts=at          |
-Time (UTC)=zoneless time=none |
-time=zoneless tz=Europe/Berlin |
-@timestamp=late         | times are those of time; @timestamp has other ones (--map time=@timestamp takes them)
-vault=none subjectId=user url=path | vaults are those of url; subjectId has other ones (--map vault=subjectId takes them)
+test.each(
+  rows(`
+host=h dateCreated=perVault endpoint=path outcome=word |
+_time=at ts=at outcome=word |
+Time (UTC)=zoneless time=none outcome=word |
+time=zoneless tz=Europe/Berlin outcome=word |
+outcome=word @timestamp=late | times are those of time; @timestamp has other ones (--map time=@timestamp takes them)
+outcome=word vault=none subjectId=user url=path | vaults are those of url; subjectId has other ones (--map vault=subjectId takes them)
 level=level             | no column tells the outcome of calls; level holds "WARN", "INFO" and is not taken for it (--map outcome=level)
-time=zoneless           | times of time, like "2026-11-20T00:00:00", have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin
-time=2026-11-20 01:00:00 CET | zones of time are read by their abbreviations, CET; have times exported in UTC if they mean others
-time=3/11/2026 10:11Z   | dates of time, like "3/11/2026 10:11Z", are read with the day before the month; if that is wrong, ${iso}`),
-  )("%s", (columns = "", sentence) => {
-    const said = sentence === "" ? [] : [`export.csv: ${sentence ?? ""}.`];
-    expect(choice(columns).warnings).toEqual(said);
-  });
+outcome=word time=zoneless | times of time, like "2026-11-20T00:00:00", have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin
+outcome=word time=2026-11-20 01:00:00 CET | zones of time are read by their abbreviations, CET; have times exported in UTC if they mean others
+outcome=word time=3/11/2026 10:11Z | dates of time, like "3/11/2026 10:11Z", are read with the day before the month; if that is wrong, ${iso}`),
+)("a choice is said: %s", async (columns = "", sentence) => {
+  const said = sentence === "" ? [] : [`items: ${sentence ?? ""}.`];
+  expect((await chosen(columns)).warnings).toEqual(said);
+});
 
-  test("and a time that clocks show twice, once", () => {
-    const { times, warnings } = choice("time=zoneless", { zone: "Europe/Berlin" });
-    expect(times.parse("2026-10-25T02:10:00")).toBe(Date.UTC(2026, 9, 25, 0, 10));
-    expect(times.parse("2026-10-25T02:30:00")).toBe(Date.UTC(2026, 9, 25, 0, 30));
-    expect(warnings).toEqual([
-      expect.stringContaining('"2026-10-25T02:10:00" comes twice in Europe/Berlin'),
-    ]);
+test("a time that clocks show twice is said", async () => {
+  const { warnings } = await chosen("outcome=word time=2026-10-25T02:10:00", "", {
+    zone: "Europe/Berlin",
   });
+  expect(warnings.join()).toContain('"2026-10-25T02:10:00" comes twice in Europe/Berlin');
 });
 
 test.each(
@@ -187,73 +178,34 @@ time=Nov 20 14:02:11 ingested=at x=at | time; time holds "Nov 20 14:02:11", whic
 time=2026-11-20 14:02:11 IST | time; time holds "2026-11-20 14:02:11 IST", and the zone IST is not clear | ${iso}; or name another column with --map time=COLUMN
 vault=none a=user b=user | vault; the vault may be a or b | name it with --map vault=COLUMN; the columns are time, action, a, b
 vault=none a=id | vault | name it with --map vault=COLUMN; the columns are time, action, a`),
-)("%s is refused", (columns = "", missing, hint) => {
-  const message = `export.csv: found no column for ${missing ?? ""}`;
+)("%s is refused", async (columns = "", missing, hint) => {
+  const message = `items: found no column for ${missing ?? ""}`;
   const refused = { code: "invalid-input", message, facts: { hint } };
-  expect(() => choice(columns)).toThrow(expect.objectContaining(refused));
+  await expect(chosen(columns)).rejects.toMatchObject(refused);
 });
 
-test("names of a megabyte cost nothing", () => {
-  const columns = [".", ".$a", "_", "a."].map((part) => `${part.repeat(300_000)}x=id`).join(" ");
-  expect(told(choice(columns), "time")).toBe("time=time");
+test("names of a megabyte cost nothing", async () => {
+  const columns = [".", ".$a", "_", "a."].map((part) => `${part.repeat(50_000)}x=id`).join(" ");
+  expect((await chosen(columns, "time", {}, 1)).told).toBe("time=time");
 });
 
-test("nothing is required of no records", () => {
-  expect(chooseColumns([], {}, "export.csv")).toMatchObject({ columns: {}, warnings: [] });
-});
-
-describe("--map", () => {
-  test.each(
-    rows(`
+const others =
+  "sent=late b=user Status=x outcome=word failed=bad archived=flag dateCreated=perVault";
+test.each(
+  rows(`
 time=sent,vault=b,outcome=status | time=sent(--map) vault=b(--map) outcome=Status(--map) action=action
 action=action,description=action | action=action(--map) description=action(--map)
 outcome=none                     | outcome=-
 outcome=archived,action=action   | outcome=archived(--map)
 outcome=failed                   | outcome=failed(--map)(inverted)
 time=dateCreated                 | time=dateCreated(--map)`),
-  )("%s", (map = "", expected = "") => {
-    const columns =
-      "sent=late b=user Status=x outcome=word failed=bad archived=flag dateCreated=perVault";
-    expect(told(choice(columns, { map: parseMap(map) }), expected)).toBe(expected);
-  });
-
-  test("of what is not there, or no time, is refused", () => {
-    const mapped = (map: string) => () => choice("b=user", { map: parseMap(map) });
-    const missing = { code: "usage", message: '--map ip=…: export.csv has no column "adress"' };
-    expect(mapped("ip=adress")).toThrow(expect.objectContaining(missing));
-    expect(mapped("time=b")).toThrow("export.csv: found no column for time; b holds ");
-  });
-
-  test("is parsed", () => {
-    const map = " time = when ,action=a b,vault=a=b,reason=r,ip=i,ref=x,outcome=none";
-    const columns = {
-      time: "when",
-      action: "a b",
-      vault: "a=b",
-      description: "r",
-      outcome: "none",
-    };
-    expect(parseMap(map)).toEqual({ ...columns, ip: "i", ref: "x" });
-  });
-
-  test.each(
-    rows(`
-                 | "" is not ROLE=COLUMN
-time             | "time" is not ROLE=COLUMN
-time=            | "time=" is not ROLE=COLUMN
-time=a,          | "" is not ROLE=COLUMN
-__proto__=a      | "__proto__=a" is not ROLE=COLUMN
-time=a,time=b    | "time" is given twice
-time=none        | "time=none" is not ROLE=COLUMN`),
-  )("%s is refused: %s", (map = "", message = "") => {
-    const refused = { code: "usage", message: `--map: ${message}` };
-    expect(() => parseMap(map)).toThrow(expect.objectContaining(refused));
-  });
+)("--map %s", async (map = "", expected = "") => {
+  expect((await chosen(others, expected, { map: parseMap(map) })).told).toBe(expected);
 });
 
-test("--zone names a place or a distance from UTC", () => {
-  for (const zone of ["UTC", "Europe/Berlin", "+01:00", "-0530", "CET"])
-    expect(parseZone(zone)).toBe(zone);
-  for (const zone of ["Berlin", "Europe/Atlantis", "IST", "+25:00", ""])
-    expect(() => parseZone(zone)).toThrow(`--zone: ${JSON.stringify(zone)} is no time zone`);
+test("--map of what is not there, or no time, is refused", async () => {
+  const mapped = async (map: string) => await chosen("b=user", "", { map: parseMap(map) });
+  const missing = { code: "usage", message: '--map ip=…: items has no column "adress"' };
+  await expect(mapped("ip=adress")).rejects.toMatchObject(missing);
+  await expect(mapped("time=b")).rejects.toThrow("items: found no column for time; b holds ");
 });

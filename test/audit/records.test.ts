@@ -115,7 +115,8 @@ const times: ((n: number) => unknown)[] = [
   (n) => `${isoOf(n + 3600)}.5+01:00`,
   (n) => isoOf(n).replace("T", " "),
   (n) => Date.parse(moment(60 + n)),
-  () => "soon",
+  (n) => `${isoOf(n)}${[".123Z", ".1234567Z", ".Z", ",5", "Z[Etc/UTC]"][n % 5]}`,
+  (n) => ["soon", "2026-11-31T12:01:00Z", "2026-11-20T24:01:00Z", ""][n % 4],
 ];
 const vaults = [
   id,

@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { EventKind } from "../../src/audit/fold/events.ts";
+import { Classifier } from "../../src/audit/meaning/classifier.ts";
+import { outcomeOf } from "../../src/audit/meaning/words.ts";
+import { Dice } from "../support/dice.ts";
+import { rows } from "./support.ts";
+
+const classifier = new Classifier();
+const kindOf = (action: string, outcome: string | null, description?: string): EventKind =>
+  classifier.kindOf({ action, outcome, description });
+
+/** What a text means, by what it is. */
+const meaningOf: Record<string, (text: string) => string> = {
+  reason: (text) => kindOf("READ_VAULT", "FAILURE", text),
+  outcome: (text) => outcomeOf(text),
+  action: (text) => kindOf(text, "SUCCESS"),
+};
+
+const texts = readFileSync(new URL("texts.tsv", import.meta.url), "utf8")
+  .trimEnd()
+  .split("\n")
+  .slice(1)
+  .flatMap((row) => {
+    const [what = "", kind = "", , ...list] = row.split("\t");
+    return list.map((text) => ({ what, kind, text }));
+  });
+
+test("texts of services, consoles and programs mean what a person would say, or nothing", () => {
+  expect(texts.map((one) => ({ ...one, kind: meaningOf[one.what]?.(one.text) }))).toEqual(texts);
+});
+
+test.each(
+  rows(`
+readVault              |                     |                     | read
+acknowledge-read-vault | ok                  |                     | ack-read
+READ_VAULT             | Operation succeeded | read started        | read
+READ_VAULT             | false               |                     | refused
+DELETE_VAULT           | 403                 | payload does not match | failed-delete
+READ_VAULT             | 403                 |                     | refused
+READ_VAULT             | 423                 |                     | refused-locked
+READ_VAULT             | 404                 |                     | gone
+READ_VAULT             | 429                 |                     | not-performed
+READ_VAULT             | 504                 |                     | unclear-start
+READ_VAULT             | 401                 |                     | unauthorized
+READ_VAULT             | 401                 | API key check failed | not-performed
+READ_VAULT             | CREDENTIALS-REFUSED |                     | failed-read
+READ_VAULT_FAILED      | SUCCESS             | bad credentials     | failed-read
+READ_VAULT failed: bad credentials |         |                     | failed-read
+BAD_CREDENTIALS        |                     |                     | failed-attempt
+VaultAccessDenied      | FAILURE             | vault is locked     | refused-locked
+LOCK_VAULT             | SUCCESS             | vault locked by an administrator | lock
+LOCK_VAULT             | SUCCESS             | too many failed attempts | locking-failure
+LOCK_VAULT             | FAILURE             |                     | not-performed
+UNLOCK_VAULT           |                     | vault unlocked      | unlock
+ACKNOWLEDGE_READ_VAULT | FAILURE             | the token is unknown or has expired | failed-ack
+ACKNOWLEDGE_READ_VAULT | FAILURE             | Gateway Timeout     | unclear-ack
+READ_VAULT             | UNKNOWN             | sent, no whole answer: it may count | unanswered-start
+API_KEY_CHECK          | FAILURE             | API key check failed | application
+DELETE_VAULT           |                     | no uses remain      | delete`),
+)("%s, %s, %s: %s", (action = "", outcome = "", description = "", kind = "") => {
+  const of = [
+    outcome === "" ? null : outcome,
+    description === "" ? undefined : description,
+  ] as const;
+  expect(kindOf(action, ...of)).toBe(kind);
+});
+
+test("in a column whose true is a failure, true and numbers are failures; else 0 and 1 are unclear", () => {
+  const meant = (inverted?: boolean) =>
+    ["true", "false", "0", "1", "17"].map((text) => outcomeOf(text, inverted)).join(" ");
+  expect(meant(true)).toBe("bad good good bad bad");
+  expect(meant(false)).toBe("good bad bad good unclear");
+  expect(meant()).toBe("good bad unclear unclear unclear");
+});
+
+test("a log without outcomes is read by its descriptions, and with --failure by that", () => {
+  const silent = { action: "READ_VAULT", outcome: undefined };
+  const kinds = ["read started", "bad credentials", "dfg hjk", undefined].map((description) =>
+    classifier.kindOf({ ...silent, description }),
+  );
+  expect(kinds).toEqual(["read", "failed-read", "unclear-start", "read"]);
+  const told = new Classifier({ failure: "^READ_VAULT dfg" });
+  expect(told.kindOf({ ...silent, description: "dfg hjk" })).toBe("failed-read");
+  expect(told.kindOf({ ...silent, description: "hjk" })).toBe("read");
+});
+
+test("a text of words that nobody knows is an unknown action, outcome or reason, whatever stands beside it", () => {
+  const dice = new Dice("words that nobody knows");
+  const word = (): string =>
+    Array.from({ length: dice.between(3, 10) }, () => dice.pick("bcdfghjkmqvwxz".split(""))).join(
+      "",
+    );
+  const reasons = texts.filter(({ what }) => what === "reason");
+  for (let count = 0; count < 2000; count += 1) {
+    const between = dice.pick([" ", "_", "-", ". ", ": "]);
+    const text = Array.from({ length: dice.between(1, 6) }, word).join(between);
+    expect(kindOf(text, "SUCCESS"), text).toBe("other");
+    expect(kindOf("READ_VAULT", text), text).toBe("unclear-start");
+    expect(kindOf("ACKNOWLEDGE_READ_VAULT", text, "read acknowledged"), text).toBe("unclear-ack");
+    expect(kindOf("READ_VAULT", "FAILURE", text), text).toBe("refused");
+    expect(kindOf("UNLOCK_VAULT", text), text).toBe("other");
+    // What a known text says is less certain beside it.
+    const known = kindOf("READ_VAULT", text, reasons[count % reasons.length]?.text);
+    expect(known, text).not.toMatch(/^(?:read|failed-|locking-)/);
+  }
+});
