@@ -6,26 +6,24 @@ import type { ColumnMap } from "./flags.ts";
 import { timesHint } from "./columns/choose.ts";
 import type { Source } from "./read/source.ts";
 import { Skips } from "./read/skips.ts";
-import { cutWords, foundOf } from "./explain/found.ts";
-import { Pseudonyms, References } from "./explain/references.ts";
-import type { FindOwn } from "./explain/references.ts";
+import { cutWords, foundOf } from "./explain/summary.ts";
+import { Pseudonyms } from "./explain/pseudonyms.ts";
+import type { FindOwn, Log } from "./explain/log.ts";
 import { Intake } from "./intake.ts";
 import { notesOf, distinguishesFailures } from "./explain/notes.ts";
 import { rankVaults, selectedOf, reportOf, whatIfReport } from "./explain/report.ts";
-import type { ReportContext, Ranked } from "./explain/report.ts";
 import type { Condition } from "./selection.ts";
 import { Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./fold/rules.ts";
+import type { Verdict } from "./fold/events.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 import type { ReplaySummary, Rules, VaultReport, WhatIfReport } from "../documents/audit.ts";
-import type { Doubts } from "./explain/verdict.ts";
-import { said } from "./explain/evidence.ts";
 import { beforeRelease } from "./fold/rules.ts";
+import { isProblem, verdicts } from "./fold/events.ts";
 import { counted } from "../terminal/count.ts";
-import { isProblem, verdicts } from "./explain/severity.ts";
-import type { Verdict } from "./explain/severity.ts";
+import { said } from "./read/clip.ts";
 
 /** Maximum number of inputs, which are open at the same time. */
 const maxInputs = 500;
@@ -136,67 +134,52 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const { sources, intake, selection, classifier, skips, itemOf } = parts;
   const inputs = sources.map(({ report }) => report);
   const pseudonyms = new Pseudonyms(options.redact === true);
-  const references = new References(
-    itemOf,
-    inputs.map(({ name }) => name),
-    options.own,
-    pseudonyms,
-  );
-  const asOf = options.until ?? intake.newest;
-  for (const vault of [...intake.fold.vaults, ...(intake.changed?.fold.vaults ?? [])]) {
+  const { fold, changed } = intake;
+  for (const vault of [...fold.vaults, ...(changed?.fold.vaults ?? [])]) {
     const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
     if (unread > 0 && vault !== undefined) vault.doubt().unreadLines = unread;
   }
-  const doubts: Doubts = {
-    beginsLater: options.since !== undefined,
-    ofLog: said(
+  const { now, rules, where = [], labels = new Map<string, string>() } = options;
+  const asOf = options.until ?? intake.newest;
+  const cut = cutWords(inputs);
+  const log: Log = {
+    fold,
+    itemOf,
+    names: inputs.map(({ name }) => name),
+    own: options.own,
+    pseudonyms,
+    labels,
+    selection,
+    hasTimelines: options.timeline !== "none",
+    doubts: said(
       [!distinguishesFailures(inputs, intake), "the items do not show which calls failed"],
       [
-        beforeRelease(options.rules.release, "1.2.18"),
-        `release ${options.rules.release} records no failed attempts`,
+        beforeRelease(rules.release, "1.2.18"),
+        `release ${rules.release} records no failed attempts`,
       ],
-      [
-        inputs.some(({ cutAt }) => cutAt !== undefined),
-        "the log is cut off or damaged: items are missing",
-      ],
+      [cut !== undefined, "the log is cut off or damaged: items are missing"],
       [skips.count > 0, `${counted(skips.count, "line")} could not be read`],
     ),
-  };
-  const { now, rules, where = [], labels = new Map<string, string>() } = options;
-  const context: ReportContext = {
-    fold: intake.fold,
-    selection,
-    labels,
-    references,
-    hasTimelines: options.timeline !== "none",
-    doubts,
     asOf,
     now,
-    isWholeLog: options.until === undefined && inputs.every(({ format }) => format !== "journal"),
+    isWhole: options.until === undefined && inputs.every(({ format }) => format !== "journal"),
   };
-  const every = rankVaults(context);
-  const selected =
-    selection === undefined ? undefined : selectedOf(context, selection, every.length);
-  const counts = countVerdicts(every);
+  const every = rankVaults(log);
+  const selected = selectedOf(log, every.length);
+  const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<
+    Verdict,
+    number
+  >;
+  for (const { verdict } of every) counts[verdict] += 1;
   const word = (value: string): string => pseudonyms.word(value);
-  const cut = cutWords(inputs);
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
     ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
     ...classifier.unknowns.warnings(word, intake.unknownItems, intake.items),
   ];
-  const { changed } = intake;
-  const whatIf =
-    changed &&
-    whatIfReport(
-      changed.whatIf,
-      context,
-      { ...context, fold: changed.fold, isWholeLog: false },
-      every,
-    );
   const summary: ReplaySummary = {
     warnings,
-    found: foundOf(context, every, counts, selected),
+    found: foundOf(log, every, counts, selected),
     ...defined({ selected }),
     items: intake.items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
@@ -217,24 +200,15 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     withoutVault: intake.withoutVault,
     duplicates: intake.duplicates,
     reordered: intake.order.reordered,
-    late: intake.fold.late,
+    late: fold.late,
     notes: notesOf({ rules, where, inputs, intake, classifier, word }),
   };
   return {
     summary,
     *vaults({ problems }) {
       for (const { vault, verdict } of every)
-        if (!problems || isProblem(verdict)) yield reportOf(context, vault);
+        if (!problems || isProblem(verdict)) yield reportOf(log, vault);
     },
-    ...defined({ whatIf }),
+    ...(changed && { whatIf: whatIfReport(changed.whatIf, log, changed.fold, every) }),
   };
-}
-
-function countVerdicts(vaults: readonly Ranked[]): Record<Verdict, number> {
-  const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<
-    Verdict,
-    number
-  >;
-  for (const { verdict } of vaults) counts[verdict] += 1;
-  return counts;
 }

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
-import { eventKinds } from "../audit/fold/events.ts";
+import { eventKinds, verdicts } from "../audit/fold/events.ts";
 import { roles } from "../audit/read/item.ts";
-import { verdicts } from "../audit/explain/severity.ts";
 import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
 
 // The report of a replay, as the program has it and as it prints it. An optional property is absent, never undefined.

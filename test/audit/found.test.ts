@@ -29,12 +29,12 @@ test.each<[string, string[], string]>([
   [
     "two locks by one client",
     many(2, cron),
-    "2 vaults locked; both by reference report-cron from 10.0.0.7.",
+    "2 vaults locked by reference report-cron from 10.0.0.7.",
   ],
   [
     "three locks by one address",
     many(3, { ipAddress: "10.0.0.8" }),
-    "3 vaults locked; all by calls from 10.0.0.8.",
+    "3 vaults locked by address 10.0.0.8.",
   ],
   [
     "locks by several clients",
@@ -44,17 +44,17 @@ test.each<[string, string[], string]>([
       ...lockedBy(6, { externalRef: "b" }),
       ...lockedBy(7, { externalRef: "c" }),
     ],
-    "7 vaults locked; 3 by reference report-cron from 10.0.0.7, 2 by calls from 10.0.0.8, 1 by reference c and 1 by others.",
+    "7 vaults locked; 3 by reference report-cron from 10.0.0.7, 2 by address 10.0.0.8, 1 by reference c and 1 more.",
   ],
   [
     "a lock by an administrator",
     [line(1, "LOCK_VAULT", { ipAddress: "10.1.1.1" })],
-    "1 vault locked by an administrator from 10.1.1.1.",
+    "1 vault locked by an administrator (address 10.1.1.1).",
   ],
   [
     "a reference in only one of three items",
     attempts(1, [cron, { ...cron, externalRef: "a" }, { ...cron, externalRef: "b" }]),
-    "1 vault locked by calls from 10.0.0.7.",
+    "1 vault locked by address 10.0.0.7.",
   ],
   [
     "a lock, a risk and an open exchange",
@@ -89,6 +89,6 @@ test("counts the vaults of each origin", async () => {
 
 test("reads the items of at most 500 vaults, and says so", async () => {
   expect((await foundIn(many(501, cron))).text).toBe(
-    "501 vaults locked; of the latest 500, all by reference report-cron from 10.0.0.7.",
+    "501 vaults locked; of the latest 500, 500 by reference report-cron from 10.0.0.7.",
   );
 });

@@ -114,7 +114,7 @@ describe("with --redact", () => {
   test("the same value is the same word everywhere, counted from its first appearance; verdicts stay", async () => {
     const [plain, redacted] = [await replayed({ redact: false }), await replayed({})];
     expect(redacted.summary.found.text).toBe(
-      "2 vaults locked, 1 of them probably; 1 by an administrator from ip-1, 1 by reference ref-1 from ip-2. Also 1 without a verdict.",
+      "2 vaults locked, 1 of them probably; 1 by an administrator (address ip-1), 1 by reference ref-1 from ip-2. Also 1 without a verdict.",
     );
     const outputs = outputsOf(redacted);
     const words: Record<string, string> = {

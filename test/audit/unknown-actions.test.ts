@@ -54,7 +54,7 @@ describe("actions that are not recognized", () => {
       found: { text: /^1 vault locked.* Also 2 without a verdict\.$/ },
     });
     expect(reports.slice(1, 3)).toMatchObject([
-      { certainty: "unknown", reason: "2 of its 3 items were not understood" },
+      { certainty: "unknown", reason: "not understood: 2 of its 3 items" },
       {
         certainty: "unknown",
         reason: "none of its items has a known action",

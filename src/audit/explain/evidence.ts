@@ -1,79 +1,67 @@
-import type { ItemReference, LockRule, Origin, Tally, VaultReport } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
+import type { ItemReference, Origin, Tally, VaultReport } from "../../documents/audit.ts";
 import type { EventKind } from "../fold/events.ts";
 import { isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
-import type { Fold } from "../fold/fold.ts";
-import type { Seen } from "../fold/rings.ts";
 import type { Vault } from "../fold/vault.ts";
 import { short } from "../read/clip.ts";
-import type { Verdict } from "./severity.ts";
+import type { VaultEvent } from "./log.ts";
+import type { Judgement } from "./verdict.ts";
 
-/** The newest events of a vault, oldest first: of a locked one, those up to the lock. */
-export const eventsOf = ({ rings }: Fold, vault: Vault): Seen[] => [
-  ...rings.events(vault.earlier),
-  ...(vault.ending === undefined ? rings.events(vault) : []),
-];
-
-/** The newest events after the lock. */
-export const eventsSince = ({ rings }: Fold, vault: Vault): Seen[] =>
-  vault.ending === undefined ? [] : rings.events(vault);
-
-export const countsAsStart = (event: EventKind): boolean =>
+/** Whether a call counted as a start. */
+export const countsAsStart = ({ event }: VaultEvent): boolean =>
   isStart(event) || event === "locking-start" || event === "unanswered-start";
-const countsAsFailure = (event: EventKind): boolean =>
+
+/** Whether it counted as a failed attempt. */
+export const countsAsFailure = ({ event }: VaultEvent): boolean =>
   isFailedAccess(event) || event === "unauthorized";
 
-/** Whether a call was refused. */
-export const isRefused = (event: EventKind): boolean =>
-  countsAsFailure(event) || event === "not-performed";
+/** Returns the newest `count` events of a kind. */
+const newest = (
+  events: readonly VaultEvent[],
+  count: number,
+  isOne: (event: VaultEvent) => boolean,
+): VaultEvent[] => (count === 0 ? [] : events.filter(isOne).slice(-count));
 
-/** Returns the newest `count` events of some kinds. */
-const newest = (events: Seen[], count: number, isOne: (event: EventKind) => boolean): Seen[] =>
-  count === 0 ? [] : events.filter(({ event }) => isOne(event)).slice(-count);
-
-/** Returns the events that led to the lock, or that count toward lockout, oldest first. */
+/** Returns the events, of those up to the lock, that led to it or that count toward lockout, oldest first. */
 export function chainOf(
-  fold: Fold,
+  events: readonly VaultEvent[],
   vault: Vault,
-  { verdict, rule }: { verdict: Verdict; rule?: LockRule },
-): Seen[] {
-  const events = eventsOf(fold, vault);
+  { verdict, rule }: Judgement,
+): VaultEvent[] {
   const { ending, unackedStarts, failedAttempts } = vault;
   if (rule === "auto-lock") return [];
-  if (ending === undefined)
-    return [
-      ...newest(events, unackedStarts, countsAsStart),
-      ...newest(events, failedAttempts, countsAsFailure),
-    ].sort((a, b) => a.time - b.time || events.indexOf(a) - events.indexOf(b));
-  const last = events.slice(-1);
-  if (verdict === "deleted" || rule === "administrator") return last;
-  if (rule === "unseen") return [...refusedBefore(events), ...last];
+  if (ending === undefined) {
+    const starts = newest(events, unackedStarts, countsAsStart);
+    const failures = newest(events, failedAttempts, countsAsFailure);
+    return events.filter((one) => starts.includes(one) || failures.includes(one));
+  }
+  const last = events.length - 1;
+  if (verdict === "deleted" || rule === "administrator") return events.slice(last);
+  if (rule === "unseen") {
+    const isOther = (one: VaultEvent): boolean =>
+      !countsAsFailure(one) && one.event !== "not-performed";
+    return events.slice(events.slice(0, last).findLastIndex(isOther) + 1);
+  }
   const { item, count } = ending;
   if (rule === "expired-invalid-start")
     return events.filter(({ input, line }) => input === item.input && line === item.line);
-  const sure = newest(events, count, (event) => isFailedAccess(event) && event !== "refused");
-  const isOne = rule === "unacknowledged-starts" ? countsAsStart : countsAsFailure;
   // A refusal between failed attempts that lock by themselves did not.
-  const counted =
-    isOne === countsAsFailure && sure.length === count ? sure : newest(events, count, isOne);
-  return [...counted, ...last.filter((one) => !counted.includes(one))];
+  const isSure = ({ event }: VaultEvent): boolean => isFailedAccess(event) && event !== "refused";
+  const sure = rule === "failed-attempts" ? newest(events, count, isSure) : [];
+  const isOne = rule === "failed-attempts" ? countsAsFailure : countsAsStart;
+  const counted = sure.length === count ? sure : newest(events, count, isOne);
+  return events.filter((one, at) => at === last || counted.includes(one));
 }
 
-/** Returns the calls that were refused just before the last event, in a row. */
-function refusedBefore(events: Seen[]): Seen[] {
-  const before = events.slice(0, -1);
-  const from = before.findLastIndex(({ event }) => !isRefused(event)) + 1;
-  return before.slice(from);
-}
+/** Who sent calls. */
+export type Client = Omit<Origin, "vaults" | "rule">;
 
-export function whoOf(items: readonly ItemReference[]): VaultReport["who"] {
-  return {
-    addresses: tally(items.map(({ address }) => address)),
-    externalRefs: tally(items.map(({ externalRef }) => externalRef)),
-    endpoints: tally(items.map(({ endpoint }) => endpoint)),
-    applications: tally(items.map(({ application }) => application)),
-  };
-}
+export const whoOf = (items: readonly ItemReference[]): VaultReport["who"] => ({
+  addresses: tally(items.map(({ address }) => address)),
+  externalRefs: tally(items.map(({ externalRef }) => externalRef)),
+  endpoints: tally(items.map(({ endpoint }) => endpoint)),
+  applications: tally(items.map(({ application }) => application)),
+});
 
 /** Counts equal values, most frequent first. */
 function tally(values: readonly (string | undefined)[]): Tally[] {
@@ -83,18 +71,31 @@ function tally(values: readonly (string | undefined)[]): Tally[] {
   return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
 }
 
-/** Who sent calls. */
-export type Client = Omit<Origin, "vaults" | "rule">;
-
-/** Returns who sent most of the items. */
-export function clientOf(items: readonly ItemReference[]): Client {
-  const who = whoOf(items);
+/** Returns who sent most of the calls. */
+export function clientOf(events: readonly VaultEvent[]): Client {
+  const who = whoOf(events.map(({ item }) => item));
   const most = ([first]: readonly Tally[]): string | undefined =>
-    first !== undefined && first.count * 2 > items.length ? first.value : undefined;
+    first !== undefined && first.count * 2 > events.length ? first.value : undefined;
   const [externalRef, address] = [most(who.externalRefs), most(who.addresses)];
-  const application =
-    externalRef === undefined && address === undefined ? most(who.applications) : undefined;
-  return defined({ externalRef, address, application });
+  return defined({
+    externalRef,
+    address,
+    application: (externalRef ?? address) === undefined ? most(who.applications) : undefined,
+  });
+}
+
+/** Describes who sent calls: `reference report-cron from 10.0.0.7`; an empty text if nothing tells. */
+export function clientWords({ externalRef, address, application }: Client): string {
+  const from = address === undefined ? "" : ` from ${short(address)}`;
+  if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
+  if (address !== undefined) return `address ${short(address)}`;
+  return application === undefined ? "" : `application ${short(application)}`;
+}
+
+/** The same in brackets, behind a word. */
+export function inBrackets(client: Client | undefined): string {
+  const words = clientWords(client ?? {});
+  return words && ` (${words})`;
 }
 
 /**
@@ -115,16 +116,4 @@ export function recurring(items: readonly ItemReference[]): ReadonlySet<string> 
   return new Set([...seen].flatMap(([one, { exchanges }]) => (exchanges > 1 ? [one] : [])));
 }
 
-const isEnd = (event: EventKind): boolean => isAcknowledgement(event) || event.endsWith("-ack");
-
-/** Describes who sent calls: `reference report-cron from 10.0.0.7`; undefined if nothing tells. */
-export function clientWords({ externalRef, address, application }: Client): string | undefined {
-  const from = address === undefined ? "" : ` from ${short(address)}`;
-  if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
-  if (address !== undefined) return `address ${short(address)}`;
-  return application === undefined ? undefined : `application ${short(application)}`;
-}
-
-/** The texts whose conditions hold. */
-export const said = (...all: readonly (readonly [is: boolean, text: string])[]): string[] =>
-  all.flatMap(([is, text]) => (is ? [text] : []));
+const isEnd = (event: EventKind): boolean => event.includes("ack");

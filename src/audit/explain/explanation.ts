@@ -1,34 +1,23 @@
 import { defined } from "../../defined.ts";
-import type { ItemReference, Refused, Rules } from "../../documents/audit.ts";
+import type { ItemReference, Refused } from "../../documents/audit.ts";
 import { counted } from "../../terminal/count.ts";
 import { lasting } from "../../terminal/time.ts";
 import type { EventKind } from "../fold/events.ts";
 import { isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
-import type { Fold } from "../fold/fold.ts";
-import type { Seen } from "../fold/rings.ts";
 import type { Vault } from "../fold/vault.ts";
-import { short } from "../read/clip.ts";
+import { listed, short } from "../read/clip.ts";
 import type { Client } from "./evidence.ts";
-import { clientOf, clientWords, eventsOf, eventsSince, recurring } from "./evidence.ts";
-import type { References } from "./references.ts";
+import { clientOf, clientWords, countsAsFailure, inBrackets, recurring } from "./evidence.ts";
+import type { Log, VaultEvent } from "./log.ts";
 import type { Judgement } from "./verdict.ts";
-
-/** An event with its item, as it is shown. */
-interface Told {
-  time: number;
-  event: EventKind;
-  item: ItemReference;
-  /** Whether the item has a description, shown or not. */
-  hasReason: boolean;
-}
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
 export interface Explanation {
   sentences: string[];
-  /** Who sent the calls that locked the vault or count, as shown; undefined if nothing tells. */
-  client: string | undefined;
-  refused: Refused | undefined;
-  /** Why the credentials were refused. */
+  /** Who sent the calls that locked the vault or count. */
+  client: Client;
+  refused?: Refused;
+  /** Why the credentials were refused; `none` if the log does not show it. */
   why:
     | "own-exchange"
     | "same-address"
@@ -37,336 +26,247 @@ export interface Explanation {
     | "device"
     | "pin"
     | "unknown-reason"
-    | undefined;
+    | "none";
   /** Acknowledgements of the unacknowledged starts: none was tried, they came after the token's expiry, or were refused before it. */
   ends: "none" | "late" | "refused";
   /** Number of calls of the client since the lock. */
   calls: number;
 }
 
-const maxQuotes = 3;
-const maxNamed = 3;
-
 /** Explains a vault by its newest events, of which it reads those that matter. */
 export function explain(
-  fold: Fold,
-  references: References,
+  log: Log,
   vault: Vault,
-  judgement: Judgement,
-  chain: readonly Seen[],
+  { rule, verdict }: Judgement,
+  chain: readonly VaultEvent[],
+  { before, since }: { before: readonly VaultEvent[]; since: readonly VaultEvent[] },
 ): Explanation {
-  const told = (events: readonly Seen[], isOne = (_event: EventKind): boolean => true): Told[] =>
-    events
-      .filter(({ event }) => isOne(event))
-      .map((seen) => ({
-        time: seen.time,
-        event: seen.event,
-        item: references.to(seen),
-        hasReason: references.itemOf(seen).description !== undefined,
-      }));
-  const { rule, verdict } = judgement;
-  const before = eventsOf(fold, vault);
-  const since = eventsSince(fold, vault);
-  const links = told(chain);
-  const client = clientOf(links.map(({ item }) => item));
-  const cause = credentialCause(links);
+  const { ending } = vault;
+  const client = clientOf(chain);
+  const why = refusalOf(log, chain);
   const isFailed = rule === "failed-attempts" || rule === "expired-invalid-start";
-  const trace = cause === "credentials" && isFailed && traceOf(told(before), links, client);
-  const run = before.filter(({ time }) => time >= (links[0]?.time ?? 0));
-  const ends = endsOf(
-    told([...run, ...since], (event) => isStart(event) || event === "failed-ack"),
-    links,
-    fold.rules,
-  );
-  const calls = vault.ending?.calls ?? 0;
-  const others = calls === 0 ? undefined : clientOf(told(since).map(({ item }) => item));
+  const trace =
+    isFailed && why === "none" && chain.length > 0 ? traceOf(before, chain, client) : { why };
+  const run = before.slice(chain[0] === undefined ? 0 : before.indexOf(chain[0]));
+  const starts = chain.filter(({ event }) => isStart(event));
+  const ends = endsOf(starts.length === 0 ? [] : [...run, ...since], log);
+  const between = rule === "unacknowledged-starts" ? run.filter(isFailedEvent) : [];
+  const others = ending === undefined || ending.calls === 0 ? undefined : clientOf(since);
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
-  const unexplained =
-    verdict === "locked"
-      ? links
-      : told(before.slice(accepted + 1), (event) => meanings[event] !== undefined);
   return {
     sentences: [
       ...ends.sentences,
-      ...(rule === "unacknowledged-starts" ? between(told(run, isFailedAccess), client) : []),
-      ...quotes(unexplained),
-      ...itemSays(verdict === "locked" ? links.at(-1) : undefined),
-      ...atLeast(vault, judgement, fold.rules),
-      ...callsSince(vault, others),
+      ...betweenWords(between, client),
+      ...quotes(log, verdict === "locked" ? chain : before.slice(accepted + 1)),
+      ...itemSays(verdict === "locked" ? chain.at(-1) : undefined),
+      ...(verdict === "locked" || verdict === "deleted" ? [] : atLeast(log, vault)),
+      ...(others === undefined ? [] : callsSince(vault, others)),
     ],
-    client: clientWords(client),
-    refused: trace ? refusedOf(trace, client) : undefined,
-    why: trace ? trace.why : cause === "credentials" ? undefined : cause,
+    client,
+    ...trace,
     ends: ends.kind,
     calls:
-      others?.externalRef === client.externalRef && others?.address === client.address ? calls : 0,
+      others?.externalRef === client.externalRef && others?.address === client.address
+        ? (ending?.calls ?? 0)
+        : 0,
   };
 }
 
-/** What failed attempts were refused for, if it is the same for all. */
-function credentialCause(
-  links: readonly Told[],
-): "credentials" | "device" | "pin" | "unknown-reason" | undefined {
-  const failures = links.filter(({ event }) => isFailedAccess(event) || event === "unauthorized");
-  const all = (kind: EventKind): boolean => failures.every(({ event }) => event === kind);
-  if (failures.length === 0) return undefined;
-  if (all("failed-device")) return "device";
-  if (all("failed-pin")) return "pin";
-  const isKnown = ({ event, hasReason }: Told): boolean =>
-    event !== "unauthorized" && (event !== "refused" || !hasReason);
-  return failures.every(isKnown) ? "credentials" : "unknown-reason";
+const isFailedEvent = ({ event }: VaultEvent): boolean => isFailedAccess(event);
+
+/** Whether a call was refused for a reason, shown or not. */
+const hasReason = (log: Log, event: VaultEvent): boolean =>
+  log.itemOf(event).description !== undefined;
+
+/** What failed attempts were refused for; `none` if it was the credentials. */
+function refusalOf(log: Log, chain: readonly VaultEvent[]): Explanation["why"] {
+  const failures = chain.filter(countsAsFailure);
+  const kinds = new Set(failures.map(({ event }) => event));
+  if (kinds.size === 1 && kinds.has("failed-device")) return "device";
+  if (kinds.size === 1 && kinds.has("failed-pin")) return "pin";
+  const isUnknown = (one: VaultEvent): boolean =>
+    one.event === "unauthorized" || (one.event === "refused" && hasReason(log, one));
+  return failures.some(isUnknown) ? "unknown-reason" : "none";
 }
 
 interface Exchange {
-  start?: Told;
-  acknowledgement?: Told;
-}
-
-interface Trace {
-  why: Explanation["why"];
-  /** The exchange that replaced the credentials. */
-  replacement: Exchange | undefined;
-  /** The last accepted start of the client. */
-  own: Exchange | undefined;
-  /** The client is known by its address alone. */
-  isByAddress: boolean;
-  /** Other references of clients that use the address. */
-  neighbors: string[];
-  /** The events begin with the vault's creation. */
-  isWhole: boolean;
+  start?: ItemReference;
+  acknowledgement?: ItemReference;
 }
 
 /** Finds what replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
-function traceOf(events: readonly Told[], [first]: readonly Told[], client: Client): Trace {
-  const until = events.findIndex(
-    ({ item }) => item.line === first?.item.line && item.input === first.item.input,
+function traceOf(
+  before: readonly VaultEvent[],
+  [first]: readonly VaultEvent[],
+  { externalRef, address }: Client,
+): Pick<Explanation, "why" | "refused"> {
+  const past = before.slice(
+    0,
+    before.findIndex((one) => one === first),
   );
-  const past = events.slice(0, Math.max(0, until));
-  const clients = recurring(events.map(({ item }) => item));
+  const clients = recurring(before.map(({ item }) => item));
   const exchanges: Exchange[] = [];
-  for (const one of past) {
+  for (const { event, item } of past) {
+    const isEnd = isAcknowledgement(event);
     const open = exchanges.at(-1);
-    if (isStart(one.event)) exchanges.push({ start: one });
-    else if (isAcknowledgement(one.event)) {
-      if (open === undefined || open.acknowledgement !== undefined)
-        exchanges.push({ acknowledgement: one });
-      else open.acknowledgement = one;
-    }
+    if (isStart(event)) exchanges.push({ start: item });
+    else if (isEnd && open !== undefined && open.acknowledgement === undefined)
+      open.acknowledgement = item;
+    else if (isEnd) exchanges.push({ acknowledgement: item });
   }
-  const { externalRef, address } = client;
-  const nearby = past.flatMap(({ item }) => (item.address === address ? [item.externalRef] : []));
-  const others = [...new Set(nearby)].filter(
-    (one) => one !== undefined && one !== externalRef && clients.has(one),
-  ) as string[];
-  const byReference = ({ start }: Exchange): boolean =>
-    externalRef !== undefined && start?.item.externalRef === externalRef;
+  const byReference = ({ start }: Exchange): boolean => start?.externalRef === externalRef;
   const byAddress = ({ start }: Exchange): boolean =>
-    address !== undefined &&
-    start?.item.address === address &&
-    (start.item.externalRef === undefined || !clients.has(start.item.externalRef));
+    start?.address === address && !clients.has(start?.externalRef ?? "");
   const isNamed =
     externalRef !== undefined && (clients.has(externalRef) || exchanges.some(byReference));
-  const own = exchanges.findLast(isNamed ? byReference : byAddress);
-  const after = own === undefined ? exchanges : exchanges.slice(exchanges.indexOf(own) + 1);
-  const isAcknowledged = ({ acknowledgement }: Exchange): boolean => acknowledgement !== undefined;
+  const own =
+    isNamed || address !== undefined
+      ? exchanges.findLast((one) => one.start && (isNamed ? byReference : byAddress)(one))
+      : undefined;
+  const lastAccepted = own?.start;
+  const isOver = ({ acknowledgement }: Exchange): boolean => acknowledgement !== undefined;
   const replacement =
     own === undefined
-      ? after.findLast(isAcknowledged)
-      : (after.find(isAcknowledged) ?? (isAcknowledged(own) ? own : undefined));
+      ? exchanges.findLast(isOver)
+      : (exchanges.slice(exchanges.indexOf(own) + 1).find(isOver) ??
+        (isOver(own) ? own : undefined));
+  const { start, acknowledgement } = replacement ?? {};
+  const neighbors =
+    address !== undefined && (externalRef === undefined || clients.has(externalRef))
+      ? [...clients].filter(
+          (one) =>
+            one !== externalRef &&
+            past.some(({ item }) => item.address === address && item.externalRef === one),
+        )
+      : [];
+  const same = isNamed ? `reference ${externalRef}` : `address ${address}`;
+  const replaced = (what: string): string =>
+    `${what}${inBrackets(start ?? acknowledgement)}, acknowledged at ${acknowledgement?.at}, replaced the refused credentials.`;
   const why =
     replacement === undefined
       ? own === undefined
-        ? undefined
+        ? "none"
         : "never-valid"
-      : replacement === own
-        ? isNamed
+      : replacement !== own
+        ? "other-exchange"
+        : isNamed
           ? "own-exchange"
-          : "same-address"
-        : "other-exchange";
-  return {
-    why,
-    replacement,
-    own,
-    isByAddress: !isNamed,
-    isWhole: past[0]?.event === "create",
-    neighbors: externalRef === undefined || clients.has(externalRef) ? others : [],
-  };
-}
-
-/** Returns the trace as facts with their text. */
-function refusedOf(
-  { why, replacement, own, isByAddress, neighbors, isWhole }: Trace,
-  { externalRef, address }: Client,
-): Refused {
-  const acknowledgement = replacement?.acknowledgement?.item;
-  const start = replacement?.start?.item;
-  const lastAccepted = own?.start?.item;
-  const more = neighbors.length - maxNamed;
-  const same =
-    externalRef === undefined || isByAddress ? `address ${address}` : `reference ${externalRef}`;
-  const by = originOf(start ?? acknowledgement);
-  const isOwn = replacement !== undefined && replacement === own;
-  const replaced =
-    acknowledgement === undefined
-      ? why === "never-valid"
-        ? `The ${isByAddress ? "last accepted start from its address" : "client's last accepted start"}, at ${lastAccepted?.at}, was never acknowledged: the new credentials in its response never became valid.`
-        : isWhole
-          ? "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid."
-          : "The newest items of this vault do not show which exchange replaced the refused credentials."
-      : `${isOwn && !isByAddress ? "The client's own exchange" : "An exchange"}${by}, acknowledged at ${acknowledgement.at}, replaced the refused credentials${isOwn && isByAddress ? "; it came from the same address" : ""}.`;
-  const last =
-    acknowledgement === undefined || isOwn
-      ? ""
-      : lastAccepted !== undefined
-        ? ` The last accepted start with ${same} was at ${lastAccepted.at}.`
-        : externalRef !== undefined && !isByAddress
+          : "same-address";
+  const sentence = {
+    none:
+      past[0]?.event === "create"
+        ? "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid."
+        : "The newest items of this vault do not show which exchange replaced the refused credentials.",
+    "never-valid": `The last accepted start with ${same}, at ${lastAccepted?.at}, was never acknowledged: the new credentials in its response never became valid.`,
+    "own-exchange": replaced("The client's own exchange"),
+    "same-address": replaced("An exchange from the same address"),
+    "other-exchange": `${replaced("An exchange")}${
+      lastAccepted === undefined
+        ? isNamed
           ? ` No start with ${same} was accepted before.`
-          : "";
-  return defined({
+          : ""
+        : ` The last accepted start with ${same} was at ${lastAccepted.at}.`
+    }`,
+  }[why];
+  const shared = ` Address ${address} is shared: reference ${listed(neighbors)} used it too.`;
+  const refused = defined({
     replacedBy: acknowledgement && { ...defined({ start }), acknowledgement },
     lastAccepted,
     sharedWith: neighbors.length === 0 ? undefined : neighbors,
-    text: `${replaced}${last}${
-      neighbors.length === 0
-        ? ""
-        : ` Address ${address} is shared: reference ${neighbors.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""} used it too.`
-    }`,
+    text: `${sentence}${neighbors.length === 0 ? "" : shared}`,
   });
+  return { why, refused };
 }
 
-/** Says where an item came from: ` with reference R from A`. */
-export const originOf = (item: ItemReference | undefined): string =>
-  [
-    item?.externalRef === undefined ? "" : ` with reference ${short(item.externalRef)}`,
-    item?.address === undefined ? "" : ` from ${short(item.address)}`,
-  ].join("");
-
-/** Tells how the unacknowledged starts ended. */
+/** Tells how the unacknowledged starts among these events ended. */
 function endsOf(
-  events: readonly Told[],
-  links: readonly Told[],
-  { tokenLifetimeMs }: Rules,
+  events: readonly VaultEvent[],
+  { fold }: Log,
 ): { kind: Explanation["ends"]; sentences: string[] } {
-  const first = links.find(({ event }) => isStart(event));
-  if (first === undefined) return { kind: "none", sentences: [] };
-  let start: Told | undefined;
-  const ends: { end: Told; delay: number }[] = [];
-  const starts = new Map<string | undefined, Told>();
-  for (const one of events) {
-    if (isStart(one.event)) {
-      start = one;
-      starts.set(one.item.externalRef, one);
-    } else if (one.event === "failed-ack") {
-      const of =
-        (one.item.externalRef === undefined ? undefined : starts.get(one.item.externalRef)) ??
-        start;
-      if (of !== undefined) ends.push({ end: one, delay: one.time - of.time });
-    }
-  }
+  const ends = events.filter(({ event }) => event === "failed-ack");
+  const { tokenLifetimeMs } = fold.rules;
+  const late = ends.flatMap((end) => {
+    const starts = events.slice(0, events.indexOf(end)).filter(({ event }) => isStart(event));
+    const { externalRef } = end.item;
+    const start = starts.findLast(({ item }) => item.externalRef === externalRef) ?? starts.at(-1);
+    const delay = end.time - (start?.time ?? end.time);
+    return delay > tokenLifetimeMs ? [delay] : [];
+  });
   if (ends.length === 0) return { kind: "none", sentences: [] };
-  const late = ends.filter(({ delay }) => delay > tokenLifetimeMs);
-  const said = quoted(ends.map(({ end }) => end));
-  if (late.length === 0)
-    return {
-      kind: "refused",
-      sentences: [
-        `${counted(ends.length, "acknowledgement was", "acknowledgements were")} refused${said}.`,
-      ],
-    };
-  const delays = late.map(({ delay }) => delay);
-  const [least, most] = [Math.min(...delays), Math.max(...delays)].map(lasting);
-  const after =
-    least === most
-      ? `${most} after ${late.length === 1 ? "its start" : "their starts"}`
-      : `${least} to ${most} after their starts`;
-  return {
-    kind: "late",
-    sentences: [
-      `${counted(late.length, "acknowledgement came", "acknowledgements came")} too late, ${after}: a token is assumed to be valid for ${lasting(tokenLifetimeMs)}. ${late.length === 1 ? "It was" : "They were"} refused${said}.`,
-    ],
-  };
+  const were = counted(ends.length, "acknowledgement was", "acknowledgements were");
+  const refused = `${were} refused${quoted(ends.map(({ item }) => item.description))}.`;
+  if (late.length === 0) return { kind: "refused", sentences: [refused] };
+  const [least, most] = [Math.min(...late), Math.max(...late)].map(lasting);
+  const delay = least === most ? most : `${least} to ${most}`;
+  const came = `${counted(late.length, "acknowledgement")} came too late, ${delay} after the start`;
+  const assumed = `a token is assumed to be valid for ${lasting(tokenLifetimeMs)}`;
+  return { kind: "late", sentences: [`${came}: ${assumed}. ${refused}`] };
 }
 
-/** Quotes the reasons of items: ` with “…” and “…”`. */
-function quoted(
-  all: readonly Told[],
-  textOf = ({ item }: Told): string | undefined => item.description,
-): string {
-  const texts = [...new Set(all.flatMap((one) => textOf(one) ?? []))];
-  if (texts.length === 0) return "";
-  const listed = texts.slice(0, maxQuotes).map((text) => `“${short(text)}”`);
-  return ` with ${listed.join(", ")}${texts.length > maxQuotes ? ", …" : ""}`;
+/** Quotes texts, each once: ` with “…”, “…”`. */
+function quoted(texts: readonly (string | undefined)[]): string {
+  const all = [...new Set(texts)].flatMap((text) => (text === undefined ? [] : `“${short(text)}”`));
+  return all.length === 0 ? "" : ` with ${listed(all)}`;
 }
 
-/** How calls ended, and what that means, by kind. */
-const meanings: Partial<Record<EventKind, readonly [ended: string, meaning: string]>> = {
-  "failed-device": [
-    "refused",
-    "The device did not match, so the credentials may have been current",
-  ],
-  "failed-pin": ["refused", "The PIN did not match, so the credentials may have been current"],
-  refused: [
-    "refused",
-    "What that means is not known: wrong credentials, a lock, or something else",
-  ],
-  unauthorized: ["refused", "That may be about the application or the vault's credentials"],
-  "not-performed": ["refused", "That counts nothing toward lockout"],
-  gone: ["refused", "The service has no such vault, or no longer"],
-  "unclear-start": ["answered", "Whether that was accepted is not known"],
-  "unclear-ack": ["answered", "Whether that was accepted is not known"],
+/** What calls mean, by kind. */
+const meanings: Partial<Record<EventKind, string>> = {
+  "failed-device": "The device did not match, so the credentials may have been current",
+  "failed-pin": "The PIN did not match, so the credentials may have been current",
+  refused: "What that means is not known: wrong credentials, a lock, or something else",
+  unauthorized: "That may be about the application or the vault's credentials",
+  "not-performed": "That counts nothing toward lockout",
+  gone: "The service has no such vault, or no longer",
+  "unclear-start": "Whether that was accepted is not known",
+  "unclear-ack": "Whether that was accepted is not known",
 };
 
-function quotes(all: readonly Told[]): string[] {
-  return Object.entries(meanings).flatMap(([kind, [ended, meaning]]) => {
+const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
+  Object.entries(meanings).flatMap(([kind, meaning]) => {
     const some = all.filter(({ event }) => event === kind);
-    const said = quoted(some, ({ item }) => item.description ?? item.outcome);
-    const isBare = kind === "refused" && some.every(({ hasReason }) => !hasReason);
+    const isBare = kind === "refused" && !some.some((one) => hasReason(log, one));
     if (some.length === 0 || isBare) return [];
-    return [`${counted(some.length, "call was", "calls were")} ${ended}${said}. ${meaning}.`];
+    const texts = some.map(({ item }) => item.description ?? item.outcome);
+    const ended = kind.startsWith("unclear") ? "answered" : "refused";
+    const were = counted(some.length, "call was", "calls were");
+    return [`${were} ${ended}${quoted(texts)}. ${meaning}.`];
   });
-}
 
 /** Quotes the item that tells of the lock. */
-const itemSays = (last: Told | undefined): string[] =>
-  last?.item.description !== undefined && /^lock(?:ing-|-noted)/.test(last.event)
+const itemSays = (last: VaultEvent | undefined): string[] =>
+  last !== undefined &&
+  /^lock(?:ing-|-noted)/.test(last.event) &&
+  last.item.description !== undefined
     ? [`The item says “${short(last.item.description)}”.`]
     : [];
 
 /** Tells of failed attempts between the starts that locked a vault. */
-function between(failed: readonly Told[], client: Client): string[] {
-  if (failed.length === 0) return [];
-  const words = clientWords(clientOf(failed.map(({ item }) => item)));
-  const by = words === undefined ? "" : ` by ${words}`;
-  const also =
-    words === undefined || words === clientWords(client) ? "" : ": two clients take turns";
-  return [`Between these starts ${counted(failed.length, "failed attempt")}${by} came${also}.`];
+function betweenWords(failed: readonly VaultEvent[], client: Client): string[] {
+  const words = clientWords(clientOf(failed));
+  const also = words === "" || words === clientWords(client) ? "" : ": two clients take turns";
+  const attempts = counted(failed.length, "failed attempt");
+  return failed.length === 0
+    ? []
+    : [`Between these starts ${attempts}${words && ` by ${words}`} came${also}.`];
 }
 
 /** Says what a log that begins late leaves open. */
-function atLeast(vault: Vault, { verdict }: Judgement, { limits }: Rules): string[] {
-  if (vault.hasKnownCounters || verdict === "locked" || verdict === "deleted") return [];
-  const { surelyUnacked, surelyFailed } = vault;
-  if (surelyUnacked > 1 && surelyUnacked >= surelyFailed)
-    return [
-      `The log begins late: at least ${surelyUnacked} of ${limits.unackedStarts} starts are unacknowledged, and the next may lock the vault.`,
-    ];
-  return surelyFailed === 0
-    ? []
-    : [
-        `The log begins late: at least ${surelyFailed} of ${limits.failedAttempts} failed attempts count, and the next may lock the vault.`,
-      ];
+function atLeast(
+  { fold }: Log,
+  { hasKnownCounters, surelyUnacked, surelyFailed }: Vault,
+): string[] {
+  const { unackedStarts, failedAttempts } = fold.rules.limits;
+  if (hasKnownCounters || (surelyUnacked < 2 && surelyFailed === 0)) return [];
+  return [
+    `The log begins late: at least ${surelyUnacked} of ${unackedStarts} starts and ${surelyFailed} of ${failedAttempts} failed attempts count, and the next may lock the vault.`,
+  ];
 }
 
 /** Tells who has called since the lock. */
-function callsSince({ ending }: Vault, client: Client | undefined): string[] {
-  if (ending === undefined || client === undefined) return [];
-  const { calls, firstCall, lastCall } = ending;
-  const [first, last] = [firstCall, lastCall].map((time) => new Date(time).toISOString());
+function callsSince({ ending }: Vault, client: Client): string[] {
+  const last = new Date(ending?.lastCall ?? 0).toISOString();
   const words = clientWords(client);
-  const by = words === undefined ? "" : `, ${calls === 1 ? "" : "most of them "}by ${words}`;
-  return calls === 1
-    ? [`One more call has come since then, at ${last}${by}.`]
-    : [
-        `${counted(calls, "more call")} came since then, from ${first} to ${last}${by}: a client is still trying.`,
-      ];
+  const calls = counted(ending?.calls ?? 0, "more call");
+  const by = words && `, ${ending?.calls === 1 ? "" : "mostly "}by ${words}`;
+  return [`${calls} came since then, until ${last}${by}: a client is still trying.`];
 }

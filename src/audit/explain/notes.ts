@@ -6,8 +6,7 @@ import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";
 import type { Role } from "../read/item.ts";
 import type { InputReport, Rules } from "../../documents/audit.ts";
-import { short } from "../read/clip.ts";
-import { said } from "./evidence.ts";
+import { listed, said, short } from "../read/clip.ts";
 
 /** What notes are about. */
 interface Facts {
@@ -46,7 +45,7 @@ export function notesOf({ rules, where, inputs, intake, classifier, word }: Fact
       ],
       [
         called.length > 0,
-        `actions without a known name count by the endpoint of the call: ${called.slice(0, 3).join(", ")}${called.length > 3 ? ", …" : ""}`,
+        `actions without a known name count by the endpoint of the call: ${listed(called)}`,
       ],
       [
         classifier.former > 0 && !isFormer,

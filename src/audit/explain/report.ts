@@ -1,56 +1,27 @@
 import { defined } from "../../defined.ts";
 import type {
   Contradiction,
-  ItemReference,
   Selected,
   TimelineEvent,
   VaultReport,
   WhatIfReport,
 } from "../../documents/audit.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { Seen } from "../fold/rings.ts";
 import type { WhatIf } from "../fold/rules.ts";
+import type { Verdict } from "../fold/events.ts";
+import { verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
-import type { Selection } from "../selection.ts";
-import { adviceOf } from "./advice.ts";
-import { causeOf } from "./cause.ts";
-import { chainOf, countsAsStart, eventsOf, eventsSince, whoOf } from "./evidence.ts";
+import { adviceOf, lockOf } from "./advice.ts";
+import { chainOf, countsAsStart, whoOf } from "./evidence.ts";
 import { explain } from "./explanation.ts";
-import type { References } from "./references.ts";
-import type { Verdict } from "./severity.ts";
-import { verdicts } from "./severity.ts";
-import type { Doubts, Judgement, VaultStatus } from "./verdict.ts";
-import { judge, statusAt } from "./verdict.ts";
-
-/** Everything that reports are created from. */
-export interface ReportContext {
-  fold: Fold;
-  /** Vaults to report; absent for all. */
-  selection: Selection | undefined;
-  /** By UUID, in lower case. */
-  labels: ReadonlyMap<string, string>;
-  references: References;
-  hasTimelines: boolean;
-  doubts: Doubts;
-  asOf: number;
-  /** Current time, for advice, in milliseconds since the epoch. */
-  now: number;
-  /** The items are the service's own, up to the last one: not this machine's journal, no --until, no --what-if. */
-  isWholeLog: boolean;
-}
+import type { Log, VaultEvent } from "./log.ts";
+import { eventsOf, itemAt } from "./log.ts";
+import { judge } from "./verdict.ts";
 
 /** Latest time that a Date can hold. */
 const latest = 8.64e15;
 
 const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
-
-export const statusOf = ({ fold, references, asOf }: ReportContext, vault: Vault): VaultStatus =>
-  statusAt(fold, vault, asOf, references.itemOf);
-
-export const judgementOf = (
-  { fold, references, doubts, asOf }: ReportContext,
-  vault: Vault,
-): Judgement => judge(fold, vault, asOf, doubts, references.itemOf);
 
 /** A vault with its verdict. */
 export interface Ranked {
@@ -59,11 +30,11 @@ export interface Ranked {
 }
 
 /** Returns the vaults to report, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
-export function rankVaults(context: ReportContext): Ranked[] {
+export function rankVaults(log: Log): Ranked[] {
   const found: (Ranked & { rank: number; time: number })[] = [];
-  for (const vault of context.fold.vaults) {
-    if (vault === undefined || context.selection?.has(vault.number) === false) continue;
-    const { verdict, lockedAt } = statusOf(context, vault);
+  for (const vault of log.fold.vaults) {
+    if (vault === undefined || log.selection?.has(vault.number) === false) continue;
+    const { verdict, lockedAt } = judge(log, vault);
     const rank = verdicts.indexOf(verdict);
     found.push({ vault, verdict, rank, time: lockedAt ?? vault.lastTime });
   }
@@ -72,75 +43,68 @@ export function rankVaults(context: ReportContext): Ranked[] {
   );
 }
 
-/** Describes the selection, of which the report has `count` vaults. */
-export const selectedOf = (
-  { fold, references }: ReportContext,
-  { conditions }: Selection,
-  count: number,
-): Selected => ({
-  where: conditions.map((condition) => references.pseudonyms.condition(condition)),
-  vaults: count,
-  of: fold.vaults.filter((vault) => vault !== undefined).length,
-});
+/** Describes the selection, of which the report has `vaults`. */
+export const selectedOf = (log: Log, vaults: number): Selected | undefined =>
+  log.selection && {
+    where: log.selection.conditions.map((condition) => log.pseudonyms.condition(condition)),
+    vaults,
+    of: log.fold.vaults.filter((vault) => vault !== undefined).length,
+  };
 
 /** Creates the report on a vault. */
-export function reportOf(context: ReportContext, vault: Vault): VaultReport {
-  const { fold, references, now, isWholeLog } = context;
-  const { rules } = fold;
-  const judgement = judgementOf(context, vault);
-  const { verdict, certainty, lockedAt } = judgement;
-  const seen = chainOf(fold, vault, judgement);
-  const chain = seen.map((one) => references.to(one));
-  const explanation = explain(fold, references, vault, judgement, seen);
-  const { uuid, unackedStarts, failedAttempts } = vault;
-  const label = context.labels.get(uuid);
+export function reportOf(log: Log, vault: Vault): VaultReport {
+  const judgement = judge(log, vault);
+  const { verdict, certainty, reason, state, lockedAt } = judgement;
+  const { uuid, doubts } = vault;
+  const events = eventsOf(log, vault);
+  const chain = chainOf(events.before, vault, judgement);
+  const items = chain.map(({ item }) => item);
+  const explanation = explain(log, vault, judgement, chain, events);
+  const isOpen = state === "exchange-open";
+  const exchange = isOpen ? openExchange(log, vault, events.before) : undefined;
+  const isLocked = verdict === "locked";
+  const { cause, advice } = isLocked
+    ? lockOf(log, vault, judgement, chain, explanation)
+    : { advice: adviceOf(log, vault, judgement, exchange, explanation) };
+  const label = log.labels.get(uuid);
   const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
-  const known = defined({
+  return defined({
     uuid,
     verdict,
     certainty,
-    unackedStarts,
-    failedAttempts,
-    exchange: judgement.state === "exchange-open" ? openExchange(context, vault) : undefined,
-    cause:
-      verdict === "locked"
-        ? causeOf(judgement, chain, vault, rules, explanation.refused)
-        : undefined,
-  });
-  const beginsLate = !vault.hasKnownCounters;
-  return defined({
-    ...known,
-    label: label === undefined ? null : references.pseudonyms.of("label", label),
-    reason: judgement.reason,
-    state: judgement.state,
+    unackedStarts: vault.unackedStarts,
+    failedAttempts: vault.failedAttempts,
+    exchange,
+    cause,
+    label: label === undefined ? null : log.pseudonyms.of("label", label),
+    reason,
+    state,
     since: since === undefined ? undefined : iso(since),
     lockedAt: lockedAt === undefined ? undefined : iso(lockedAt),
     items: vault.items,
     firstAt: iso(vault.firstTime),
     lastAt: iso(vault.lastTime),
-    who: whoOf(chain),
-    counting: verdict === "locked" || verdict === "deleted" ? [] : chain,
-    contradictions: vault.doubts.contradictions.map(({ kind, item: location }) => {
-      const item = references.to(location);
+    who: whoOf(items),
+    counting: isLocked || verdict === "deleted" ? [] : items,
+    contradictions: doubts.contradictions.map(({ kind, item: location }) => {
+      const item = itemAt(log, location);
       return { at: item.at, kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
     }),
-    moreContradictions: vault.doubts.moreContradictions,
+    moreContradictions: doubts.moreContradictions,
     explanation: explanation.sentences,
-    advice: adviceOf(known, { rules, now, isWholeLog, beginsLate, explanation }),
-    ...timelineOf(context, vault, chain),
+    advice,
+    ...(log.hasTimelines && timelineOf(vault, [...events.before, ...events.since], chain)),
   });
 }
 
 function openExchange(
-  { fold, references, asOf }: ReportContext,
-  vault: Vault,
+  { fold, asOf }: Log,
+  { pending, lastStart }: Vault,
+  events: readonly VaultEvent[],
 ): VaultReport["exchange"] {
-  const { pending, lastStart } = vault;
-  const start = eventsOf(fold, vault).findLast(
-    ({ time, event }) => time === lastStart && countsAsStart(event),
-  );
+  const start = events.findLast((one) => one.time === lastStart && countsAsStart(one));
   if (pending === undefined || start === undefined) return undefined;
-  const item = references.to(start);
+  const { item } = start;
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
   return {
     operation: pending,
@@ -152,73 +116,52 @@ function openExchange(
   };
 }
 
+function timelineOf(
+  vault: Vault,
+  events: readonly VaultEvent[],
+  chain: readonly VaultEvent[],
+): Pick<VaultReport, "timeline" | "timelineOmitted"> {
+  const timeline = events.map((event): TimelineEvent => {
+    const { item, unackedStarts, failedAttempts, condition, isOpen, locks } = event;
+    const state = condition === "active" && isOpen ? "exchange-open" : condition;
+    return { item, unackedStarts, failedAttempts, state, isCause: chain.includes(event), locks };
+  });
+  const timelineOmitted = vault.items - events.length;
+  return { timeline, ...(timelineOmitted > 0 && { timelineOmitted }) };
+}
+
 /** Maximum number of vaults that a difference lists; more are counted only. */
 const maxListed = 1000;
 
 /** Lists the vaults for which the change makes a difference in verdict, state, lock or counters, in the given order. */
 export function whatIfReport(
   { text }: WhatIf,
-  before: ReportContext,
-  after: ReportContext,
+  log: Log,
+  fold: Fold,
   ranked: readonly Ranked[],
 ): WhatIfReport {
+  const before = { ...log, hasTimelines: false };
+  const after = { ...before, fold, isWhole: false };
   const report: WhatIfReport = { change: text, vaults: [], unchanged: 0, moreChanged: 0 };
-  const without = { hasTimelines: false };
   for (const { vault } of ranked) {
-    const changed = after.fold.vaults[vault.number];
-    if (changed === undefined || !differs(before, vault, after, changed)) report.unchanged += 1;
+    const changed = fold.vaults[vault.number];
+    if (changed === undefined || keyOf(before, vault) === keyOf(after, changed))
+      report.unchanged += 1;
     else if (report.vaults.length === maxListed) report.moreChanged += 1;
     else
       report.vaults.push({
         uuid: vault.uuid,
-        before: reportOf({ ...before, ...without }, vault),
-        after: reportOf({ ...after, ...without }, changed),
+        before: reportOf(before, vault),
+        after: reportOf(after, changed),
       });
   }
   return report;
 }
 
-function differs(
-  before: ReportContext,
-  vault: Vault,
-  after: ReportContext,
-  changed: Vault,
-): boolean {
-  const [a, b] = [statusOf(before, vault), statusOf(after, changed)];
-  return (
-    vault.unackedStarts !== changed.unackedStarts ||
-    vault.failedAttempts !== changed.failedAttempts ||
-    a.verdict !== b.verdict ||
-    a.state !== b.state ||
-    a.lockedAt !== b.lockedAt ||
-    a.rule !== b.rule
-  );
-}
-
-function timelineOf(
-  { fold, references, hasTimelines }: ReportContext,
-  vault: Vault,
-  chain: readonly ItemReference[],
-): Pick<VaultReport, "timeline" | "timelineOmitted"> {
-  if (!hasTimelines) return {};
-  const causes = new Set(chain.map(({ input, line }) => `${line} ${input}`));
-  const events = [...eventsOf(fold, vault), ...eventsSince(fold, vault)];
-  const omitted = vault.items - events.length;
-  const timeline = events.map((seen) => eventOf(seen, references, causes));
-  return { timeline, ...(omitted === 0 ? {} : { timelineOmitted: omitted }) };
-}
-
-function eventOf(seen: Seen, references: References, causes: ReadonlySet<string>): TimelineEvent {
-  const { condition, isOpen, unackedStarts, failedAttempts, locks } = seen;
-  const item = references.to(seen);
-  return {
-    item,
-    unackedStarts,
-    failedAttempts,
-    state: condition === "active" && isOpen ? "exchange-open" : condition,
-    isCause: causes.has(`${item.line} ${item.input}`),
-    locks,
-  };
+/** Tells verdicts apart. */
+function keyOf(log: Log, vault: Vault): string {
+  const { verdict, state, lockedAt, rule } = judge(log, vault);
+  return [verdict, state, lockedAt, rule, vault.unackedStarts, vault.failedAttempts].join();
 }
 
 const missing = "an item is missing";

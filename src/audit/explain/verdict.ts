@@ -1,120 +1,67 @@
-import { isGenericEndpoint } from "../columns/values.ts";
-import type { Fold } from "../fold/fold.ts";
-import type { Ending, Vault } from "../fold/vault.ts";
-import type { Item, ItemLocation } from "../read/item.ts";
-import { eventsOf, said } from "./evidence.ts";
+import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
-import type { Verdict } from "./severity.ts";
+import { isGenericEndpoint } from "../columns/values.ts";
+import type { Verdict } from "../fold/events.ts";
+import type { Ending, Vault } from "../fold/vault.ts";
+import { said } from "../read/clip.ts";
+import type { Log } from "./log.ts";
+import { eventsOf } from "./log.ts";
 
-/** Doubts about every verdict. */
-export interface Doubts {
-  /** Whether --since left out earlier items. */
-  beginsLater: boolean;
-  ofLog: readonly string[];
+interface Confidence {
+  certainty: Certainty;
+  reason: string;
 }
 
-/** Status of a vault. */
-export interface VaultStatus {
+/** A verdict on a vault, and how certain it is. */
+export interface Judgement extends Confidence {
   verdict: Verdict;
   state: VaultState;
   rule?: LockRule;
   /** Time of the lock, in milliseconds since the epoch. */
   lockedAt?: number;
-}
-
-export interface Judgement extends VaultStatus {
-  certainty: Certainty;
-  reason: string;
   /** Of the rule of a lock, if it differs: that a vault is locked may be certain, and why not. */
   ofRule?: Confidence;
 }
 
-const deletedStatus: VaultStatus = { verdict: "deleted", state: "deleted" };
-
 /**
- * Returns the status of a vault at a time. Reads an item only for a possible auto-lock, which generic vaults do not have (section 8), and of
- * refused calls.
+ * Judges a vault. Reads an item only for a possible auto-lock, which generic vaults do not have (section 8), and of calls that were
+ * refused.
  */
-export function statusAt(fold: Fold, vault: Vault, asOf: number, itemAt: ItemAt): VaultStatus {
+export function judge(log: Log, vault: Vault): Judgement {
+  const { fold, asOf } = log;
   fold.finish(vault, asOf);
-  const { rules } = fold;
-  const { condition, ending, pending, unackedStarts, failedAttempts } = vault;
-  if (condition === "deleted") return deletedStatus;
-  if (ending !== undefined)
-    return { verdict: "locked", state: "locked", rule: ending.rule, lockedAt: ending.since };
-  const isOpen = pending !== undefined;
-  const state = isOpen ? "exchange-open" : "active";
-  if (vault.isGone) return deletedStatus;
-  if (!vault.hasKnownAction || vault.doubts.unreadLines > 0) return { verdict: "unknown", state };
-  // Any item that is not understood may be a start.
-  const lastUse = vault.unclear > 0 ? vault.lastTime : vault.lastStart || 0;
-  const idle = asOf - Math.max(vault.firstTime, lastUse);
-  if (idle >= rules.autoLockAfterMs && !isGeneric(fold, vault, itemAt)) {
-    return {
-      verdict: "locked",
-      state: "locked",
-      rule: "auto-lock",
-      lockedAt: asOf - idle + rules.autoLockAfterMs,
-    };
+  const { limits, autoLockAfterMs } = fold.rules;
+  const { ending, unackedStarts, failedAttempts, unclear } = vault;
+  const doubts = doubtsOf(log, vault);
+  const deleted = { verdict: "deleted", state: "deleted" } as const;
+  if (vault.condition === "deleted") {
+    const { length } = vault.doubts.contradictions;
+    return { ...deleted, ...confidence(length > 0 ? doubts : [], "an item records it") };
   }
-  const { limits } = rules;
-  // The starts reach the limit without a lock only if an item between them was not understood.
-  if (unackedStarts >= limits.unackedStarts) return { verdict: "unknown", state };
+  if (ending !== undefined) return locked(vault, ending.rule, ending.since, doubts);
+  if (vault.isGone)
+    return {
+      ...deleted,
+      ...confidence(["a call was refused because the service has no such vault"]),
+    };
+  const state = vault.pending === undefined ? "active" : "exchange-open";
+  const unknown = { verdict: "unknown", state, certainty: "unknown" } as const;
+  if (vault.doubts.unreadLines > 0) return { ...unknown, reason: unread };
+  if (!vault.hasKnownAction) return { ...unknown, reason: "none of its items has a known action" };
+  // Any item that is not understood may be a start.
+  const lastUse = Math.max(vault.firstTime, unclear > 0 ? vault.lastTime : vault.lastStart || 0);
+  if (asOf - lastUse >= autoLockAfterMs && !isGeneric(log, vault))
+    return locked(vault, "auto-lock", lastUse + autoLockAfterMs, doubts);
   const isAtRisk =
     wouldLock(failedAttempts, limits.failedAttempts) ||
     wouldLock(unackedStarts, limits.unackedStarts);
-  if (isAtRisk) return { verdict: "at-risk", state };
-  // What was refused for a reason that is not known may have found the vault locked.
-  if (
-    (vault.unclear > 0 && !vault.isShownOpen) ||
-    (vault.refusals > 0 && givesReason(fold, vault, itemAt))
-  )
-    return { verdict: "unknown", state };
-  return { verdict: isOpen ? "open-exchange" : "ok", state };
-}
-
-type ItemAt = (location: ItemLocation) => Item;
-
-/** Whether a vault is generic, by the endpoint of its newest item that has one. */
-function isGeneric(fold: Fold, vault: Vault, itemAt: ItemAt): boolean {
-  for (const seen of eventsOf(fold, vault).toReversed()) {
-    const { endpoint } = itemAt(seen);
-    if (endpoint !== undefined) return isGenericEndpoint(endpoint);
-  }
-  return false;
-}
-
-/** Whether a refused call gives a reason. Without one it is what the service records of bad credentials (section 6). */
-const givesReason = (fold: Fold, vault: Vault, itemAt: ItemAt): boolean =>
-  eventsOf(fold, vault)
-    .filter(({ event }) => event === "refused" || event === "unauthorized")
-    .slice(-vault.refusals)
-    .some((seen) => seen.event === "unauthorized" || itemAt(seen).description !== undefined);
-
-/** Returns the status of a vault with its certainty. */
-export function judge(
-  fold: Fold,
-  vault: Vault,
-  asOf: number,
-  given: Doubts,
-  itemAt: ItemAt,
-): Judgement {
-  const status = statusAt(fold, vault, asOf, itemAt);
-  const doubts = doubtsOf(vault, given);
-  if (status.verdict === "unknown")
-    return { ...status, certainty: "unknown", reason: unknownWords(fold, vault) };
-  if (status.verdict === "deleted")
-    return {
-      ...status,
-      ...(vault.condition === "deleted"
-        ? confidence(vault.doubts.contradictions.length > 0 ? doubts : [], "an item records it")
-        : confidence(["a call was refused because the service has no such vault"])),
-    };
-  if (status.verdict === "locked") return { ...status, ...confidenceInLock(vault, status, doubts) };
+  // The starts reach the limit without a lock only if an item between them was not understood.
+  if (unackedStarts >= limits.unackedStarts || (!isAtRisk && isUnclear(log, vault)))
+    return { ...unknown, reason: unclearWords(fold.isHypothetical, vault) };
   return {
-    ...status,
+    verdict: isAtRisk ? "at-risk" : vault.pending === undefined ? "ok" : "open-exchange",
+    state,
     ...confidence(
       doubts,
       `${knownBy(vault)}; locks made in the console appear only if the export records them`,
@@ -122,106 +69,112 @@ export function judge(
   };
 }
 
-function unknownWords({ isHypothetical }: Fold, vault: Vault): string {
-  const { hasKnownAction, unclear, refusals, items } = vault;
-  const { unreadLines } = vault.doubts;
-  if (unreadLines > 0)
-    return `${counted(unreadLines, "line")} that could not be read ${unreadLines === 1 ? "names" : "name"} this vault`;
-  if (!hasKnownAction) return "none of its items has a known action";
-  const were = (number: number): string => (number === 1 ? "was" : "were");
-  const what = isHypothetical
-    ? "refused because of a lock, so that nobody knows what they would have counted, or not understood"
-    : "not understood";
-  return said(
-    [unclear > 0, `${grouped(unclear)} of its ${counted(items, "item")} ${were(unclear)} ${what}`],
+/** Whether a vault is generic, by the endpoint of its newest item that has one. */
+function isGeneric(log: Log, vault: Vault): boolean {
+  const { before } = eventsOf(log, vault);
+  const last = before.findLast((event) => log.itemOf(event).endpoint !== undefined);
+  return last !== undefined && isGenericEndpoint(log.itemOf(last).endpoint);
+}
+
+/**
+ * Whether calls that are not understood leave the vault without a verdict: also those refused for a reason that is not known, which may
+ * be a lock. Without one it is what the service records of bad credentials (section 6).
+ */
+const isUnclear = (log: Log, vault: Vault): boolean =>
+  (vault.unclear > 0 && !vault.isShownOpen) ||
+  (vault.refusals > 0 &&
+    eventsOf(log, vault)
+      .before.filter(({ event }) => event === "refused" || event === "unauthorized")
+      .slice(-vault.refusals)
+      .some((one) => one.event === "unauthorized" || log.itemOf(one).description !== undefined));
+
+const unread = "lines that could not be read name this vault";
+
+const unclearWords = (isHypothetical: boolean, { unclear, refusals, items }: Vault): string =>
+  said(
+    [
+      unclear > 0,
+      `${isHypothetical ? "refused because of a lock, or " : ""}not understood: ${grouped(unclear)} of its ${counted(items, "item")}`,
+    ],
     [
       refusals > 0,
-      `${counted(refusals, "call")} ${were(refusals)} refused for a reason that is not known: wrong credentials, a lock, or the application`,
+      `refused for a reason that is not known: ${counted(refusals, "call")} (wrong credentials, a lock, or the application)`,
     ],
   ).join("; ");
-}
 
-function confidenceInLock(
+function locked(
   vault: Vault,
-  { rule }: VaultStatus,
+  rule: LockRule,
+  lockedAt: number,
   doubts: readonly string[],
-): Confidence & Pick<Judgement, "ofRule"> {
+): Judgement {
   const { ending } = vault;
+  const known = { verdict: "locked", state: "locked", rule, lockedAt } as const;
+  if (ending?.isUnsure === true || vault.doubts.unreadLines > 0)
+    return { ...known, ...confidence(doubts) };
   const ofRule = confidenceInRule(vault, rule, doubts);
-  if (ending?.isUnsure === true)
-    return confidence(["an item that is not understood may have unlocked it since", ...doubts]);
-  if (vault.doubts.unreadLines > 0)
-    return confidence(["lines that could not be read name this vault", ...doubts]);
-  if (ending?.isSaid !== true || ofRule.certainty === "certain") return ofRule;
-  return { certainty: "certain", reason: saidBy(ending), ofRule };
+  return ending?.isSaid === true && ofRule.certainty !== "certain"
+    ? { ...known, certainty: "certain", reason: saidBy(ending), ofRule }
+    : { ...known, ...ofRule };
 }
 
-/** Who says that the vault was locked. */
-const saidBy = ({ item, isLikely }: Ending): string =>
-  item.event.startsWith("lock") && !isLikely
-    ? "the item records the lock"
-    : "a call was refused because the vault was locked";
-
-function confidenceInRule(
-  vault: Vault,
-  rule: LockRule | undefined,
-  doubts: readonly string[],
-): Confidence {
+function confidenceInRule(vault: Vault, rule: LockRule, doubts: readonly string[]): Confidence {
   const { ending } = vault;
-  const likely = (why: string): Confidence => confidence([why]);
   if (rule === "auto-lock")
-    return likely(
+    return confidence([
       "no start for that long; not locked if the vault is generic or has another autoLockDate",
-    );
+    ]);
   if (ending?.isLikely === true)
     return confidence([
       "calls were refused without a reason that is known: they may not count",
       ...doubts,
     ]);
   if (ending?.isGuess === true)
-    return likely("these calls stand just before the first that found it locked");
-  if (ending?.isSaid === true && rule === "unseen")
-    return confidence([], `${saidBy(ending)}; the log does not show the cause`);
-  if (ending?.isSaid === true && ending.item.event.startsWith("lock"))
+    return confidence(["these calls stand just before the first that found it locked"]);
+  if (ending?.isSaid === true && (rule === "unseen" || isRecorded(ending)))
     return confidence([], saidBy(ending));
   if (rule === "expired-invalid-start")
-    return likely(
+    return confidence([
       "releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption",
-    );
+    ]);
   // Items not seen can only have locked it earlier, or unlocked it since.
   return confidence(doubts, `the log has every item that the rule requires, and ${knownBy(vault)}`);
 }
 
-function knownBy(vault: Vault): string {
-  if (vault.wasCreated) return "the log begins with the vault's creation";
-  if (vault.wasUnlocked) return "an unlock in the log reset the counters";
-  return "an acknowledgement in the log reset the counters";
-}
+const isRecorded = ({ item }: Ending): boolean => item.event.startsWith("lock");
 
-function doubtsOf(vault: Vault, { beginsLater, ofLog }: Doubts): string[] {
-  const { doubts, ending } = vault;
-  return [
-    ...said(
-      [doubts.contradictions.length > 0, "the log contradicts itself for this vault"],
-      [doubts.hasLate, "some of its items are too far out of order to be sorted"],
-      [doubts.hasUnanswered, "a call got no response: it may have counted"],
-      // The lower bounds, which lock, are none the less sure.
-      [
-        vault.refusals > 0 && ending === undefined,
-        "a refused call gives no reason: wrong credentials, a lock, or the application",
-      ],
-      [doubts.hasAlike, "identical items without ids were counted once"],
-      [vault.unclear > 0 && ending === undefined, "some of its items were not understood"],
-      [
-        !vault.hasKnownCounters,
-        `${beginsLater ? "--since leaves out earlier items" : "the log begins after the vault's creation"}: its counters before are unknown`,
-      ],
-    ),
-    ...ofLog,
-  ];
-}
+/** Who says that the vault was locked. */
+const saidBy = (ending: Ending): string =>
+  isRecorded(ending) && !ending.isLikely
+    ? "the item records the lock"
+    : "a call was refused because the vault was locked";
 
-type Confidence = Pick<Judgement, "certainty" | "reason">;
+const knownBy = ({ wasCreated, wasUnlocked }: Vault): string =>
+  wasCreated
+    ? "the log begins with the vault's creation"
+    : `an ${wasUnlocked ? "unlock" : "acknowledgement"} in the log reset the counters`;
+
+const doubtsOf = (log: Log, { doubts, ending, refusals, unclear, hasKnownCounters }: Vault) => [
+  ...said(
+    [ending?.isUnsure === true, "an item that is not understood may have unlocked it since"],
+    [doubts.unreadLines > 0, unread],
+    [doubts.contradictions.length > 0, "the log contradicts itself for this vault"],
+    [doubts.hasLate, "some of its items are too far out of order to be sorted"],
+    [doubts.hasUnanswered, "a call got no response: it may have counted"],
+    // The lower bounds, which lock, are none the less sure.
+    [
+      refusals > 0 && ending === undefined,
+      "a refused call gives no reason: wrong credentials, a lock, or the application",
+    ],
+    [doubts.hasAlike, "identical items without ids were counted once"],
+    [unclear > 0 && ending === undefined, "some of its items were not understood"],
+    [
+      !hasKnownCounters,
+      "the items begin after the vault's creation: its counters before are unknown",
+    ],
+  ),
+  ...log.doubts,
+];
 
 const confidence = (doubts: readonly string[], reason = ""): Confidence =>
   doubts.length === 0

@@ -71,3 +71,11 @@ export const isFailedAccess = (kind: EventKind): boolean =>
 export const eventCodes = Object.fromEntries(
   eventKinds.map((kind, code) => [kind, code]),
 ) as Readonly<Record<EventKind, number>>;
+
+/** Verdicts on a vault, worst first; `unknown`: some of its items were not understood. */
+export const verdicts = ["locked", "at-risk", "open-exchange", "unknown", "deleted", "ok"] as const;
+
+export type Verdict = (typeof verdicts)[number];
+
+/** Whether a verdict needs action. */
+export const isProblem = (verdict: Verdict): boolean => verdict !== "deleted" && verdict !== "ok";

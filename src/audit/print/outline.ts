@@ -7,9 +7,9 @@ import type {
 } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import { lasting } from "../../terminal/time.ts";
-import { originWords } from "../explain/found.ts";
-import type { Verdict } from "../explain/severity.ts";
-import { isProblem, verdicts } from "../explain/severity.ts";
+import { originWords } from "../explain/summary.ts";
+import type { Verdict } from "../fold/events.ts";
+import { isProblem, verdicts } from "../fold/events.ts";
 import { occurrences } from "../meaning/unknowns.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
 import {

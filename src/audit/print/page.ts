@@ -163,7 +163,7 @@ export function strip(
   const theirs = Map.groupBy(
     events,
     ({ item: { externalRef = "", ...item } }) =>
-      clientWords(clients.has(externalRef) ? { ...item, externalRef } : item) ?? "unknown",
+      clientWords(clients.has(externalRef) ? { ...item, externalRef } : item) || "unknown",
   );
   const lock = place(Date.parse(lockedAt ?? ""));
   const band =

@@ -1,7 +1,7 @@
 import type { ItemReference, ReplaySummary, Rules, VaultReport } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Way } from "../../way.ts";
-import type { Verdict } from "../explain/severity.ts";
+import type { Verdict } from "../fold/events.ts";
 import type { EventKind } from "../fold/events.ts";
 
 // The parts of a report, and what it says of a vault. Any string may hold what somebody wrote into a log: a printer escapes all of them for its medium.

@@ -6,7 +6,7 @@ import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell, TableOptions } from "../../terminal/tables.ts";
 import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.ts";
 import { wayLines } from "../../way.ts";
-import type { Verdict } from "../explain/severity.ts";
+import type { Verdict } from "../fold/events.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";

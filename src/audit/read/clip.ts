@@ -21,3 +21,11 @@ export function listNames(names: readonly string[]): string {
 /** Clips a value from a log to what a line has room for. */
 export const short = (value: string): string =>
   value.length <= 100 ? value : `${value.slice(0, 100)}…`;
+
+/** The texts whose conditions hold. */
+export const said = (...all: readonly (readonly [is: boolean, text: string])[]): string[] =>
+  all.flatMap(([is, text]) => (is ? [text] : []));
+
+/** Lists the first texts: `a, b, c and 2 more`. */
+export const listed = (texts: readonly string[], most = 3): string =>
+  texts.slice(0, most).join(", ") + (texts.length > most ? ` and ${texts.length - most} more` : "");
