@@ -102,69 +102,19 @@ export function endOfString({ bytes, view }: Bytes, from: number, to: number): n
   return at;
 }
 
-/** A JSON value whose end is looked for, perhaps in several blocks. */
-export class ValueScan {
-  depth = 0;
-  isString = false;
-  #isEscaped = false;
-
-  /** Returns the offset after the value, or -1 if it does not end before `to`. */
-  end({ bytes }: Bytes, from: number, to: number): number {
-    let { depth, isString } = this;
-    let isEscaped = this.#isEscaped;
-    for (let at = from; at < to; at++) {
-      const byte = bytes[at] as number;
-      if (isString) {
-        if (isEscaped) isEscaped = false;
-        else if (byte === backslash) isEscaped = true;
-        else if (byte === quote) {
-          isString = false;
-          if (depth === 0) return at + 1;
-        }
-      } else if (byte === quote) isString = true;
-      else if (byte === openObject || byte === openList) depth += 1;
-      else if (byte === closeObject || byte === closeList) {
-        depth -= 1;
-        if (depth <= 0) return at + 1;
-      }
-    }
-    this.depth = depth;
-    this.isString = isString;
-    this.#isEscaped = isEscaped;
-    return -1;
-  }
-}
-
 /** Returns the offset after the string, list or object that begins at `from`, or -1 if it does not end before `to`. */
-export const endOfValue = (given: Bytes, from: number, to: number): number =>
-  new ValueScan().end(given, from, to);
-
-/**
- * Returns where the next element begins within what seems to be a part of a broken one, because a quotation mark or brace is missing or
- * there is one too many; -1 if there is none.
- */
-export function nextElement({ bytes }: Bytes, from: number, to: number): number {
-  let isString = false;
+export function endOfValue({ bytes }: Bytes, from: number, to: number): number {
   let depth = 0;
+  let isString = false;
   for (let at = from; at < to; at++) {
     const byte = bytes[at] as number;
     if (isString && byte === backslash) at += 1;
-    else if (byte === quote) isString = !isString;
-    else if (!isString && (byte === closeObject || byte === closeList)) depth -= 1;
-    else if (!isString && byte === openList) depth += 1;
-    else if (byte === openObject) {
-      // Among the keys of the element itself, an object is the next one: a brace is missing.
-      const isKey = !isString && depth++ === 1;
-      if (!isString && !isKey) continue;
-      let [before, after] = [at - 1, at + 1];
-      while ((bytes[before] as number) <= space && before > from) before -= 1;
-      if (bytes[before] !== comma) continue;
-      if (isKey) return at;
-      before -= 1;
-      while ((bytes[before] as number) <= space && before > from) before -= 1;
-      while ((bytes[after] as number) <= space && after < to) after += 1;
-      if (bytes[before] === closeObject && bytes[after] === quote) return at;
-    }
+    else if (byte === quote) {
+      isString = !isString;
+      if (depth === 0 && !isString) return at + 1;
+    } else if (isString) continue;
+    else if (byte === openObject || byte === openList) depth += 1;
+    else if ((byte === closeObject || byte === closeList) && --depth <= 0) return at + 1;
   }
   return -1;
 }

@@ -4,12 +4,6 @@ import { looksLikeAction, uuidOf } from "../columns/values.ts";
 /** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
 export type Fields = Map<string, string>;
 
-/** Maximum size of a record in bytes. A longer one is skipped, and never held in memory. */
-export const longestRecord = 1024 * 1024;
-
-/** Reason for skipping it. */
-export const tooLong = "longer than 1 MiB";
-
 /** Depth below which values are kept as JSON text. */
 const deepestColumn = 8;
 
@@ -22,15 +16,9 @@ const maxColumns = 2000;
  *
  * @throws RangeError for an array nested too deeply for JSON.stringify.
  */
-function flatten(value: object): Fields {
-  const fields: Fields = new Map();
-  collect(fields, "", value, 1);
-  return fields;
-}
-
-function collect(fields: Fields, prefix: string, value: object, depth: number): void {
+function flatten(value: object, fields: Fields = new Map(), prefix = "", depth = 1): Fields {
   for (const [key, given] of Object.entries(value) as [string, unknown][]) {
-    if (fields.size >= maxColumns) return;
+    if (fields.size >= maxColumns) break;
     const name = prefix + key;
     // Elasticsearch makes a list of every field.
     const isOne = Array.isArray(given) && given.length === 1 && typeof given[0] !== "object";
@@ -41,31 +29,49 @@ function collect(fields: Fields, prefix: string, value: object, depth: number): 
       fields.set(name, String(child));
     } else if (typeof child === "object" && child !== null) {
       if (!Array.isArray(child) && depth < deepestColumn)
-        collect(fields, `${name}.`, child, depth + 1);
+        flatten(child, fields, `${name}.`, depth + 1);
       else fields.set(name, JSON.stringify(child));
     }
   }
+  return fields;
+}
+
+/** A JSON object; without columns and with a reason if it is none. */
+export interface Parsed {
+  value: object;
+  fields: Fields;
+  likeness: number;
+  /** That of what its lists hold, and its objects by id. */
+  inner: number;
+  reason?: string;
 }
 
 /**
- * Parses a JSON object, or returns why it is none. What programs write beside JSON is read too: NaN, None, a comma before a brace, and
- * control characters in strings. Integers beyond 2^53 become strings, to keep their digits.
+ * Parses a JSON object. What programs write beside JSON is read too: NaN, None, a comma before a brace, and control characters in
+ * strings. Integers beyond 2^53 become strings, to keep their digits.
  */
-export function parseObject(
-  text: string,
-): { value: object; reason?: undefined } | { value?: undefined; reason: string } {
+export function parse(text: string): Parsed {
   // Rejects what cannot be JSON without the cost of an exception.
-  if (!/^\s*["{[\dtfn-]/.test(text)) return { reason: "not JSON" };
+  if (!/^\s*["{[\dtfn-]/.test(text)) return none("not JSON");
   try {
     const value = parseLoosely(text);
-    if (isObject(value)) return { value };
     // Another program's text of an object, written as a string.
-    if (typeof value === "string" && value.trimStart().startsWith("{")) return parseObject(value);
-    return { reason: `${kindOf(value)}, not an object` };
+    if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value);
+    if (!isObject(value)) return none(`${kindOf(value)}, not an object`);
+    const fields = flatten(value);
+    return { value, fields, likeness: likenessOf(fields), inner: innerOf(value) };
   } catch (error) {
-    return { reason: error instanceof RangeError ? "nested too deeply" : "not JSON" };
+    return none(error instanceof RangeError ? "nested too deeply" : "not JSON");
   }
 }
+
+const none = (reason: string): Parsed => ({
+  value: {},
+  fields: new Map(),
+  likeness: unlike,
+  inner: unlike,
+  reason,
+});
 
 function parseLoosely(text: string): unknown {
   try {
@@ -116,21 +122,6 @@ function kindOf(value: unknown): string {
   return value === null ? "null" : `a ${typeof value}`;
 }
 
-/** Returns the columns of a JSON object, or why it is none. */
-export function fieldsOf(text: string): Fields | string {
-  const { value, reason } = parseObject(text);
-  return value === undefined ? reason : flattened(value);
-}
-
-export function flattened(value: object): Fields | string {
-  try {
-    return flatten(value);
-  } catch (error) {
-    if (error instanceof RangeError) return "nested too deeply";
-    throw error;
-  }
-}
-
 /** How much a record looks like an audit item, or holds one as text. */
 export const unlike = 0;
 /** It has a time and a uuid. */
@@ -145,8 +136,7 @@ export function likenessOf(fields: ReadonlyMap<string, string>): number {
   let wrapped = unlike;
   for (const value of fields.values()) {
     if (value.startsWith("[{")) continue;
-    const inner = value.startsWith("{") ? fieldsOf(value) : "";
-    if (typeof inner !== "string") wrapped = Math.max(wrapped, likenessOf(inner));
+    if (value.startsWith("{")) wrapped = Math.max(wrapped, parse(value).likeness);
     hasAction ||= looksLikeAction(value);
     hasUuid ||= uuidOf(value) !== null || anyUuid.test(value);
     hasTime ||=
@@ -162,33 +152,21 @@ export const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 const maxMembers = 20;
 const deepestWrapper = 6;
 
-/** The likeness of the objects in the lists and maps of a value, and the number of those that have it. */
-interface Inner {
-  likeness: number;
-  count: number;
-}
-
 /** Looks for items in the lists of a value and in its objects by id. */
-function innerOf(value: object, depth = 0): Inner {
-  const found: Inner = { likeness: unlike, count: 0 };
-  if (depth > deepestWrapper) return found;
+function innerOf(value: object, depth = 0): number {
+  if (depth > deepestWrapper) return unlike;
   const isMany = Array.isArray(value) || isById(value);
-  for (const child of Object.values(value).slice(0, maxMembers) as unknown[]) {
-    const fields = !isMany
-      ? ""
-      : typeof child === "string"
-        ? fieldsOf(child)
-        : isObject(child)
-          ? flattened(child)
-          : "";
-    const own = typeof fields === "string" ? unlike : likenessOf(fields);
-    if (own === unlike && (typeof child !== "object" || child === null)) continue;
-    const { likeness, count } =
-      own > unlike ? { likeness: own, count: 1 } : innerOf(child as object, depth + 1);
-    if (likeness > found.likeness) Object.assign(found, { likeness, count });
-    else if (likeness === found.likeness) found.count += count;
-  }
-  return found;
+  const members = Object.values(value).slice(0, maxMembers) as unknown[];
+  return Math.max(
+    unlike,
+    ...members.map((member) => {
+      const isText = isMany && typeof member === "string";
+      if (typeof member !== "object" || member === null)
+        return isText ? parse(member).likeness : unlike;
+      const own = isMany && isObject(member) ? likenessOf(flatten(member)) : unlike;
+      return own === unlike ? innerOf(member, depth + 1) : own;
+    }),
+  );
 }
 
 /** Whether the members of an object are objects of one kind, like `{"id-1":{…},"id-2":{…}}`. */
@@ -203,12 +181,12 @@ export function isById(value: object): boolean {
 }
 
 /** Whether an object holds items, and is none. `isAmongItems`: those before it were. */
-export function isWrapper(value: object, likeness: number, isAmongItems: boolean): boolean {
-  const inner = innerOf(value);
-  if (inner.likeness === unlike) return false;
-  if (likeness === alike && (isAmongItems || inner.likeness < alike)) return false;
-  return inner.likeness > likeness || inner.count > 1 || inner.likeness === alike;
-}
+export const isWrapper = ({ likeness, inner }: Parsed, isAmongItems: boolean): boolean =>
+  inner > unlike && (likeness === alike ? inner === alike && !isAmongItems : inner >= likeness);
+
+/** Whether an object is a page like `{"items":[]}`, and not an item with an empty list. */
+export const isEmptyWrapper = ({ value, likeness }: Parsed): boolean =>
+  likeness === unlike && Object.values(value).some((one) => Array.isArray(one) && one.length === 0);
 
 /** Returns the columns of the item that is JSON in the text of a column, with those beside one that is not whole; null if there is none. */
 export function unwrapped(fields: Fields, column: string): Fields | null {
@@ -217,11 +195,10 @@ export function unwrapped(fields: Fields, column: string): Fields | null {
   // journald writes a text with other characters as a list of its bytes.
   if (/^\[\d+,[\d,]*\d\]$/.test(text)) text = Buffer.from(JSON.parse(text) as number[]).toString();
   const at = text.indexOf("{");
-  const inner = at < 0 ? undefined : parseObject(text.slice(at).trimEnd()).value;
-  const found = inner === undefined ? "" : flattened(inner);
-  if (typeof found === "string" || found.size < 2) return null;
+  const { fields: found, likeness } = parse(at < 0 ? "" : text.slice(at).trimEnd());
+  if (found.size < 2) return null;
   // What stands beside a whole item is about the line of the log: when it was written, and by which machine.
-  if (likenessOf(found) !== unlike) return found;
+  if (likeness !== unlike) return found;
   for (const [name, value] of fields)
     if (name !== column && !found.has(name)) found.set(name, value);
   return found;

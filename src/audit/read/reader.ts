@@ -8,7 +8,6 @@ import type { Bytes } from "./bytes.ts";
 import {
   TextValues,
   backslash,
-  carriageReturn,
   closeObject,
   colon,
   comma,
@@ -18,7 +17,6 @@ import {
   endOfValue,
   idHashOf,
   isAt,
-  newline,
   openList,
   openObject,
   quote,
@@ -49,6 +47,15 @@ export interface Place {
   /** Offset and length in the text of the input, in bytes. */
   offset: number;
   length: number;
+}
+
+const apostrophe = 0x27;
+
+/** Where the cells of a row begin and end without their quotes, and whether they have quotes. */
+export interface Cells {
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+  readonly hasQuotes: Uint8Array;
 }
 
 /** The roles that count. The others are read from an item only for a report. */
@@ -111,7 +118,13 @@ export class ItemReader {
   /** The entry of the record at hand. */
   readonly #entry = { ...noEntry };
 
-  constructor(layout: Layout, form: { decode(text: string): string }) {
+  /** Slots by cell of a row. */
+  #slots: readonly number[] | undefined;
+  /** The byte that ends a line, or 0. */
+  readonly #lineEnd: number;
+
+  constructor(layout: Layout, form: { lineEnd: number | undefined; decode(text: string): string }) {
+    this.#lineEnd = form.lineEnd ?? 0;
     this.#layout = layout;
     this.#inverted = invertedIn(layout.columns);
     this.#noOutcome = noOutcome(layout.columns);
@@ -128,46 +141,46 @@ export class ItemReader {
     this.#texts = new TextValues((text) => form.decode(text));
   }
 
-  /** Returns the slot of a column, or -1. */
-  slotOf(column: string): number {
-    return counting.findIndex((role) => this.#layout.columns[role]?.name === column);
-  }
-
-  /** Whether the value of a slot may be written in another way than it is read. */
-  decodes(slot: number): boolean {
-    return slot === description;
-  }
-
-  /** Forgets the values of the last record. */
-  begin(): void {
+  /** Reads the cells of a row. Returns false if one that counts is not plain. */
+  readRow({ bytes }: Bytes, { from, to, hasQuotes }: Cells, header: readonly string[]): boolean {
+    const { columns } = this.#layout;
+    this.#slots ??= header.map((name) =>
+      counting.findIndex((role) => columns[role]?.name === name),
+    );
     this.#seen = 0;
+    for (const [index, slot] of this.#slots.entries()) {
+      if (slot < 0) continue;
+      const start = from[index] as number;
+      if (bytes[start] === apostrophe || (hasQuotes[index] === 1 && slot !== description))
+        return false;
+      this.#set(slot, start, to[index] as number);
+    }
+    return true;
   }
 
-  /** Sets a value. Returns false for a second one. */
-  set(slot: number, from: number, to: number): boolean {
-    if ((this.#seen & (1 << slot)) !== 0) return false;
-    if (from === to) return true;
-    this.#seen |= 1 << slot;
+  /** Sets a value; an empty one is none. */
+  #set(slot: number, from: number, to: number): void {
+    if (from === to) this.#seen &= ~(1 << slot);
+    else this.#seen |= 1 << slot;
     this.#from[slot] = from;
     this.#to[slot] = to;
-    return true;
   }
 
   /**
    * Reads the values of the JSON object that begins at an offset. Returns the offset after it; -1 if it is not plain, or does not end
-   * before `to`. With `isLine` it may not contain the end of a line.
+   * before `to`, or is in several lines of NDJSON.
    */
-  readObject(given: Bytes, from: number, to: number, isLine: boolean): number {
+  readObject(given: Bytes, from: number, to: number): number {
     this.#seen = 0;
-    return this.#readObject(given, from, to, this.#keys, isLine);
+    return this.#readObject(given, from, to, this.#keys);
   }
 
-  #readObject(given: Bytes, from: number, to: number, keys: Keys, isLine: boolean): number {
+  #readObject(given: Bytes, from: number, to: number, keys: Keys): number {
     const { bytes } = given;
     const { usual } = keys;
     let at = from + 1;
     for (let index = 0; ; index++) {
-      at = afterBlanks(bytes, at, isLine);
+      at = this.#afterBlanks(bytes, at);
       if (bytes[at] !== quote)
         return bytes[at] === closeObject && index === 0 && at < to ? at + 1 : -1;
       at += 1;
@@ -182,9 +195,9 @@ export class ItemReader {
         const end = endOfString(given, at, to);
         if (end >= to || bytes[end] !== quote) return -1;
         key = keys.texts.get(given, at, end);
-        at = afterBlanks(bytes, end + 1, isLine);
+        at = this.#afterBlanks(bytes, end + 1);
         if (bytes[at] !== colon) return -1;
-        at = afterBlanks(bytes, at + 1, isLine);
+        at = this.#afterBlanks(bytes, at + 1);
         isText = bytes[at] === quote;
         if (isText) at += 1;
         if (at >= to) return -1;
@@ -192,11 +205,9 @@ export class ItemReader {
         if (known === undefined && index === usual.length)
           usual.push({ text: copyOf(given, start, at), key, isText });
       }
-      at = isText
-        ? this.#readText(given, at, to, key.slot)
-        : this.#readValue(given, at, to, key, isLine);
+      at = isText ? this.#readText(given, at, to, key.slot) : this.#readValue(given, at, to, key);
       if (at < 0) return -1;
-      at = afterBlanks(bytes, at, isLine);
+      at = this.#afterBlanks(bytes, at);
       if (at >= to) return -1;
       at += 1;
       if (bytes[at - 1] === closeObject) return at;
@@ -215,38 +226,37 @@ export class ItemReader {
         while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
       if (at >= to || bytes[at] !== quote) return -1;
     }
-    return slot < 0 || this.set(slot, from, at) ? at + 1 : -1;
+    if (slot >= 0) this.#set(slot, from, at);
+    return at + 1;
   }
 
   /** Reads a value that is no text. Returns the offset after it, or -1. */
-  #readValue(
-    given: Bytes,
-    from: number,
-    to: number,
-    { slot, within }: Key,
-    isLine: boolean,
-  ): number {
+  #readValue(given: Bytes, from: number, to: number, { slot, within }: Key): number {
     const { bytes } = given;
     const byte = bytes[from] as number;
     // The gap that is known may end in a blank or at a quote.
     if (byte === quote || byte <= space) return -1;
     if (byte === openObject && within !== undefined)
-      return slot < 0 ? this.#readObject(given, from, to, within, isLine) : -1;
+      return slot < 0 ? this.#readObject(given, from, to, within) : -1;
     if (byte === openObject || byte === openList) {
       const end = slot < 0 ? endOfValue(given, from, to) : -1;
-      return isLine && end >= 0 && bytes.subarray(from, end).includes(newline) ? -1 : end;
+      return end >= 0 && bytes.subarray(from, end).includes(this.#lineEnd) ? -1 : end;
     }
     let at = from;
-    for (
-      let next = byte;
-      next !== comma && next !== closeObject && next > space;
-      next = bytes[++at] as number
-    )
-      if (!isWordByte(next) || at - from > 40) return -1;
+    while (isWordByte(bytes[at] as number)) at += 1;
     if (at === from || at >= to) return -1;
     if (slot < 0) return at;
-    if (byte === 0x6e) return isWord(bytes, from, at, "null") ? at : -1;
-    return isPlainBare(bytes, from, at) && this.set(slot, from, at) ? at : -1;
+    const isNull = byte === 0x6e && bytes.toString("latin1", from, at) === "null";
+    if (!isNull && !isPlainBare(bytes, from, at)) return -1;
+    this.#set(slot, from, isNull ? from : at);
+    return at;
+  }
+
+  /** Returns the offset of the first byte that is no blank: of NDJSON the end of a line is none. */
+  #afterBlanks(bytes: Buffer, from: number): number {
+    let at = from;
+    while ((bytes[at] as number) <= space && bytes[at] !== this.#lineEnd) at += 1;
+    return at;
   }
 
   /**
@@ -256,7 +266,7 @@ export class ItemReader {
   entry(given: Bytes, line: number, offset: number, from: number, to: number): Entry | null {
     const { index, times, vaults, classifier } = this.#layout;
     for (const [other, slot] of this.#copies)
-      if (this.#has(other)) this.set(slot, this.#from[other] as number, this.#to[other] as number);
+      if (this.#has(other)) this.#set(slot, this.#from[other] as number, this.#to[other] as number);
     if (!this.#has(time) || !this.#has(action)) return null;
     const starts = this.#from;
     const ends = this.#to;
@@ -310,19 +320,6 @@ export class ItemReader {
   }
 }
 
-/** Returns the offset of the first byte that is no blank; with `isLine`, the end of a line is none. */
-function afterBlanks(bytes: Buffer, from: number, isLine: boolean): number {
-  let at = from;
-  for (let byte = bytes[at] as number; byte <= space; byte = bytes[++at] as number)
-    if (
-      byte !== space &&
-      byte !== 0x09 &&
-      (isLine || (byte !== newline && byte !== carriageReturn))
-    )
-      break;
-  return at;
-}
-
 /** Whether a byte may be part of a number or word: a letter, a digit, a plus, minus or dot. */
 const isWordByte = (byte: number): boolean =>
   (byte >= 0x30 && byte <= 0x39) ||
@@ -331,20 +328,13 @@ const isWordByte = (byte: number): boolean =>
   byte === 0x2d ||
   byte === 0x2e;
 
-function isWord(bytes: Buffer, from: number, to: number, word: string): boolean {
-  for (let at = from; at < to; at++) if (bytes[at] !== word.charCodeAt(at - from)) return false;
-  return to - from === word.length;
-}
-
 /** Whether a bare value is written as it is read: an integer of few digits, true or false. */
 function isPlainBare(bytes: Buffer, from: number, to: number): boolean {
-  const length = to - from;
-  if (bytes[from] === 0x74) return isWord(bytes, from, to, "true");
-  if (bytes[from] === 0x66) return isWord(bytes, from, to, "false");
-  if (length > 15 || (bytes[from] === 0x30 && length > 1)) return false;
-  for (let at = from; at < to; at++)
-    if ((bytes[at] as number) < 0x30 || (bytes[at] as number) > 0x39) return false;
-  return true;
+  let at = from;
+  while (at < to && ((bytes[at] as number) & 0xf0) === 0x30 && (bytes[at] as number) <= 0x39)
+    at += 1;
+  if (at === to) return to - from <= 15 && (bytes[from] !== 0x30 || to - from === 1);
+  return /^(?:true|false)$/.test(bytes.toString("latin1", from, to));
 }
 
 /**

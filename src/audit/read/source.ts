@@ -5,15 +5,7 @@ import { uuidOf } from "../columns/values.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
 import { clip, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
-import {
-  alike,
-  anyUuid,
-  longestRecord,
-  likenessOf,
-  parseObject,
-  unlike,
-  unwrapped,
-} from "./fields.ts";
+import { alike, anyUuid, likenessOf, parse, unlike, unwrapped } from "./fields.ts";
 import { pieceSize } from "./gunzip.ts";
 import type { InputSpec } from "./input.ts";
 import { hasChanged, Input } from "./input.ts";
@@ -22,9 +14,8 @@ import type { Entry, Item, ItemLocation, JournalItem } from "./item.ts";
 import { noEntry } from "./item.ts";
 import type { Layout, Place } from "./reader.ts";
 import { entryOf, ItemReader, itemOf } from "./reader.ts";
-import type { Cutter, RawRecord, Sink } from "./records.ts";
-import type { Form } from "./sniff.ts";
-import { recognizeForm } from "./sniff.ts";
+import { type Cutter, longestRecord, type RawRecord, type Sink } from "./records.ts";
+import { cutterFor } from "./sniff.ts";
 import type { Skips } from "./skips.ts";
 
 /** What the entries of an input are made with. */
@@ -95,7 +86,6 @@ class Reading implements Source, Sink {
   readonly #input: Input;
   readonly #options: EntryOptions;
   readonly #skips: Skips;
-  readonly #form: Form;
   readonly #cutter: Cutter;
   #layout: Layout | undefined;
   /** The column whose texts are the items. */
@@ -130,13 +120,12 @@ class Reading implements Source, Sink {
     this.#input = input;
     this.#options = options;
     this.#skips = skips;
-    this.#form = recognizeForm(input.head, input.isWhole);
-    this.#cutter = this.#form.cutter(this);
+    this.#cutter = cutterFor(this, input.head, input.isWhole);
     this.totalBytes = input.total;
     const { name, isGzip: gzip } = input;
     this.report = {
       name,
-      format: this.#form.format,
+      format: this.#cutter.format,
       gzip,
       order: "oldest-first",
       items: 0,
@@ -185,7 +174,7 @@ class Reading implements Source, Sink {
 
   itemOf({ offset, length }: ItemLocation): Item {
     const fields = this.#cutter.fieldsOf(this.#input.at(offset, length));
-    const own = typeof fields === "string" ? null : this.#unwrap(fields);
+    const own = this.#unwrap(fields);
     const item = own === null ? "" : itemOf(own, this.#layout as Layout);
     if (typeof item === "string") throw hasChanged(this.#input.name);
     return item;
@@ -265,7 +254,7 @@ class Reading implements Source, Sink {
     const layout = this.#layout as Layout;
     this.#into = into;
     for (const held of this.#sample.splice(0)) this.#take(held, layout);
-    if (this.#wrapping === undefined) this.reader ??= new ItemReader(layout, this.#form);
+    if (this.#wrapping === undefined) this.reader ??= new ItemReader(layout, this.#cutter);
     if (await this.#next()) return true;
     this.#end();
     this.#isOver = true;
@@ -423,7 +412,7 @@ function errorIn(text: string): string | undefined {
       if (Object.hasOwn(inner, name)) return said(inner[name]);
     return undefined;
   };
-  return said(parseObject(text).value);
+  return said(parse(text).value);
 }
 
 /** Returns the items of this machine's journal as a source. */

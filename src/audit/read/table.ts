@@ -1,19 +1,16 @@
 import type { Bytes } from "./bytes.ts";
 import { carriageReturn, quote, space, textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
-import { anyUuid, longestRecord, tooLong } from "./fields.ts";
+import { anyUuid } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
-import type { Cutter, Sink } from "./records.ts";
-import type { ItemReader } from "./reader.ts";
+import type { Cells } from "./reader.ts";
+import { Cutter, type Sink } from "./records.ts";
 
-/** How the rows of a table are written. */
+/** The delimiter of the cells, and the number of the line with the header, from 1. */
 interface TableForm {
   delimiter: string;
-  /** Number of the line with the header, from 1. */
   headerLine: number;
-  /** The byte that ends a line. */
-  lineEnd: number;
 }
 
 /** Maximum number of quotes that are not closed in their row; after that, none extends over a line. */
@@ -26,22 +23,19 @@ const maxCells = 5000;
  * spreadsheet (`'=…`) get their text back. A row with fewer cells than the header lacks the last ones, as Excel writes it; one with more is
  * skipped. A quote that is not closed costs its own line, not the rest of the input.
  */
-export class RowCutter implements Cutter {
-  next = 1;
-  readonly #sink: Sink;
+export class RowCutter extends Cutter {
+  readonly format: "csv" | "tsv";
   readonly #delimiter: number;
-  readonly #lineEnd: number;
   readonly #headerLine: number;
   #header: string[] | undefined;
-  /** Slots of the reader by cell. */
-  #slots: number[] | undefined;
-  #isTooLong = false;
   /** Number of quotes that were not closed. */
   #strays = 0;
-  // The row at hand: where its cells begin and end without their quotes, and whether they have quotes.
-  readonly #from = new Int32Array(maxCells);
-  readonly #to = new Int32Array(maxCells);
-  readonly #hasQuotes = new Uint8Array(maxCells);
+  // The row at hand.
+  readonly #cells: Cells = {
+    from: new Int32Array(maxCells),
+    to: new Int32Array(maxCells),
+    hasQuotes: new Uint8Array(maxCells),
+  };
   #count = 0;
   #lines = 1;
   /** Whether its last quote is not closed. */
@@ -49,66 +43,52 @@ export class RowCutter implements Cutter {
   /** Whether it ends with the end of a line. */
   #isWhole = false;
 
-  constructor(sink: Sink, { delimiter, headerLine, lineEnd }: TableForm) {
-    this.#sink = sink;
+  constructor(sink: Sink, lineEnd: number, { delimiter, headerLine }: TableForm) {
+    super(sink, lineEnd);
     this.#delimiter = delimiter.charCodeAt(0);
     this.#headerLine = headerLine;
-    this.#lineEnd = lineEnd;
+    this.format = delimiter === "\t" ? "tsv" : "csv";
   }
 
-  take(given: Bytes, from: number, to: number, isEnd: boolean): number {
-    const { bytes } = given;
-    const sink = this.#sink;
-    let at = from;
-    while (at < to) {
-      if (this.#isTooLong || this.next < this.#headerLine) {
-        const end = this.#endOfLine(bytes, at, to);
-        if (end < 0 && !isEnd) {
-          if (!this.#isTooLong && to - at <= longestRecord) return at;
-          sink.unread(textOf(bytes, at, to));
-          return to;
-        }
-        const next = end < 0 ? to : end;
-        if (this.#isTooLong) sink.skip(this.next, tooLong, textOf(bytes, at, next));
-        else this.#takeTitle(textOf(bytes, at, next));
-        this.#isTooLong = false;
-        this.next += 1;
-        at = next;
-        continue;
-      }
-      const end = this.#split(bytes, at, to);
-      if (!this.#isWhole && !isEnd && to - at <= longestRecord) return at;
-      this.#isTooLong = !this.#isWhole && !isEnd && !this.#isOpen;
-      if (this.#isTooLong) {
-        sink.unread(textOf(bytes, at, to));
-        return to;
-      }
-      at = this.#takeRow(given, at, end, isEnd);
-    }
-    if (isEnd && this.#isTooLong) sink.skip(this.next, tooLong, "");
-    return to;
-  }
-
-  readonly fieldsOf = (bytes: Buffer): Fields | string => {
+  override fieldsOf(bytes: Buffer): Fields {
     this.#split(bytes, 0, bytes.length);
-    return this.#fields(bytes) ?? "another row";
-  };
+    return this.#fields(bytes) ?? new Map();
+  }
 
-  /** Lines above the header are no rows, unless they name something. */
-  #takeTitle(text: string): void {
-    if (anyUuid.test(text)) this.#sink.skip(this.next, "above the header", text);
+  override decode(text: string): string {
+    return text.replaceAll('""', '"');
+  }
+
+  protected takeOne(given: Bytes, from: number, to: number, isEnd: boolean): number {
+    if (this.next < this.#headerLine) return this.#takeTitle(given, from, to, isEnd);
+    const end = this.#split(given.bytes, from, to);
+    return this.#isWhole || isEnd ? this.#takeRow(given, from, end, isEnd) : -1;
+  }
+
+  protected override takeLong(given: Bytes, from: number, to: number): number {
+    return this.#isOpen ? this.#takeRow(given, from, to, false) : super.takeLong(given, from, to);
+  }
+
+  /** Takes a line above the header, which is no row. */
+  #takeTitle(given: Bytes, from: number, to: number, isEnd: boolean): number {
+    const end = this.endOfLine(given, from, to);
+    if (end < 0 && !isEnd) return -1;
+    const text = textOf(given.bytes, from, end < 0 ? to : end);
+    if (anyUuid.test(text)) this.sink.skip(this.next, "above the header", text);
+    this.next += 1;
+    return end < 0 ? to : end;
   }
 
   /** Takes the row that was split. Returns the offset after it, or after its first line if it is none. */
   #takeRow(given: Bytes, from: number, end: number, isEnd: boolean): number {
     const { bytes } = given;
-    const sink = this.#sink;
+    const sink = this.sink;
     const count = this.#count;
     const line = this.next;
     const width = this.#header?.length;
     const isStray = this.#lines > 1 && width !== undefined && count !== width;
     if (this.#isOpen || (isStray && this.#strays < maxOpen)) {
-      const first = this.#endOfLine(bytes, from, end);
+      const first = this.endOfLine(given, from, end);
       const next = first < 0 ? end : first;
       this.#strays += 1;
       const reason = this.#isOpen ? "is opened and not closed" : "that is not closed in its cell";
@@ -118,19 +98,19 @@ export class RowCutter implements Cutter {
       return next;
     }
     this.next += this.#lines;
-    if (count === 1 && this.#to[0] === this.#from[0]) return end;
+    if (count === 1 && this.#cells.to[0] === this.#cells.from[0]) return end;
     if (width === undefined && this.#takeHeader(bytes)) return end;
     const to = this.#isWhole ? end - 1 : end;
-    if (sink.reader !== undefined && count === width && this.#read(bytes, sink.reader)) {
+    if (
+      sink.reader !== undefined &&
+      count === width &&
+      sink.reader.readRow(given, this.#cells, this.#header ?? [])
+    ) {
       const entry = sink.reader.entry(given, line, sink.offset, from, to);
       if (entry !== null) {
         sink.add(entry);
         return end;
       }
-    }
-    if (to - from > longestRecord) {
-      sink.skip(line, tooLong, textOf(bytes, from, to));
-      return end;
     }
     const isShort = width !== undefined && count < width;
     const isCut = isShort && isEnd && !this.#isWhole;
@@ -159,26 +139,12 @@ export class RowCutter implements Cutter {
     return !isData;
   }
 
-  /** Tells the reader the cells that count. Returns false if one of them is not plain. */
-  #read(bytes: Buffer, reader: ItemReader): boolean {
-    this.#slots ??= (this.#header ?? []).map((name) => reader.slotOf(name));
-    reader.begin();
-    for (const [index, slot] of this.#slots.entries()) {
-      if (slot < 0) continue;
-      const from = this.#from[index] as number;
-      if (bytes[from] === apostrophe || (this.#hasQuotes[index] === 1 && !reader.decodes(slot)))
-        return false;
-      reader.set(slot, from, this.#to[index] as number);
-    }
-    return true;
-  }
-
   /** Returns null for a row that does not fit the header. Extra empty cells, as after a trailing delimiter, are ignored. */
   #fields(bytes: Buffer): Fields | null {
     const header = this.#header ?? [];
     if (this.#count === 1 && header.length > 2) return null;
     for (let index = header.length; index < this.#count; index++)
-      if (this.#from[index] !== this.#to[index]) return null;
+      if (this.#cells.from[index] !== this.#cells.to[index]) return null;
     const fields: Fields = new Map();
     for (const [index, name] of header.slice(0, this.#count).entries()) {
       const cell = this.#cell(bytes, index);
@@ -188,14 +154,14 @@ export class RowCutter implements Cutter {
   }
 
   #cell(bytes: Buffer, index: number): string {
-    const text = textOf(bytes, this.#from[index], this.#to[index]);
-    return this.#hasQuotes[index] === 1 ? withoutDoubled(text) : text;
+    const text = textOf(bytes, this.#cells.from[index], this.#cells.to[index]);
+    return this.#cells.hasQuotes[index] === 1 ? this.decode(text) : text;
   }
 
   /** Splits a row into cells. Returns the offset after it. */
   #split(bytes: Buffer, from: number, to: number): number {
     const delimiter = this.#delimiter;
-    const lineEnd = this.#lineEnd;
+    const lineEnd = this.lineEnd;
     this.#isOpen = false;
     this.#isWhole = false;
     this.#lines = 1;
@@ -211,11 +177,11 @@ export class RowCutter implements Cutter {
         for (let byte = bytes[at]; byte !== delimiter && byte !== lineEnd; byte = bytes[++at])
           if (at >= to) break;
         at = Math.min(at, to);
-        this.#from[index] = start;
+        this.#cells.from[index] = start;
         let end = at;
         while (end > start && isBlank(bytes[end - 1] as number)) end -= 1;
-        this.#to[index] = end;
-        this.#hasQuotes[index] = 0;
+        this.#cells.to[index] = end;
+        this.#cells.hasQuotes[index] = 0;
       }
       if (at >= to) return to;
       at += 1;
@@ -228,9 +194,9 @@ export class RowCutter implements Cutter {
 
   /** Splits a cell off after its quote. Returns the offset of the delimiter or line end after it. */
   #splitQuoted(bytes: Buffer, from: number, to: number, index: number): number {
-    const lineEnd = this.#lineEnd;
-    this.#from[index] = from;
-    this.#hasQuotes[index] = 0;
+    const lineEnd = this.lineEnd;
+    this.#cells.from[index] = from;
+    this.#cells.hasQuotes[index] = 0;
     for (let at = from; at < to; at++) {
       const byte = bytes[at];
       if (byte === lineEnd) {
@@ -239,7 +205,7 @@ export class RowCutter implements Cutter {
       }
       if (byte !== quote) continue;
       if (bytes[at + 1] === quote && at + 1 < to) {
-        this.#hasQuotes[index] = 1;
+        this.#cells.hasQuotes[index] = 1;
         at += 1;
         continue;
       }
@@ -247,21 +213,13 @@ export class RowCutter implements Cutter {
       while (after < to && isBlank(bytes[after] as number) && bytes[after] !== lineEnd) after += 1;
       // Another quote is part of the text.
       if (after < to && bytes[after] !== this.#delimiter && bytes[after] !== lineEnd) continue;
-      this.#to[index] = at;
+      this.#cells.to[index] = at;
       return after;
     }
     this.#isOpen = true;
     return to;
   }
-
-  /** Returns the offset after the line, or -1. */
-  #endOfLine(bytes: Buffer, from: number, to: number): number {
-    const end = bytes.indexOf(this.#lineEnd, from);
-    return end < 0 || end >= to ? -1 : end + 1;
-  }
 }
-
-const apostrophe = 0x27;
 
 /** What is drawn between the header and the rows. */
 const isRule = /^[-=+:| ]+$/;
@@ -270,9 +228,6 @@ const isRule = /^[-=+:| ]+$/;
 const isRemark = (text: string): boolean => text.length < 80 && !/[0-9a-f]{4}-|\d:\d/i.test(text);
 
 const isBlank = (byte: number): boolean => byte === space || byte === carriageReturn;
-
-/** Returns the text of a cell of whose quotes each is written twice. */
-export const withoutDoubled = (text: string): string => text.replaceAll('""', '"');
 
 const looksLikeData = (cell: string): boolean =>
   looksLikeUuid(cell) ||
@@ -297,11 +252,9 @@ const sampleLines = 50;
  * Recognizes a table by its first lines, or returns null: one column is none. The header is the first line with as many cells as most
  * lines have, most of them with text; what is above it are titles.
  */
-export function recognizeTable(
-  lines: readonly string[],
-): { delimiter: string; headerLine: number } | null {
+export function recognizeTable(lines: readonly string[]): TableForm | null {
   const named = /^sep=(.)\s*$/.exec(lines[0] ?? "")?.[1];
-  let best: { delimiter: string; headerLine: number; score: number } | null = null;
+  let best: (TableForm & { score: number }) | null = null;
   for (const delimiter of named === undefined ? ["\t", ",", ";", "|"] : [named]) {
     const rows = lines.slice(0, sampleLines).map((line) => cellsOf(line, delimiter));
     const counts = new Map<number, number>();
