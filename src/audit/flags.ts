@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { zoneOf } from "./columns/zones.ts";
 import type { WhatIf } from "./fold/rules.ts";
-import type { Outcomes, Renames } from "./meaning/actions.ts";
+import type { Renames } from "./meaning/actions.ts";
 import { knownName, knownNames } from "./meaning/actions.ts";
 import { clip } from "./read/clip.ts";
 import type { Role } from "./read/item.ts";
@@ -65,7 +65,9 @@ export const parseActions = (texts: readonly string[]): Renames =>
 const outcomes = ["success", "failure"] as const;
 
 /** Parses the values of --outcome, each `VALUE=success` or `VALUE=failure`, without regard to case. */
-export const parseOutcomes = (texts: readonly string[]): Outcomes => {
+export const parseOutcomes = (
+  texts: readonly string[],
+): Readonly<Record<string, "success" | "failure">> => {
   const lower = texts.map((text) => text.toLowerCase());
   const pairs = parsePairs("--outcome", lower, {
     form: "VALUE=success or VALUE=failure",

@@ -175,7 +175,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
     ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
-    ...classifier.unknowns.warnings(word, intake.unknownItems, intake.items),
+    ...classifier.warnings(word, intake.unknownItems > 0),
   ];
   const summary: ReplaySummary = {
     warnings,
@@ -194,7 +194,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       line,
       reason: pseudonyms.reason(reason),
     })),
-    otherActions: classifier.unknowns.otherActions(word),
+    otherActions: classifier.otherActions(word),
     unknownItems: intake.unknownItems,
     applicationItems: intake.applicationItems,
     withoutVault: intake.withoutVault,

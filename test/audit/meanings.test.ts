@@ -7,8 +7,12 @@ import { Dice } from "../support/dice.ts";
 import { rows } from "./support.ts";
 
 const classifier = new Classifier();
-const kindOf = (action: string, outcome: string | null, description?: string): EventKind =>
-  classifier.kindOf({ action, outcome, description });
+const kindOf = (
+  action: string,
+  outcome: string | undefined,
+  description?: string,
+  by = classifier,
+): EventKind => by.take(by.meaningOf(action, outcome), description);
 
 /** What a text means, by what it is. */
 const meaningOf: Record<string, (text: string) => string> = {
@@ -59,11 +63,7 @@ READ_VAULT             | UNKNOWN             | sent, no whole answer: it may cou
 API_KEY_CHECK          | FAILURE             | API key check failed | application
 DELETE_VAULT           |                     | no uses remain      | delete`),
 )("%s, %s, %s: %s", (action = "", outcome = "", description = "", kind = "") => {
-  const of = [
-    outcome === "" ? null : outcome,
-    description === "" ? undefined : description,
-  ] as const;
-  expect(kindOf(action, ...of)).toBe(kind);
+  expect(kindOf(action, outcome, description === "" ? undefined : description)).toBe(kind);
 });
 
 test("in a column whose true is a failure, true and numbers are failures; else 0 and 1 are unclear", () => {
@@ -75,14 +75,13 @@ test("in a column whose true is a failure, true and numbers are failures; else 0
 });
 
 test("a log without outcomes is read by its descriptions, and with --failure by that", () => {
-  const silent = { action: "READ_VAULT", outcome: undefined };
   const kinds = ["read started", "bad credentials", "dfg hjk", undefined].map((description) =>
-    classifier.kindOf({ ...silent, description }),
+    kindOf("READ_VAULT", undefined, description),
   );
   expect(kinds).toEqual(["read", "failed-read", "unclear-start", "read"]);
   const told = new Classifier({ failure: "^READ_VAULT dfg" });
-  expect(told.kindOf({ ...silent, description: "dfg hjk" })).toBe("failed-read");
-  expect(told.kindOf({ ...silent, description: "hjk" })).toBe("read");
+  expect(kindOf("READ_VAULT", undefined, "dfg hjk", told)).toBe("failed-read");
+  expect(kindOf("READ_VAULT", undefined, "hjk", told)).toBe("read");
 });
 
 test("a text of words that nobody knows is an unknown action, outcome or reason, whatever stands beside it", () => {

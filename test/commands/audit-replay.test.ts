@@ -102,9 +102,11 @@ test("warns of what it does not understand, and takes what it means", async () =
     17,
     /1 vault is unknown/,
   );
-  expect(unknown.stderr).toMatch(/warning: 2 of 2 items were not understood: OPEN ×1, CLOSE ×1/m);
+  expect(unknown.stderr).toMatch(
+    /warning: Actions that were not understood: "OPEN" ×1, "CLOSE" ×1/m,
+  );
   const read = await machine.run("audit.ndjson");
-  expect(read.stdout).toMatch(/^1 vault [^\n]*\n\n2 of 2 items were not understood:/);
+  expect(read.stdout).toMatch(/^1 vault [^\n]*\n\nActions that were not understood:/);
   expect(read.stderr).toBe("");
   const told = await machine.json("--action OPEN=READ_VAULT --action CLOSE=ACKNOWLEDGE_READ_VAULT");
   expect([told.stderr, told.document["vaults"]]).toMatchObject(["", [{ uuid, verdict: "ok" }]]);

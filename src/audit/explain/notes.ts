@@ -6,7 +6,7 @@ import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";
 import type { Role } from "../read/item.ts";
 import type { InputReport, Rules } from "../../documents/audit.ts";
-import { listed, said, short } from "../read/clip.ts";
+import { said } from "../read/clip.ts";
 
 /** What notes are about. */
 interface Facts {
@@ -32,20 +32,15 @@ export const distinguishesFailures = (
 export function notesOf({ rules, where, inputs, intake, classifier, word }: Facts): string[] {
   const exports = inputs.filter(({ format }) => format !== "journal");
   const lacks = (role: Role): boolean => exports.some(({ columns }) => columns[role] === undefined);
-  const called = [...classifier.byEndpoint].map((action) => short(word(action)));
   const isFormer = beforeRelease(rules.release, "1.2.11");
   const former = count(classifier.former, "item has", "items have");
   return [
     ...exports.filter(({ items }) => items === 0).map(({ name }) => `${name} has no items`),
-    ...classifier.unknowns.notes(word),
+    ...classifier.notes(word),
     ...said(
       [
         intake.failures > 0 && lacks("description"),
         "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
-      ],
-      [
-        called.length > 0,
-        `actions without a known name count by the endpoint of the call: ${listed(called)}`,
       ],
       [
         classifier.former > 0 && !isFormer,

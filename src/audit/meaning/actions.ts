@@ -41,13 +41,9 @@ const spellings: Readonly<Record<string, string>> = {
   LOCK: "SPERREN",
   LOCKED: "GESPERRT VERROUILLE BLOQUEADA",
 };
-const nameWords = new Map(
-  Object.entries(spellings).flatMap(([word, others]) =>
-    others.split(" ").map((other) => [other, word] as const),
-  ),
-);
 
-const spelled = (word: string): string => nameWords.get(word) ?? word;
+const spelled = (word: string): string =>
+  Object.keys(spellings).find((name) => ` ${spellings[name]} `.includes(` ${word} `)) ?? word;
 
 /** What the words of a name mean, in any order: sorted. */
 const byWords: ReadonlyMap<string, EventKind> = new Map(
@@ -56,13 +52,13 @@ const byWords: ReadonlyMap<string, EventKind> = new Map(
     ACKNOWLEDGE_READ: "ack-read",
     ACKNOWLEDGE_UPDATE: "ack-update",
     START_READ_VAULT: "read",
-    START_UPDATE_VAULT: "update",
     // The calls of section 4.
     GET_START: "read",
     GET_START_VAULT: "read",
     GET_END: "ack-read",
     GET_END_VAULT: "ack-read",
     UPDATE_START: "update",
+    UPDATE_START_VAULT: "update",
     UPDATE_END: "ack-update",
     UPDATE_END_VAULT: "ack-update",
   } as const).map(([name, kind]) => [keyOf(name.split("_")), kind]),
@@ -82,52 +78,41 @@ const doers =
 
 /** What actions of an export mean, by their own names: a known name for each. */
 export type Renames = Readonly<Record<string, string>>;
-/** What outcomes of an export mean, in lower case. */
-export type Outcomes = Readonly<Record<string, "success" | "failure">>;
 
-/** The names of actions: those of the service, and those of an export that its user has explained. */
-export class ActionNames {
-  readonly #renamed: ReadonlyMap<string, EventKind>;
-  /** The same by their words; longer ones come before those that they contain. */
-  readonly #words: readonly (readonly [string, EventKind])[];
-
-  constructor(renames: Renames = {}) {
-    const renamed = Object.entries(renames).map(
-      ([from, to]) => [from, meanings[to] as EventKind] as const,
-    );
-    this.#renamed = new Map(renamed);
-    this.#words = renamed
-      .map(([from, kind]) => [normal(from), kind] as const)
-      .filter(([words]) => words !== "")
-      .sort(([a], [b]) => b.length - a.length);
-  }
-
-  /** Finds the name in an action. Returns its kind with the rest of the text, which may tell of a failure. */
-  find(action: string): { kind: EventKind; rest: string } | undefined {
-    const renamed = this.#renamed.get(action.trim());
-    if (renamed !== undefined) return { kind: renamed, rest: action.replaceAll("_", " ") };
-    const [head = ""] = /^(?:[^:;,.()[\]{}–—|]|\.(?=\w))*/.exec(action) ?? [];
-    const text = normal(head);
-    const tail = action.slice(head.length);
-    for (const [own, kind] of this.#words) {
-      const beside = `_${text}_`.replace(`_${own}_`, "_");
-      if (beside.length > text.length || !beside.split("_").every((word) => besideName.test(word)))
-        continue;
+/**
+ * Finds the name in an action: one of the service, or one of an export that its user has explained. Returns its kind with the rest of the
+ * text, which may tell of a failure.
+ */
+export function nameIn(
+  action: string,
+  renames: Renames = {},
+): { kind: EventKind; rest: string } | undefined {
+  const all = Object.entries(renames).map(([from, to]) => ({ from, kind: meanings[to] }));
+  const renamed = all.find(({ from }) => from === action.trim())?.kind;
+  if (renamed !== undefined) return { kind: renamed, rest: action.replaceAll("_", " ") };
+  const [head = ""] = /^(?:[^:;,.()[\]{}–—|]|\.(?=\w))*/.exec(action) ?? [];
+  const text = normal(head);
+  const tail = action.slice(head.length);
+  // Longer names come before those that they contain.
+  const spelt = all.map(({ from, kind }) => ({ own: normal(from), kind }));
+  for (const { own, kind } of spelt.sort((a, b) => b.own.length - a.own.length)) {
+    const beside = `_${text}_`.replace(`_${own}_`, "_");
+    if (own === "" || kind === undefined || beside.length > text.length) continue;
+    if (beside.split("_").every((word) => besideName.test(word)))
       return { kind, rest: [own, beside, tail].join(" ").replaceAll("_", " ") };
-    }
-    const words = text.replace("MISE_A_JOUR", "UPDATE").split("_").map(spelled);
-    const isDone = words.some((word) => doers.test(word));
-    const named = words.filter((word) => !besideName.test(word) && !doers.test(word));
-    const kind =
-      byWords.get(keyOf(named)) ??
-      (words.includes("LOCKED") ? byWords.get(keyOf([...named, "LOCKED"])) : undefined);
-    if (kind === undefined || (isDone && !/^(?:create|delete|lock|lock-noted|unlock)$/.test(kind)))
-      return undefined;
-    const beside = words.filter((word) => !named.includes(word));
-    // "VAULT_LOCK" is what happened to a vault, "LOCK_VAULT" what somebody did.
-    const isNoted = kind === "lock" && words.indexOf("LOCK") > words.indexOf("VAULT");
-    return { kind: isNoted ? "lock-noted" : kind, rest: [...beside, tail].join(" ") };
   }
+  const words = text.replace("MISE_A_JOUR", "UPDATE").split("_").map(spelled);
+  const isDone = words.some((word) => doers.test(word));
+  const named = words.filter((word) => !besideName.test(word) && !doers.test(word));
+  const kind =
+    byWords.get(keyOf(named)) ??
+    (words.includes("LOCKED") ? byWords.get(keyOf([...named, "LOCKED"])) : undefined);
+  if (kind === undefined || (isDone && !/^(?:create|delete|lock|lock-noted|unlock)$/.test(kind)))
+    return undefined;
+  const beside = words.filter((word) => !named.includes(word));
+  // "VAULT_LOCK" is what happened to a vault, "LOCK_VAULT" what somebody did.
+  const isNoted = kind === "lock" && words.indexOf("LOCK") > words.indexOf("VAULT");
+  return { kind: isNoted ? "lock-noted" : kind, rest: [...beside, tail].join(" ") };
 }
 
 /** Normalizes `readVault`, `read-vault` and `Read Vault` to READ_VAULT. */
@@ -143,13 +128,6 @@ const normal = (action: string): string =>
 /** Whether an action has a name of releases before 1.2.11 (section 9). */
 export const isFormerName = (action: string): boolean => formerNames.test(normal(action));
 
-const calls: Readonly<Record<string, EventKind>> = {
-  "get-start": "read",
-  "get-end": "ack-read",
-  "update-start": "update",
-  "update-end": "ack-update",
-};
-
 /** Returns what a call does, by its endpoint (section 4): `POST /vault/generic/offline/{uuid}/get-start`. */
 export function eventOfEndpoint(endpoint: string): EventKind | undefined {
   const path = endpoint
@@ -158,12 +136,10 @@ export function eventOfEndpoint(endpoint: string): EventKind | undefined {
     .replace(/ HTTP\/\S+$/i, "")
     .replace(/[/\s]+$/, "")
     .toLowerCase();
-  const [, call] = /\/vault\/.*\/((?:get|update)-(?:start|end))$/.exec(path) ?? [];
-  if (call !== undefined) return calls[call];
-  const [, method, uuid] =
-    /^(post|delete) .*\/vault\/(?:credit-card|generic)\/(?:online|offline)(\/[0-9a-f-]{36})?$/.exec(
-      path,
-    ) ?? [];
-  if (method === "post" && uuid === undefined) return "create";
-  return method === "delete" && uuid !== undefined ? "delete" : undefined;
+  const [, call = ""] = /\/vault\/.*\/((?:get|update)-(?:start|end))$/.exec(path) ?? [];
+  if (call !== "") return byWords.get(keyOf(normal(call).split("_")));
+  if (/^post .*\/vault\/(?:credit-card|generic)\/o(?:n|ff)line$/.test(path)) return "create";
+  return /^delete .*\/vault\/(?:credit-card|generic)\/o(?:n|ff)line\/[0-9a-f-]{36}$/.test(path)
+    ? "delete"
+    : undefined;
 }

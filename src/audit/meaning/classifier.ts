@@ -1,109 +1,92 @@
 import type { EventKind } from "../fold/events.ts";
-import type { Rules } from "../../documents/audit.ts";
-import type { Outcomes } from "./actions.ts";
-import { ActionNames, isFormerName, eventOfEndpoint } from "./actions.ts";
+import type { Rules, UnknownAction } from "../../documents/audit.ts";
+import { grouped } from "../../terminal/count.ts";
+import { clip, listed } from "../read/clip.ts";
+import { eventOfEndpoint, isFormerName, nameIn, type Renames } from "./actions.ts";
 import type { Outcome, Reason } from "./words.ts";
-import type { Remark } from "./unknowns.ts";
-import { Unknowns } from "./unknowns.ts";
 import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
 
-/** The properties of an item that tell what kind of event it is. */
-interface Wording {
-  action: string;
-  outcome?: string | undefined;
-  description?: string | undefined;
-}
-
-/** The outcome is undefined in a log that has none. Where the action is unknown, the endpoint tells what a call does. */
-interface Given {
-  action: string;
-  outcome: string | null | undefined;
-  description?: string | undefined;
-  endpoint?: string | undefined;
-}
+/** What of an item a report mentions, with the sentence for its values and the flag that explains them. */
+const sentences = {
+  action: `Actions that were not understood: VALUES. Say what they mean (--action OLD=NEW, once for each; vault help audit lists the names), or name the column that has the actions (--map action=COLUMN).`,
+  outcome: `Outcomes that were not recognized, neither accepted nor refused: VALUES. Say what they mean (--outcome VALUE=success or VALUE=failure, once for each), or name their column (--map outcome=COLUMN).`,
+  /** In a log without outcomes. */
+  description: `The log has no outcomes, and descriptions that do not tell whether the call was accepted: VALUES. Describe failed attempts (--failure PATTERN), or name the column (--map outcome=COLUMN).`,
+  reason: `Reasons of refusals that were not recognized, and may be failed attempts: VALUES. Describe those that are (--failure PATTERN).`,
+  /** Understood, and not about credentials. */
+  elsewhere: `refusals for a reason other than the vault's credentials count as no failed attempt: VALUES`,
+  endpoint: `actions without a known name count by the endpoint of the call: VALUES`,
+};
+type Remark = keyof typeof sentences;
 
 /** A kind of event, and what of the item is counted beside it. */
-interface Known {
-  readonly kind: EventKind;
-  readonly remark: Remark | null;
-}
+type Known = readonly [kind: EventKind, remark?: Remark];
 
 /** What items with an action and an outcome mean. */
 export interface Meaning {
   readonly action: string;
-  readonly outcome: string | null | undefined;
+  /** Empty for an item without one, undefined in a log that has none: there only descriptions tell what failed. */
+  readonly outcome: string | undefined;
+  /** True for a column like `failed`, whose "true" is a failure, and false for one like `success`: in others, 0 and 1 may mean either. */
   readonly inverted: boolean | undefined;
   /** Undefined if it depends on the description: not for a plain success. */
   readonly kind: EventKind | undefined;
-  readonly described: Map<string | undefined, Known>;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
   readonly isUnnamed: boolean;
   readonly isFormer: boolean;
+  readonly described: Map<string | undefined, Known>;
 }
 
 /** Maximum number of combinations of action, outcome and description that are classified once. */
 const maxKnown = 3000;
-
-type Meanings = Map<string, Map<string | null | undefined, Meaning>>;
+/** Maximum number of values to count, of each kind. */
+const maxValues = 100;
 
 /**
- * Classifies items by action, outcome and description. What none of them says is unknown. `failure` matches failed attempts with unusual
- * wording, `actions` and `outcomes` explain words of an export.
+ * Classifies items by action, outcome and description, and counts what was not understood. What none of them says is unknown. `failure`
+ * matches failed attempts with unusual wording, `actions` and `outcomes` explain words of an export.
  */
 export class Classifier {
-  readonly unknowns = new Unknowns();
-  /** Actions without a known name that their endpoint explains. */
-  readonly byEndpoint = new Set<string>();
   /** Number of items with a former action name (before release 1.2.11). */
   former = 0;
-  readonly #failure: RegExp | null;
-  readonly #outcomes: ReadonlyMap<string, Outcomes[string]>;
-  readonly #names: ActionNames;
-  readonly #meanings = new Map<boolean | undefined, Meanings>();
+  readonly #failure: RegExp | undefined;
+  readonly #outcomes: ReadonlyMap<string, string>;
+  readonly #renames: Renames;
+  readonly #meanings = new Map<string, Meaning>();
   #known = 0;
+  /** Number of items by text; `unnamed` has all with an action without a known name, some of which say why they failed. */
+  readonly #counts = new Map<Remark | "unnamed", Map<string, number>>();
 
-  constructor({ failure, actions, outcomes = {} }: Partial<Rules> = {}) {
-    this.#failure = failure === null || failure === undefined ? null : new RegExp(failure, "i");
+  constructor({ failure, actions = {}, outcomes = {} }: Partial<Rules> = {}) {
+    this.#failure = failure ? new RegExp(failure, "i") : undefined;
     this.#outcomes = new Map(Object.entries(outcomes));
-    this.#names = new ActionNames(actions);
+    this.#renames = actions;
   }
 
-  /**
-   * Returns what an action and an outcome mean. The outcome is null for an item without one, and undefined in a log that has none, where
-   * only descriptions tell what failed. `inverted` is true for a column like `failed`, whose "true" is a failure, and false for one like
-   * `success`: in others, 0 and 1 may mean either.
-   */
-  meaningOf(action: string, outcome: string | null | undefined, inverted?: boolean): Meaning {
-    const meanings = this.#meanings.get(inverted) ?? (new Map() as Meanings);
-    this.#meanings.set(inverted, meanings);
-    const known = meanings.get(action)?.get(outcome);
+  /** Returns what an action and an outcome mean. */
+  meaningOf(action: string, outcome: string | undefined, inverted?: boolean): Meaning {
+    const key = [action, outcome ?? "\0", inverted].join("\0");
+    const known = this.#meanings.get(key);
     if (known !== undefined) return known;
-    const base = this.#names.find(action)?.kind;
+    const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
-    const isLock = base === "lock" || base === "lock-noted";
-    const kind = this.kindOf({ action, outcome }, inverted);
+    const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
+    const given = { action, outcome, inverted };
+    const [kind] = this.#classify(given);
     const isPlain =
-      this.#failure === null &&
-      !isUnnamed &&
-      !isLock &&
+      this.#failure === undefined &&
+      !asksEndpoint &&
       this.#outcomeOf(textOf(outcome) ?? "", inverted) === "good" &&
       kind === (base ?? "application");
-    const meaning: Meaning = {
-      action,
-      outcome,
-      inverted,
+    return this.#remember(this.#meanings, key, {
+      ...given,
       kind: isPlain ? kind : undefined,
-      described: new Map(),
-      asksEndpoint: isUnnamed || isLock,
+      asksEndpoint,
       isUnnamed,
       isFormer: isFormerName(action),
-    };
-    if (this.#mayRemember()) {
-      const byOutcome = meanings.get(action) ?? new Map<string | null | undefined, Meaning>();
-      meanings.set(action, byOutcome.set(outcome, meaning));
-    }
-    return meaning;
+      described: new Map<string | undefined, Known>(),
+    });
   }
 
   /**
@@ -113,131 +96,132 @@ export class Classifier {
   take(meaning: Meaning, description?: string, endpoint?: string): EventKind {
     if (meaning.isFormer) this.former += 1;
     if (meaning.kind !== undefined) return meaning.kind;
-    const { kind, remark } = this.#describedKind(meaning, description, endpoint);
-    if (meaning.isUnnamed) this.unknowns.note("unnamed", meaning.action);
-    if (remark !== null) {
-      const { action, outcome } = meaning;
-      const text = remark === "action" ? action : remark === "outcome" ? outcome : description;
-      this.unknowns.note(remark, text ?? "");
-    }
+    const { action, asksEndpoint, described } = meaning;
+    const called = asksEndpoint ? byEndpoint(action, endpoint) : undefined;
+    const key = asksEndpoint
+      ? `${called}\0${isAdministrator(endpoint ?? "")}\0${description}`
+      : description;
+    // Ids and times in a description do not change what it says.
+    const shape = (): string | undefined =>
+      key?.replaceAll(/[\w-]{5,}/g, (token) => (/\d/.test(token) ? "#" : token));
+    const [kind, remark] =
+      described.get(key) ??
+      described.get(shape()) ??
+      this.#remember(described, shape(), this.#classify(meaning, description, endpoint));
+    if (called !== undefined && endpoint !== undefined) this.#note("endpoint", action);
+    if (meaning.isUnnamed) this.#note("unnamed", action);
+    if (remark === "action" || remark === "outcome") this.#note(remark, meaning[remark] ?? "");
+    else if (remark !== undefined) this.#note(remark, description ?? "");
     return kind;
   }
 
-  kindOf(given: Given, inverted?: boolean): EventKind {
-    return this.#classify(given, inverted).kind;
+  /** Returns the actions that were not understood, most frequent first. `word` returns a text as it may be shown. */
+  otherActions = (word: (text: string) => string): UnknownAction[] => this.#noted("action", word);
+
+  /** Says what may make a report wrong; of actions only if they are those of vaults. */
+  warnings(word: (text: string) => string, isOfVaults: boolean): string[] {
+    const remarks = ["outcome", "description", "reason"] as const;
+    return this.#say(isOfVaults ? ["action", ...remarks] : remarks, word);
   }
 
-  #describedKind(meaning: Meaning, description?: string, endpoint?: string): Known {
-    const { action, outcome, inverted, described, asksEndpoint } = meaning;
-    const called = asksEndpoint ? byEndpoint({ action, endpoint }) : undefined;
-    if (called !== undefined && endpoint !== undefined && this.byEndpoint.size < 100)
-      this.byEndpoint.add(action);
-    const isAdmin = asksEndpoint && isAdministrator(endpoint ?? "");
-    const key =
-      called === undefined && !isAdmin ? description : `${called}\0${isAdmin}\0${description}`;
-    const known = described.get(key);
-    if (known !== undefined) return known;
-    // Ids and times in a description do not change what it says.
-    const shape =
-      description === undefined
-        ? key
-        : (key ?? "").replaceAll(/[\w-]{5,}/g, (token) => (/\d/.test(token) ? "#" : token));
-    const alike = described.get(shape);
-    if (alike !== undefined) return alike;
-    const found = this.#classify({ action, outcome, description, endpoint }, inverted);
-    if (this.#mayRemember()) described.set(shape, found);
-    return found;
+  /** Says what else was taken for something. */
+  notes = (word: (text: string) => string): string[] => this.#say(["elsewhere", "endpoint"], word);
+
+  #say(remarks: readonly Remark[], word: (text: string) => string): string[] {
+    return remarks.flatMap((remark) => {
+      const values = this.#noted(remark, word).map(({ value, count, of }) => {
+        const times = count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
+        return `${clip(value)} ${times}`;
+      });
+      return values.length === 0 ? [] : sentences[remark].replace("VALUES", () => listed(values));
+    });
   }
 
-  #mayRemember(): boolean {
+  #note(remark: Remark | "unnamed", text: string): void {
+    const counts = this.#counts.get(remark) ?? new Map<string, number>();
+    this.#counts.set(remark, counts);
+    const count = counts.get(text);
+    if (count !== undefined || counts.size < maxValues) counts.set(text, (count ?? 0) + 1);
+  }
+
+  /** The texts with their numbers of items, most frequent first. */
+  #noted(remark: Remark, word: (text: string) => string): UnknownAction[] {
+    const all = remark === "action" ? this.#counts.get("unnamed") : undefined;
+    return [...(this.#counts.get(remark) ?? [])]
+      .sort(([, a], [, b]) => b - a)
+      .map(([text, count]) => ({ value: word(text), count, of: all?.get(text) ?? count }));
+  }
+
+  #remember<Key, Value>(memory: Map<Key, Value>, key: Key, value: Value): Value {
     this.#known += 1;
-    return this.#known <= maxKnown;
+    if (this.#known <= maxKnown) memory.set(key, value);
+    return value;
   }
 
   #outcomeOf(outcome: string, inverted: boolean | undefined): Outcome {
     const given = this.#outcomes.get(outcome.toLowerCase());
-    return given === undefined
-      ? outcomeOf(outcome, inverted)
-      : given === "success"
-        ? "good"
-        : "bad";
+    if (given === undefined) return outcomeOf(outcome, inverted);
+    return given === "success" ? "good" : "bad";
   }
 
-  #classify(given: Given, inverted: boolean | undefined): Known {
-    const { action } = given;
-    const outcome = textOf(given.outcome);
-    const description = given.description === action ? undefined : textOf(given.description);
-    const wording = { action, outcome, description };
-    const found = this.#names.find(action);
-    const base = found?.kind ?? byEndpoint(given);
-    const rest = found?.rest ?? action;
-    if (base === "application") return known(base);
+  #classify(
+    { action, outcome: given, inverted }: Pick<Meaning, "action" | "outcome" | "inverted">,
+    text?: string,
+    endpoint?: string,
+  ): Known {
+    const outcome = textOf(given);
+    const description = text === action ? undefined : textOf(text);
+    const { kind: base = byEndpoint(action, endpoint), rest = action } =
+      nameIn(action, this.#renames) ?? {};
+    if (base === "application") return [base];
+    const isAck = base === "ack-read" || base === "ack-update";
     if (outcome === "UNKNOWN" && base !== undefined)
-      return known(base.startsWith("ack") ? "unanswered-ack" : "unanswered-start");
-    const result = outcome === undefined ? null : this.#outcomeOf(outcome, inverted);
+      return [isAck ? "unanswered-ack" : "unanswered-start"];
+    const result = outcome === undefined ? undefined : this.#outcomeOf(outcome, inverted);
     if (base === "lock" || base === "lock-noted" || base === "unlock") {
       // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
-      if (result === "bad") return known("not-performed");
-      if (result === "unclear") return known("other", "outcome");
-      const text = `${rest} ${description ?? ""}`;
-      return known(base === "unlock" ? base : lockOf(base, text, given.endpoint ?? ""));
+      if (result === "bad") return ["not-performed"];
+      if (result === "unclear") return ["other", "outcome"];
+      return [base === "unlock" ? base : lockOf(base, `${rest} ${description ?? ""}`, endpoint)];
     }
-    const texts = [rest, description].filter(
-      (text) => text !== undefined && text !== "",
-    ) as string[];
-    const isGiven =
-      this.#failure?.test(
-        [action, outcome, description].filter((text) => text !== undefined).join(" "),
-      ) === true;
-    if (isGiven || result === "bad" || describedOutcome(rest) === "bad")
-      return refusal(base, wording, texts, isGiven);
+    const said = description === undefined ? undefined : describedOutcome(description);
+    const isFailure =
+      this.#failure?.test([action, outcome ?? [], description ?? []].flat().join(" ")) === true;
+    const isRefused = isFailure || result === "bad" || describedOutcome(rest) === "bad";
+    if (isRefused || (base === undefined && result !== "good" && said === "bad"))
+      return refusal(base, { action, rest, outcome, description }, isFailure);
     if (base === undefined)
-      return result !== "good" &&
-        description !== undefined &&
-        describedOutcome(description) === "bad"
-        ? refusal(base, wording, texts, false)
-        : isAboutApplication(action)
-          ? known("application")
-          : known("other", "action");
-    if (result === "good" || (result === null && description === undefined)) return known(base);
-    const said = description === undefined ? "unclear" : describedOutcome(description);
+      return isAboutApplication(action) ? ["application"] : ["other", "action"];
+    if (result === "good" || (result === undefined && said === undefined)) return [base];
     if (said === "bad") {
-      const refused = refusal(base, { action, description }, texts, false);
-      if (result !== null)
-        return known(base.startsWith("ack") ? "unclear-ack" : weaker(refused.kind), "outcome");
+      const refused = refusal(base, { action, rest, description }, false);
+      if (result !== undefined) return [isAck ? "unclear-ack" : weaker(refused[0]), "outcome"];
       // "no uses remain" and "vault deleted" say why a vault was deleted.
-      return base === "delete" && refused.kind === "gone" ? known(base) : refused;
+      return base === "delete" && refused[0] === "gone" ? [base] : refused;
     }
-    const isTold = said !== "unclear" || given.outcome !== undefined || this.#failure !== null;
-    if (result === null && isTold) return known(base);
-    if (base === "create" || base === "delete")
-      return result === null ? known(base) : known("other", "outcome");
-    return known(
-      base.startsWith("ack") ? "unclear-ack" : "unclear-start",
-      result === null ? "description" : "outcome",
-    );
+    const isPlain = base === "create" || base === "delete";
+    const isTold = said === "good" || given !== undefined || this.#failure !== undefined;
+    if (result === undefined && (isTold || isPlain)) return [base];
+    if (isPlain) return ["other", "outcome"];
+    return [
+      isAck ? "unclear-ack" : "unclear-start",
+      result === undefined ? "description" : "outcome",
+    ];
   }
 }
 
-const known = (kind: EventKind, remark: Remark | null = null): Known => ({ kind, remark });
-
 /** Returns what a call with an unknown action does, by its endpoint, which may stand in the place of the action. */
-const byEndpoint = ({
-  action,
-  endpoint,
-}: Pick<Given, "action" | "endpoint">): EventKind | undefined =>
-  isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint ?? action);
+const byEndpoint = (action: string, endpoint = action): EventKind | undefined =>
+  isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint);
 
 /** Returns the trimmed text, or undefined for one that says nothing. */
-function textOf(text: string | null | undefined): string | undefined {
-  const trimmed = text?.trim() ?? "";
+function textOf(text = ""): string | undefined {
+  const trimmed = text.trim();
   return /^(?:|-+|n\/?a|none|null|\(null\)|undefined)$/i.test(trimmed) ? undefined : trimmed;
 }
 
 /** What a refusal is by its reason. */
-const refusals: Readonly<
-  Record<Exclude<Reason, "credentials" | "attempts"> | "locking", EventKind>
-> = {
+const refusals: Partial<Record<Reason | "locking", EventKind>> = {
   device: "failed-device",
   pin: "failed-pin",
   locking: "locking-failure",
@@ -257,44 +241,51 @@ const refusals: Readonly<
 const ofAnyCall = /^(?:failed-device|failed-pin|locking-failure|refused-locked)$/;
 const elsewhere = /^(?:gone|unclear-start|not-performed)$/;
 
+/** The texts of an item; `rest` is what its action says beside the name. */
+interface Texts {
+  action: string;
+  rest: string;
+  outcome?: string | undefined;
+  description: string | undefined;
+}
+
 /** Where a refusal is known to be about the vault's credentials, device or PIN, it is a failed attempt; else it may be one. */
 function refusal(
   base: EventKind | undefined,
-  { action, outcome, description }: Wording,
-  texts: readonly string[],
+  { action, rest, outcome, description }: Texts,
   isFailure: boolean,
 ): Known {
-  if (base === "create") return known("not-performed");
-  const reason = reasonOf(outcome, texts);
+  if (base === "create") return ["not-performed"];
+  const reason = reasonOf(
+    outcome,
+    [rest, description ?? ""].filter((text) => text !== ""),
+  );
   if (base === "ack-read" || base === "ack-update")
-    return known(reason === "service" ? "unclear-ack" : "failed-ack");
-  if (reason === "credentials") return known(failedKind(base));
-  const kind = reason === undefined || reason === "attempts" ? undefined : refusals[reason];
+    return [reason === "service" ? "unclear-ack" : "failed-ack"];
+  const isCall = base === "read" || base === "update" || base === "delete";
+  const failed = isCall ? (`failed-${base}` as const) : "failed-attempt";
+  if (reason === "credentials") return [failed];
+  const kind = reason && refusals[reason];
   if (base === undefined) {
-    if (kind !== undefined && ofAnyCall.test(kind)) return known(kind);
+    if (kind !== undefined && ofAnyCall.test(kind)) return [kind];
     return reason === "application" || isAboutApplication(action)
-      ? known("application")
-      : known("other", "action");
+      ? ["application"]
+      : ["other", "action"];
   }
-  if (kind !== undefined)
-    return known(kind, description !== undefined && elsewhere.test(kind) ? "elsewhere" : null);
-  return isFailure
-    ? known(failedKind(base))
-    : known("refused", description === undefined ? null : "reason");
+  const hasReason = description !== undefined;
+  if (kind !== undefined) return hasReason && elsewhere.test(kind) ? [kind, "elsewhere"] : [kind];
+  if (isFailure) return [failed];
+  return hasReason ? ["refused", "reason"] : ["refused"];
 }
-
-const failedKind = (base: EventKind | undefined): EventKind =>
-  base === "read" || base === "update" || base === "delete" ? `failed-${base}` : "failed-attempt";
 
 /** Returns what a refusal is if only the description tells of it, and the outcome is not understood. */
 const weaker = (kind: EventKind): EventKind =>
   kind.startsWith("locking") ? "refused-locked" : kind.startsWith("failed-") ? "refused" : kind;
 
 /** Who locked a vault: an administrator, or the service, which may say by which rule. */
-function lockOf(base: "lock" | "lock-noted", text: string, endpoint: string): EventKind {
+function lockOf(base: "lock" | "lock-noted", text: string, endpoint = ""): EventKind {
   if (isAdministrator(text) || isAdministrator(endpoint)) return "lock";
-  const reason = reasonOf(undefined, ["locked", text]);
-  if (reason === "locking") return "locking-failure";
+  if (reasonOf(undefined, ["locked", text]) === "locking") return "locking-failure";
   return /\b(?:auto|automatic|automatically|system|idle|inactiv\w*|expiry)\b/.test(plainWords(text))
     ? "lock-noted"
     : base;

@@ -1,15 +1,9 @@
 import type { JournalLine } from "../../store/journal/items.ts";
 import { defined } from "../../defined.ts";
-import type { Item, JournalItem } from "../read/item.ts";
+import type { JournalItem } from "../read/item.ts";
 
-type Wording = Required<Pick<Item, "action" | "outcome" | "description">>;
-
-/** Properties of an exchange that its later entries do not repeat. */
-interface Exchange {
-  operation: string;
-  externalRef: string | undefined;
-  kind: string | undefined;
-}
+type Detail = JournalLine["detail"];
+type Wording = readonly [action: string, outcome: string, description: string];
 
 /** The calls of an operation, the word for it, and its end call. */
 const operations: Readonly<Record<string, readonly [call: string, word: string, end: string]>> = {
@@ -18,104 +12,89 @@ const operations: Readonly<Record<string, readonly [call: string, word: string, 
   delete: ["DELETE_VAULT", "delete", "DELETE_VAULT"],
 };
 
+/** Last events of an exchange. */
+const endings = new Set(["acknowledged", "expired", "discarded", "rejected", "deleted"]);
+
 /**
  * Derives from the journal the audit items that the service must have recorded for this machine's calls: the action, the outcome
  * (SUCCESS, FAILURE, or UNKNOWN if no complete response came and the call may count) and the usual description. Calls whose beginning
  * was pruned from the journal are left out. Memory grows with open exchanges, not with the journal.
  */
 export function* journalItems(lines: Iterable<JournalLine>): Generator<JournalItem> {
-  const exchanges = new Map<string, Exchange>();
+  /** What the first entry of an exchange has, and later ones do not repeat. */
+  const exchanges = new Map<string, Detail>();
   for (const line of lines) {
-    const key = `${line.uuid} ${line.exchange ?? ""}`;
-    const operation = textOf(line.detail["operation"]);
-    if (operation !== undefined) {
-      const externalRef = textOf(line.detail["externalRef"]) ?? ownReference(line);
-      exchanges.set(key, { operation, externalRef, kind: textOf(line.detail["kind"]) });
-    }
-    const exchange = exchanges.get(key);
+    const { seq, at, service, uuid, exchange, detail } = line;
+    const key = `${uuid} ${exchange}`;
+    if (textOf(detail["operation"]) !== undefined) exchanges.set(key, detail);
+    const begun = exchanges.get(key);
     if (endings.has(line.event)) exchanges.delete(key);
-    const wording = wordingOf(line, exchange);
-    if (wording !== null) yield defined({ ...itemOf(line, exchange), ...wording });
+    const wording = wordingOf(line, textOf(begun?.["operation"]) ?? "");
+    if (wording === undefined) continue;
+    const [action, outcome, description] = wording;
+    const kind = textOf(begun?.["kind"] ?? detail["kind"]);
+    // The default reference of an exchange that was started here.
+    const own = begun === undefined || exchange === null ? undefined : `vault-${exchange}`;
+    yield defined({
+      line: seq,
+      time: Date.parse(at),
+      vault: uuid.toLowerCase(),
+      id: exchange ?? undefined,
+      externalRef: textOf(begun?.["externalRef"]) ?? own ?? textOf(detail["externalRef"]),
+      // The journal has no endpoint: service and kind of vault stand in for it.
+      endpoint: [service, kind ?? []].flat().join("/vault/"),
+      action,
+      outcome,
+      description,
+    });
   }
 }
-
-/** Last events of an exchange. */
-const endings = new Set(["acknowledged", "expired", "discarded", "rejected", "deleted"]);
 
 const textOf = (value: unknown): string | undefined =>
   typeof value === "string" ? value : undefined;
 
-/** Returns the default external reference of an exchange started here. */
-const ownReference = ({ exchange }: JournalLine): string | undefined =>
-  exchange === null ? undefined : `vault-${exchange}`;
-
-const itemOf = (line: JournalLine, exchange: Exchange | undefined) => ({
-  line: line.seq,
-  time: Date.parse(line.at),
-  vault: line.uuid.toLowerCase(),
-  id: line.exchange ?? undefined,
-  externalRef: exchange?.externalRef ?? textOf(line.detail["externalRef"]),
-  // The journal has no endpoint: service and kind of vault stand in for it.
-  endpoint: [line.service, exchange?.kind ?? textOf(line.detail["kind"])]
-    .filter((part) => part !== undefined)
-    .join("/vault/"),
-});
-
-function wordingOf(line: JournalLine, exchange: Exchange | undefined): Wording | null {
-  const { event, fate, detail } = line;
-  if (event === "created") return said("CREATE_VAULT", "SUCCESS", "vault created");
+function wordingOf({ event, fate, detail }: JournalLine, begun: string): Wording | undefined {
+  if (event === "created") return ["CREATE_VAULT", "SUCCESS", "vault created"];
   // A word about what the audit log shows does not mean that the vault was unlocked.
   if (event === "counters-reset" && detail["to"] === "all")
-    return said("UNLOCK_VAULT", "SUCCESS", "counters reset on this machine, after an unlock");
-  const operation = operations[exchange?.operation ?? ""];
-  if (operation === undefined) return null;
+    return ["UNLOCK_VAULT", "SUCCESS", "counters reset on this machine, after an unlock"];
+  const operation = operations[begun];
+  if (operation === undefined) return undefined;
   const [call, word, end] = operation;
-  const { code, message } = errorOf(line);
+  const { code, message } = (detail["error"] ?? {}) as { code?: unknown; message?: unknown };
   const words = typeof message === "string" && message !== "" ? ` (${message})` : "";
-  switch (event) {
-    case "intent":
-      return fate === "unknown"
-        ? said(call, "UNKNOWN", "start intended, response unknown: it may count")
-        : null;
-    case "unanswered":
-      return said(call, "UNKNOWN", `sent, outcome unknown: it may count${words}`);
-    case "started":
-      return said(call, "SUCCESS", `${word} started`);
-    case "adopted":
-      return said(call, "SUCCESS", `${word} started by another machine, continued here`);
-    case "deleted":
-      return said(call, "SUCCESS", "vault deleted");
-    case "rejected":
-      return said(call, "FAILURE", refusal(detail["counted"] === true, code, words));
-    case "discarded":
-      // Other reverted starts leave no audit item.
-      return code === "unauthorized"
-        ? said("API_KEY_CHECK", "FAILURE", "application refused: key, JWT or address")
-        : null;
-    case "ending":
-      return fate === "arrived"
-        ? said(end, "SUCCESS", `${word} acknowledged, as a later start showed`)
-        : fate === "unknown"
-          ? said(end, "UNKNOWN", "acknowledgement sent, outcome unknown: it may have arrived")
-          : null;
-    case "acknowledged":
-      return fate === "told" ? null : said(end, "SUCCESS", `${word} acknowledged`);
-    case "end-answered":
-    case "expired":
-      // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
-      return code === undefined || code === "network"
-        ? null
-        : said(end, "FAILURE", `not acknowledged${words}`);
-    default:
-      return null;
-  }
+  const refused = refusal(detail["counted"] === true, code, words);
+  // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
+  const ended: Wording | undefined =
+    code === undefined || code === "network"
+      ? undefined
+      : [end, "FAILURE", `not acknowledged${words}`];
+  const wordings: Readonly<Record<string, Wording | undefined>> = {
+    "intent unknown": [call, "UNKNOWN", "start intended, response unknown: it may count"],
+    unanswered: [call, "UNKNOWN", `sent, outcome unknown: it may count${words}`],
+    started: [call, "SUCCESS", `${word} started`],
+    adopted: [call, "SUCCESS", `${word} started by another machine, continued here`],
+    deleted: [call, "SUCCESS", "vault deleted"],
+    rejected: [call, "FAILURE", refused],
+    // Other reverted starts leave no audit item.
+    "discarded unauthorized": [
+      "API_KEY_CHECK",
+      "FAILURE",
+      "application refused: key, JWT or address",
+    ],
+    "ending arrived": [end, "SUCCESS", `${word} acknowledged, as a later start showed`],
+    "ending unknown": [
+      end,
+      "UNKNOWN",
+      "acknowledgement sent, outcome unknown: it may have arrived",
+    ],
+    acknowledged: [end, "SUCCESS", `${word} acknowledged`],
+    "end-answered": ended,
+    expired: ended,
+  };
+  const how = event === "discarded" ? code : fate;
+  return wordings[typeof how === "string" ? `${event} ${how}` : event];
 }
-
-const said = (action: string, outcome: string, description: string): Wording => ({
-  action,
-  outcome,
-  description,
-});
 
 function refusal(counted: boolean, code: unknown, words: string): string {
   if (counted) return `bad credentials${words}`;
@@ -123,6 +102,3 @@ function refusal(counted: boolean, code: unknown, words: string): string {
   const other = /credential|payload|encrypted|pin\b|device/i.test(words) ? "" : words;
   return `${code === "gone" ? "vault not found" : "vault is locked"}${other}`;
 }
-
-const errorOf = ({ detail }: JournalLine): { code?: unknown; message?: unknown } =>
-  typeof detail["error"] === "object" && detail["error"] !== null ? detail["error"] : {};

@@ -10,7 +10,6 @@ import { lasting } from "../../terminal/time.ts";
 import { originWords } from "../explain/summary.ts";
 import type { Verdict } from "../fold/events.ts";
 import { isProblem, verdicts } from "../fold/events.ts";
-import { occurrences } from "../meaning/unknowns.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
 import {
   countersOf,
@@ -131,7 +130,7 @@ const standing = ({ verdict, since, unackedStarts, failedAttempts }: VaultReport
 
 /** Returns what the report is based on: items, inputs, rules, and what was left out. */
 function basisOf(summary: ReplaySummary): Fact[] {
-  const { items, asOf, inputs, rules, skipped, skippedLines, otherActions } = summary;
+  const { items, asOf, inputs, rules, skipped, skippedLines } = summary;
   const { limits } = rules;
   const left = {
     "lines that are not items": skippedLines,
@@ -161,12 +160,6 @@ function basisOf(summary: ReplaySummary): Fact[] {
       count > 0 ? `${grouped(count)} ${what}` : "",
     ),
     Lines: [...lines, ...more(skippedLines - lines.length)],
-    "Unknown actions": [
-      few(
-        otherActions.map((action) => `${action.value} ${occurrences(action)}`),
-        10,
-      ).join(", "),
-    ],
     Notes: few(summary.notes),
   });
 }

@@ -103,7 +103,7 @@ export class ItemReader {
   readonly #layout: Layout;
   readonly #inverted: boolean | undefined;
   /** Outcome of an item without one. */
-  readonly #noOutcome: null | undefined;
+  readonly #noOutcome: "" | undefined;
   readonly #keys: Keys;
   /** Slots with the same column as another one: `[from, to]`. */
   readonly #copies: [number, number][] = [];
@@ -398,8 +398,8 @@ const invertedIn = ({ outcome }: Columns): boolean | undefined =>
   outcome === undefined ? undefined : isInverted(outcome);
 
 /** The outcome of an item without one: undefined where no item has any. */
-const noOutcome = ({ outcome }: Columns): null | undefined =>
-  outcome === undefined ? undefined : null;
+const noOutcome = ({ outcome }: Columns): "" | undefined =>
+  outcome === undefined ? undefined : "";
 
 /** Returns the uuid in the value of a vault's column, in lower case; another text as it is; undefined for a path without one. */
 export function vaultOf(value: string): string | undefined {
