@@ -1,7 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { ItemReference, Origin, Tally, VaultReport } from "../../documents/audit.ts";
-import type { EventKind } from "../fold/events.ts";
-import { isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
+import { callOf, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { short } from "../read/clip.ts";
 import type { VaultEvent } from "./log.ts";
@@ -108,12 +107,11 @@ export function recurring(items: readonly ItemReference[]): ReadonlySet<string> 
   for (const { externalRef, event } of items) {
     if (externalRef === undefined) continue;
     const known = seen.get(externalRef) ?? { isOver: true, exchanges: 0 };
-    if (known.isOver || previous !== externalRef) known.exchanges += isEnd(event) ? 0 : 1;
+    if (known.isOver || previous !== externalRef)
+      known.exchanges += callOf(event) === "end" ? 0 : 1;
     known.isOver = isAcknowledgement(event);
     seen.set(externalRef, known);
     previous = externalRef;
   }
   return new Set([...seen].flatMap(([one, { exchanges }]) => (exchanges > 1 ? [one] : [])));
 }
-
-const isEnd = (event: EventKind): boolean => event.includes("ack");

@@ -1,76 +1,89 @@
-/** Kinds of events that audit items record (sections 6 and 5.3), whatever an export calls them. */
-export const eventKinds = [
-  "create",
-  /** An accepted start: it returns a new pair, and counts until an acknowledgement. */
-  "read",
-  "update",
-  "ack-read",
-  "ack-update",
-  "delete",
-  /** Refused for its credentials: a failed attempt. */
-  "failed-read",
-  "failed-update",
-  "failed-delete",
-  /** A failed attempt of an unknown call. */
-  "failed-attempt",
-  /** Refused for the device or the PIN: a failed attempt whose credentials were current. */
-  "failed-device",
-  "failed-pin",
-  /** Refused without a reason, or for one that is not known: it may count as a failed attempt. */
-  "refused",
-  /** A failed attempt whose item says that it locked the vault. */
-  "locking-failure",
-  /** A start refused because it reached the limit of unacknowledged starts: it locks. */
-  "locking-start",
-  /** A call refused because the vault was locked: evidence of a lock, counts nothing. */
-  "refused-locked",
-  /** Refused because the service has no such vault, or no longer: no lock. */
-  "gone",
-  /** A refused end call: changes nothing. */
-  "failed-ack",
-  /** Action of an administrator, which some exports have. */
-  "lock",
-  "unlock",
-  /** The service's own record that the vault was locked, which names no administrator. */
-  "lock-noted",
-  /** Refused or failed for a reason other than the vault: counts nothing. */
-  "not-performed",
-  /** Refused with HTTP status 401 alone, which may be about the application or the vault's credentials: counts nothing. */
-  "unauthorized",
-  /** About the application (key, address, token): not a failed attempt. */
-  "application",
-  /** Calls in this machine's journal without a response: they may count. */
-  "unanswered-start",
-  "unanswered-ack",
-  /** Calls whose outcome is not understood: neither accepted nor refused. */
-  "unclear-start",
-  "unclear-ack",
-  /** An unknown action. */
-  "other",
-] as const;
+/** How a call ended: "failed" is refused and counts as a failed attempt, "unclear" is neither accepted nor refused. */
+type Ended = "accepted" | "failed" | "refused" | "unclear";
 
-export type EventKind = (typeof eventKinds)[number];
+/**
+ * Kinds of events that audit items record (sections 6 and 5.3), whatever an export calls them: their words in a report, the call that they
+ * are about, and how it ended. Two exports may describe the outcome of the same call differently.
+ */
+const kinds = {
+  create: ["created", "create"],
+  /** An accepted start: it returns a new pair, and counts until an acknowledgement. */
+  read: ["read started", "start", "accepted"],
+  update: ["update started", "start", "accepted"],
+  "ack-read": ["read acknowledged", "end", "accepted"],
+  "ack-update": ["update acknowledged", "end", "accepted"],
+  delete: ["deleted", "delete"],
+  /** Refused for its credentials. */
+  "failed-read": ["read refused: credentials", "start", "failed"],
+  "failed-update": ["update refused: credentials", "start", "failed"],
+  "failed-delete": ["delete refused: credentials", "delete", "failed"],
+  /** A failed attempt of an unknown call. */
+  "failed-attempt": ["access refused: credentials", "start", "failed"],
+  /** Refused for the device or the PIN: a failed attempt whose credentials were current. */
+  "failed-device": ["refused: device", "start", "failed"],
+  "failed-pin": ["refused: PIN", "start", "failed"],
+  /** Refused without a reason, or for one that is not known: it may count as a failed attempt. */
+  refused: ["refused, reason not known", "start", "failed"],
+  /** A failed attempt whose item says that it locked the vault. */
+  "locking-failure": ["refused: credentials", "start", "failed"],
+  /** A start refused because it reached the limit of unacknowledged starts: it locks. */
+  "locking-start": ["start refused: limit reached", "start", "refused"],
+  /** A call refused because the vault was locked: evidence of a lock, counts nothing. */
+  "refused-locked": ["call refused: locked", "start", "refused"],
+  /** Refused because the service has no such vault, or no longer: no lock. */
+  gone: ["refused: no such vault", "start", "refused"],
+  /** A refused end call: changes nothing. */
+  "failed-ack": ["acknowledgement refused", "end", "refused"],
+  /** Action of an administrator, which some exports have. */
+  lock: ["locked by administrator", "lock"],
+  unlock: ["unlocked by administrator", "unlock"],
+  /** The service's own record that the vault was locked, which names no administrator. */
+  "lock-noted": ["locked, as recorded", "lock-noted"],
+  /** Refused or failed for a reason other than the vault: counts nothing. */
+  "not-performed": ["not performed", "start", "refused"],
+  /** Refused with HTTP status 401 alone, which may be about the application or the vault's credentials: counts nothing. */
+  unauthorized: ["refused with status 401", "start", "refused"],
+  /** About the application (key, address, token): not a failed attempt. */
+  application: ["about the application", "application"],
+  /** Calls in this machine's journal without a response: they may count. */
+  "unanswered-start": ["start: no response", "start", "unclear"],
+  "unanswered-ack": ["acknowledgement: no response", "end", "unclear"],
+  /** Calls whose outcome is not understood. */
+  "unclear-start": ["start: outcome unclear", "start", "unclear"],
+  "unclear-ack": ["acknowledgement: unclear", "end", "unclear"],
+  /** An unknown action. */
+  other: ["unknown action", "other"],
+} as const satisfies Record<string, readonly [words: string, call: string, ended?: Ended]>;
+
+export type EventKind = keyof typeof kinds;
+
+export const eventKinds = Object.keys(kinds) as [EventKind, ...EventKind[]];
+
+/** Places of the kinds in `eventKinds`. */
+export const eventCodes = Object.fromEntries(
+  eventKinds.map((kind, code) => [kind, code]),
+) as Readonly<Record<EventKind, number>>;
+
+/** Words of a report for an event. */
+export const eventWords = (kind: EventKind): string => kinds[kind][0];
+
+/** Call that an event is about. */
+export const callOf = (kind: EventKind): string => kinds[kind][1];
+
+/** How the call ended; undefined for an event that is no call. */
+export const endOf = (kind: EventKind): Ended | undefined => kinds[kind][2];
 
 export const isStart = (kind: EventKind): boolean => kind === "read" || kind === "update";
 
 export const isAcknowledgement = (kind: EventKind | undefined): boolean =>
   kind === "ack-read" || kind === "ack-update";
 
-/** Whether a kind counts as a failed attempt. */
-export const isFailedAccess = (kind: EventKind): boolean =>
-  kind === "failed-read" ||
-  kind === "failed-update" ||
-  kind === "failed-delete" ||
-  kind === "failed-attempt" ||
-  kind === "failed-device" ||
-  kind === "failed-pin" ||
-  kind === "refused" ||
-  kind === "locking-failure";
+const failed: ReadonlySet<EventKind> = new Set(
+  eventKinds.filter((kind) => endOf(kind) === "failed"),
+);
 
-/** Places of the kinds in `eventKinds`. */
-export const eventCodes = Object.fromEntries(
-  eventKinds.map((kind, code) => [kind, code]),
-) as Readonly<Record<EventKind, number>>;
+/** Whether a kind counts as a failed attempt. */
+export const isFailedAccess = (kind: EventKind): boolean => failed.has(kind);
 
 /** Verdicts on a vault, worst first; `unknown`: some of its items were not understood. */
 export const verdicts = ["locked", "at-risk", "open-exchange", "unknown", "deleted", "ok"] as const;

@@ -3,7 +3,7 @@ import type { Operation } from "../../protocol/endpoints.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
 import { locationOf } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
-import { isAcknowledgement } from "./events.ts";
+import { endOf, isAcknowledgement } from "./events.ts";
 import type { Overlap } from "./overlap.ts";
 import { Rings } from "./rings.ts";
 import { beforeRelease } from "./rules.ts";
@@ -406,5 +406,4 @@ const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>
 
 /** Whether an item behind a lock is a call, of whatever outcome. */
 const isCall = (entry: Entry, ending: Ending): boolean =>
-  !["create", "delete", "lock", "unlock", "other", "application"].includes(entry.event) &&
-  !isRecord(entry, ending);
+  endOf(entry.event) !== undefined && !isRecord(entry, ending);

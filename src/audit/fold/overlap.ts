@@ -1,6 +1,6 @@
 import type { Entry } from "../read/item.ts";
 import type { EventKind } from "./events.ts";
-import { eventKinds } from "./events.ts";
+import { callOf, eventKinds } from "./events.ts";
 import type { Vault } from "./vault.ts";
 
 /** An item that counts, and the parts of inputs that have it. */
@@ -135,17 +135,6 @@ const isId = (idHash: number): boolean => idHash % 2 !== 0;
 
 const inputOf = ({ parts: [part = 0] }: Known): number => part % inputs;
 
-/** Calls by event kind. Two exports may describe the outcome of the same call differently. */
-const calls: ReadonlyMap<EventKind, string> = new Map(
-  eventKinds.map((kind) => [kind, callOf(kind)]),
-);
-
 /** One call may have an id for start and end. */
 const isSameCall = (one: { event: EventKind }, other: { event: EventKind }): boolean =>
-  calls.get(one.event) === calls.get(other.event);
-
-function callOf(kind: EventKind): string {
-  if (kind.startsWith("ack") || kind.endsWith("-ack")) return "end";
-  const others = ["create", "delete", "failed-delete", "lock", "lock-noted", "unlock", "other"];
-  return others.includes(kind) ? kind.replace("failed-", "") : "start";
-}
+  callOf(one.event) === callOf(other.event);

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { TimelineEvent } from "../../documents/audit.ts";
 import { commandLine, type Way } from "../../way.ts";
 import { clientWords, recurring } from "../explain/evidence.ts";
-import type { EventKind } from "../fold/events.ts";
+import { callOf, endOf, eventWords, type EventKind } from "../fold/events.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
-import { eventWords, timeText } from "./section.ts";
+import { timeText } from "./section.ts";
 import { style } from "./style.ts";
 import { longest, shown } from "./terminal.ts";
 
@@ -143,11 +143,9 @@ const paths = {
 type Kind = keyof typeof paths;
 
 function kindOf(event: EventKind): Kind {
-  if (/^(?:ack-|un(?:answered|clear)-ack)/.test(event)) return "acknowledged";
-  if (/^(?:read|update|un(?:answered|clear)-start)$/.test(event)) return "start";
-  return /^(?:failed|refused|locking|gone|not-performed|unauthorized)/.test(event)
-    ? "refused"
-    : "other";
+  const [call, end] = [callOf(event), endOf(event)];
+  if (end === "failed" || end === "refused") return "refused";
+  return end === undefined ? "other" : call === "end" ? "acknowledged" : "start";
 }
 
 const shape = (kind: Kind): Markup => markup`<path class="${kind}" d="${paths[kind]}"/>`;
@@ -193,7 +191,7 @@ function legend(): Markup {
 }
 
 function mark({ item, isCause, locks }: TimelineEvent, x: number): Markup {
-  const words = `${timeText(item.at)}, ${eventWords[item.event]}${locks ? ": locks" : ""}`;
+  const words = `${timeText(item.at)}, ${eventWords(item.event)}${locks ? ": locks" : ""}`;
   return markup`<svg x="${x}%" y="12" overflow="visible"><title>${words}</title><g class="${isCause ? "cause" : ""}">${shape(kindOf(item.event))}</g></svg>`;
 }
 

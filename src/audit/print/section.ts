@@ -1,8 +1,7 @@
 import type { ItemReference, ReplaySummary, Rules, VaultReport } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Way } from "../../way.ts";
-import type { Verdict } from "../fold/events.ts";
-import type { EventKind } from "../fold/events.ts";
+import { eventWords, type Verdict } from "../fold/events.ts";
 
 // The parts of a report, and what it says of a vault. Any string may hold what somebody wrote into a log: a printer escapes all of them for its medium.
 
@@ -57,7 +56,7 @@ export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): 
   });
   const replaced = cause?.refused?.replacedBy?.acknowledgement;
   if (replaced !== undefined)
-    led.unshift({ item: replaced, words: `${eventWords[replaced.event]}: new credentials` });
+    led.unshift({ item: replaced, words: `${eventWords(replaced.event)}: new credentials` });
   const contradictions = vault.contradictions.map(({ text, item }) => ({ item, words: text }));
   const timeline = (vault.timeline ?? []).map(({ item, isCause, locks, ...counts }): Entry => {
     const mark = locks ? "locks" : isCause ? "cause" : undefined;
@@ -198,7 +197,7 @@ const itemHeads = ["Time (UTC)", "Event", "Unacked", "Failures", "Who", "Input",
 function eventOf({ event, action, own }: ItemReference, locks: boolean, said: string): string {
   const isNamed = event === "other" || event === "application";
   return [
-    eventWords[event],
+    eventWords(event),
     isNamed ? `: ${action}` : "",
     locks ? " (locks)" : "",
     said === "" ? "" : `, “${said}”`,
@@ -216,36 +215,3 @@ const whoOf = ({ externalRef, address, application }: ItemReference): string =>
   externalRef !== undefined && address !== undefined
     ? `${externalRef} from ${address}`
     : (externalRef ?? address ?? application ?? "");
-
-/** Kinds of events for people. */
-export const eventWords: Record<EventKind, string> = {
-  create: "created",
-  read: "read started",
-  update: "update started",
-  "ack-read": "read acknowledged",
-  "ack-update": "update acknowledged",
-  delete: "deleted",
-  "failed-read": "read refused: credentials",
-  "failed-update": "update refused: credentials",
-  "failed-delete": "delete refused: credentials",
-  "failed-attempt": "access refused: credentials",
-  "failed-device": "refused: device",
-  "failed-pin": "refused: PIN",
-  refused: "refused, reason not known",
-  "locking-failure": "refused: credentials",
-  "locking-start": "start refused: limit reached",
-  "refused-locked": "call refused: locked",
-  gone: "refused: no such vault",
-  "failed-ack": "acknowledgement refused",
-  lock: "locked by administrator",
-  unlock: "unlocked by administrator",
-  "lock-noted": "locked, as recorded",
-  "not-performed": "not performed",
-  unauthorized: "refused with status 401",
-  application: "about the application",
-  "unanswered-start": "start: no response",
-  "unanswered-ack": "acknowledgement: no response",
-  "unclear-start": "start: outcome unclear",
-  "unclear-ack": "acknowledgement: unclear",
-  other: "unknown action",
-};
