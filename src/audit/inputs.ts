@@ -1,15 +1,13 @@
 import { orAborted } from "../terminal/signals.ts";
-import type { TimeOrder } from "./fold/order.ts";
-import type { JournalItem } from "./read/item.ts";
-import type { Skips } from "./read/skips.ts";
-import type { InputSpec } from "./read/input.ts";
-import type { EntryOptions, Source } from "./read/source.ts";
-import { journalSource, openSource, readMerged } from "./read/source.ts";
+import { Entries, type TimeOrder } from "./fold/order.ts";
+import { Input, type InputSpec } from "./read/input.ts";
+import { type Item, noEntry, roles } from "./read/item.ts";
+import { type EntryOptions, type Skips, Source } from "./read/source.ts";
 
 export interface InputOptions {
   inputs: readonly InputSpec[];
   /** Items of this machine's journal, oldest first, instead of inputs. */
-  journal?: Iterable<JournalItem> | undefined;
+  journal?: Iterable<Item> | undefined;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
   signal: AbortSignal;
 }
@@ -17,6 +15,7 @@ export interface InputOptions {
 /** The inputs of a replay, which are read once, in order of time. */
 export class Inputs {
   readonly sources: Source[] = [];
+  readonly #inputs: Input[] = [];
   readonly #options: InputOptions;
 
   constructor(options: InputOptions) {
@@ -26,7 +25,7 @@ export class Inputs {
   /**
    * Opens the inputs and reads all their items. `items` returns how many were taken, for the progress.
    *
-   * @throws what `openSource` and reading throw, or the reason of an aborted signal.
+   * @throws what opening and reading throw, or the reason of an aborted signal.
    */
   async read(
     shared: Omit<EntryOptions, "index">,
@@ -34,51 +33,101 @@ export class Inputs {
     order: TimeOrder,
     items: () => number,
   ): Promise<void> {
-    const { inputs, journal, signal } = this.#options;
-    if (journal !== undefined) this.sources.push(journalSource(journal, { ...shared, index: 0 }));
-    for (const [index, spec] of inputs.entries()) {
-      const opening = openSource(spec, { ...shared, index }, skips);
-      this.sources.push(await unlessAborted(signal, opening));
+    const { signal } = this.#options;
+    try {
+      // Without a limit of time, a read may wait for its input.
+      await orAborted(this.#read(shared, skips, order, items), signal);
+    } catch (error) {
+      // An abort may surface as another error of the reader.
+      throw signal.aborted ? (signal.reason as Error) : error;
     }
-    await unlessAborted(signal, readMerged(this.sources, order, this.#progress(items)));
   }
 
   /** Closes the inputs, but after an abort does not wait: a read may be pending. */
   async close(): Promise<void> {
-    const closing = Promise.all(this.sources.map(async (source) => await source.close()));
+    const closing = Promise.all(this.#inputs.map(async (input) => await input.close()));
     if (this.#options.signal.aborted) closing.catch(() => undefined);
     else await closing;
   }
 
-  #progress(items: () => number): () => void {
-    const { progress } = this.#options;
-    let next = bytesAtATime;
-    const isSized = this.sources.every(({ totalBytes }) => totalBytes !== null);
-    const total = isSized
-      ? this.sources.reduce((sum, { totalBytes }) => sum + (totalBytes ?? 0), 0)
-      : null;
-    return () => {
-      const read = this.sources.reduce((sum, source) => sum + source.bytesRead(), 0);
-      if (read < next) return;
-      next = read + bytesAtATime;
-      progress?.(read, total, items());
-    };
+  async #read(
+    shared: Omit<EntryOptions, "index">,
+    skips: Skips,
+    order: TimeOrder,
+    items: () => number,
+  ): Promise<void> {
+    const { inputs, journal, progress } = this.#options;
+    const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
+    const columns = journal && journalColumns;
+    for (const [index, spec] of specs.entries()) {
+      const input = new Input(spec);
+      this.#inputs.push(input);
+      this.sources.push(await Source.open(input, { ...shared, index, columns }, skips));
+    }
+    const sum = (sizes: readonly number[]): number => sizes.reduce((one, other) => one + other, 0);
+    const sizes = this.#inputs.map(({ total }) => total);
+    const total = sizes.includes(null) ? null : sum(sizes as number[]);
+    await readMerged(this.sources, order, () =>
+      progress?.(sum(this.#inputs.map(({ bytesRead }) => bytesRead)), total, items()),
+    );
   }
 }
 
-/** Bytes after which progress is shown. */
-const bytesAtATime = 4 * 1024 * 1024;
+/** Columns of the lines that the journal is written in. */
+const journalColumns = Object.fromEntries(
+  roles.map((role) => {
+    const name = role === "ip" ? "address" : role === "ref" ? "externalRef" : role;
+    return [role, { name, by: "name" as const }];
+  }),
+);
 
-/**
- * Waits for work, but not after the signal is aborted: a read may wait for its input forever.
- *
- * @throws what the work throws, or the reason of an aborted signal.
- */
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  try {
-    return await orAborted(work, signal);
-  } catch (error) {
-    // An abort may surface as another error of the reader.
-    throw signal.aborted ? (signal.reason as Error) : error;
+function* linesOf(journal: Iterable<Item>): Generator<Uint8Array> {
+  for (const item of journal) yield Buffer.from(`${JSON.stringify(item)}\n`);
+}
+
+/** A source with the entries that were read of it. */
+interface Head {
+  source: Source;
+  entries: Entries;
+  at: number;
+  isOpen: boolean;
+}
+
+/** Merges the sources by time. Calls `progress` after each read. */
+async function readMerged(
+  sources: readonly Source[],
+  order: TimeOrder,
+  progress: () => void,
+): Promise<void> {
+  const [only, other] = sources;
+  if (only !== undefined && other === undefined) {
+    while (await only.next(order.entries)) {
+      order.release(false);
+      progress();
+    }
+    return;
+  }
+  // The first of two duplicates counts: it should come from the input with more recognized columns.
+  const known = ({ report }: Source): number => Object.keys(report.columns).length;
+  let heads = sources
+    .toSorted((a, b) => known(b) - known(a))
+    .map((source): Head => ({ source, entries: new Entries(), at: 0, isOpen: true }));
+  const entry = { ...noEntry };
+  for (;;) {
+    for (const head of heads)
+      for (; head.at === head.entries.count && head.isOpen; progress()) {
+        head.entries.shift(head.at);
+        head.at = 0;
+        head.isOpen = await head.source.next(head.entries);
+      }
+    heads = heads.filter(({ at, entries }) => at < entries.count);
+    const [first, second] = heads.toSorted((a, b) => timeOf(a) - timeOf(b));
+    if (first === undefined) return;
+    const until = second === undefined ? Number.POSITIVE_INFINITY : timeOf(second);
+    do order.entries.push(first.entries.get(first.at++, entry));
+    while (first.at < first.entries.count && timeOf(first) <= until);
+    order.release(false);
   }
 }
+
+const timeOf = ({ entries, at }: Head): number => entries.timeAt(at);

@@ -69,20 +69,19 @@ test.each<[string, string | Buffer, RegExp]>([
   ["0 bytes of gzip", gzipSync(""), /items: no audit items: it is empty/],
   ["blanks", "\n \r\n", /nothing but blanks/],
   ["a header", "time,action,vault\n", /no rows below its header/],
-  [
-    "an error",
-    '{"error":{"message":"Token \u001bexpired"},"items":[]}',
-    /says "Token \\u001bexpired"/,
-  ],
+  ["an error", '{"error":{"message":"Token \u001bexpired"},"items":[]}', /says "Token {2}expired"/],
   ["another error", '{"status":401,"errors":["no"]}\n', /but says "no"/],
   ["a workbook", "PK\x03\x04\x14\0[Content_Types].xml", /is an Excel workbook/],
   ["zstd", Buffer.from("28b52ffd0458", "hex"), /packed with zstd/],
   ["a page", "\n<!DOCTYPE html><html>", /is an HTML page/],
   ["bytes", Buffer.from(Array.from({ length: 600 }, (_, n) => (n * 7919) % 251)), /is binary data/],
   ["not gzip but for its beginning", Buffer.from([0x1f, 0x8b, 1, 2, 3]), /damaged/],
-  ["words", "word\n".repeat(200_000), /none of its first 100000 lines is an audit item/],
+  ["words", "word\n".repeat(200_000), /all 200,000 lines could not be read as an audit item/],
 ])("%s: nothing is read, and the reason is said", async (_what, content, message) => {
-  await expect(replayText(content)).rejects.toMatchObject({ code: "invalid-input", message });
+  await expect(replayText(content)).rejects.toMatchObject({
+    code: "invalid-input",
+    message: expect.stringMatching(message) as string,
+  });
 });
 
 test("a stream that breaks, or cannot be kept, is an error", async () => {
@@ -96,8 +95,7 @@ test("a stream that breaks, or cannot be kept, is an error", async () => {
     return await replayWith({ inputs: [{ name: "standard input", stream: stream() }] });
   };
   await expect(replayed(tempDir())).rejects.toThrow("cannot read standard input: EIO");
-  const message = /cannot be kept in .*: ENOENT/;
-  await expect(replayed("/none")).rejects.toMatchObject({ code: "invalid-input", message });
+  await expect(replayed("/none")).rejects.toThrow(/cannot be kept in .*: no such file or folder/);
 });
 
 describe("of an export", () => {

@@ -78,7 +78,6 @@ describe("the journal as audit items", () => {
     );
     expect(told).toHaveLength(13);
     expect(items[0]).toEqual({
-      line: 3,
       time: expect.any(Number) as number,
       action: "READ_VAULT",
       vault: uuid,

@@ -4,8 +4,8 @@ import { Entries } from "../../src/audit/fold/order.ts";
 import { noEntry } from "../../src/audit/read/item.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
-import { Skips } from "../../src/audit/read/skips.ts";
-import { openSource } from "../../src/audit/read/source.ts";
+import { Input } from "../../src/audit/read/input.ts";
+import { Skips, Source } from "../../src/audit/read/source.ts";
 
 /**
  * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded-reading.test.ts in a process
@@ -62,8 +62,8 @@ function* content(): Generator<Buffer> {
 
 const bytes = Readable.from(content());
 const skips = new Skips();
-const source = await openSource(
-  { name: kind, stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes },
+const source = await Source.open(
+  new Input({ name: kind, stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes }),
   { index: 0, vaults: new VaultTable(1_000_000), classifier: new Classifier() },
   skips,
 );
@@ -76,7 +76,7 @@ for (let isOpen = true; isOpen; entries.shift(entries.count)) {
   for (let at = 0; at < entries.count; at++)
     if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, { ...noEntry })).description);
 }
-await source.close();
+await source.input.close();
 
 const told = skips.first.slice(0, 3).map(({ line, reason }) => `${line}: ${reason}`);
 process.stdout.write(JSON.stringify({ count, skips: told, kept: kept.length }));

@@ -1,6 +1,6 @@
 import type { JournalLine } from "../../store/journal/items.ts";
 import { defined } from "../../defined.ts";
-import type { JournalItem } from "../read/item.ts";
+import type { Item } from "../read/item.ts";
 
 type Detail = JournalLine["detail"];
 type Wording = readonly [action: string, outcome: string, description: string];
@@ -20,11 +20,11 @@ const endings = new Set(["acknowledged", "expired", "discarded", "rejected", "de
  * (SUCCESS, FAILURE, or UNKNOWN if no complete response came and the call may count) and the usual description. Calls whose beginning
  * was pruned from the journal are left out. Memory grows with open exchanges, not with the journal.
  */
-export function* journalItems(lines: Iterable<JournalLine>): Generator<JournalItem> {
+export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
   /** What the first entry of an exchange has, and later ones do not repeat. */
   const exchanges = new Map<string, Detail>();
   for (const line of lines) {
-    const { seq, at, service, uuid, exchange, detail } = line;
+    const { at, service, uuid, exchange, detail } = line;
     const key = `${uuid} ${exchange}`;
     if (textOf(detail["operation"]) !== undefined) exchanges.set(key, detail);
     const begun = exchanges.get(key);
@@ -36,7 +36,6 @@ export function* journalItems(lines: Iterable<JournalLine>): Generator<JournalIt
     // The default reference of an exchange that was started here.
     const own = begun === undefined || exchange === null ? undefined : `vault-${exchange}`;
     yield defined({
-      line: seq,
       time: Date.parse(at),
       vault: uuid.toLowerCase(),
       id: exchange ?? undefined,

@@ -25,7 +25,7 @@ export interface InputSpec {
   /** For messages. */
   name: string;
   path?: string;
-  stream?: AsyncIterable<Uint8Array>;
+  stream?: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
 /** The text of an export, UTF-8 without a byte-order mark, which is read once, and any part of it again. */
@@ -110,7 +110,9 @@ export class Input {
     for (const file of [this.#file, this.#copy]) if (file !== undefined) closeSync(file);
   }
 
-  async *#counted(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async *#counted(
+    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  ): AsyncGenerator<Uint8Array> {
     try {
       for await (const chunk of chunks) {
         this.bytesRead += chunk.length;

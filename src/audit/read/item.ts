@@ -17,11 +17,6 @@ export interface Item {
   application?: string;
 }
 
-/** An item of this machine's journal, by its number there. */
-export interface JournalItem extends Item {
-  line: number;
-}
-
 /** Where an item is, which is read again if a report needs it. */
 export interface ItemLocation {
   /** Index of the input on the command line, from 0. */

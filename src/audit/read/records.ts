@@ -11,7 +11,7 @@ export interface Sink {
   /** Reads the entries of plain records, as soon as the columns are known. */
   readonly reader: ItemReader | undefined;
   /** Takes the entry of a plain record. */
-  add(entry: Entry, list?: object): void;
+  add(entry: Entry, list?: List): void;
   /** Takes a record that was parsed whole. */
   record(record: RawRecord): void;
   /** Is called for what is no record. The reason is safe on a terminal. `text`: what could not be read, which may name vaults. */
@@ -24,12 +24,19 @@ export interface Sink {
   passOver(list: string, count: number): void;
 }
 
+/** A list of records. */
+export interface List {
+  readonly name: string;
+  /** An item was found in it. */
+  isOfItems?: boolean;
+}
+
 /** A record whose columns have no meaning yet, with its bytes. */
 export interface RawRecord {
   line: number;
   fields: Fields;
   /** The list that it is in, of several: only those that have an item are lists of items. */
-  list?: { readonly name: string } | undefined;
+  list?: List | undefined;
   /** What makes it no item if it does not hold the vault that it names. */
   doubt?: string | undefined;
   given: Bytes;
