@@ -136,7 +136,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
   const { fold, changed } = intake;
   for (const vault of [...fold.vaults, ...(changed?.fold.vaults ?? [])]) {
     const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
-    if (unread > 0 && vault !== undefined) vault.doubt().unreadLines = unread;
+    if (unread > 0 && vault !== undefined) vault.unreadLines = unread;
   }
   const { now, rules, where = [], labels = new Map<string, string>() } = options;
   const asOf = options.until ?? intake.newest;

@@ -55,7 +55,7 @@ export const selectedOf = (log: Log, vaults: number): Selected | undefined =>
 export function reportOf(log: Log, vault: Vault): VaultReport {
   const judgement = judge(log, vault);
   const { verdict, certainty, reason, state, lockedAt } = judgement;
-  const { uuid, doubts } = vault;
+  const { uuid } = vault;
   const events = eventsOf(log, vault);
   const chain = chainOf(events.before, vault, judgement);
   const items = chain.map(({ item }) => item);
@@ -86,11 +86,11 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     lastAt: iso(vault.lastTime),
     who: whoOf(items),
     counting: isLocked || verdict === "deleted" ? [] : items,
-    contradictions: doubts.contradictions.map(({ kind, item: location }) => {
+    contradictions: vault.contradictions.map(({ kind, item: location }) => {
       const item = itemAt(log, location);
       return { at: item.at, kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
     }),
-    moreContradictions: doubts.moreContradictions,
+    moreContradictions: vault.moreContradictions,
     explanation: explanation.sentences,
     advice,
     ...(log.hasTimelines && timelineOf(vault, [...events.before, ...events.since], chain)),

@@ -36,7 +36,7 @@ export function judge(log: Log, vault: Vault): Judgement {
   const doubts = doubtsOf(log, vault);
   const deleted = { verdict: "deleted", state: "deleted" } as const;
   if (vault.condition === "deleted") {
-    const { length } = vault.doubts.contradictions;
+    const { length } = vault.contradictions;
     return { ...deleted, ...confidence(length > 0 ? doubts : [], "an item records it") };
   }
   if (ending !== undefined) return locked(vault, ending.rule, ending.since, doubts);
@@ -47,7 +47,7 @@ export function judge(log: Log, vault: Vault): Judgement {
     };
   const state = vault.pending === undefined ? "active" : "exchange-open";
   const unknown = { verdict: "unknown", state, certainty: "unknown" } as const;
-  if (vault.doubts.unreadLines > 0) return { ...unknown, reason: unread };
+  if (vault.unreadLines > 0) return { ...unknown, reason: unread };
   if (!vault.hasKnownAction) return { ...unknown, reason: "none of its items has a known action" };
   // Any item that is not understood may be a start.
   const lastUse = Math.max(vault.firstTime, unclear > 0 ? vault.lastTime : vault.lastStart || 0);
@@ -110,7 +110,7 @@ function locked(
 ): Judgement {
   const { ending } = vault;
   const known = { verdict: "locked", state: "locked", rule, lockedAt } as const;
-  if (ending?.isUnsure === true || vault.doubts.unreadLines > 0)
+  if (ending?.isUnsure === true || vault.unreadLines > 0)
     return { ...known, ...confidence(doubts) };
   const ofRule = confidenceInRule(vault, rule, doubts);
   return ending?.isSaid === true && ofRule.certainty !== "certain"
@@ -154,22 +154,22 @@ const knownBy = ({ wasCreated, wasUnlocked }: Vault): string =>
     ? "the log begins with the vault's creation"
     : `an ${wasUnlocked ? "unlock" : "acknowledgement"} in the log reset the counters`;
 
-const doubtsOf = (log: Log, { doubts, ending, refusals, unclear, hasKnownCounters }: Vault) => [
+const doubtsOf = (log: Log, vault: Vault) => [
   ...said(
-    [ending?.isUnsure === true, "an item that is not understood may have unlocked it since"],
-    [doubts.unreadLines > 0, unread],
-    [doubts.contradictions.length > 0, "the log contradicts itself for this vault"],
-    [doubts.hasLate, "some of its items are too far out of order to be sorted"],
-    [doubts.hasUnanswered, "a call got no response: it may have counted"],
+    [vault.ending?.isUnsure === true, "an item that is not understood may have unlocked it since"],
+    [vault.unreadLines > 0, unread],
+    [vault.contradictions.length > 0, "the log contradicts itself for this vault"],
+    [vault.hasLate, "some of its items are too far out of order to be sorted"],
+    [vault.hasUnanswered, "a call got no response: it may have counted"],
     // The lower bounds, which lock, are none the less sure.
     [
-      refusals > 0 && ending === undefined,
+      vault.refusals > 0 && vault.ending === undefined,
       "a refused call gives no reason: wrong credentials, a lock, or the application",
     ],
-    [doubts.hasAlike, "identical items without ids were counted once"],
-    [unclear > 0 && ending === undefined, "some of its items were not understood"],
+    [vault.hasAlike, "identical items without ids were counted once"],
+    [vault.unclear > 0 && vault.ending === undefined, "some of its items were not understood"],
     [
-      !hasKnownCounters,
+      !vault.hasKnownCounters,
       "the items begin after the vault's creation: its counters before are unknown",
     ],
   ),

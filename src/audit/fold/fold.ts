@@ -66,7 +66,7 @@ export class Fold {
     if (!this.isHypothetical && this.#overlap.isKnown(vault, entry)) return false;
     if (entry.time < vault.lastTime) {
       this.late += 1;
-      vault.doubt().hasLate = true;
+      vault.hasLate = true;
     } else vault.lastTime = entry.time;
     vault.items += 1;
     if (this.#expiresInvalid) this.finish(vault, entry.time);
@@ -152,11 +152,11 @@ export class Fold {
       case "delete":
         return this.#delete(vault, entry);
       case "unanswered-start":
-        vault.doubt().hasUnanswered = true;
+        vault.hasUnanswered = true;
         if (vault.condition === "active") this.#start(vault, entry, "get");
         return;
       case "unanswered-ack":
-        vault.doubt().hasUnanswered = true;
+        vault.hasUnanswered = true;
         return;
       case "unclear-start":
         // It may have been accepted, which resets the failed attempts, or have been one of them.
@@ -222,8 +222,8 @@ export class Fold {
     );
     if (!isOwn || (reference === undefined && skew > 0)) return false;
     vault.earlyAcks -= 1;
-    const { contradictions } = vault.doubts;
-    if (contradictions.at(-1)?.kind === "acknowledgement-without-start") contradictions.pop();
+    if (vault.contradictions.at(-1)?.kind === "acknowledgement-without-start")
+      vault.contradictions = vault.contradictions.slice(0, -1);
     if (skew > 0) vault.addContradiction("acknowledgement-before-start", locationOf(start));
     return true;
   }

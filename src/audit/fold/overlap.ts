@@ -97,14 +97,14 @@ export class Overlap {
       // Two exports may number the same items differently.
       const isOther = (known: Known): boolean =>
         known.event === event && known.time === time && inputOf(known) !== input;
-      if (list.some(isOther)) vault.doubt().hasAlike = true;
+      if (list.some(isOther)) vault.hasAlike = true;
       list.push(one);
       return false;
     }
     found.parts.push(part);
     this.count += 1;
     // Without an id, it cannot be told from another item with equal content.
-    if (found.idHash !== idHash || !hasId) vault.doubt().hasAlike = true;
+    if (found.idHash !== idHash || !hasId) vault.hasAlike = true;
     return true;
   }
 

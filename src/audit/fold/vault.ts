@@ -29,31 +29,11 @@ export interface Ending {
   lastCall: number;
 }
 
-/** What makes a verdict doubtful. */
-interface Doubts {
-  contradictions: { kind: Contradiction["kind"]; item: ItemLocation }[];
-  moreContradictions: number;
-  /** Number of lines that could not be read and name the vault. */
-  unreadLines: number;
-  /** An item came too late to be sorted. */
-  hasLate: boolean;
-  /** A call of this machine had no response: it may count. */
-  hasUnanswered: boolean;
-  /** Items without ids were taken for items of another input. */
-  hasAlike: boolean;
+/** What contradicts the log, by the item that does. */
+interface Contradicting {
+  kind: Contradiction["kind"];
+  item: ItemLocation;
 }
-
-const noDoubts = (): Doubts => ({
-  contradictions: [],
-  moreContradictions: 0,
-  unreadLines: 0,
-  hasLate: false,
-  hasUnanswered: false,
-  hasAlike: false,
-});
-
-/** Of every vault without any. */
-const undoubted: Readonly<Doubts> = noDoubts();
 
 /**
  * What the items of a vault so far amount to. Each number has a first value, without which V8 makes an object of it at each change. Times
@@ -107,22 +87,22 @@ export class Vault implements Ring {
   firstTime = Number.NaN;
   wasCreated = false;
   wasUnlocked = false;
-  #doubts = undoubted;
+  // What makes a verdict doubtful.
+  contradictions: readonly Contradicting[] = [];
+  moreContradictions = 0;
+  /** Number of lines that could not be read and name the vault. */
+  unreadLines = 0;
+  /** An item came too late to be sorted. */
+  hasLate = false;
+  /** A call of this machine had no response: it may count. */
+  hasUnanswered = false;
+  /** Items without ids were taken for items of another input. */
+  hasAlike = false;
 
   constructor(uuid: string, number: number, time: number) {
     this.uuid = uuid;
     this.number = number;
     this.firstTime = time;
-  }
-
-  get doubts(): Readonly<Doubts> {
-    return this.#doubts;
-  }
-
-  /** Returns the doubts, to be changed. */
-  doubt(): Doubts {
-    if (this.#doubts === undoubted) this.#doubts = noDoubts();
-    return this.#doubts;
   }
 
   clearStarts(): void {
@@ -140,9 +120,8 @@ export class Vault implements Ring {
   }
 
   addContradiction(kind: Contradiction["kind"], item: ItemLocation): void {
-    const doubts = this.doubt();
-    if (doubts.contradictions.length < maxContradictions)
-      doubts.contradictions.push({ kind, item });
-    else doubts.moreContradictions += 1;
+    if (this.contradictions.length < maxContradictions)
+      this.contradictions = [...this.contradictions, { kind, item }];
+    else this.moreContradictions += 1;
   }
 }
