@@ -5,7 +5,7 @@ import { TimeOrder } from "./fold/order.ts";
 import { Overlap } from "./fold/overlap.ts";
 import type { Selection } from "./selection.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
-import type { WhatIf } from "./fold/rules.ts";
+import type { WhatIf } from "./flags.ts";
 import type { Rules } from "../documents/audit.ts";
 
 interface IntakeOptions {

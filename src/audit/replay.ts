@@ -14,12 +14,12 @@ import { rankVaults, selectedOf, reportOf, whatIfReport } from "./explain/report
 import type { Condition } from "./selection.ts";
 import { Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
-import type { WhatIf } from "./fold/rules.ts";
+import type { WhatIf } from "./flags.ts";
 import type { Verdict } from "./fold/events.ts";
 import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 import type { ReplaySummary, Rules, VaultReport, WhatIfReport } from "../documents/audit.ts";
-import { beforeRelease } from "./fold/rules.ts";
+import { beforeRelease } from "./flags.ts";
 import { isProblem, verdicts } from "./fold/events.ts";
 import { counted } from "../terminal/count.ts";
 import { said } from "./read/clip.ts";

@@ -4,7 +4,7 @@ import { counted } from "../../terminal/count.ts";
 import { lasting } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
 import { command } from "../../way.ts";
-import { beforeRelease } from "../fold/rules.ts";
+import { beforeRelease } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
 import { inBrackets } from "./evidence.ts";
 import type { Explanation } from "./explanation.ts";

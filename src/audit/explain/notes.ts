@@ -1,6 +1,6 @@
 import type { Classifier } from "../meaning/classifier.ts";
 import type { Intake } from "../intake.ts";
-import { beforeRelease } from "../fold/rules.ts";
+import { beforeRelease } from "../flags.ts";
 import { count } from "../../terminal/count.ts";
 import type { Condition } from "../selection.ts";
 import { roleOf } from "../selection.ts";

@@ -7,7 +7,7 @@ import type {
   WhatIfReport,
 } from "../../documents/audit.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { WhatIf } from "../fold/rules.ts";
+import type { WhatIf } from "../flags.ts";
 import type { Verdict } from "../fold/events.ts";
 import { verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";

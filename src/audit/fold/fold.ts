@@ -6,7 +6,7 @@ import type { EventKind } from "./events.ts";
 import { endOf, isAcknowledgement } from "./events.ts";
 import type { Overlap } from "./overlap.ts";
 import { Rings } from "./rings.ts";
-import { beforeRelease } from "./rules.ts";
+import { beforeRelease } from "../flags.ts";
 import type { VaultTable } from "./vault-table.ts";
 import type { Ending } from "./vault.ts";
 import { Vault } from "./vault.ts";

@@ -1,6 +1,6 @@
 import { parseMoment } from "../../audit/columns/times.ts";
 import * as given from "../../audit/flags.ts";
-import { isRelease } from "../../audit/fold/rules.ts";
+import { isRelease } from "../../audit/flags.ts";
 import { VaultError } from "../../errors.ts";
 import { checkPattern, parseDuration } from "../../settings/parsers.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";

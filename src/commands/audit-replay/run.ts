@@ -1,6 +1,6 @@
 import type { Local } from "../../parts/state.ts";
 import { type Replay, replay } from "../../audit/replay.ts";
-import { newestRelease } from "../../audit/fold/rules.ts";
+import { newestRelease } from "../../audit/flags.ts";
 import { cutWords } from "../../audit/explain/summary.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
