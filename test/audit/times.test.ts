@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
-import { parseMoment } from "../../src/audit/columns/times.ts";
+import { parseMoment, TimeReader } from "../../src/audit/columns/times.ts";
+import { zoneOf } from "../../src/audit/columns/zones.ts";
+import { viewOf } from "../../src/audit/read/bytes.ts";
 import { VaultError } from "../../src/errors.ts";
 import { replayText, rows, vaultUuid } from "./support.ts";
 
@@ -94,11 +96,11 @@ test("a column has the forms of its first times, so that no other text becomes a
   expect(times.slice(-3)).toEqual([time, null, null]);
 });
 
-test("numbers of a spreadsheet are times if all are, and the column is named for it", async () => {
+test("numbers of a spreadsheet are times if the column is named for it", async () => {
   const [serial, other] = ["46329.42444444", "46330,5"];
   expect((await readIn([serial, other])).times).toEqual([time, "2026-11-04T12:00:00.000Z"]);
   expect((await readIn([serial], {}, "x")).times).toEqual([null]);
-  expect((await readIn([serial, time])).times).toEqual([null, time]);
+  expect((await readIn([serial, time])).times).toEqual([time, time]);
 });
 
 test.each(
@@ -113,6 +115,23 @@ Asia/Kolkata     | 2026-11-03 15:41:12     | 2026-11-03T10:11:12
 Europe/Berlin    | 2026-11-03 10:11:12 UTC | 2026-11-03T10:11:12`),
 )("--zone %s: %s", async (zone = "", text = "", expected = "") => {
   expect((await readIn([text], { zone })).times).toEqual([`${expected}.000Z`]);
+});
+
+test.each(["UTC", "+02:00", "Europe/Berlin"])("times are the same by their bytes: %s", (zone) => {
+  const reader = new TimeReader(undefined, zoneOf(zone));
+  const days = ["2026-11-20", "2026-11-31", "2026-03-29"];
+  const clocks = ["T14:02:11", " 14:02:12", "T14:62:11", "T24:02:11", "T02:30:00", "T14:02"];
+  const ends = ["", "Z", ".5Z", ".1234567Z", ".Z", ",123Z", ":25", "+02:00", "Zulu", "Z[Etc/UTC]"];
+  const texts = days.flatMap((day) =>
+    clocks.flatMap((clock) =>
+      ends.flatMap((end) => [`${day}${clock}${end}`, `${day}${clock}${end}`]),
+    ),
+  );
+  for (const text of [...texts, ...texts.toReversed(), "1793700672", ""]) {
+    const entry = { time: 0 };
+    reader.read(viewOf(Buffer.from(`"${text}","7"`)), 1, 1 + text.length, entry);
+    expect(entry.time, text).toBe(reader.parse(text) ?? Number.NaN);
+  }
 });
 
 test.each<[string, number | null, string?]>([

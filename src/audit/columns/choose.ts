@@ -1,25 +1,18 @@
-import type { Column, Columns } from "../../documents/audit.ts";
-import { defined } from "../../defined.ts";
+import type { Columns } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { shellWord } from "../../way.ts";
+import type { ColumnMap } from "../flags.ts";
 import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, outcomeOf } from "../meaning/words.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
-import type { ColumnMap } from "../flags.ts";
 import type { Kind } from "./names.ts";
 import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./names.ts";
 import type { TimeStyle } from "./times.ts";
 import { TimeReader, timeStyleOf } from "./times.ts";
 import * as looks from "./values.ts";
-import { uuidInEndpoint, uuidOf } from "./values.ts";
 import { zoneOf } from "./zones.ts";
-
-/** A record of the sample: its values by column, without empty ones. */
-interface SampleRecord {
-  fields: ReadonlyMap<string, string>;
-}
 
 /** What the user said about columns and times. */
 export interface Given {
@@ -38,6 +31,8 @@ export interface Choice {
   warnings: string[];
 }
 
+type Fields = ReadonlyMap<string, string>;
+
 /**
  * Assigns roles to columns by the map, then by their names and values. Exact names win over contained ones, a column that varies over
  * one that does not, and what contradicts itself is not taken. Without records, no column is required.
@@ -45,16 +40,16 @@ export interface Choice {
  * @throws `usage` for a mapped column that no record has, `invalid-input` if time, action or vault is not found, or the time not read.
  */
 export function chooseColumns(
-  sample: readonly SampleRecord[],
+  sample: readonly { fields: Fields }[],
   given: Given,
   input: string,
 ): Choice {
   if (sample.length === 0) return { columns: {}, times: new TimeReader(), warnings: [] };
-  return new Search(sample, given, input).choose();
+  return new Search(withClock(profilesOf(sample)), given, input).choose();
 }
 
 /** Returns the text of a record's time, of one column or two; empty if it has none. */
-export const timeIn = (fields: ReadonlyMap<string, string>, { time }: Columns): string =>
+export const timeIn = (fields: Fields, { time }: Columns): string =>
   `${fields.get(time?.name ?? "") ?? ""} ${fields.get(time?.and ?? "") ?? ""}`.trim();
 
 /** The values of a column in the sample. */
@@ -65,26 +60,37 @@ interface Profile {
   texts: readonly string[];
   /** Number of different values, ignoring case. */
   distinct: number;
+  /** Whether all records have a value. */
+  isWhole: boolean;
+  /** Of a date: the column with the time of day, which its values have too. */
+  and?: string;
 }
 
-/** Maximum number of columns to profile. No export has as many. */
-const maxColumns = 500;
-
-const profileOf = (name: string, values: ReadonlyMap<number, string>): Profile => {
-  const texts = [...values.values()];
-  return { name, values, texts, distinct: new Set(texts.map((text) => text.toLowerCase())).size };
-};
-
 /** Profiles the columns, in the order of their first appearance. */
-function profilesOf(records: readonly SampleRecord[]): Profile[] {
+function profilesOf(records: readonly { fields: Fields }[]): Profile[] {
   const found = new Map<string, Map<number, string>>();
   for (const [record, { fields }] of records.entries()) {
     for (const [name, value] of fields) {
-      if (!found.has(name) && found.size < maxColumns) found.set(name, new Map());
-      found.get(name)?.set(record, value.trim());
+      const values = found.get(name) ?? new Map<number, string>();
+      found.set(name, values.set(record, value.trim()));
     }
   }
-  return [...found].map(([name, values]) => profileOf(name, values));
+  return [...found].map(([name, values]) => {
+    const texts = [...values.values()];
+    const distinct = new Set(texts.map((text) => text.toLowerCase())).size;
+    return { name, values, texts, distinct, isWhole: texts.length === records.length };
+  });
+}
+
+/** Gives a date the time of day that is in a column of its own. */
+function withClock(profiles: readonly Profile[]): readonly Profile[] {
+  const times = profiles.filter(({ name }) => rankOf("time", name) !== null);
+  const date = times.find((one) => mostly(one, looks.isDate));
+  const clock = times.find((one) => mostly(one, looks.isTimeOfDay));
+  if (date === undefined || clock === undefined) return profiles;
+  const texts = [...date.values].map(([at, day]) => `${day} ${clock.values.get(at) ?? ""}`);
+  const values = new Map([...date.values.keys()].map((at, index) => [at, texts[index] as string]));
+  return profiles.map((one) => (one === date ? { ...date, values, texts, and: clock.name } : one));
 }
 
 /** Whether a share of the values matches, half of them if no other is given. */
@@ -99,15 +105,7 @@ const varies = ({ distinct }: Profile): boolean => distinct > 1;
 const varyingFirst = (profiles: readonly Profile[]): Profile | undefined =>
   profiles.find(varies) ?? profiles[0];
 
-const isUuid = (text: string): boolean => uuidOf(text) !== null;
-const holdsOutcomes = (profile: Profile): boolean =>
-  mostly(
-    profile,
-    (text) =>
-      text.length <= 60 &&
-      outcomeOf(text, isInverted({ name: profile.name, by: "name" })) !== "unclear",
-  );
-const isCall = (text: string): boolean => eventOfEndpoint(text) !== undefined;
+const isUuid = (text: string): boolean => looks.uuidOf(text) !== null;
 
 /** Whether the "true" of a column, or any number but 0, is a failure. */
 const isFailure = (profile: Profile): boolean =>
@@ -115,82 +113,76 @@ const isFailure = (profile: Profile): boolean =>
   (mostly(profile, looks.looksLikeFlag, 0.8) ||
     (profile.texts.includes("0") && mostly(profile, (text) => /^\d{1,9}$/.test(text), 0.8)));
 
-/** Maximum number of different outcomes. */
-const maxOutcomes = 12;
+const holdsOutcomes = (profile: Profile): boolean => {
+  const isGood = isInverted({ name: profile.name, by: "name" });
+  return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
+};
+
+/** Number of values that tell why a call was refused. */
+const reasonsIn = ({ texts }: Profile): number =>
+  texts.filter((text) => describedOutcome(text) === "bad").length;
 
 /** A column that may hold the time. */
-interface TimeCandidate {
-  profile: Profile;
-  /** By its name the time of the event, of a log system, of arrival, of creation, or none. */
+interface TimeCandidate extends Profile {
+  /** Place of the kind of its name, and whether a log system gave it. */
   rank: number;
   style: TimeStyle;
-  isRead: boolean;
-  /** Another column with the time of day. */
-  and?: string;
+  /** Milliseconds since the epoch by the number of the record; NaN for other texts. */
+  times: ReadonlyMap<number, number>;
 }
 
-/** Difference between two times of an item from which it matters which is taken. */
-const farApart = 10_000;
+/** Whether two columns have times of an item so far apart that it matters which is taken. */
+const areApart = ({ times }: TimeCandidate, other: TimeCandidate): boolean =>
+  [...times].some(([at, time]) => Math.abs(time - (other.times.get(at) ?? Number.NaN)) > 10_000);
+
+const timeKinds = ["time", "arrival", "creation"] as const;
+/** Rank of a column whose name tells of no time. */
+const unnamed = 2 * timeKinds.length;
+
+/** Kinds of names that a column of a role may have; those of its own name alone if none are listed. */
+const kindsOf: Partial<Record<Role, readonly Kind[]>> = {
+  time: timeKinds,
+  vault: ["vault", "target"],
+  outcome: ["outcome", "success", "status", "failure", "error"],
+};
 
 /** Roles assigned to columns so far. Only the map can give a column several roles. */
 class Search {
   readonly #columns: Columns = {};
   readonly #warnings: string[] = [];
   readonly #profiles: readonly Profile[];
-  readonly #records: number;
-  readonly #taken = new Set<string>();
   readonly #given: Given;
   readonly #input: string;
-  #timeStyle: TimeStyle | undefined;
-  /** Columns of which any may be the vault's. */
-  #undecided: string[] = [];
 
-  constructor(sample: readonly SampleRecord[], given: Given, input: string) {
-    this.#profiles = profilesOf(sample);
-    this.#records = sample.length;
+  constructor(profiles: readonly Profile[], given: Given, input: string) {
+    this.#profiles = profiles;
     this.#given = given;
     this.#input = input;
   }
 
   choose(): Choice {
     for (const role of roles) this.#useMap(role);
-    const named = (kind: Kind, is: (text: string) => boolean): Profile[] =>
-      this.#named(kind).filter((profile) => mostly(profile, is));
-    this.#take("endpoint", named("endpoint", (text) => text.includes("/"))[0]);
-    this.#take("endpoint", this.#valued(looks.looksLikeEndpoint, 0.5)[0], "value");
+    this.#take("endpoint", this.#named("endpoint", (text) => text.includes("/"))[0]);
+    this.#take("endpoint", this.#valued(looks.looksLikeEndpoint, 0.5)[0]);
     this.#chooseVault();
     this.#chooseTime();
     this.#chooseAction();
-    this.#take("ip", varyingFirst(named("ip", looks.looksLikeAddress)));
+    this.#take("ip", varyingFirst(this.#named("ip", looks.looksLikeAddress)));
     this.#take("application", this.#named("application")[0]);
     this.#take("ref", this.#named("ref")[0]);
     this.#chooseOutcome();
-    const outcome = this.#profileOf("outcome");
-    if (outcome !== undefined && isFailure(outcome))
-      this.#columns.outcome = { ...(this.#columns.outcome as Column), inverted: true };
-    // Reasons of refusals are looked for in all of them.
-    const reasons = ({ texts }: Profile): number =>
-      texts.filter((text) => describedOutcome(text) === "bad").length;
-    const texts = this.#named("description").toSorted((a, b) => reasons(b) - reasons(a));
-    this.#take("description", texts[0]);
-    if (outcome === undefined && !texts.some((one) => reasons(one) > 0)) this.#sayNoOutcome();
+    this.#chooseReason();
     // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
-    const ids = this.#named("id").filter(({ texts, distinct }) => distinct * 2 > texts.length);
-    this.#take("id", ids[0]);
-    this.#take("ip", this.#valued(looks.looksLikeAddress)[0], "value");
-    if (this.#undecided.length === 0) {
-      const repeating = this.#repeating();
-      this.#take("application", repeating[0], "value");
-      const uuids = this.#free().filter((profile) => mostly(profile, isUuid, 0.8));
-      this.#take(
-        "id",
-        uuids.find((profile) => !repeating.includes(profile)),
-        "value",
-      );
-      this.#take("vault", this.#named("vault")[0] ?? this.#named("target")[0]);
-    }
-    const endpoint = this.#profileOf("endpoint");
-    if (endpoint?.texts.some(isCall) === true) this.#take("action", endpoint, "value");
+    const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 > texts.length;
+    this.#take("id", this.#named("id").find(isId));
+    this.#take("ip", this.#valued(looks.looksLikeAddress)[0]);
+    const repeating = this.#repeating();
+    this.#take("application", repeating[0]);
+    const isSingle = (one: Profile) => !repeating.includes(one) && mostly(one, isUuid, 0.8);
+    this.#take("id", this.#free().find(isSingle));
+    const endpoint = this.#column("endpoint");
+    if (endpoint?.texts.some((text) => eventOfEndpoint(text) !== undefined) === true)
+      this.#take("action", endpoint);
     this.#checkFound();
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
@@ -201,9 +193,9 @@ class Search {
   #useMap(role: Role): void {
     const wanted = this.#given.map?.[role];
     if (wanted === undefined || wanted === "none") return;
-    const same = this.#profiles.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase());
     const found =
-      same.find(({ name }) => name === wanted) ?? (same.length === 1 ? same[0] : undefined);
+      this.#profiles.find(({ name }) => name === wanted) ??
+      this.#profiles.find(({ name }) => name.toLowerCase() === wanted.toLowerCase());
     if (found === undefined) {
       const message = `--map ${role}=…: ${this.#input} has no column ${clip(wanted)}`;
       const hint = `its columns are ${listNames(this.#profiles.map(({ name }) => name))}`;
@@ -213,15 +205,16 @@ class Search {
   }
 
   /** Gives a role a column, if it has none yet. */
-  #take(
-    role: Role,
-    profile: Profile | undefined,
-    by: Column["by"] = "name",
-    more: Partial<Column> = {},
-  ): void {
+  #take(role: Role, profile: Profile | undefined, by?: "--map"): void {
     if (profile === undefined || !this.#isOpen(role)) return;
-    this.#columns[role] = { name: profile.name, by, ...more };
-    this.#taken.add(profile.name);
+    const { name, and } = profile;
+    const isNamed = (kindsOf[role] ?? [role]).some((kind) => rankOf(kind, name) !== null);
+    this.#columns[role] = {
+      name,
+      by: by ?? (isNamed ? "name" : "value"),
+      ...(role === "outcome" && isFailure(profile) && { inverted: true }),
+      ...(and !== undefined && { and }),
+    };
   }
 
   #isOpen(role: Role): boolean {
@@ -229,20 +222,19 @@ class Search {
   }
 
   #free(): Profile[] {
-    return this.#profiles.filter(({ name }) => !this.#taken.has(name));
+    const taken = new Set(Object.values(this.#columns).map(({ name }) => name));
+    return this.#profiles.filter(({ name }) => !taken.has(name));
   }
 
-  #profileOf(role: Role): Profile | undefined {
+  #column(role: Role): Profile | undefined {
     return this.#profiles.find(({ name }) => name === this.#columns[role]?.name);
   }
 
-  /** Returns the free columns whose name fits, best first. */
-  #named(kind: Kind): Profile[] {
+  /** Returns the free columns whose name fits, and most of their values, best first. */
+  #named(kind: Kind, is?: (text: string) => boolean): Profile[] {
     return this.#free()
-      .flatMap((profile) => {
-        const rank = rankOf(kind, profile.name);
-        return rank === null ? [] : [{ profile, rank }];
-      })
+      .map((profile) => ({ profile, rank: rankOf(kind, profile.name) ?? Infinity }))
+      .filter(({ profile, rank }) => rank < Infinity && (is === undefined || mostly(profile, is)))
       .sort((a, b) => a.rank - b.rank)
       .map(({ profile }) => profile);
   }
@@ -250,53 +242,6 @@ class Search {
   /** Returns the free columns whose values fit, but not those of users, sessions and machines. */
   #valued(is: (text: string) => boolean, part = 0.8): Profile[] {
     return this.#free().filter((profile) => !isOthers(profile.name) && mostly(profile, is, part));
-  }
-
-  #say(sentence: string): void {
-    this.#warnings.push(`${this.#input}: ${sentence}.`);
-  }
-
-  /** Says that a column was taken, and not another one. */
-  #sayOther(role: Role, { name }: { name: string }, other: Profile): void {
-    const [taken, left] = [listNames([name]), listNames([other.name])];
-    this.#say(
-      `${role}s are those of ${taken}; ${left} has other ones (${mapped(role, other)} takes them)`,
-    );
-  }
-
-  /**
-   * Assigns the vault: a column that is named for it, or for what an item is about, unless the paths of requests name others; the
-   * column that has what the paths have, or has uuids that repeat; else the paths themselves.
-   */
-  #chooseVault(): void {
-    if (!this.#isOpen("vault")) return;
-    const endpoint = this.#profileOf("endpoint");
-    const inPaths = new Map<number, string>();
-    for (const [record, path] of endpoint?.values ?? []) {
-      const uuid = uuidInEndpoint(path);
-      if (uuid !== null) inPaths.set(record, uuid);
-    }
-    const agrees = ({ values }: Profile): boolean => {
-      const both = [...values].filter(([record]) => inPaths.has(record));
-      const same = both.filter(([record, value]) => inPaths.get(record) === uuidOf(value));
-      return same.length > both.length / 2 || both.length === 0;
-    };
-    const named = [...this.#named("vault"), ...this.#named("target")].filter((profile) =>
-      mostly(profile, isUuid),
-    );
-    this.#take("vault", varyingFirst(named.filter(agrees)));
-    if (inPaths.size > 0) {
-      this.#take("vault", this.#valued(isUuid, 0.5).find(agrees) ?? endpoint, "value");
-    } else {
-      const repeating = this.#repeating();
-      const most = repeating.filter(({ distinct }) => distinct === repeating[0]?.distinct);
-      if (most.length === 1) this.#take("vault", most[0], "value");
-      else if (this.#isOpen("vault")) this.#undecided = most.map(({ name }) => name);
-    }
-    const contradicting = named.find((profile) => !agrees(profile));
-    const taken = this.#columns.vault;
-    if (taken !== undefined && contradicting !== undefined)
-      this.#sayOther("vault", taken, contradicting);
   }
 
   /** Columns of uuids that may be the vault's, because they repeat; the one with most values is first. Ids never repeat. */
@@ -307,97 +252,98 @@ class Search {
       .sort((a, b) => b.distinct - a.distinct);
   }
 
+  /**
+   * Assigns the vault: a column that is named for it, or for what an item is about, unless the paths of requests name others; the
+   * column that has what the paths have, or has uuids that repeat; else the paths themselves.
+   */
+  #chooseVault(): void {
+    if (!this.#isOpen("vault")) return;
+    const endpoint = this.#column("endpoint");
+    const inPath = (record: number) => looks.uuidInEndpoint(endpoint?.values.get(record) ?? "");
+    const agrees = ({ values }: Profile): boolean => {
+      const both = [...values].filter(([record]) => inPath(record) !== null);
+      const same = both.filter(([record, value]) => inPath(record) === looks.uuidOf(value));
+      return same.length > both.length / 2 || both.length === 0;
+    };
+    const named = [...this.#named("vault"), ...this.#named("target")];
+    const ofUuids = named.filter((profile) => mostly(profile, isUuid));
+    this.#take("vault", varyingFirst(ofUuids.filter(agrees)));
+    if (endpoint?.texts.some((text) => looks.uuidInEndpoint(text) !== null) === true)
+      this.#take("vault", this.#valued(isUuid, 0.5).find(agrees) ?? endpoint);
+    const [most, next] = this.#repeating();
+    if (most === undefined || most.distinct !== next?.distinct)
+      this.#take("vault", most ?? named[0]);
+    this.#sayOther(
+      "vault",
+      ofUuids.find((one) => !agrees(one)),
+    );
+  }
+
   #chooseTime(): void {
-    const mapped = this.#profileOf("time");
-    if (mapped !== undefined) {
-      this.#timeStyle = timeStyleOf(mapped.texts, true, this.#given.now);
-      if (this.#timeStyle.share === 0) throw this.#unreadTime(mapped);
-      return;
-    }
+    if (!this.#isOpen("time")) return;
     const candidates = this.#timeCandidates();
-    const read = candidates.filter(({ isRead }) => isRead);
-    const best =
-      read.find(({ profile }) => profile.texts.length === 1 || !this.#isOfVault(profile)) ??
-      read[0];
+    const read = candidates.filter(({ style }) => style.share >= 0.5);
+    const best = read.find((one) => !this.#isOfVault(one)) ?? read[0];
+    const rank = best?.rank ?? unnamed;
     // Another date must not take the place of the one that is named for the time.
-    const unread = candidates.find(
-      ({ profile, rank, isRead }) =>
-        !isRead &&
-        ((rank < 2 && mostly(profile, looks.looksLikeTime)) ||
-          (mostly(profile, looks.isPartOfTime) && (best?.rank ?? 4) > 1)),
-    );
-    if (
-      unread !== undefined &&
-      (best === undefined || candidates.indexOf(unread) < candidates.indexOf(best))
-    )
-      throw this.#unreadTime(unread.profile);
+    const unread = candidates
+      .slice(0, best === undefined ? undefined : candidates.indexOf(best))
+      .filter((one) => one.rank < 2 && !read.includes(one))
+      .find((one) => mostly(one, rank > 1 ? looks.isTimeOrPart : looks.looksLikeTime));
+    if (unread !== undefined) throw this.#unreadTime(unread);
     if (best === undefined) return;
-    this.#take("time", best.profile, best.rank < 4 ? "name" : "value", defined({ and: best.and }));
-    this.#timeStyle = best.style;
-    const other = read.find(
-      (one) => one !== best && (one.rank < 4 || best.rank > 1) && areApart(best, one),
+    this.#take("time", best);
+    const others = read.filter((one) => one !== best && (one.rank < unnamed || rank > 1));
+    this.#sayOther(
+      "time",
+      others.find((one) => areApart(best, one)),
     );
-    if (other !== undefined) this.#sayOther("time", best.profile, other.profile);
   }
 
   /** Columns that may hold the time, best first. */
   #timeCandidates(): TimeCandidate[] {
-    const times = this.#named("time");
-    const named = [
-      times.filter(({ name }) => !isSystems(name)),
-      times.filter(({ name }) => isSystems(name)),
-      this.#named("arrival"),
-      this.#named("creation").filter((profile) => !this.#isOfVault(profile)),
-    ];
-    const known = new Set(named.flat());
-    const others = this.#free().filter(
-      (one) => !known.has(one) && !isProperty(one.name) && mostly(one, looks.isRecentTime, 0.8),
+    const named = timeKinds.flatMap((kind, index) =>
+      this.#named(kind)
+        .filter((one) => kind !== "creation" || !this.#isOfVault(one))
+        .map((one) => ({ ...one, rank: 2 * index + Number(isSystems(one.name)) })),
     );
-    const candidate = (profile: Profile, rank: number): TimeCandidate => {
-      const style = timeStyleOf(profile.texts, rank < 4, this.#given.now);
-      return { profile, rank, style, isRead: style.share >= 0.5 };
-    };
-    const found = [...named, others].flatMap((profiles, rank) =>
-      profiles.map((profile) => candidate(profile, rank)),
-    );
-    const date = times.find((profile) => mostly(profile, looks.isDate));
-    const clock = times.find((profile) => mostly(profile, looks.isTimeOfDay));
-    if (date === undefined || clock === undefined) return found;
-    const joined = [...date.values].map(
-      ([at, text]) => [at, `${text} ${clock.values.get(at) ?? ""}`] as const,
-    );
-    const both = candidate(profileOf(date.name, new Map(joined)), 1);
-    return [{ ...both, and: clock.name }, ...found].sort((a, b) => a.rank - b.rank);
+    const others = this.#free()
+      .filter(({ name }) => !isProperty(name) && named.every((one) => one.name !== name))
+      .filter((one) => mostly(one, looks.isRecentTime, 0.8))
+      .map((one) => ({ ...one, rank: unnamed }));
+    const found = [...named, ...others].sort((a, b) => a.rank - b.rank);
+    return found.map((one) => {
+      const style = timeStyleOf(one.texts, one.rank < unnamed, this.#given.now);
+      const reader = new TimeReader(style);
+      const times = [...one.values].map(
+        ([at, text]) => [at, reader.parse(text) ?? Number.NaN] as const,
+      );
+      return { ...one, style, times: new Map(times) };
+    });
   }
 
   /** Whether all items, or all of a vault, have the same value, so that it tells of the log, or of the vault. */
   #isOfVault(profile: Profile): boolean {
-    const vaults = this.#profileOf("vault")?.values;
-    const byVault = new Map<string, Set<string>>();
-    for (const [record, value] of profile.values) {
-      const vault = vaults?.get(record) ?? "";
-      byVault.set(vault, (byVault.get(vault) ?? new Set()).add(value));
-    }
-    const isOne = [...byVault.values()].every(({ size }) => size === 1);
-    return !varies(profile) || (isOne && byVault.size < profile.texts.length);
+    const vaults = this.#column("vault")?.values;
+    const byVault = [...profile.values].map(([at, text]) => [vaults?.get(at) ?? "", text] as const);
+    const known = new Map(byVault);
+    const isOne = byVault.every(([vault, text]) => known.get(vault) === text);
+    return byVault.length > 1 && (!varies(profile) || (isOne && known.size < byVault.length));
   }
 
   /** Assigns the action. Known values weigh more than a name: with the early client they are in `description`. */
   #chooseAction(): void {
-    const shares = new Map(
-      this.#free().map((profile) => {
-        const known = profile.texts.filter(looks.looksLikeAction).length;
-        return [profile, known / profile.texts.length] as const;
-      }),
-    );
-    const most = Math.max(0, ...shares.values());
-    const known = [...shares].filter(([, part]) => part > 0 && part >= most / 2);
-    const fits = new Set(known.map(([profile]) => profile));
-    this.#take(
-      "action",
-      this.#named("action").find((one) => most === 0 || fits.has(one)),
-    );
-    this.#take("action", known.sort(([, a], [, b]) => b - a)[0]?.[0], "value");
+    const known = this.#free()
+      .map((profile) => ({
+        profile,
+        share: profile.texts.filter(looks.looksLikeAction).length / profile.texts.length,
+      }))
+      .filter(({ share }) => share > 0)
+      .sort((a, b) => b.share - a.share);
+    const enough = (known[0]?.share ?? 0) / 2;
+    const fits = known.filter(({ share }) => share >= enough).map(({ profile }) => profile);
+    const named = this.#named("action").find((one) => enough === 0 || fits.includes(one));
+    this.#take("action", named ?? fits[0]);
   }
 
   /**
@@ -405,129 +351,102 @@ class Search {
    * levels and numbers are none without a name for it.
    */
   #chooseOutcome(): void {
-    if (!this.#isOpen("outcome")) return;
-    const few = (kind: Kind): Profile[] =>
-      this.#named(kind).filter(({ distinct }) => distinct <= maxOutcomes);
-    const words = few("outcome");
-    const statuses = few("status");
-    const failures = few("failure").filter(isFailure);
-    const named = [...words, ...few("success"), ...statuses].filter(
-      (profile) => !failures.includes(profile),
-    );
-    const known = [...named.filter(holdsOutcomes), ...failures];
-    const errors = this.#named("error").filter(({ texts }) => texts.length < this.#records);
-    const told = this.#free().filter((profile) => mostly(profile, looks.isOutcomeWord, 0.8));
+    const isFew = ({ distinct }: Profile): boolean => distinct <= 12;
+    const errors = this.#named("error").filter(({ isWhole }) => !isWhole);
+    const words = [...this.#named("outcome"), ...this.#named("success")].filter(isFew);
+    const codes = [...this.#named("status"), ...this.#named("failure")].filter(isFew);
+    const named = [...new Set([...words, ...codes])].filter((one) => !errors.includes(one));
+    const known = named.filter((one) => isFailure(one) || holdsOutcomes(one));
+    const told = this.#free().filter((one) => isFew(one) && mostly(one, looks.isOutcomeWord, 0.8));
     // Words that nobody knows in a column for outcomes are none; that only failed calls have an error does not change that.
     const tellsErrors = ({ values }: Profile): boolean =>
       errors.some((error) => {
         const ofErrors = new Set([...error.values.keys()].map((at) => values.get(at)));
         return [...values].every(([at, text]) => error.values.has(at) || !ofErrors.has(text));
       });
-    const unclear = few("failure").filter(
-      (one) => varies(one) && !failures.includes(one) && !errors.includes(one),
-    );
-    const best = [
-      ...[...known, ...words.filter((one) => named.includes(one))].filter(varies),
-      ...[...named, ...unclear].filter((profile) => varies(profile) && tellsErrors(profile)),
+    const [best] = [
+      ...[...known, ...words].filter(varies),
+      ...named.filter((one) => varies(one) && tellsErrors(one)),
       ...errors,
       ...known,
-      ...told.filter(({ distinct }) => distinct <= maxOutcomes),
-      ...named.filter((profile) => !statuses.includes(profile) || !this.#isOfVault(profile)),
-      ...unclear,
-    ][0];
-    if (best === undefined) return;
-    this.#take("outcome", best, named.includes(best) || !told.includes(best) ? "name" : "value");
-    // What only a failed call has is also why.
-    if (errors.includes(best) && this.#named("description").length === 0)
-      this.#take("description", best);
+      ...told,
+      ...named.filter((one) => words.includes(one) || !this.#isOfVault(one)),
+    ];
+    this.#take("outcome", best);
   }
 
-  /** Says which column could tell the outcome, although its name and values do not. */
-  #sayNoOutcome(): void {
+  /** Assigns the reason: of the texts, the one with most reasons of refusals, or else what only failed calls have. */
+  #chooseReason(): void {
+    const outcome = this.#column("outcome");
+    const texts = this.#named("description").map((one) => ({ one, reasons: reasonsIn(one) }));
+    const [best] = texts.sort((a, b) => b.reasons - a.reasons);
+    const isError = outcome?.isWhole === false && rankOf("error", outcome.name) !== null;
+    this.#take("description", best?.one ?? (isError ? outcome : undefined));
+    if (outcome !== undefined || (best?.reasons ?? 0) > 0) return;
+    const isFlag = (text: string): boolean =>
+      looks.looksLikeFlag(text) || looks.looksLikeLevel(text);
     const flag = this.#free().find(
-      (profile) =>
-        varies(profile) &&
-        profile.distinct <= 5 &&
-        (mostly(profile, looks.looksLikeFlag, 0.8) || mostly(profile, looks.looksLikeLevel, 0.8)),
+      (one) => varies(one) && one.distinct <= 5 && mostly(one, isFlag, 0.8),
     );
-    if (flag === undefined) return;
-    const shown = [...new Set(flag.texts)].map((text) => clip(text)).join(", ");
-    this.#say(
-      `no column tells the outcome of calls; ${listNames([flag.name])} holds ${shown} and is not taken for it (${mapped("outcome", flag)})`,
-    );
+    this.#sayOther("outcome", flag);
+  }
+
+  #say(sentence: string): void {
+    this.#warnings.push(`${this.#input}: ${sentence}.`);
+  }
+
+  /** Says that a column was not taken, although it could have been meant. */
+  #sayOther(role: Role, other: Profile | undefined): void {
+    if (other === undefined) return;
+    const { name } = other;
+    const taken = this.#columns[role]?.name;
+    const shown = taken === undefined ? "no column" : listNames([taken]);
+    const word = /^[\w.@ -]{1,60}$/.test(name) ? shellWord(`${role}=${name}`) : `${role}=COLUMN`;
+    this.#say(`${shown} is taken for ${role}; --map ${word} takes ${listNames([name])}`);
   }
 
   /** Makes the reader of the times, and says what it takes for granted. */
   #timeReader(): TimeReader {
-    const style = this.#timeStyle;
-    if (style === undefined) return new TimeReader();
-    const { name = "" } = this.#columns.time ?? {};
+    const time = this.#column("time") as Profile;
+    const style = timeStyleOf(time.texts, true, this.#given.now);
+    if (style.share === 0) throw this.#unreadTime(time);
+    const { name } = time;
     const beside = this.#named("zone").find((one) => !varies(one) && zoneOf(one.texts[0] ?? ""));
-    const ofColumn = /utc|gmt/i.test(name) ? "UTC" : beside?.texts[0];
-    const { zone = ofColumn ?? "UTC" } = this.#given;
-    const shown = listNames([name]);
-    const { zoneless, unclear, isDayFirst } = style;
-    if (zoneless !== undefined && this.#given.zone === undefined && ofColumn === undefined)
-      this.#say(
-        `times of ${shown}, like ${clip(zoneless)}, have no time zone and are read as UTC; name theirs with --zone, like --zone Europe/Berlin`,
-      );
-    const zones = [...style.zones].slice(0, 5).join(", ");
-    if (zones !== "")
-      this.#say(
-        `zones of ${shown} are read by their abbreviations, ${zones}; have times exported in UTC if they mean others`,
-      );
+    const known = this.#given.zone ?? (/utc|gmt/i.test(name) ? "UTC" : beside?.texts[0]);
+    const { zoneless, unclear, isDayFirst, abbreviated } = style;
+    const times = (example: string) => `times of ${listNames([name])}, like ${clip(example)},`;
+    const order = isDayFirst ? "day before the month" : "month before the day";
+    if (zoneless !== undefined && known === undefined)
+      this.#say(`${times(zoneless)} have no time zone and are read as UTC; --zone names theirs`);
+    if (abbreviated !== undefined)
+      this.#say(`${times(abbreviated)} are read by a zone that may mean others; export UTC if so`);
     if (unclear !== undefined)
-      this.#say(
-        `dates of ${shown}, like ${clip(unclear)}, are read with the ${isDayFirst ? "day before the month" : "month before the day"}; if that is wrong, ${timesHint}`,
-      );
-    return new TimeReader(style, zoneOf(zone), (text) =>
-      this.#say(
-        `${clip(text)} comes twice in ${zone}, when clocks go back, and is read as the first time; have times exported in UTC`,
-      ),
+      this.#say(`${times(unclear)} are read with the ${order}; if that is wrong, ${timesHint}`);
+    return new TimeReader(style, zoneOf(known ?? "UTC"), (text) =>
+      this.#say(`${clip(text)} comes twice, when clocks go back; export UTC if not the first time`),
     );
   }
 
   #unreadTime({ name, texts }: Profile): VaultError {
     const unread = texts.find((text) => looks.looksLikeTime(text)) ?? texts[0] ?? "";
-    return new VaultError(
-      "invalid-input",
-      `${this.#input}: found no column for time; ${listNames([name])} holds ${clip(unread)}, ${looks.whyNoTime(unread)}`,
-      { hint: `${timesHint}; or name another column with --map time=COLUMN` },
-    );
+    const why = `${listNames([name])} holds ${clip(unread)}, ${looks.whyNoTime(unread)}`;
+    return this.#notFound(`time; ${why}`, `${timesHint}; or name another column`, ["time"]);
   }
 
   #checkFound(): void {
     const required = ["time", "action", "vault"] as const;
     const missing = required.filter((role) => this.#columns[role] === undefined);
-    if (missing.length === 0) return;
-    const [almost] = missing.join() === "time" ? this.#named("time") : [];
-    if (almost !== undefined) throw this.#unreadTime(almost);
-    const either = this.#undecided.map((name) => listNames([name])).join(" or ");
-    const note = either === "" ? "" : `; the vault may be ${either}`;
     const names = listNames(this.#profiles.map(({ name }) => name));
+    if (missing.length > 0)
+      throw this.#notFound(missing.join(", "), `the columns are ${names}; name it`, missing);
+  }
+
+  #notFound(what: string, hint: string, missing: readonly Role[]): VaultError {
     const flag = `--map ${missing.map((role) => `${role}=COLUMN`).join(",")}`;
-    throw new VaultError(
-      "invalid-input",
-      `${this.#input}: found no column for ${missing.join(", ")}${note}`,
-      { hint: `name it with ${flag}; the columns are ${names}` },
-    );
+    const message = `${this.#input}: found no column for ${what}`;
+    return new VaultError("invalid-input", message, { hint: `${hint} with ${flag}` });
   }
 }
-
-/** Whether two columns have times that differ. */
-function areApart(one: TimeCandidate, other: TimeCandidate): boolean {
-  const [first, second] = [new TimeReader(one.style), new TimeReader(other.style)];
-  return [...one.profile.values].some(([record, value]) => {
-    const [time, rival] = [
-      first.parse(value),
-      second.parse(other.profile.values.get(record) ?? ""),
-    ];
-    return time !== null && rival !== null && Math.abs(time - rival) > farApart;
-  });
-}
-
-const mapped = (role: Role, { name }: Profile): string =>
-  `--map ${/^[\w.@ -]{1,60}$/.test(name) ? shellWord(`${role}=${name}`) : `${role}=COLUMN`}`;
 
 export const timesHint =
   "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";

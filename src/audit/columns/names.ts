@@ -1,4 +1,5 @@
 import type { Column } from "../../documents/audit.ts";
+
 /**
  * Names of columns by what they hold, best first, in lower case, without separators and accents: `vaultuuid` stands for `vaultUuid`,
  * `vault_uuid`, `Vault UUID` and the nested `vault.uuid`. Those of the early client (service-facts, audit item fields) are walletUdid,
@@ -7,106 +8,88 @@ import type { Column } from "../../documents/audit.ts";
 const spellings = {
   /** The time of the event. */
   time:
-    "eventtime eventtimestamp eventdatetime eventdate transactiontime transactiondate occurredat occurred happenedat actiontime accesstime " +
-    "audittime audittimestamp auditdate requesttime requestedat timestamp time datetime dateandtime date timegenerated generatedat recordedat " +
-    "ts when at timecreated systemtime performedat epoch unixtime realtimetimestamp zeitstempel zeitpunkt ereigniszeit uhrzeit zeit datum datumuhrzeit datumzeit horodatage horodate heure dateheure " +
-    "fechahora fechayhora marcadetiempo fecha hora dataora datahora tijdstip tijdstempel",
+    "eventtime eventtimestamp eventdatetime eventdate transactiontime transactiondate occurredat occurred happenedat actiontime accesstime audittime " +
+    "audittimestamp auditdate requesttime requestedat timestamp time datetime dateandtime date timegenerated generatedat recordedat ts when at timecreated " +
+    "systemtime performedat epoch unixtime realtimetimestamp zeitstempel zeitpunkt ereigniszeit uhrzeit zeit datum datumuhrzeit datumzeit horodatage horodate " +
+    "heure dateheure fechahora fechayhora marcadetiempo fecha hora dataora datahora tijdstip tijdstempel",
   /** The time at which a log system got it. */
   arrival:
-    "receivedat receivedtime receivetime receivetimestamp timereceived ingestedat ingestiontime ingesttime ingested eventingested eventcreated " +
-    "indexedat indextime insertedat inserttime loggedat logtime logtimestamp logdate storedat publishedat publishtime exportedat collectedat " +
-    "processedat arrivaltime approximatearrivaltimestamp observedtimestamp observedtime",
+    "receivedat receivedtime receivetime receivetimestamp timereceived ingestedat ingestiontime ingesttime ingested eventingested eventcreated indexedat " +
+    "indextime insertedat inserttime loggedat logtime logtimestamp logdate storedat publishedat publishtime exportedat collectedat processedat arrivaltime " +
+    "approximatearrivaltimestamp observedtimestamp observedtime",
   /** The time at which something was made: an item, or what it is about. */
   creation:
     "createdat createdon created createdtime creationtime creationdate createdate createddate",
   /** The zone of the times beside it. */
   zone: "timezone tz zone utcoffset zeitzone",
   action:
-    "action audititem audititemtype audititemname auditaction actiontype actionname eventaction eventtype eventname event activity " +
-    "activitytype operation operationtype operationname auditevent auditeventtype transactiontype itemtype item audittype methodname type " +
-    "name kind verb aktion vorgang ereignis ereignistyp aktivitat evenement accion evento operacion actividad azione operazione acao actie",
+    "action audititem audititemtype audititemname auditaction actiontype actionname eventaction eventtype eventname event activity activitytype operation " +
+    "operationtype operationname auditevent auditeventtype transactiontype itemtype item audittype methodname type name kind verb aktion vorgang ereignis " +
+    "ereignistyp aktivitat evenement accion evento operacion actividad azione operazione acao actie",
   vault:
-    "vaultuuid vaultudid vaultid vaultguid vaultidentifier vault walletuuid walletudid walletid walletguid wallet vaultref vaultreference " +
-    "tresor tresorid tresoruuid tresorkennung coffre coffreid coffreuuid coffrefort idcoffre boveda bovedaid bovedauuid idboveda cofre kluis",
+    "vaultuuid vaultudid vaultid vaultguid vaultidentifier vault walletuuid walletudid walletid walletguid wallet vaultref vaultreference tresor tresorid " +
+    "tresoruuid tresorkennung coffre coffreid coffreuuid coffrefort idcoffre boveda bovedaid bovedauuid idboveda cofre kluis",
   /** What an item is about, which need not be a vault. */
   target:
     "targetuuid targetid target resourceuuid resourceid objectuuid objectid entityuuid entityid subjectuuid subjectid",
   /** Words for the outcome of a call. */
   outcome:
-    "outcome result actionresult operationresult eventoutcome eventresult actionoutcome operationoutcome resultstatus resulttype ergebnis resultat " +
-    "resultado esito risultato",
+    "outcome result actionresult operationresult eventoutcome eventresult actionoutcome operationoutcome resultstatus resulttype ergebnis resultat resultado " +
+    "esito risultato",
   /** Whether it succeeded, or failed. */
   success:
     "success succeeded issuccess successful issuccessful wassuccessful ok isok allowed granted accepted erfolg erfolgreich succes reussi exito",
   failure:
-    "failed isfailed hasfailed failure isfailure rejected isrejected denied isdenied refused isrefused blocked iserror haserror error errored " +
-    "fehlgeschlagen fehler abgelehnt echec echoue fallido rechazado denegado rc returncode exitcode resultcode resulttype",
+    "failed isfailed hasfailed failure isfailure rejected isrejected denied isdenied refused isrefused blocked iserror haserror error errored fehlgeschlagen " +
+    "fehler abgelehnt echec echoue fallido rechazado denegado rc returncode exitcode resultcode resulttype",
   status:
-    "status responsestatus responsestatusstatus eventstatus actionstatus operationstatus requeststatus statuscode resultcode outcomecode " +
-    "responsecode grpcstatus grpcstatuscode grpccode rpcstatus httpstatus httpstatuscode httpresponsestatuscode httpresponsecode scstatus statut estado stato",
+    "status responsestatus responsestatusstatus eventstatus actionstatus operationstatus requeststatus statuscode resultcode outcomecode responsecode " +
+    "grpcstatus grpcstatuscode grpccode rpcstatus httpstatus httpstatuscode httpresponsestatuscode httpresponsecode scstatus statut estado stato",
   /** Columns that only a failed call fills. */
   error:
-    "errorcode error errormessage errortype exception exceptionmessage errordescription failurereason failurecode rejectreason denyreason " +
-    "fehlercode fehlermeldung fehler codeerreur erreur codigoerror",
+    "errorcode error errormessage errortype exception exceptionmessage errordescription failurereason failurecode rejectreason denyreason fehlercode " +
+    "fehlermeldung fehler codeerreur erreur codigoerror",
   ip:
-    "ip ipaddress ipaddr client clientip clientipaddress clientaddress clientaddr requestorip requestoripaddress requestorsip requesterip " +
-    "requesteripaddress callerip calleripaddress calleraddress sourceip sourceipaddress sourceaddress srcip cip userip originip " +
-    "requestoraddress requesteraddress xforwardedfor forwardedfor remoteip remoteipaddress remoteaddr remoteaddress remotehost address " +
-    "ipadresse adresseip direccionip",
+    "ip ipaddress ipaddr client clientip clientipaddress clientaddress clientaddr requestorip requestoripaddress requestorsip requesterip requesteripaddress " +
+    "callerip calleripaddress calleraddress sourceip sourceipaddress sourceaddress srcip cip userip originip requestoraddress requesteraddress " +
+    "xforwardedfor forwardedfor remoteip remoteipaddress remoteaddr remoteaddress remotehost address ipadresse adresseip direccionip",
   ref:
-    "externalref externalreference externalid extref ref reference clientref clientreference clientrefid referenceid refid customerref " +
-    "customerreference requestref requestreference transactionref transactionreference correlationid referenz externereferenz referencia",
+    "externalref externalreference externalid extref ref reference clientref clientreference clientrefid referenceid refid customerref customerreference " +
+    "requestref requestreference transactionref transactionreference correlationid referenz externereferenz referencia",
   endpoint:
-    "endpoint httpendpoint apiendpoint requestendpoint httprequest request requesturl requesturi requestpath httppath httpurl httpuri " +
-    "url uri path route resource resourcename apipath endpunkt pfad",
+    "endpoint httpendpoint apiendpoint requestendpoint httprequest request requesturl requesturi requestpath httppath httpurl httpuri url uri path route " +
+    "resource resourcename apipath endpunkt pfad",
   application:
-    "applicationuuid applicationid applicationguid appuuid appid appguid application app applicationudid clientapplication clientapp " +
-    "clientappid clientid clientuuid xapplicationuuid applicationname appname anwendung aplicacion",
+    "applicationuuid applicationid applicationguid appuuid appid appguid application app applicationudid clientapplication clientapp clientappid clientid " +
+    "clientuuid xapplicationuuid applicationname appname anwendung aplicacion",
   id: "id uuid guid itemid itemuuid audititemid audititemuuid auditid audituuid eventid eventuuid recordid recorduuid logid entryid insertid transactionid rowid",
   description:
-    "description desc reason failurereason message msg errormessage details detail text note notes comment summary error exception " +
-    "responsestatusmessage statusmessage grund ursache beschreibung meldung nachricht bemerkung motif raison motivo descripcion mensaje razon",
+    "description desc reason failurereason message msg errormessage details detail text note notes comment summary error exception responsestatusmessage " +
+    "statusmessage grund ursache beschreibung meldung nachricht bemerkung motif raison motivo descripcion mensaje razon",
 } as const;
 
 export type Kind = keyof typeof spellings;
 
 /** Keys around a whole item in exports of log systems, which say nothing about the column. */
-const wrappers = new Set(
-  (
-    "_source source fields data item audititem auditevent audit event attributes record payload log node properties document result detail " +
-    "jsonpayload protopayload requestparameters responseelements body outcome response"
-  ).split(" "),
-);
+const wrapper =
+  /^(?:_?source|fields|data|item|audititem|auditevent|audit|event|attributes|record|payload|log|node|properties|document|result|detail|jsonpayload|protopayload|requestparameters|responseelements|body|outcome|response)$/i;
 
-const ranks = new Map<Kind, ReadonlyMap<string, number>>(
-  Object.entries(spellings).map(([kind, names]) => [
-    kind as Kind,
-    new Map(names.split(" ").map((name, rank) => [name, rank])),
-  ]),
-);
+const ranks = new Map(Object.entries(spellings).map(([kind, names]) => [kind, names.split(" ")]));
 
 /** Length of a name that says something, at most: a key may be a megabyte of dots. */
 const longestName = 200;
 
-/** Added to the rank of a name within other keys, such as `context.vaultUuid`. */
-const contained = 1000;
-
-/** Ranks a column name for a kind: 0 is best, null is unknown. */
+/** Ranks a column name for a kind: 0 is best, null is unknown. Names within other keys, such as `context.vaultUuid`, come after whole ones. */
 export function rankOf(kind: Kind, column: string): number | null {
   if (column.length > longestName) return null;
-  const known = ranks.get(kind);
   // {"$date": …} is how MongoDB exports a time; (UTC) and the like are what a value is in.
   const parts = column.replace(/(?<=.)[([].*$|(?:\.\$\w+)+$/, "").split(".");
-  const whole = known?.get(plain(parts.join("")));
-  if (whole !== undefined) return whole;
-  let isWrapped = true;
-  for (let from = 1; from < parts.length; from++) {
-    isWrapped &&= wrappers.has((parts[from - 1] ?? "").toLowerCase());
+  for (const from of parts.keys()) {
     const name = plain(parts.slice(from).join(""));
-    const rank = known?.get(name);
-    if (rank === undefined) continue;
-    if (isWrapped) return rank;
-    if (name.length > 8 && kind !== "time" && kind !== "id") return rank + contained;
+    const rank = ranks.get(kind)?.indexOf(name) ?? -1;
+    if (rank < 0) continue;
+    if (parts.slice(0, from).every((part) => wrapper.test(part))) return rank;
+    if (name.length > 8 && kind !== "time" && kind !== "id") return rank + 1000;
   }
   return null;
 }
@@ -131,12 +114,10 @@ export const isOthers = (column: string): boolean =>
       "",
   );
 
-// The classes of Unicode take half a millisecond to be made, and most names need none.
 const plain = (name: string): string =>
-  (/[^\0-\x7F]/.test(name)
-    ? name.normalize("NFD").replaceAll(/[^\p{L}\p{N}]/gu, "")
-    : name.replaceAll(/[^A-Za-z0-9]/g, "")
-  )
+  name
+    .normalize("NFD")
+    .replaceAll(/[^\p{L}\p{N}]/gu, "")
     .toLowerCase()
     .replace(
       /(?<=time|stamp|date|at|ts|on|epoch)(?:utc|gmt|ms|millis|iso|iso8601|ns|seconds)$|^utc(?=time)/,

@@ -2,61 +2,54 @@ import type { Bytes } from "../read/bytes.ts";
 import type { Zone } from "./zones.ts";
 import { utc, zoneOf } from "./zones.ts";
 
-/** A way to write times. A column has one of them, or a few. */
-type Form = "iso" | "epoch" | "numbers" | "month" | "array" | "serial";
-
-/** A time as a text has it. */
-interface Written {
-  form: Form;
-  /** Milliseconds since the epoch, if the date and time of day were in UTC. */
-  shown: number;
-  /** Zone or offset from UTC. */
-  zone: string | undefined;
-}
-
-const sep = String.raw`(?:[T_:]|,?\s(?:(?:@|at|um|à|a las|klo)\s)?|\s-\s)`;
-const clock = String.raw`(?<hour>\d\d?)[:.](?<minute>\d\d)(?:[:.](?<second>\d\d)(?:[.,:](?<fraction>\d{1,30}))?)?(?:\s?(?<half>[ap])\.?\s?m\b\.?)?(?:\sUhr)?`;
-const zone = String.raw`(?:\s?(?<zone>[+-]\d\d(?::?\d\d)?|(?:UTC|GMT)[+-]\d\d?(?::?\d\d)?|[A-Z]{1,4}|[A-Z][A-Z_]+\/[A-Z_/]+))?`;
+const { raw } = String;
+const sep = raw`(?:[T_:]|,?\s(?:(?:@|at|um|à|a las|klo)\s)?|\s-\s)`;
+const clock = raw`(?<hour>\d\d?)[:.](?<minute>\d\d)(?:[:.](?<second>\d\d)(?:[.,:](?<fraction>\d{1,30}))?)?(?:\s?(?<half>[ap])\.?\s?m\b\.?)?(?:\sUhr)?`;
+const zone = raw`(?:\s?(?<zone>[+-]\d\d(?::?\d\d)?|(?:UTC|GMT)[+-]\d\d?(?::?\d\d)?|[A-Z]{1,4}|[A-Z][A-Z_]+\/[A-Z_/]+))?`;
 // Go repeats the zone, and adds a reading of a monotonic clock; JavaScript explains it; Java names its place.
-const after = String.raw`(?:\s(?:[A-Z]{3,4}|[+-]\d{2,4}))?(?:\sm=[+-][\d.]+)?(?:\s\([^()]*\))?(?:\[(?<place>[\w/+-]+)\])?`;
-const day = String.raw`(?<day>\d\d?)`;
-const named = String.raw`(?<named>\p{L}{3,10})\.?`;
-const weekday = String.raw`(?:\p{L}{2,10}\.?,?\s)?`;
+const after = raw`(?:\s(?:[A-Z]{3,4}|[+-]\d{2,4}))?(?:\sm=[+-][\d.]+)?(?:\s\([^()]*\))?(?:\[(?<place>[\w/+-]+)\])?`;
+const day = raw`(?<day>\d\d?)`;
+const named = raw`(?<named>\p{L}{3,10})\.?`;
+const weekday = raw`(?:\p{L}{2,10}\.?,?\s)?`;
 const end = `${sep}${clock}${zone}${after}`;
 
-const forms = (
-  [
-    ["epoch", String.raw`(?<seconds>\d{10})(?:[.,](?<fraction>\d+))?`],
-    ["epoch", String.raw`(?<millis>\d{13})(?:\.\d+|\d{3}|\d{6})?`],
-    ["epoch", String.raw`\/Date\((?<millis>\d{13})(?:[+-]\d{4})?\)\/`],
-    ["iso", String.raw`(?<year>\d{4})(?<mark>[-/.])(?<month>\d\d?)\k<mark>${day}${end}`],
-    [
-      "iso",
-      String.raw`(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)[T_\s-]?(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)(?:[.,](?<fraction>\d{1,30}))?${zone}`,
-    ],
-    ["numbers", String.raw`${day}(?<mark>[-/.])(?<month>\d\d?)\k<mark>(?<year>\d{4}|\d\d)${end}`],
-    [
-      "month",
-      String.raw`\[?${weekday}${day}(?:\.|st|nd|rd|th|er)?[-/\s](?:de\s)?${named}[-/,\s]\s?(?:del?\s)?(?<year>\d{4}|\d\d)${end}\]?`,
-    ],
-    ["month", String.raw`${weekday}${named}\s{1,2}${day}(?:st|nd|rd|th)?,?\s(?<year>\d{4})${end}`],
-    ["month", String.raw`${weekday}${named}\s{1,2}${day}\s${clock}${zone}\s(?<year>\d{4})`],
-    [
-      "array",
-      String.raw`\[(?<year>\d{4}),(?<month>\d\d?),${day},(?<hour>\d\d?),(?<minute>\d\d?)(?:,(?<second>\d\d?)(?:,(?<nanos>\d{1,9}))?)?\]`,
-    ],
-    // Days since 1899 of a spreadsheet, from 2000 to 2099.
-    [
-      "serial",
-      String.raw`(?<days>(?:3(?:6[5-9]|[7-9]\d)|[4-6]\d\d|7[0-2]\d|730[0-4])\d\d[.,]\d{1,15})`,
-    ],
-  ] as const
-).map(([form, text]) => [form, new RegExp(`^${text}$`, "iu")] as const);
+/** Ways to write times. A column has one of them, or a few. */
+const patterns = {
+  epoch: [
+    raw`(?<seconds>\d{10})(?:[.,](?<fraction>\d+))?`,
+    raw`(?<millis>\d{13})(?:\.\d+|\d{3}|\d{6})?`,
+    raw`\/Date\((?<millis>\d{13})(?:[+-]\d{4})?\)\/`,
+  ],
+  iso: [
+    raw`(?<year>\d{4})(?<mark>[-/.])(?<month>\d\d?)\k<mark>${day}${end}`,
+    raw`(?<year>\d{4})(?<month>\d\d)(?<day>\d\d)[T_\s-]?(?<hour>\d\d)(?<minute>\d\d)(?<second>\d\d)(?:[.,](?<fraction>\d{1,30}))?${zone}`,
+  ],
+  numbers: [raw`${day}(?<mark>[-/.])(?<month>\d\d?)\k<mark>(?<year>\d{4}|\d\d)${end}`],
+  month: [
+    raw`\[?${weekday}${day}(?:\.|st|nd|rd|th|er)?[-/\s](?:de\s)?${named}[-/,\s]\s?(?:del?\s)?(?<year>\d{4}|\d\d)${end}\]?`,
+    raw`${weekday}${named}\s{1,2}${day}(?:st|nd|rd|th)?,?\s(?<year>\d{4})${end}`,
+    raw`${weekday}${named}\s{1,2}${day}\s${clock}${zone}\s(?<year>\d{4})`,
+  ],
+  array: [
+    raw`\[(?<year>\d{4}),(?<month>\d\d?),${day},(?<hour>\d\d?),(?<minute>\d\d?)(?:,(?<second>\d\d?)(?:,(?<nanos>\d{1,9}))?)?\]`,
+  ],
+  /** Days since 1899 of a spreadsheet, from 2000 to 2099. */
+  serial: [raw`(?<days>(?:3(?:6[5-9]|[7-9]\d)|[4-6]\d\d|7[0-2]\d|730[0-4])\d\d[.,]\d{1,15})`],
+};
+type Form = keyof typeof patterns;
 
+const forms = (Object.entries(patterns) as [Form, string[]][]).flatMap(([form, texts]) =>
+  texts.map((text) => [form, new RegExp(`^${text}$`, "iu")] as const),
+);
+
+/** Maximum characters of a time. */
 const longest = 100;
 
-/** Reads a time in any known form; null if it has none. `isDayFirst`: of two numbers in a date, the first one is the day. */
-function writtenTime(text: string, isDayFirst: boolean): Written | null {
+/**
+ * Reads a time in any known form; null if it has none. `shown` are milliseconds since the epoch, if the date and time of day were in UTC.
+ * `isDayFirst`: of two numbers in a date, the first one is the day.
+ */
+function writtenTime(text: string, isDayFirst: boolean) {
   if (text.length > longest || !/\d.*\d/.test(text)) return null;
   for (const [form, pattern] of forms) {
     const found = pattern.exec(text)?.groups;
@@ -111,14 +104,14 @@ export interface TimeStyle {
   unclear: string | undefined;
   /** A time without a zone. */
   zoneless: string | undefined;
-  /** Abbreviations of zones, other than UTC. */
-  zones: ReadonlySet<string>;
+  /** A time with an abbreviation of a zone other than UTC. */
+  abbreviated: string | undefined;
   /** Share of the values that are times. */
   share: number;
 }
 
 /**
- * Studies a sample of times. The numbers of a spreadsheet are times only if `isNamed`, and if all of them are. Of two dates that a text
+ * Studies a sample of times. The numbers of a spreadsheet are times only if `isNamed`. Of two dates that a text
  * may mean, the later one is taken that is before `now`, if nothing tells.
  */
 export function timeStyleOf(values: readonly string[], isNamed: boolean, now = 0): TimeStyle {
@@ -128,16 +121,14 @@ export function timeStyleOf(values: readonly string[], isNamed: boolean, now = 0
     const written = writtenTime(text, isDayFirst);
     return written !== null && zoneOf(written.zone ?? "Z") ? [{ text, ...written }] : [];
   });
-  const isSerial =
-    isNamed && found.length === texts.length && found.every(({ form }) => form === "serial");
-  const times = found.filter(({ form }) => form !== "serial" || isSerial);
-  const zones = times.map(({ zone = "Z" }) => zone);
+  const times = found.filter(({ form }) => form !== "serial" || isNamed);
+  const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
   return {
     forms: new Set(times.map(({ form }) => form)),
     isDayFirst,
     unclear: isSure ? undefined : times.find(({ form }) => form === "numbers")?.text,
     zoneless: times.find(({ zone }) => zone === undefined)?.text,
-    zones: new Set(zones.filter((name) => /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i.test(name))),
+    abbreviated: times.find(({ zone = "Z" }) => isAbbreviation.test(zone))?.text,
     share: times.length / Math.max(1, texts.length),
   };
 }
@@ -165,21 +156,15 @@ function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; 
   return { isDayFirst, isSure: false };
 }
 
-/** Length of `2026-11-20T14:02:11`. */
-const secondsLength = 19;
-const zero = 48;
-
-/** Reads the times of a column, most quickly those of ISO 8601 with the same end as the last one. */
+/** Reads the times of a column, most quickly those of ISO 8601 in the hour of the last one and with its end. */
 export class TimeReader {
   readonly #style: Pick<TimeStyle, "forms" | "isDayFirst">;
   readonly #zone: Zone;
   #onTwice: ((text: string) => void) | undefined;
-  /** The day of the last time, and its beginning as if in UTC. */
-  #day = "-";
-  #begin = Number.NaN;
-  /** What came after the seconds and their fraction, and the zone that it means. */
-  #end = "";
-  #endZone: Zone | undefined;
+  /** A text up to its hour, like `2026-11-20T14:`, when this hour began, and what comes after the seconds and their fraction. */
+  #hour = Buffer.from("none");
+  #begin = 0;
+  #end = Buffer.alloc(0);
 
   /** Without a style, it reads all forms but the numbers of a spreadsheet. `onTwice` gets the first time that clocks show twice. */
   constructor(style = anyStyle, zone = utc, onTwice?: (text: string) => void) {
@@ -192,81 +177,59 @@ export class TimeReader {
   parse(text: string): number | null {
     const written = writtenTime(text.trim(), this.#style.isDayFirst);
     if (written === null || !this.#style.forms.has(written.form)) return null;
-    const zone = written.zone === undefined ? this.#zone : zoneOf(written.zone);
-    return zone?.at(written.shown, () => this.#isTwice(text)) ?? null;
+    const momentOf = written.zone === undefined ? this.#zone : zoneOf(written.zone);
+    const said = (): void => {
+      this.#onTwice?.(text);
+      this.#onTwice = undefined;
+    };
+    return momentOf?.(written.shown, said) ?? null;
   }
 
   /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
   read({ bytes }: Bytes, from: number, to: number, entry: { time: number }): void {
-    const zone = this.#endZone;
-    if (zone !== undefined && to - from >= secondsLength) {
-      if (!isAt(bytes, from, this.#day)) {
-        this.#day = bytes.toString("latin1", from, from + 10);
-        this.#begin = beginOf(this.#day);
-      }
-      const milliseconds = timeOfDay(bytes, from + 10);
-      let at = from + secondsLength;
+    if (isAt(bytes, from, this.#hour)) {
+      let at = from + this.#hour.length + 5;
+      const minute = twoDigits(bytes, at - 5);
+      const second = bytes[at - 3] === 0x3a ? twoDigits(bytes, at - 2) : 100;
       let fraction = 0;
-      if (at < to && bytes[at] === 0x2e) {
+      if (bytes[at] === 0x2e && isDigit(bytes, at + 1)) {
         let scale = 100;
-        for (at += 1; at < to && isDigit(bytes, at); at += 1, scale /= 10)
+        for (at += 1; isDigit(bytes, at); at += 1, scale /= 10)
           if (scale >= 1) fraction += ((bytes[at] as number) - zero) * scale;
-        if (scale === 100) at = -1;
       }
-      const isUsual = milliseconds >= 0 && !Number.isNaN(this.#begin);
-      if (isUsual && to - at === this.#end.length && isAt(bytes, at, this.#end)) {
-        entry.time = this.#begin + milliseconds + fraction - (zone.fixed ?? 0);
-        if (zone.fixed === undefined)
-          entry.time = zone.at(entry.time, () => this.#isTwice(bytes.toString("utf8", from, to)));
+      const isEnd = to - at === this.#end.length && isAt(bytes, at, this.#end);
+      if (isEnd && minute < 60 && second < 60) {
+        entry.time = this.#begin + (minute * 60 + second) * 1000 + fraction;
         return;
       }
     }
     const text = bytes.toString("utf8", from, to);
     entry.time = this.parse(text) ?? Number.NaN;
-    const end = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(.*)$/.exec(text)?.[1];
-    if (end === undefined || Number.isNaN(entry.time)) return;
-    this.#end = end;
-    this.#endZone = end === "" ? this.#zone : zoneOf(end.trim());
-  }
-
-  #isTwice(text: string): void {
-    this.#onTwice?.(text);
-    this.#onTwice = undefined;
+    const [, hour, minute, second, end = ""] =
+      /^(\d{4}-\d\d-\d\d[T ]\d\d:)(\d\d):(\d\d)(?:\.\d+)?(?![.,:])(.*)$/.exec(text) ?? [];
+    if (hour === undefined || Number.isNaN(entry.time)) return;
+    this.#hour = Buffer.from(hour);
+    this.#begin = (Math.floor(entry.time / 1000) - Number(minute) * 60 - Number(second)) * 1000;
+    this.#end = Buffer.from(end);
   }
 }
 
-const isAt = (bytes: Buffer, from: number, text: string): boolean => {
-  for (let index = 0; index < text.length; index++)
-    if (bytes[from + index] !== text.charCodeAt(index)) return false;
-  return true;
-};
+const zero = 48;
 
-function beginOf(day: string): number {
-  const begin = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
-  return new Date(begin).getUTCDate() === Number(day.slice(8)) ? begin : Number.NaN;
+function isAt(bytes: Buffer, from: number, others: Buffer): boolean {
+  for (let index = 0; index < others.length; index++)
+    if (bytes[from + index] !== others[index]) return false;
+  return true;
 }
 
 const isDigit = (bytes: Buffer, at: number): boolean =>
   (bytes[at] as number) >= zero && (bytes[at] as number) <= zero + 9;
 
-/** Returns the milliseconds of `T14:02:11`; -1 for a text of another form. */
-function timeOfDay(bytes: Buffer, at: number): number {
-  const hour = twoDigits(bytes, at + 1);
-  const minute = twoDigits(bytes, at + 4);
-  const second = twoDigits(bytes, at + 7);
-  const isUsual =
-    (bytes[at] === 0x54 || bytes[at] === 0x20) && bytes[at + 3] === 0x3a && bytes[at + 6] === 0x3a;
-  return isUsual && hour < 24 && minute < 60 && second < 60
-    ? ((hour * 60 + minute) * 60 + second) * 1000
-    : -1;
-}
-
 /** Returns the value of two digits; 100 for other bytes. */
-function twoDigits(bytes: Buffer, at: number): number {
-  const high = (bytes[at] as number) - zero;
-  const low = (bytes[at + 1] as number) - zero;
-  return high < 0 || high > 9 || low < 0 || low > 9 ? 100 : high * 10 + low;
-}
+const twoDigits = (bytes: Buffer, at: number): number =>
+  isDigit(bytes, at) && isDigit(bytes, at + 1)
+    ? ((bytes[at] as number) - zero) * 10 + (bytes[at + 1] as number) - zero
+    : 100;
 
 const anyStyle: Pick<TimeStyle, "forms" | "isDayFirst"> = {
   forms: new Set(forms.map(([form]) => form).filter((form) => form !== "serial")),

@@ -1,27 +1,13 @@
+import { isUuid } from "../../protocol/fields.ts";
 import { parseTime } from "./times.ts";
 
 /** Current and former action names of section 6, and actions of administrators, without separators. */
 const knownActions =
   /(?:CREATE|READ|ACKNOWLEDGEREAD|UPDATE|ACKNOWLEDGEUPDATE|DELETE|REGISTER|STARTUSE|COMPLETEUSE|LOCK|UNLOCK)VAULT|APIKEYCHECK|ADDRESSCHECK/;
-const uuid = /^[0-9a-f-]{36}$/i;
-const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
-/** The uuid after `/vault/`, where others may come before. */
-const vaultInPath = /\/vaults?\/(?:[a-z-]{1,30}\/){0,3}([0-9a-f-]{36})(?![0-9a-f-])/i;
-const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$/;
-const ipv6 = /^(?=[^:]*:[^:]*:)(?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{0,4}|[\d.]{7,15})(?:%[\w.]+)?$/i;
-const endpoint = /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) +(?:https?:\/\/|\/)|\/vault\//i;
-const outcomeWord =
-  /^(?:succe(?:ss|eded)|fail|denied|refused|rejected|accepted|granted|erfolg|fehlgeschlagen|abgelehnt|réussi|échec|échoué|éxito|fall(?:o|ido)$|denegad|rechazad)\p{L}{0,5}$/iu;
-const flag = /^(?:true|false|yes|no|y|n|ja|nein|oui|non|s[ií])$/i;
-const level =
-  /^(?:trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert)$/i;
 
 /** Whether a value is a known action in any spelling (`READ_VAULT`, `Read vault`, `readVault`). */
 export const looksLikeAction = (value: string): boolean =>
   value.length <= 200 && knownActions.test(value.replaceAll(/[^A-Za-z]/g, "").toUpperCase());
-
-/** Section 2: whether a value has 36 hexadecimal digits and dashes. */
-export const looksLikeUuid = (value: string): boolean => value.length === 36 && uuid.test(value);
 
 /** Parses a uuid, also in braces or without dashes. Returns it in lower case, or null. */
 export function uuidOf(value: string): string | null {
@@ -29,11 +15,27 @@ export function uuidOf(value: string): string | null {
     .trim()
     .toLowerCase()
     .replace(/^\{(.*)\}$|^(?:urn:uuid:|vaults?[:/#])/, "$1");
-  if (looksLikeUuid(text)) return text;
-  return /^[0-9a-f]{32}$/.test(text)
+  const dashed = /^[0-9a-f]{32}$/.test(text)
     ? text.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
-    : null;
+    : text;
+  return isUuid(dashed) ? dashed : null;
 }
+
+/** The uuid after `/vault/`, where others may come before. */
+const vaultInPath = /\/vaults?\/(?:[a-z-]{1,30}\/){0,3}([0-9a-f-]{36})(?![0-9a-f-])/i;
+const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
+
+/** Returns the vault's uuid in a path (`/vault/credit-card/offline/{uuid}/get-start`) in lower case, or null. */
+export const uuidInEndpoint = (value: string): string | null =>
+  (vaultInPath.exec(value) ?? uuidInPath.exec(value))?.[1]?.toLowerCase() ?? null;
+
+/** Whether a value is like `POST /vault/…`, or a path or URL with `/vault/` in it. */
+export const looksLikeEndpoint = (value: string): boolean =>
+  value.length <= 4096 &&
+  /^(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) +(?:https?:\/\/|\/)|\/vault\//i.test(value);
+
+const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$/;
+const ipv6 = /^(?=[^:]*:[^:]*:)(?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{0,4}|[\d.]{7,15})(?:%[\w.]+)?$/i;
 
 /** Whether a value is an IPv4 or IPv6 address, also with a port, in brackets, or at the start of a list of forwarders. */
 export function looksLikeAddress(value: string): boolean {
@@ -43,23 +45,21 @@ export function looksLikeAddress(value: string): boolean {
   return ipv4.test(bare) || ipv6.test(bare);
 }
 
-/** Whether a value is like `POST /vault/…`, or a path or URL with `/vault/` in it. */
-export const looksLikeEndpoint = (value: string): boolean =>
-  value.length <= 4096 && endpoint.test(value);
-
 /** Whether a value can be nothing but an outcome. */
-export const isOutcomeWord = (value: string): boolean => outcomeWord.test(value);
+export const isOutcomeWord = (value: string): boolean =>
+  /^(?:succe(?:ss|eded)|fail|denied|refused|rejected|accepted|granted|erfolg|fehlgeschlagen|abgelehnt|réussi|échec|échoué|éxito|fall(?:o|ido)$|denegad|rechazad)\p{L}{0,5}$/iu.test(
+    value,
+  );
 
 /** Whether a value is true or false, or a small number, of which 0 is false. */
-export const looksLikeFlag = (value: string): boolean => flag.test(value) || /^\d\d?$/.test(value);
+export const looksLikeFlag = (value: string): boolean =>
+  /^(?:true|false|yes|no|y|n|ja|nein|oui|non|s[ií]|\d\d?)$/i.test(value);
 
 /** Whether a value is the severity of a line of a log. */
-export const looksLikeLevel = (value: string): boolean => level.test(value);
-
-const yearless = /^\p{L}{3,9}\.? +\d\d? +\d\d?:\d\d/u;
-/** A date beside a time of day, or a number since some day. */
-const dateAndTime =
-  /\d\D{1,20}\d.{0,20}\d:\d\d|\p{L}.{0,20}\d:\d\d|^\d{8,19}(?:[.,]\d+)?$|^\[\d{4},/u;
+export const looksLikeLevel = (value: string): boolean =>
+  /^(?:trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert)$/i.test(
+    value,
+  );
 
 export const isDate = (value: string): boolean =>
   /^\d{4}-\d\d-\d\d$|^\d{1,4}([-/.])\d\d?\1\d{1,4}$/.test(value);
@@ -67,11 +67,17 @@ export const isDate = (value: string): boolean =>
 export const isTimeOfDay = (value: string): boolean =>
   /^\d\d?:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[ap]m)?$/i.test(value);
 
-export const isPartOfTime = (value: string): boolean => isDate(value) || isTimeOfDay(value);
+/** A date beside a time of day, or a number since some day. */
+const dateAndTime =
+  /\d\D{1,20}\d.{0,20}\d:\d\d|\p{L}.{0,20}\d:\d\d|^\d{8,19}(?:[.,]\d+)?$|^\[\d{4},/u;
 
 /** Whether a value looks like a date with a time of day, be it one that can be read or not. */
 export const looksLikeTime = (value: string): boolean =>
-  value.length <= 100 && !isPartOfTime(value) && dateAndTime.test(value);
+  value.length <= 100 && !isDate(value) && !isTimeOfDay(value) && dateAndTime.test(value);
+
+/** Whether a value looks like a date, a time of day, or both. */
+export const isTimeOrPart = (value: string): boolean =>
+  isDate(value) || isTimeOfDay(value) || looksLikeTime(value);
 
 /** Whether a value is a time of this century: without a telling name, ten digits may be anything. */
 export function isRecentTime(value: string): boolean {
@@ -83,17 +89,7 @@ export function isRecentTime(value: string): boolean {
 export function whyNoTime(value: string): string {
   if (isDate(value)) return "a date without a time of day";
   if (isTimeOfDay(value)) return "a time of day without its date";
-  if (yearless.test(value)) return "which has no year";
-  const zone = /\d ?([A-Z]{3,4})$/.exec(value)?.[1];
-  if (zone !== undefined && parseTime(value.slice(0, -zone.length)) !== null)
-    return `and the zone ${zone} is not clear`;
+  if (/^\p{L}{3,9}\.? +\d\d? +\d\d?:\d\d/u.test(value)) return "which has no year";
+  if (/\d ?[A-Z]{3,4}$/.test(value)) return "and its zone is not clear";
   return "which is not a time in a form that is known";
 }
-
-/** Returns the vault's uuid in a path (`/vault/credit-card/offline/{uuid}/get-start`) in lower case, or null. */
-export const uuidInEndpoint = (value: string): string | null =>
-  (vaultInPath.exec(value) ?? uuidInPath.exec(value))?.[1]?.toLowerCase() ?? null;
-
-/** Whether an endpoint belongs to a generic vault (section 4). */
-export const isGenericEndpoint = (endpoint: string | null | undefined): boolean =>
-  endpoint?.includes("/generic/") === true;

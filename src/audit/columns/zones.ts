@@ -8,34 +8,26 @@ const abbreviations = new Map(
 const minute = 60_000;
 const day = 86_400_000;
 
-/** A time zone: what to take from a time of day in it. */
-export interface Zone {
-  /** Milliseconds ahead of UTC, if they never change. */
-  fixed: number | undefined;
-  /**
-   * Returns the moment at which clocks of the zone show a time, given as if it were UTC. Of two, as when clocks go back, the first one;
-   * `isTwice` is called then.
-   */
-  at(shown: number, isTwice?: () => void): number;
-}
+/**
+ * A time zone: returns the moment at which its clocks show a time, given as if it were UTC. Of two, as when clocks go back, the first one;
+ * `isTwice` is called then.
+ */
+export type Zone = (shown: number, isTwice?: () => void) => number;
 
-export const utc: Zone = { fixed: 0, at: (shown) => shown };
+export const utc: Zone = (shown) => shown;
+
+const named = new Map<string, Zone | undefined>();
+const maxNamed = 1000;
 
 /** Returns a zone by `Europe/Berlin`, `+01:00`, `UTC+1` or an abbreviation; undefined for one that is unknown or not clear. */
 export function zoneOf(text: string): Zone | undefined {
   const ahead = aheadOf(text);
-  if (ahead !== undefined) {
-    const fixed = ahead * minute;
-    return { fixed, at: (shown) => shown - fixed };
-  }
+  if (ahead !== undefined) return (shown) => shown - ahead * minute;
   if (!text.includes("/")) return undefined;
   // Each costs as much as reading a hundred times.
   if (!named.has(text) && named.size < maxNamed) named.set(text, namedZone(text));
   return named.get(text);
 }
-
-const named = new Map<string, Zone | undefined>();
-const maxNamed = 1000;
 
 function aheadOf(text: string): number | undefined {
   const known = abbreviations.get(text.toUpperCase());
@@ -49,10 +41,7 @@ function aheadOf(text: string): number | undefined {
 function namedZone(timeZone: string): Zone | undefined {
   let format: Intl.DateTimeFormat;
   try {
-    format = new Intl.DateTimeFormat("en", {
-      timeZone,
-      timeZoneName: "longOffset",
-    });
+    format = new Intl.DateTimeFormat("en", { timeZone, timeZoneName: "longOffset" });
   } catch {
     return undefined;
   }
@@ -68,7 +57,7 @@ function namedZone(timeZone: string): Zone | undefined {
     }
     return offset;
   };
-  const at: Zone["at"] = (shown, isTwice) => {
+  return (shown, isTwice) => {
     const early = shown - ahead(shown - day);
     const late = shown - ahead(shown + day);
     const isEarly = early + ahead(early) === shown;
@@ -76,5 +65,4 @@ function namedZone(timeZone: string): Zone | undefined {
     // Skipped by clocks that go forward: as if they had not.
     return isEarly || late + ahead(late) !== shown ? early : late;
   };
-  return { fixed: undefined, at };
 }

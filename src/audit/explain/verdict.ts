@@ -1,7 +1,6 @@
 import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import { isGenericEndpoint } from "../columns/values.ts";
 import type { Verdict } from "../fold/events.ts";
 import type { Ending, Vault } from "../fold/vault.ts";
 import { said } from "../read/clip.ts";
@@ -73,7 +72,7 @@ export function judge(log: Log, vault: Vault): Judgement {
 function isGeneric(log: Log, vault: Vault): boolean {
   const { before } = eventsOf(log, vault);
   const last = before.findLast((event) => log.itemOf(event).endpoint !== undefined);
-  return last !== undefined && isGenericEndpoint(log.itemOf(last).endpoint);
+  return last !== undefined && log.itemOf(last).endpoint?.includes("/generic/") === true;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { Bytes } from "../read/bytes.ts";
 import { viewOf } from "../read/bytes.ts";
-import { looksLikeUuid } from "../columns/values.ts";
+import { isUuid } from "../../protocol/fields.ts";
 
 /** Section 2.2: length of a uuid. */
 export const uuidLength = 36;
@@ -52,7 +52,7 @@ export class VaultTable {
 
   /** Does what `at` does with a text. */
   of(text: string): number {
-    if (!looksLikeUuid(text)) return -1;
+    if (!isUuid(text)) return -1;
     this.#text.bytes.write(text, "latin1");
     return this.at(this.#text, 0);
   }
@@ -73,7 +73,7 @@ export class VaultTable {
     const known = this.#rows[row] as number;
     if (known > 0) return known - 1;
     const uuid = bytes.toString("latin1", from, from + uuidLength);
-    if (!looksLikeUuid(uuid)) return -1;
+    if (!isUuid(uuid)) return -1;
     const text = uuid.toLowerCase();
     const isOther = this.#start !== undefined && !text.startsWith(this.#start);
     return isOther ? 0 : this.#add(row, text);

@@ -1,4 +1,4 @@
-import { looksLikeUuid } from "../columns/values.ts";
+import { isUuid } from "../../protocol/fields.ts";
 import {
   type Bytes,
   closeList,
@@ -192,7 +192,7 @@ export class JsonCutter extends Cutter {
   /** In a list by vault, the items need not name it. */
   #nameVault(place: Container, fields: Fields): void {
     const { name: key } = place;
-    if (!place.isList || !looksLikeUuid(key)) return;
+    if (!place.isList || !isUuid(key)) return;
     const isNamed = [...fields].some(
       ([name, value]) => value.includes(key) || (/vault|wallet/i.test(name) && anyUuid.test(value)),
     );

@@ -2,7 +2,8 @@ import type { Bytes } from "./bytes.ts";
 import { carriageReturn, quote, space, textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
 import { anyUuid } from "./fields.ts";
-import { looksLikeAction, looksLikeAddress, looksLikeUuid } from "../columns/values.ts";
+import { isUuid } from "../../protocol/fields.ts";
+import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
 import type { Cells } from "./reader.ts";
 import { Cutter, type Sink } from "./records.ts";
@@ -230,10 +231,7 @@ const isRemark = (text: string): boolean => text.length < 80 && !/[0-9a-f]{4}-|\
 const isBlank = (byte: number): boolean => byte === space || byte === carriageReturn;
 
 const looksLikeData = (cell: string): boolean =>
-  looksLikeUuid(cell) ||
-  looksLikeAddress(cell) ||
-  looksLikeAction(cell) ||
-  parseTime(cell) !== null;
+  isUuid(cell) || looksLikeAddress(cell) || looksLikeAction(cell) || parseTime(cell) !== null;
 
 /** Returns unique column names, numbering empty and repeated ones. */
 function headerOf(names: readonly string[], width: number): string[] {
