@@ -32,23 +32,13 @@ export const distinguishesFailures = (
 export function notesOf({ rules, where, inputs, intake, classifier, word }: Facts): string[] {
   const exports = inputs.filter(({ format }) => format !== "journal");
   const lacks = (role: Role): boolean => exports.some(({ columns }) => columns[role] === undefined);
-  const isFormer = beforeRelease(rules.release, "1.2.11");
-  const former = count(classifier.former, "item has", "items have");
   return [
     ...exports.filter(({ items }) => items === 0).map(({ name }) => `${name} has no items`),
-    ...classifier.notes(word),
+    ...classifier.notes(word, beforeRelease(rules.release, "1.2.11")),
     ...said(
       [
         intake.failures > 0 && lacks("description"),
         "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
-      ],
-      [
-        classifier.former > 0 && !isFormer,
-        `${former} action names from before release 1.2.11: if the service is that old, use --release 1.2.10`,
-      ],
-      [
-        isFormer && intake.items > 0 && classifier.former < Math.max(1, intake.items >> 1),
-        `release ${rules.release} uses the action names from before 1.2.11, but most of these items do not`,
       ],
       [
         beforeRelease(rules.release, "1.2.18"),

@@ -25,8 +25,6 @@ export const knownNames = Object.keys(meanings);
 export const knownName = (text: string): string | undefined =>
   knownNames.find((name) => name === normal(text));
 
-const formerNames = /REGISTER_VAULT|START_USE_VAULT|COMPLETE_USE_VAULT/;
-
 /** Words of consoles, as `normal` returns them, for each word of a name: "Vault read", "Tresor gelesen", "Lecture du coffre". */
 const spellings: Readonly<Record<string, string>> = {
   VAULT: "TRESOR TRESORS COFFRE BOVEDA",
@@ -116,7 +114,7 @@ export function nameIn(
 }
 
 /** Normalizes `readVault`, `read-vault` and `Read Vault` to READ_VAULT. */
-const normal = (action: string): string =>
+export const normal = (action: string): string =>
   action
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
     .normalize("NFKD")
@@ -124,9 +122,6 @@ const normal = (action: string): string =>
     .toUpperCase()
     .replaceAll(/[^A-Z0-9]+/g, "_")
     .replaceAll(/^_|_$/g, "");
-
-/** Whether an action has a name of releases before 1.2.11 (section 9). */
-export const isFormerName = (action: string): boolean => formerNames.test(normal(action));
 
 /** Returns what a call does, by its endpoint (section 4): `POST /vault/generic/offline/{uuid}/get-start`. */
 export function eventOfEndpoint(endpoint: string): EventKind | undefined {

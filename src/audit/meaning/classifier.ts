@@ -2,7 +2,7 @@ import type { EventKind } from "../fold/events.ts";
 import type { Rules, UnknownAction } from "../../documents/audit.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";
-import { eventOfEndpoint, isFormerName, nameIn, type Renames } from "./actions.ts";
+import { eventOfEndpoint, nameIn, normal, type Renames } from "./actions.ts";
 import type { Outcome, Reason } from "./words.ts";
 import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
 
@@ -16,6 +16,7 @@ const sentences = {
   /** Understood, and not about credentials. */
   elsewhere: `refusals for a reason other than the vault's credentials count as no failed attempt: VALUES`,
   endpoint: `actions without a known name count by the endpoint of the call: VALUES`,
+  former: `names of actions are from before release 1.2.11: VALUES; if the service is that old, use --release 1.2.10`,
 };
 type Remark = keyof typeof sentences;
 
@@ -34,6 +35,7 @@ export interface Meaning {
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
   readonly isUnnamed: boolean;
+  /** The action has a name of releases before 1.2.11 (section 9). */
   readonly isFormer: boolean;
   readonly described: Map<string | undefined, Known>;
 }
@@ -48,8 +50,6 @@ const maxValues = 100;
  * matches failed attempts with unusual wording, `actions` and `outcomes` explain words of an export.
  */
 export class Classifier {
-  /** Number of items with a former action name (before release 1.2.11). */
-  former = 0;
   readonly #failure: RegExp | undefined;
   readonly #outcomes: ReadonlyMap<string, string>;
   readonly #renames: Renames;
@@ -84,7 +84,7 @@ export class Classifier {
       kind: isPlain ? kind : undefined,
       asksEndpoint,
       isUnnamed,
-      isFormer: isFormerName(action),
+      isFormer: /REGISTER_VAULT|(?:START|COMPLETE)_USE_VAULT/.test(normal(action)),
       described: new Map<string | undefined, Known>(),
     });
   }
@@ -94,7 +94,7 @@ export class Classifier {
    * endpoint only where the meaning asks for it.
    */
   take(meaning: Meaning, description?: string, endpoint?: string): EventKind {
-    if (meaning.isFormer) this.former += 1;
+    if (meaning.isFormer) this.#note("former", meaning.action);
     if (meaning.kind !== undefined) return meaning.kind;
     const { action, asksEndpoint, described } = meaning;
     const called = asksEndpoint ? byEndpoint(action, endpoint) : undefined;
@@ -125,7 +125,9 @@ export class Classifier {
   }
 
   /** Says what else was taken for something. */
-  notes = (word: (text: string) => string): string[] => this.#say(["elsewhere", "endpoint"], word);
+  notes(word: (text: string) => string, isFormer: boolean): string[] {
+    return this.#say(["elsewhere", "endpoint", ...(isFormer ? [] : (["former"] as const))], word);
+  }
 
   #say(remarks: readonly Remark[], word: (text: string) => string): string[] {
     return remarks.flatMap((remark) => {

@@ -11,7 +11,7 @@ import { style } from "./style.ts";
 import { longest, shown } from "./terminal.ts";
 
 /** Text that is already markup. All other text is escaped. */
-export interface Markup {
+interface Markup {
   readonly markup: string;
 }
 
@@ -21,7 +21,7 @@ type Inserted = string | number | Markup | readonly Inserted[] | undefined;
  * Template tag for markup. Escapes inserted values, unless they are markup, and removes the indentation of the source. Its name is none
  * that the formatter knows: it would break the lines of the style, whose hash is in the policy of the page.
  */
-export function markup(strings: TemplateStringsArray, ...inserted: readonly Inserted[]): Markup {
+function markup(strings: TemplateStringsArray, ...inserted: readonly Inserted[]): Markup {
   const [first = "", ...others] = strings.map((text) => text.replace(/\n +/g, "\n"));
   return {
     markup: others.reduce((all, text, index) => all + write(inserted[index]) + text, first),
@@ -40,7 +40,7 @@ export const escape = (text: string): string =>
   shown(text, longest).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Renders a text that may be from a log, isolated from the direction of the text around it. */
-export const value = (text: string, most = 200): Markup => markup`<bdi>${shown(text, most)}</bdi>`;
+const value = (text: string, most = 200): Markup => markup`<bdi>${shown(text, most)}</bdi>`;
 
 /** Maximum number of vaults with a section of their own, and of rows in the table. */
 export const maxSections = 300;
@@ -151,7 +151,7 @@ function kindOf(event: EventKind): Kind {
 const shape = (kind: Kind): Markup => markup`<path class="${kind}" d="${paths[kind]}"/>`;
 
 /** Renders events of a vault as marks in time, a row for each client. */
-export function strip(
+function strip(
   events: readonly TimelineEvent[],
   lockedAt: string | undefined,
   hasLegend: boolean,

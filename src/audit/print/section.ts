@@ -44,12 +44,7 @@ export interface Section {
 /** Returns what is said of a vault. */
 export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): Section {
   const { uuid, label, cause, certainty, reason, advice, verdict, counting } = vault;
-  const isSure = certainty === "certain";
   const isOther = cause !== undefined && (cause.certainty !== certainty || cause.reason !== reason);
-  const confidence = [
-    `${isSure ? "certain" : "Not certain"}: ${reason}`,
-    isOther ? `cause ${cause.certainty}: ${cause.reason}` : "",
-  ];
   const led = (cause?.chain ?? counting).map((item, index, { length }): Entry => {
     const locks = cause?.item !== undefined && cause.rule !== "unseen" && index === length - 1;
     return { item, mark: locks ? "locks" : undefined };
@@ -74,11 +69,13 @@ export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): 
         verdict === "locked" ? "" : countersText(vault, rules),
         openText(vault),
         ...vault.explanation,
-        ...(isSure ? [] : confidence),
+      ],
+      Confidence: [
+        `${certainty}: ${reason}`,
+        isOther ? `cause ${cause.certainty}: ${cause.reason}` : "",
       ],
       Support: [advice.support],
       Developer: [advice.developer === advice.support ? "" : advice.developer],
-      Confidence: isSure ? confidence : [],
       Who: [sharedBy(led, whoOf)],
       Description: [sharedBy(led, saidOf)],
       Items: [
