@@ -27,7 +27,7 @@ export interface Sink {
 /** A list of records. */
 export interface List {
   readonly name: string;
-  /** An item was found in it. */
+  /** It has an item, or one that looks like it. */
   isOfItems?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { TimeReader } from "../columns/times.ts";
 import { uuidOf } from "../columns/values.ts";
 import { Entries } from "../fold/order.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
-import { clip, listNames } from "./clip.ts";
+import { clip, listed, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
 import { alike, anyUuid, likenessOf, parse, unlike, unwrapped } from "./fields.ts";
 import { pieceSize } from "./gunzip.ts";
@@ -27,22 +27,10 @@ export interface EntryOptions extends Given, Pick<Layout, "index" | "vaults" | "
 const sampleSize = 1000;
 /** Bytes after which fewer are enough: a record may be a megabyte. */
 const sampleBytes = 8 * 1024 * 1024;
-/** Maximum number of records that are kept of lists without an item. */
-const maxWaiting = 1000;
 
 /** A record with its place: one of the sample has no meaning yet. */
 interface Held extends RawRecord, Place {
   hash: number;
-}
-
-/** What is no item, in a list that may not be one of items. */
-interface Waiting {
-  list: List;
-  line: number;
-  reason: string;
-  text: string;
-  /** It has an action: it could not be read, whatever the list. */
-  isItem: boolean;
 }
 
 /** An input whose entries are read once, in its order. */
@@ -70,7 +58,6 @@ export class Source implements Sink {
   #into = new Entries();
   /** All entries of an input that has the newest first, once it is read. */
   #all: Entries | undefined;
-  #waiting: Waiting[] = [];
   readonly #passedOver = new Map<string, number>();
 
   private constructor(input: Input, options: EntryOptions, skips: Skips) {
@@ -113,6 +100,7 @@ export class Source implements Sink {
       throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
         hint: "export the items again",
       });
+    for (const { list } of sample) if (list !== undefined) list.isOfItems = true;
     this.#wrapping = wrappingOf(sample);
     const records = sample.flatMap(({ fields }) => {
       const own = this.#unwrap(fields);
@@ -189,11 +177,7 @@ export class Source implements Sink {
   add(entry: Entry, list?: List): void {
     this.#into.push(entry);
     this.report.items += 1;
-    if (list === undefined || list.isOfItems === true) return;
-    list.isOfItems = true;
-    for (const { line, reason, text } of this.#waiting.filter((one) => one.list === list))
-      this.skip(line, reason, text);
-    this.#waiting = this.#waiting.filter((one) => one.list !== list);
+    if (list !== undefined) list.isOfItems = true;
   }
 
   record(record: RawRecord): void {
@@ -245,30 +229,27 @@ export class Source implements Sink {
       if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
         this.unread(text);
       this.add(entry, list);
-    } else if (list === undefined || list.isOfItems === true || this.#waiting.length >= maxWaiting)
+    } else if (
+      list === undefined ||
+      list.isOfItems === true ||
+      own.has(this.#layout.columns.action?.name ?? "")
+    )
       this.skip(line, doubt ?? item, text);
-    else {
-      const isItem = fields.has(this.#layout.columns.action?.name ?? "");
-      this.#waiting.push({ list, line, reason: item, text, isItem });
-    }
+    else this.passOver(list.name, 1);
   }
 
   #end(): void {
-    const hasItems = this.report.items > 0;
-    for (const { list, line, reason, text, isItem } of this.#waiting)
-      if (isItem || !hasItems) this.skip(line, reason, text);
-      else this.passOver(list.name, 1);
     const { name, problem } = this.input;
     if (problem !== null) {
       this.skip(this.#cutter.next, `${problem}: reading stopped`, "");
       this.cut(this.#cutter.next);
     }
-    if (this.#passedOver.size === 0 || !hasItems) return;
+    if (this.#passedOver.size === 0 || this.report.items === 0) return;
     const lists = [...this.#passedOver].map(
       ([list, count]) =>
         `${count.toLocaleString("en")} in ${list === "" ? "a list" : listNames([list])}`,
     );
-    const some = `${lists.slice(0, 3).join(", ")}${lists.length > 3 ? ", …" : ""}`;
+    const some = listed(lists);
     this.warnings.push(`${name}: what looks like no audit item was passed over: ${some}.`);
   }
 }
@@ -307,17 +288,10 @@ function orderOf(given: readonly (number | null)[]): InputReport["order"] {
 }
 
 /** Returns the error that a JSON object tells of. */
-function errorIn(text: string): string | undefined {
-  const said = (value: unknown): string | undefined => {
-    if (typeof value === "string") return value === "" ? undefined : value;
-    if (typeof value !== "object" || value === null) return undefined;
-    const inner = value as Record<string, unknown>;
-    for (const name of ["error", "errors", "message", "detail", "title", "reason", "fault", "0"])
-      if (Object.hasOwn(inner, name)) return said(inner[name]);
-    return undefined;
-  };
-  return said(parse(text).value);
-}
+const errorIn = (text: string): string | undefined =>
+  [...parse(text).fields].find(([name]) => errorName.test(name))?.[1];
+
+const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
 
 /** Maximum number of lines listed. */
 const maxListed = 100;
