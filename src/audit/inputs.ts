@@ -1,75 +1,49 @@
-import { orAborted } from "../terminal/signals.ts";
 import { Entries, type TimeOrder } from "./fold/order.ts";
 import { Input, type InputSpec } from "./read/input.ts";
 import { type Item, noEntry, roles } from "./read/item.ts";
-import { type EntryOptions, type Skips, Source } from "./read/source.ts";
+import { type EntryOptions, Skips, Source } from "./read/source.ts";
 
 export interface InputOptions {
   inputs: readonly InputSpec[];
   /** Items of this machine's journal, oldest first, instead of inputs. */
   journal?: Iterable<Item> | undefined;
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
-  signal: AbortSignal;
 }
 
 /** The inputs of a replay, which are read once, in order of time. */
 export class Inputs {
   readonly sources: Source[] = [];
+  readonly skips = new Skips();
   readonly #inputs: Input[] = [];
-  readonly #options: InputOptions;
-
-  constructor(options: InputOptions) {
-    this.#options = options;
-  }
 
   /**
-   * Opens the inputs and reads all their items. `items` returns how many were taken, for the progress.
+   * Opens the inputs and reads all their items.
    *
-   * @throws what opening and reading throw, or the reason of an aborted signal.
+   * @throws what opening and reading throw.
    */
   async read(
+    { inputs, journal, progress }: InputOptions,
     shared: Omit<EntryOptions, "index">,
-    skips: Skips,
     order: TimeOrder,
-    items: () => number,
   ): Promise<void> {
-    const { signal } = this.#options;
-    try {
-      // Without a limit of time, a read may wait for its input.
-      await orAborted(this.#read(shared, skips, order, items), signal);
-    } catch (error) {
-      // An abort may surface as another error of the reader.
-      throw signal.aborted ? (signal.reason as Error) : error;
-    }
-  }
-
-  /** Closes the inputs, but after an abort does not wait: a read may be pending. */
-  async close(): Promise<void> {
-    const closing = Promise.all(this.#inputs.map(async (input) => await input.close()));
-    if (this.#options.signal.aborted) closing.catch(() => undefined);
-    else await closing;
-  }
-
-  async #read(
-    shared: Omit<EntryOptions, "index">,
-    skips: Skips,
-    order: TimeOrder,
-    items: () => number,
-  ): Promise<void> {
-    const { inputs, journal, progress } = this.#options;
     const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
     const columns = journal && journalColumns;
     for (const [index, spec] of specs.entries()) {
       const input = new Input(spec);
       this.#inputs.push(input);
-      this.sources.push(await Source.open(input, { ...shared, index, columns }, skips));
+      this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
     }
     const sum = (sizes: readonly number[]): number => sizes.reduce((one, other) => one + other, 0);
     const sizes = this.#inputs.map(({ total }) => total);
     const total = sizes.includes(null) ? null : sum(sizes as number[]);
-    await readMerged(this.sources, order, () =>
-      progress?.(sum(this.#inputs.map(({ bytesRead }) => bytesRead)), total, items()),
-    );
+    await readMerged(this.sources, order, () => {
+      const items = sum(this.sources.map(({ report }) => report.items));
+      progress?.(sum(this.#inputs.map(({ bytesRead }) => bytesRead)), total, items);
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#inputs.map(async (input) => await input.close()));
   }
 }
 

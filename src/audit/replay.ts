@@ -4,7 +4,7 @@ import { Classifier } from "./meaning/classifier.ts";
 import type { Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./flags.ts";
 import { timesHint } from "./columns/choose.ts";
-import { Skips, type Source } from "./read/source.ts";
+import type { Skips, Source } from "./read/source.ts";
 import { cutWords, foundOf } from "./explain/summary.ts";
 import { Pseudonyms } from "./explain/pseudonyms.ts";
 import type { FindOwn, Log } from "./explain/log.ts";
@@ -17,6 +17,7 @@ import { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./flags.ts";
 import type { Verdict } from "./fold/events.ts";
 import { VaultError } from "../errors.ts";
+import { orAborted } from "../terminal/signals.ts";
 import { defined } from "../defined.ts";
 import type { ReplaySummary, Rules, VaultReport, WhatIfReport } from "../documents/audit.ts";
 import { beforeRelease } from "./flags.ts";
@@ -52,6 +53,7 @@ export interface ReplayOptions extends InputOptions {
   labels?: ReadonlyMap<string, string> | undefined;
   /** Current time, on which advice depends, in milliseconds since the epoch. */
   now: number;
+  signal: AbortSignal;
 }
 
 /** Result of a replay. It must be closed: reports read items of files again. */
@@ -74,11 +76,11 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     throw new VaultError("usage", `at most ${maxInputs} files at once`, {
       hint: "combine them into one",
     });
+  const { signal } = options;
   const vaults = new VaultTable(maxVaults, options.vault);
   const classifier = new Classifier(options.rules);
-  const skips = new Skips();
-  const inputs = new Inputs(options);
-  const { sources } = inputs;
+  const inputs = new Inputs();
+  const { sources, skips } = inputs;
   const itemOf = (location: ItemLocation): Item =>
     (sources[location.input] as Source).itemOf(location);
   const selection = options.where === undefined ? undefined : new Selection(options.where);
@@ -86,15 +88,18 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   try {
     const { map, zone, now } = options;
     const shared = { map, zone, now, vaults, classifier };
-    await inputs.read(shared, skips, intake.order, () => intake.items);
+    await orAborted(inputs.read(options, shared, intake.order), signal);
     intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
     const parts = { sources, intake, selection, classifier, skips, itemOf };
     return { ...(await conclude(options, parts)), close: async () => await inputs.close() };
   } catch (error) {
-    await inputs.close();
-    throw error;
+    const closing = inputs.close();
+    if (!signal.aborted) await closing;
+    // A read may be pending, and the abort surface as another error of it.
+    else closing.catch(() => undefined);
+    throw signal.aborted ? (signal.reason as Error) : error;
   }
 }
 
