@@ -37,33 +37,29 @@ interface FoldOptions {
  */
 export class Fold {
   readonly rules: Rules;
+  readonly isHypothetical: boolean;
   /** By their numbers; empty for one without items. */
   readonly vaults: (Vault | undefined)[] = [];
   readonly rings: Rings;
-  readonly #table: VaultTable;
-  readonly #overlap: Overlap;
-  readonly #itemOf: (location: ItemLocation) => Item;
-  readonly isHypothetical: boolean;
+  readonly #options: FoldOptions;
   /** Whether an expired start with invalid credentials locks. */
   readonly #expiresInvalid: boolean;
   #hasLocked = false;
   /** Number of items that came too late to be sorted. */
   late = 0;
 
-  constructor({ rules, table, overlap, itemOf, events, isHypothetical = false }: FoldOptions) {
-    this.rules = rules;
-    this.rings = new Rings(events);
-    this.#table = table;
-    this.#overlap = overlap;
-    this.#itemOf = itemOf;
-    this.isHypothetical = isHypothetical;
-    this.#expiresInvalid = beforeRelease(rules.release, "1.2.23");
+  constructor(options: FoldOptions) {
+    this.#options = options;
+    this.rules = options.rules;
+    this.isHypothetical = options.isHypothetical === true;
+    this.rings = new Rings(options.events);
+    this.#expiresInvalid = beforeRelease(options.rules.release, "1.2.23");
   }
 
   /** Takes the next item. Returns false for one that counts already. */
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
-    if (!this.isHypothetical && this.#overlap.isKnown(vault, entry)) return false;
+    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry)) return false;
     if (entry.time < vault.lastTime) {
       this.late += 1;
       vault.hasLate = true;
@@ -73,7 +69,8 @@ export class Fold {
     if (entry.event !== "other") vault.hasKnownAction = true;
     const { ending } = vault;
     this.#hasLocked = false;
-    this.#apply(vault, entry, entry.event);
+    const event = (this.isHypothetical && withoutLocks[entry.event]) || entry.event;
+    this.#apply(vault, entry, event);
     if (ending !== undefined && ending === vault.ending && isCall(entry, ending)) {
       ending.calls += 1;
       if (ending.calls === 1) ending.firstCall = entry.time;
@@ -98,7 +95,7 @@ export class Fold {
   }
 
   #begin({ vault: number, time }: Entry): Vault {
-    const vault = new Vault(this.#table.uuid(number), number, time);
+    const vault = new Vault(this.#options.table.uuid(number), number, time);
     Object.assign(vault, this.rings.create());
     // Without holes, which would make every access slow.
     while (this.vaults.length < number) this.vaults.push(undefined);
@@ -138,9 +135,8 @@ export class Fold {
       case "locking-start":
         return this.#lockByStart(vault, entry);
       case "refused-locked":
-        return this.#findLocked(vault, entry);
       case "lock-noted":
-        return this.isHypothetical ? undefined : this.#findLocked(vault, entry);
+        return this.#findLocked(vault, entry);
       case "lock":
         return this.#lock(vault, entry, { rule: "administrator", isSaid: true });
       case "unlock":
@@ -207,11 +203,12 @@ export class Fold {
     const skew = start.time - vault.earlyAckTime;
     if (skew > clockSkew) vault.earlyAcks = 0;
     if (vault.earlyAcks === 0) return false;
-    const reference = this.#itemOf(start).externalRef;
+    const { itemOf } = this.#options;
+    const reference = itemOf(start).externalRef;
     const events = this.rings
       .events(vault)
       .slice(-nearby)
-      .filter((seen) => this.#itemOf(seen).externalRef === reference);
+      .filter((seen) => itemOf(seen).externalRef === reference);
     // One that comes after another acknowledgement, or begins the log, is about a start before it.
     const isOwn = events.some(
       ({ time, event }, index) =>
@@ -224,7 +221,7 @@ export class Fold {
     vault.earlyAcks -= 1;
     if (vault.contradictions.at(-1)?.kind === "acknowledgement-without-start")
       vault.contradictions = vault.contradictions.slice(0, -1);
-    if (skew > 0) vault.addContradiction("acknowledgement-before-start", locationOf(start));
+    if (skew > 0) vault.addContradiction("acknowledgement-before-start", start);
     return true;
   }
 
@@ -236,12 +233,11 @@ export class Fold {
       vault.earlyAcks = entry.time === vault.earlyAckTime ? vault.earlyAcks + 1 : 1;
       vault.earlyAckTime = entry.time;
       // As the first item of a vault it is no contradiction: its start was before the log begins.
-      if (vault.items > 1)
-        vault.addContradiction("acknowledgement-without-start", locationOf(entry));
+      if (vault.items > 1) vault.addContradiction("acknowledgement-without-start", entry);
     } else if (wasOpen && pending !== operation)
-      vault.addContradiction("acknowledgement-of-other-operation", locationOf(entry));
+      vault.addContradiction("acknowledgement-of-other-operation", entry);
     else if (wasOpen && entry.time - vault.lastStart > this.rules.tokenLifetimeMs)
-      vault.addContradiction("acknowledgement-after-expiry", locationOf(entry));
+      vault.addContradiction("acknowledgement-after-expiry", entry);
     vault.hasKnownCounters = true;
     vault.clearStarts();
     vault.clearFailures();
@@ -255,7 +251,7 @@ export class Fold {
     if (ending?.isLikely !== true || ending.isSaid)
       vault.addContradiction(
         condition === "locked" ? "activity-while-locked" : "activity-after-deletion",
-        locationOf(entry),
+        entry,
       );
     this.#reopen(vault);
   }
@@ -283,7 +279,6 @@ export class Fold {
 
   #lockByStart(vault: Vault, entry: Entry): void {
     if (vault.condition !== "active") return this.#noteLockedBefore(vault, entry);
-    if (this.isHypothetical) return this.#start(vault, entry, "get");
     // The credentials were correct.
     vault.clearFailures();
     vault.unackedStarts += 1;
@@ -298,20 +293,19 @@ export class Fold {
     if (ending === undefined || isRecord(entry, ending)) return;
     // "Locked after too many failed attempts" may be said to each call since.
     if (entry.event === "locking-failure" && ending.rule === "failed-attempts") return;
-    vault.addContradiction("locked-at-another-moment", locationOf(entry));
+    vault.addContradiction("locked-at-another-moment", entry);
   }
 
   /** Locks a vault because the item says so, and notes if the rules disagree. */
   #lockAsSaid(vault: Vault, entry: Entry, rule: LockRule): void {
-    const isOpen = vault.condition === "active";
-    if (this.isHypothetical || (!isOpen && !this.#hasLocked)) return;
+    if (vault.condition !== "active" && !this.#hasLocked) return;
     const { limits } = this.rules;
     const [count, limit] =
       rule === "failed-attempts"
         ? [vault.failedAttempts, limits.failedAttempts]
         : [vault.unackedStarts, limits.unackedStarts];
     if (count < limit && vault.hasKnownCounters)
-      vault.addContradiction("locked-at-another-moment", locationOf(entry));
+      vault.addContradiction("locked-at-another-moment", entry);
     this.#lock(vault, entry, { rule, count });
     if (vault.ending !== undefined) Object.assign(vault.ending, { isSaid: true, isLikely: false });
   }
@@ -321,7 +315,6 @@ export class Fold {
    * likely cause, or it is not in the log.
    */
   #findLocked(vault: Vault, entry: Entry): void {
-    if (this.isHypothetical) return this.#widen(vault);
     if (vault.condition !== "active") return void this.#confirm(vault);
     const { failedAttempts, unackedStarts, hasKnownCounters } = vault;
     const { limits, autoLockAfterMs } = this.rules;
@@ -335,8 +328,7 @@ export class Fold {
     else if (unackedStarts + 1 >= limits.unackedStarts)
       this.#lock(vault, entry, guess("unacknowledged-starts", unackedStarts));
     else {
-      if (entry.event === "refused-locked")
-        vault.addContradiction("refused-while-open", locationOf(entry));
+      if (entry.event === "refused-locked") vault.addContradiction("refused-while-open", entry);
       this.#lock(vault, entry, { rule: "unseen", isSaid: true });
     }
   }
@@ -352,15 +344,15 @@ export class Fold {
 
   #create(vault: Vault, entry: Entry): void {
     const isFirst = vault.items === 1;
-    if (vault.wasCreated) vault.addContradiction("created-twice", locationOf(entry));
-    else if (!isFirst) vault.addContradiction("activity-before-creation", locationOf(entry));
+    if (vault.wasCreated) vault.addContradiction("created-twice", entry);
+    else if (!isFirst) vault.addContradiction("activity-before-creation", entry);
     vault.hasKnownCounters = true;
     vault.wasCreated = true;
   }
 
   #delete(vault: Vault, entry: Entry): void {
     if (vault.condition === "deleted")
-      return vault.addContradiction("activity-after-deletion", locationOf(entry));
+      return vault.addContradiction("activity-after-deletion", entry);
     vault.pending = undefined;
     vault.condition = "deleted";
     vault.ending = { ...ended, since: entry.time, item: locationOf(entry), rule: "unseen" };
@@ -399,6 +391,14 @@ const ended = {
 };
 
 const guess = (rule: LockRule, count: number) => ({ rule, count, isSaid: true, isGuess: true });
+
+/** Events that tell of locks, by what they are without: nobody knows what a call refused because of a lock would have been. */
+const withoutLocks: Partial<Record<EventKind, EventKind>> = {
+  "locking-start": "read",
+  "locking-failure": "failed-attempt",
+  "refused-locked": "unclear-ack",
+  "lock-noted": "application",
+};
 
 /** Whether an item tells again of the lock that the one before it made. */
 const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>

@@ -1,4 +1,4 @@
-import type { ItemLocation } from "../read/item.ts";
+import { type Entry, type ItemLocation, locationOf } from "../read/item.ts";
 import type { Contradiction, LockRule } from "../../documents/audit.ts";
 import type { Condition, Ring } from "./rings.ts";
 
@@ -119,9 +119,9 @@ export class Vault implements Ring {
     if (this.invalidStart !== undefined) this.invalidStart = undefined;
   }
 
-  addContradiction(kind: Contradiction["kind"], item: ItemLocation): void {
+  addContradiction(kind: Contradiction["kind"], entry: Entry): void {
     if (this.contradictions.length < maxContradictions)
-      this.contradictions = [...this.contradictions, { kind, item }];
+      this.contradictions = [...this.contradictions, { kind, item: locationOf(entry) }];
     else this.moreContradictions += 1;
   }
 }
