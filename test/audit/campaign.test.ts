@@ -7,7 +7,7 @@ import type { VaultReport } from "../../src/documents/audit.ts";
 import { VaultError } from "../../src/errors.ts";
 import type { Item, VaultTruth } from "../support/audit-log.ts";
 import { AuditWorld } from "../support/audit-log.ts";
-import type { Shape, Words } from "../support/audit-shapes.ts";
+import type { Shape } from "../support/audit-shapes.ts";
 import { shapeOf } from "../support/audit-shapes.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -131,38 +131,33 @@ function unknownWords(dice: Dice): (value: unknown) => string {
   };
 }
 
-/** Text of items whose calls were accepted: it tells the outcome, too. */
-const withoutOutcome = (text: string): string => (text === "Completed" ? "" : text);
-
-async function tryUnknown(what: string, rule: string, wordsOf: (dice: Dice) => Words) {
-  await expectRight(
-    `audit logs with unknown ${what}s`,
-    50,
-    async ({ items, truths, shape, dice }) => {
-      const result = await replayed(shape.write(items, wordsOf(dice)));
-      if (typeof result === "string") return [];
-      return truths.flatMap((truth) => {
-        const report = result.vaults.get(truth.uuid);
-        const isWrong =
-          report === undefined ||
-          (isCertain(report) && report.cause?.rule === rule) ||
-          (report.verdict === "ok" && truth.verdict !== "ok") ||
-          (report.verdict === "open-exchange" && truth.verdict === "locked");
-        return isWrong ? [`${truth.ending}: ${truth.verdict} became ${report?.verdict}`] : [];
-      });
-    },
-  );
-}
-
-test("an unknown word for each reason makes nothing certain, and nothing ok", async () => {
-  const wordsOf = (dice: Dice): Words => ({ reason: unknownWords(dice) });
-  await expect(tryUnknown("reason", "failed-attempts", wordsOf)).resolves.toBeUndefined();
-});
-
-test("an unknown word for each outcome makes nothing certain, and nothing ok", async () => {
-  const wordsOf = (dice: Dice): Words => ({ outcome: unknownWords(dice), reason: withoutOutcome });
-  await expect(tryUnknown("outcome", "unacknowledged-starts", wordsOf)).resolves.toBeUndefined();
-});
+test.each(["reason", "outcome"])(
+  "an unknown word for each %s makes nothing certain, and nothing ok",
+  async (what) => {
+    const rule = what === "reason" ? "failed-attempts" : "unacknowledged-starts";
+    await expectRight(
+      `audit logs with unknown ${what}s`,
+      50,
+      async ({ items, truths, shape, dice }) => {
+        const word = unknownWords(dice);
+        // The text of calls that were accepted tells the outcome, too.
+        const silent = (text: string): string => (text === "Completed" ? "" : text);
+        const words = what === "reason" ? { reason: word } : { outcome: word, reason: silent };
+        const result = await replayed(shape.write(items, words));
+        if (typeof result === "string") return [];
+        return truths.flatMap((truth) => {
+          const report = result.vaults.get(truth.uuid);
+          const isWrong =
+            report === undefined ||
+            (isCertain(report) && report.cause?.rule === rule) ||
+            (report.verdict === "ok" && truth.verdict !== "ok") ||
+            (report.verdict === "open-exchange" && truth.verdict === "locked");
+          return isWrong ? [`${truth.ending}: ${truth.verdict} became ${report?.verdict}`] : [];
+        });
+      },
+    );
+  },
+);
 
 /** What happens to lines on their way: in the middle of one, or to its quotes, or by another program. */
 const spoiled: readonly ((line: string, dice: Dice) => string)[] = [

@@ -86,13 +86,9 @@ function emulated(seed: number) {
     const { state, lockReason, unackedStarts, failedAccesses } = bench.sandbox.inspect(uuid);
     const isRisky = unackedStarts === 4 || failedAccesses === 2;
     const active = isRisky ? "at-risk" : unackedStarts > 0 ? "open-exchange" : "ok";
-    return {
-      uuid,
-      verdict: state === "active" ? active : state,
-      counters: state === "deleted" ? undefined : [unackedStarts, failedAccesses],
-      ...(lockReason === null || state !== "locked" ? {} : { rule: locksBy[lockReason] }),
-      contradictions: [],
-    };
+    const rule = lockReason === null || state !== "locked" ? undefined : locksBy[lockReason];
+    const counters = state === "deleted" ? [] : [unackedStarts, failedAccesses];
+    return [uuid, state === "active" ? active : state, rule, ...counters].join(" ");
   });
   return { items: bench.sandbox.audit(), truths };
 }
@@ -103,28 +99,21 @@ test("every vault is as the emulated service has it, whatever its clients did", 
     const { items, truths } = emulated(seed);
     const log = items.map((item) => `${JSON.stringify(item)}\n`).join("");
     const { reports } = await replayText(log, { rules: { ...rules, tokenLifetimeMs } });
-    const found = truths.map(({ uuid }) => {
-      const { verdict, cause, unackedStarts, failedAttempts, contradictions } = reports.find(
-        (report) => report.uuid === uuid,
-      ) ?? { contradictions: [] };
+    const found = reports.map(({ uuid, verdict, cause, contradictions, ...one }) => {
+      const counters = verdict === "deleted" ? [] : [one.unackedStarts, one.failedAttempts];
       seen.add(`${verdict} ${cause?.rule}`);
-      return {
+      return [
         uuid,
         verdict,
-        counters: verdict === "deleted" ? undefined : [unackedStarts, failedAttempts],
-        ...(cause === undefined ? {} : { rule: cause.rule }),
-        contradictions,
-      };
+        cause?.rule,
+        ...counters,
+        ...contradictions.map(({ kind }) => kind),
+      ].join(" ");
     });
-    expect(found, `seed ${seed}`).toEqual(truths);
+    expect(found.toSorted(), `seed ${seed}`).toEqual(truths.toSorted());
   }
-  expect([...seen].toSorted()).toEqual([
-    "at-risk undefined",
-    "deleted undefined",
-    "locked failed-attempts",
-    "locked unacknowledged-starts",
-    "ok undefined",
-    "open-exchange undefined",
-  ]);
+  expect([...seen].toSorted().join(", ")).toBe(
+    "at-risk undefined, deleted undefined, locked failed-attempts, locked unacknowledged-starts, ok undefined, open-exchange undefined",
+  );
   tried("vaults replayed as the emulated service has them", 8 * runs(600));
 });

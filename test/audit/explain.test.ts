@@ -1,165 +1,99 @@
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { VaultReport } from "../../src/documents/audit.ts";
-import { failure, line, moment, replayText, reportOfOne } from "./support.ts";
+import { log, moment, replayText, reportOfOne, rows } from "./support.ts";
 
-type Client = Record<string, unknown>;
+/** Puts moments in the place of `{21}`. */
+const written = (text: string): string =>
+  text.replaceAll(/\{(\d+)\}/g, (_, at: string) => moment(Number(at)));
 
-const cron = { externalRef: "cron", ipAddress: "10.0.0.7" };
-const billing = { externalRef: "billing", ipAddress: "10.0.0.7" };
-const web = { externalRef: "web", ipAddress: "10.0.0.8" };
-const nobody = { ipAddress: "10.0.0.7" };
+test.each(
+  rows(`
+S10c A11c S20w A21w S30w A31w F41c F42c F43c | An exchange (reference web from 10.0.0.8), acknowledged at {21}, replaced the refused credentials. The last accepted start with reference cron was at {10}. | The client \\(reference cron from 10\\.0\\.0\\.7\\) sent .* two clients share the vault
+S10w A11w S20c A21c F41c F42c F43c | The client's own exchange (reference cron from 10.0.0.7), acknowledged at {21}, replaced the refused credentials. | its own exchange, acknowledged at .* had replaced
+F9c S10w A11w S20w A21w F41c F42c F43c | An exchange (reference web from 10.0.0.8), acknowledged at {21}, replaced the refused credentials. No start with reference cron was accepted before. | two clients share
+S10x A11x S20y A21y F41z F42z F43z | An exchange from the same address (reference order-y from 10.0.0.7), acknowledged at {21}, replaced the refused credentials. | its own exchange
+S10b A11b S15c A16c S20b A21b F41c F42c F43c | An exchange (reference billing from 10.0.0.7), acknowledged at {21}, replaced the refused credentials. The last accepted start with reference cron was at {15}. Address 10.0.0.7 is shared: reference billing used it too. | two clients share
+S20n A21n F41n F42n F43n | An exchange from the same address (address 10.0.0.7), acknowledged at {21}, replaced the refused credentials. | The client \\(address 10\\.0\\.0\\.7\\)
+C0 S20c F41c F42c F43c | The last accepted start with reference cron, at {20}, was never acknowledged: the new credentials in its response never became valid. | start that was never acknowledged.* Start again with the credentials before them
+C0 F41 F42 F43 | Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid. | ^The client sent credentials that are not current\\.
+S10c A11c Q41 Q42 Q43 | | ^The client was refused for a reason`),
+)(
+  "who replaced credentials that were refused until the vault was locked: %s",
+  async (letters = "", text, developer = "") => {
+    const { cause, advice } = await reportOfOne(log(letters));
+    expect(cause?.refused?.text ?? "").toBe(written(text ?? ""));
+    expect(advice.developer).toMatch(new RegExp(developer));
+  },
+);
 
-const created = line(0, "CREATE_VAULT");
-const start = (at: number, client: Client = {}): string => line(at, "READ_VAULT", client);
-const ack = (at: number, client: Client = {}): string => line(at, "ACKNOWLEDGE_READ_VAULT", client);
-const refusedAck = (at: number, client: Client = {}): string =>
-  ack(at, { outcome: "FAILURE", description: "the token is unknown or has expired", ...client });
-const lockedOut = (at: number, client: Client = {}): string =>
-  failure(at, { description: "vault is locked", ...client });
-const exchange = (at: number, client: Client): string[] => [start(at, client), ack(at + 1, client)];
-const unauthorized = (at: number): string =>
-  failure(at, { outcome: "401 Unauthorized", description: undefined });
-const refusals = (at: number, client: Client): string[] =>
-  [1, 2, 3].map((n) => failure(at + n, client));
-const order = (number: number): Client => ({ ...nobody, externalRef: `order-${number}` });
-
-const wordsOf = ({ cause, explanation, advice }: VaultReport): string =>
-  [cause?.text, cause?.refused?.text, ...explanation, advice.support, advice.developer].join(" ");
-
-const byWeb = `An exchange (reference web from 10.0.0.8), acknowledged at ${moment(21)}, replaced the refused credentials.`;
-
-describe("credentials that were refused until the vault was locked", () => {
-  test.each<[string, string[], string, RegExp]>([
-    [
-      "replaced by another client",
-      [...exchange(10, cron), ...exchange(20, web), ...exchange(30, web), ...refusals(40, cron)],
-      `${byWeb} The last accepted start with reference cron was at ${moment(10)}.`,
-      /The client \(reference cron from 10\.0\.0\.7\) sent .* two clients share the vault/,
-    ],
-    [
-      "replaced by the client's own exchange",
-      [...exchange(10, web), ...exchange(20, cron), ...refusals(40, cron)],
-      `The client's own exchange (reference cron from 10.0.0.7), acknowledged at ${moment(21)}, replaced the refused credentials.`,
-      /its own exchange, acknowledged at .* had replaced/,
-    ],
-    [
-      "of a reference that recurs and was never accepted",
-      [failure(9, cron), ...exchange(10, web), ...exchange(20, web), ...refusals(40, cron)],
-      `${byWeb} No start with reference cron was accepted before.`,
-      /two clients share/,
-    ],
-    [
-      "of a client with a reference for each exchange",
-      [...exchange(10, order(1)), ...exchange(20, order(2)), ...refusals(40, order(3))],
-      `An exchange from the same address (reference order-2 from 10.0.0.7), acknowledged at ${moment(21)}, replaced the refused credentials.`,
-      /its own exchange/,
-    ],
-    [
-      "replaced by another recurring reference from the same address",
-      [
-        ...exchange(10, billing),
-        ...exchange(15, cron),
-        ...exchange(20, billing),
-        ...refusals(40, cron),
-      ],
-      `An exchange (reference billing from 10.0.0.7), acknowledged at ${moment(21)}, replaced the refused credentials. The last accepted start with reference cron was at ${moment(15)}. Address 10.0.0.7 is shared: reference billing used it too.`,
-      /two clients share/,
-    ],
-    [
-      "of a client without a reference, replaced by its own exchange",
-      [...exchange(20, nobody), ...refusals(40, nobody)],
-      `An exchange from the same address (address 10.0.0.7), acknowledged at ${moment(21)}, replaced the refused credentials.`,
-      /The client \(address 10\.0\.0\.7\)/,
-    ],
-    [
-      "of a start that was not acknowledged",
-      [created, start(20, cron), ...refusals(40, cron)],
-      `The last accepted start with reference cron, at ${moment(20)}, was never acknowledged: the new credentials in its response never became valid.`,
-      /start that was never acknowledged.* Start again with the credentials before them/,
-    ],
-    [
-      "that nothing in the log replaced",
-      [created, ...refusals(40, {})],
-      "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid.",
-      /^The client sent credentials that are not current\./,
-    ],
-  ])("%s", async (_what, lines, text, developer) => {
-    const { cause, advice } = await reportOfOne(lines);
-    expect(cause?.refused?.text).toBe(text);
-    expect(advice.developer).toMatch(developer);
-  });
-
-  test("are found among the last 24 items, also from a stream", async () => {
-    const before = Array.from({ length: 100 }, (_, at) => exchange(3 * at, cron)).flat();
-    const lines = [...before, ...exchange(400, web), ...refusals(500, cron)];
-    for (const by of ["path", "stream"] as const) {
-      const { reports } = await replayText(lines.join("\n"), {}, by);
-      expect(reports[0]?.cause?.refused?.text).toMatch(
-        /^An exchange \(reference web .* The last accepted start with reference cron was at /,
-      );
-    }
-  });
-
-  test("nobody says so of a device, a PIN or an unknown reason", async () => {
-    const { cause } = await reportOfOne([
-      ...exchange(10, cron),
-      ...[1, 2, 3].map((at) => unauthorized(20 + at)),
-    ]);
-    expect(cause?.refused).toBeUndefined();
-  });
+test("what replaced them is found among the last 24 items, also from a stream", async () => {
+  const before = Array.from({ length: 100 }, (_, at) => `S${3 * at}c A${3 * at + 1}c`).join(" ");
+  const lines = log(`${before} S400w A401w F501c F502c F503c`).join("\n");
+  for (const by of ["path", "stream"] as const)
+    expect((await replayText(lines, {}, by)).reports[0]?.cause?.refused?.text).toMatch(
+      /^An exchange \(reference web .* The last accepted start with reference cron was at /,
+    );
 });
 
-describe("what else the log shows", () => {
-  test.each<[string, string[], RegExp, RegExp?]>([
-    [
-      "acknowledgements that came too late",
-      [created, ...[1, 2, 3, 4, 5].flatMap((n) => [start(n * 600), refusedAck(n * 600 + 360)])],
-      /5 acknowledgements came too late, 6 minutes after the start: .* 2 minutes\. 5 acknowledgements were refused with “the token is unknown or has expired”\..* Send the end call within 2 minutes/,
-      /without acknowledging any/,
-    ],
-    [
-      "acknowledgements that were refused in time",
-      [created, ...[1, 2, 3, 4, 5].flatMap((n) => [start(n * 600), refusedAck(n * 600 + 1)])],
-      /5 acknowledgements were refused with “the token/,
-      /too late/,
-    ],
-    [
-      "starts that nobody acknowledged",
-      [created, ...[1, 2, 3, 4, 5].map((n) => start(n, cron))],
-      /The client \(reference cron from 10\.0\.0\.7\) started exchanges without acknowledging any/,
-    ],
-    [
-      "failed attempts of another client between them",
-      [created, ...[1, 3, 5, 7, 9].flatMap((n) => [start(n, web), failure(n + 1, cron)])],
-      /Between these starts 4 failed attempts by reference cron from 10\.0\.0\.7 came: two clients take turns\./,
-    ],
-    [
-      "who is still trying",
-      [created, ...refusals(1, cron), ...[5, 6, 7].map((at) => lockedOut(at, cron))],
-      /3 more calls came since then, until \S+, mostly by reference cron from 10\.0\.0\.7: a client is still trying\..* which has sent 3 calls since the lock/,
-    ],
-    [
-      "calls just before one that found the vault locked",
-      [failure(1), failure(2), lockedOut(3)],
-      /or just before, when a call was refused because of the lock, probably after 3 failed attempts in a row \(2 in the log\)/,
-      /does not show/,
-    ],
-    [
-      "starts just before one that found the vault locked",
-      [created, ...[1, 2, 3, 4].map((at) => start(at)), lockedOut(5)],
-      /probably after 5 unacknowledged starts in a row \(4 in the log\)/,
-      /does not show/,
-    ],
-    ["a lock without a cause", [created, lockedOut(3)], /the log does not show the cause/],
-    [
-      "a log that begins late",
-      [start(1), start(2), start(3)],
-      /The log begins late: at least 3 of 5 starts and 0 of 3 failed attempts count, and the next may lock/,
-      /not urgent/,
-    ],
-  ])("%s", async (_what, lines, expected, never = /(?!)/) => {
-    const words = wordsOf(await reportOfOne(lines));
-    expect(words).toMatch(expected);
-    expect(words).not.toMatch(never);
+const wordsOf = ({ cause, explanation, advice }: VaultReport): string =>
+  [cause?.text, ...explanation, advice.support, advice.developer].join(" ");
+
+test.each(
+  rows(`
+C0 S600 T960 S1200 T1560 S1800 T2160 S2400 T2760 S3000 T3360 | 5 acknowledgements came too late, 6 minutes after the start: .* 2 minutes\\. 5 acknowledgements were refused with “the token is unknown or has expired”\\..* Send the end call within 2 minutes | without acknowledging any
+C0 S600 T601 S1200 T1201 S1800 T1801 S2400 T2401 S3000 T3001 | 5 acknowledgements were refused with “the token | too late
+C0 S1c S2c S3c S4c S5c | The client \\(reference cron from 10\\.0\\.0\\.7\\) started exchanges without acknowledging any | late
+C0 S1w F2c S3w F4c S5w F6c S7w F8c S9w F10c | Between these starts 4 failed attempts by reference cron from 10\\.0\\.0\\.7 came: two clients take turns\\. | late
+C0 F1c F2c F3c L5c L6c L7c | 3 more calls came since then, until \\S+, mostly by reference cron from 10\\.0\\.0\\.7: a client is still trying\\..* which has sent 3 calls since the lock | does not show
+F1 F2 L3 | or just before, when a call was refused because of the lock, probably after 3 failed attempts in a row \\(2 in the log\\) | does not show
+C0 S1 S2 S3 S4 L5 | probably after 5 unacknowledged starts in a row \\(4 in the log\\) | does not show
+C0 L3 | the log does not show the cause | probably after
+S1 S2 S3 | The log begins late: at least 3 of 5 starts and 0 of 3 failed attempts count, and the next may lock | not urgent`),
+)("what else the log shows: %s", async (letters = "", expected = "", never = "") => {
+  const words = wordsOf(await reportOfOne(log(letters)));
+  expect(words).toMatch(new RegExp(expected));
+  expect(words).not.toMatch(new RegExp(never));
+});
+
+/** A vault for each word, of which each letter is a failed attempt, or an item of its own. */
+const vaultsOf = (words: string): string[] =>
+  words.split(" ").flatMap((word, vault) => {
+    const items = word.split("").map((letter, n) => {
+      const at = 1000 * (vault + 1) + n;
+      return "SDY".includes(letter)
+        ? `${vault + 1}:${letter}${at}w`
+        : `${vault + 1}:F${at}${letter}`;
+    });
+    return log(
+      [...(/[SDY]/.test(word) ? [] : [`${vault + 1}:C${1000 * vault}`]), ...items].join(" "),
+    );
   });
+
+test.each(
+  rows(`
+ccc           | 1 vault locked by reference cron from 10.0.0.7.
+ccc ccc       | 2 vaults locked by reference cron from 10.0.0.7.
+nnn nnn nnn   | 3 vaults locked by address 10.0.0.7.
+ccc ccc ccc nnn nnn xxx yyy | 7 vaults locked; 3 by reference cron from 10.0.0.7, 2 by address 10.0.0.7, 1 by reference order-y from 10.0.0.7 and 1 more.
+Y             | 1 vault locked by an administrator (reference web from 10.0.0.8).
+cxy           | 1 vault locked by address 10.0.0.7.
+ccc cc S      | 1 vault locked by reference cron from 10.0.0.7. Also 1 at risk, 1 with an open exchange.
+cc            | 1 vault at risk because of reference cron from 10.0.0.7.
+c D           | No locks found in 2 vaults, 1 of them deleted. Locks made in the console appear only if the export records them.`),
+)("the answer to %s", async (words = "", text) => {
+  const { result } = await replayText(vaultsOf(words).join("\n"));
+  expect(result.summary.found.text).toBe(text);
+});
+
+test("the answer counts the vaults of each origin, and reads the items of at most 500", async () => {
+  const { found } = (await replayText(vaultsOf("ccc ccc bbb").join("\n"))).result.summary;
+  const address = "10.0.0.7";
+  expect(found.by).toEqual([
+    { vaults: 2, externalRef: "cron", address },
+    { vaults: 1, externalRef: "billing", address },
+  ]);
+  const many = vaultsOf(Array.from({ length: 501 }, () => "ccc").join(" ")).join("\n");
+  expect((await replayText(many)).result.summary.found.text).toBe(
+    "501 vaults locked; of the latest 500, 500 by reference cron from 10.0.0.7.",
+  );
 });

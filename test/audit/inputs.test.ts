@@ -2,26 +2,26 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { auditToCsv } from "../../src/sandbox/control/audit-export.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { failure, line, moment, replayText, replayWith, vaultUuid } from "./support.ts";
+import { failure, line, log, moment, replayText, replayWith, vaultUuid } from "./support.ts";
 
 const id = vaultUuid(1);
 const joined = (...parts: (Uint8Array | string)[]): Buffer =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string)));
 
 describe("a content", () => {
-  const log = Array.from({ length: 1500 }, (_, n) => {
+  const items = Array.from({ length: 1500 }, (_, n) => {
     const description = n % 9 === 0 ? 'a "b",\nc' : "started";
     return JSON.parse(
       line(n, "READ_VAULT", { externalRef: `Müller 🔑 ${n % 9}`, description }),
     ) as object;
   });
-  const text = log.map((item) => `${JSON.stringify(item)}\n`).join("");
+  const text = items.map((item) => `${JSON.stringify(item)}\n`).join("");
   const plain = Buffer.from(text);
   const marked = Buffer.from(`\ufeff${text}`);
   const utf16 = Buffer.from(`\ufeff${text}`, "utf16le");
   const big = Buffer.from(utf16).swap16();
   const wrapped = (wrap: (item: string) => object): string =>
-    log.map((item) => `${JSON.stringify(wrap(JSON.stringify(item)))}\n`).join("");
+    items.map((item) => `${JSON.stringify(wrap(JSON.stringify(item)))}\n`).join("");
   const told = async (content: string | Uint8Array, by: "path" | number) => {
     const { result, reports } = await replayText(content, { timeline: "problems" }, by);
     const { warnings, skipped, items } = result.summary;
@@ -39,9 +39,9 @@ describe("a content", () => {
     ["in gzip, twice", gzipSync(gzipSync(plain))],
     ["in gzip with a byte-order mark", gzipSync(marked)],
     ["in gzip of UTF-16", gzipSync(big)],
-    ["in an array", JSON.stringify(log)],
-    ["in a wrapper", JSON.stringify({ total: 1, items: log }, null, 2)],
-    ["in CSV", auditToCsv(log as never)],
+    ["in an array", JSON.stringify(items)],
+    ["in a wrapper", JSON.stringify({ total: 1, items }, null, 2)],
+    ["in CSV", auditToCsv(items as never)],
     ["in texts", wrapped((item) => ({ log: `${item}\n`, stream: "stdout", time: moment(0) }))],
     ["in bytes", wrapped((item) => ({ MESSAGE: [...Buffer.from(item)], _HOSTNAME: "h" }))],
   ])("%s is the same, from a file and a stream", async (_what, content) => {
@@ -69,7 +69,7 @@ test.each<[string, string | Buffer, RegExp]>([
   ["0 bytes of gzip", gzipSync(""), /items: no audit items: it is empty/],
   ["blanks", "\n \r\n", /nothing but blanks/],
   ["a header", "time,action,vault\n", /no rows below its header/],
-  ["an error", '{"error":{"message":"Token \u001bexpired"},"items":[]}', /says "Token {2}expired"/],
+  ["an error", '{"error":{"message":"\u001b expired"},"items":[]}', /says " {2}expired"/],
   ["another error", '{"status":401,"errors":["no"]}\n', /but says "no"/],
   ["a workbook", "PK\x03\x04\x14\0[Content_Types].xml", /is an Excel workbook/],
   ["zstd", Buffer.from("28b52ffd0458", "hex"), /packed with zstd/],
@@ -78,10 +78,8 @@ test.each<[string, string | Buffer, RegExp]>([
   ["not gzip but for its beginning", Buffer.from([0x1f, 0x8b, 1, 2, 3]), /damaged/],
   ["words", "word\n".repeat(200_000), /all 200,000 lines could not be read as an audit item/],
 ])("%s: nothing is read, and the reason is said", async (_what, content, message) => {
-  await expect(replayText(content)).rejects.toMatchObject({
-    code: "invalid-input",
-    message: expect.stringMatching(message) as string,
-  });
+  const refused = { code: "invalid-input", message: expect.stringMatching(message) as string };
+  await expect(replayText(content)).rejects.toMatchObject(refused);
 });
 
 test("a stream that breaks, or cannot be kept, is an error", async () => {
@@ -99,12 +97,7 @@ test("a stream that breaks, or cannot be kept, is an error", async () => {
 });
 
 describe("of an export", () => {
-  const items = [
-    ...["CREATE_VAULT", "READ_VAULT", "ACKNOWLEDGE_READ_VAULT"].map((action, at) =>
-      line(at, action),
-    ),
-    failure(3),
-  ];
+  const items = log("C0 S1 A2 F3");
   const ndjson = `${items.join("\n")}\n`;
   const csv = [
     "time,action,vault,note",
@@ -138,20 +131,11 @@ describe("of an export", () => {
   });
 
   const name = id.toUpperCase();
-  const other = { vaultUuid: vaultUuid(2) };
-  const healthy = [
-    ...items.slice(0, 3),
-    line(5, "READ_VAULT", other),
-    line(6, "ACKNOWLEDGE_READ_VAULT", other),
-  ].join("\n");
+  const healthy = log("C0 S1 A2 2:S5 2:A6").join("\n");
   const long = "x".repeat(1_100_000);
   test.each([
     ["that is not JSON", healthy, `{"vaultUuid":"${name}",x}`],
-    [
-      "without a time",
-      healthy,
-      `{"action":"READ_VAULT","outcome":"FAILURE","vaultUuid":"${name}"}`,
-    ],
+    ["without a time", healthy, `{"action":"READ_VAULT","vaultUuid":"${name}"}`],
     ["with a time that is none", healthy, failure(4).replace("2026", "soon")],
     ["of text", healthy, `# ${name} was locked`],
     ["that is too long", healthy, failure(4, { long })],
@@ -165,9 +149,8 @@ describe("of an export", () => {
   });
 
   test("a record that cannot be read leaves a lock likely", async () => {
-    const { reports } = await replayText(
-      [...items, failure(4), failure(5), `{"vaultUuid":"${id}",`, ""].join("\n"),
-    );
+    const lines = [...log("C0 F1 F2 F3"), `{"vaultUuid":"${id}",`, ""].join("\n");
+    const { reports } = await replayText(lines);
     expect(reports).toMatchObject([{ verdict: "locked", certainty: "likely" }]);
   });
 
@@ -175,12 +158,8 @@ describe("of an export", () => {
     const many = `${moment(0)},READ_VAULT,${id},"who, me"\n`.repeat(8000);
     const open = `${moment(0)},READ_VAULT,${id},"x\n`;
     const content = `time,action,vault,note\n${many}${open}${many.replaceAll(/"|, /g, "")}`;
-    const { result } = await replayText(content);
-    expect(result.summary).toMatchObject({
-      items: 16_000,
-      skippedLines: 1,
-      skipped: [{ line: 8002 }],
-    });
+    const { items, skippedLines, skipped } = (await replayText(content)).result.summary;
+    expect([items, skippedLines, skipped[0]?.line]).toEqual([16_000, 1, 8002]);
   });
 
   test("an item within a text has its own time, whatever stands beside the text", async () => {

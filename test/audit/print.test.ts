@@ -4,7 +4,7 @@ import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { escape as escapeMarkdown } from "../../src/audit/print/markdown.ts";
 import { outlineOf } from "../../src/audit/print/outline.ts";
-import { escape, maxRows, maxSections, pageReport, placesOf } from "../../src/audit/print/page.ts";
+import { maxRows, maxSections, pageReport, placesOf } from "../../src/audit/print/page.ts";
 import { shown, terminalReport } from "../../src/audit/print/terminal.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 import { createPalette } from "../../src/terminal/palette.ts";
@@ -19,9 +19,8 @@ const textOf = (page: string): string =>
     .replaceAll(/(?:<[^>]*>)+/g, "\n")
     .replaceAll(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
 
-test("a report of one vault, on a terminal and as Markdown; a page says the same", () => {
-  expect(printed(one, viewOf(80)).terminal).toMatchSnapshot("terminal");
-  expect(printed(one).markdown).toMatchSnapshot("Markdown");
+test("a report of one vault on a terminal; Markdown and a page say the same", () => {
+  expect(printed(one, viewOf(80)).terminal).toMatchSnapshot();
 });
 
 /** Each printer's text, without what its medium needs. */
@@ -49,13 +48,11 @@ test.each([
   );
   expect(sentences.length).toBeGreaterThan(8);
   for (const [name, text] of Object.entries(textsOf(report))) {
-    expect(
-      text
-        .trimStart()
-        .replace(/^\**/, "")
-        .indexOf(answers[0] ?? "-"),
-      name,
-    ).toBe(0);
+    const begins = [...answers, ...warnings, facts[0]?.texts[0] ?? ""];
+    expect(text.replace(/^\W+/, "").startsWith(answers[0] ?? "-"), name).toBe(true);
+    expect(begins.map((each) => text.indexOf(each))).toEqual(
+      begins.map((each) => text.indexOf(each)).toSorted((x, y) => x - y),
+    );
     for (const sentence of new Set(sentences)) {
       const expected = sentences.filter((each) => each.includes(sentence)).length;
       expect([name, sentence, text.split(sentence).length - 1]).toEqual([name, sentence, expected]);
@@ -87,20 +84,17 @@ describe.each([40, 80, 120])("at %i columns", (columns) => {
       const view = viewOf(columns);
       for (const timeline of [false, true]) {
         const text = terminalReport(report, view, timeline);
-        if (columns >= 80)
-          expect(
-            text.split("\n").filter((line) => stringWidth(line) > columns || line.endsWith(" ")),
-          ).toEqual([]);
-        const colored = terminalReport(
-          report,
-          { ...view, palette: await createPalette(true) },
-          timeline,
-        );
+        const wrong = (line: string) => stringWidth(line) > columns || line.endsWith(" ");
+        if (columns >= 80) expect(text.split("\n").filter(wrong)).toEqual([]);
+        const palette = await createPalette(true);
+        const colored = terminalReport(report, { ...view, palette }, timeline);
         expect(stripVTControlCharacters(colored).replaceAll(/ +$/gm, "")).toBe(text);
       }
     },
   );
 });
+
+const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 
 describe("hostile texts", () => {
   const { terminal, timeline, markdown, page } = printed(hostile(), viewOf(80));
@@ -128,25 +122,11 @@ describe("hostile texts", () => {
     "%j reads in Markdown as it is written",
     async (text) => {
       const item = await marked.parse(`- ${escapeMarkdown(text)}`);
-      const entities: Record<string, string> = {
-        lt: "<",
-        gt: ">",
-        quot: '"',
-        "#39": "'",
-        amp: "&",
-      };
-      expect(item.replaceAll(/&(#?\w+);/g, (_, name: string) => entities[name] ?? "?")).toBe(
-        `<ul>\n<li>${text}</li>\n</ul>\n`,
+      expect(item).toBe(
+        `<ul>\n<li>${text.replaceAll(/[&<>]/g, (at) => entities[at] ?? "")}</li>\n</ul>\n`,
       );
     },
   );
-
-  test.each([
-    [`<b a="1" c='2'>&amp;`, "&#60;b a=&#34;1&#34; c=&#39;2&#39;&#62;&#38;amp;"],
-    ["\u001B[2J\r\n\u202E\u{E0041}\uD800", "\\u{1b}[2J\\u{d}\\u{a}\\u{202e}\\u{e0041}\uFFFD"],
-  ])("%j is in the page as %j", (text, expected) => {
-    expect(escape(text)).toBe(expected);
-  });
 
   test.each([
     ["123456789012345678901", "1234567890123456789…"],

@@ -23,15 +23,8 @@ export const vaultUuid = (number: number): string =>
 
 /** Returns a line with an item, by default of vault 1, `at` seconds after noon. */
 export function line(at: number, action: string, more: Record<string, unknown> = {}): string {
-  const time = new Date(Date.UTC(2026, 10, 20, 12) + at * 1000).toISOString();
-  return JSON.stringify({
-    id: `id-${at}-${action}`,
-    time,
-    action,
-    outcome: "SUCCESS",
-    vaultUuid: vaultUuid(1),
-    ...more,
-  });
+  const [id, time, outcome] = [`id-${at}-${action}`, moment(at), "SUCCESS"];
+  return JSON.stringify({ id, time, action, outcome, vaultUuid: vaultUuid(1), ...more });
 }
 
 /** Returns a line with a failed attempt. */
@@ -119,3 +112,57 @@ export const rows = (table: string): string[][] =>
     .trim()
     .split("\n")
     .map((row) => row.split("|").map((cell) => cell.trim()));
+
+const clients: Record<string, object> = {
+  c: { externalRef: "cron", ipAddress: "10.0.0.7" },
+  b: { externalRef: "billing", ipAddress: "10.0.0.7" },
+  w: { externalRef: "web", ipAddress: "10.0.0.8" },
+  n: { ipAddress: "10.0.0.7" },
+  ...Object.fromEntries(
+    ["x", "y", "z"].map((letter) => [
+      letter,
+      { externalRef: `order-${letter}`, ipAddress: "10.0.0.7" },
+    ]),
+  ),
+};
+const refused = (description?: string, action = "READ_VAULT", outcome = "FAILURE") =>
+  [action, { outcome, description }] as const;
+const letters: Record<string, readonly [action: string, more?: object]> = {
+  C: ["CREATE_VAULT"],
+  S: ["READ_VAULT"],
+  U: ["UPDATE_VAULT"],
+  A: ["ACKNOWLEDGE_READ_VAULT"],
+  B: ["ACKNOWLEDGE_UPDATE_VAULT"],
+  D: ["DELETE_VAULT"],
+  Y: ["LOCK_VAULT"],
+  Z: ["UNLOCK_VAULT"],
+  // Refused with wrong credentials; because of a lock; an item that says that it locks; an acknowledgement.
+  F: refused("bad credentials"),
+  L: refused("the vault is locked"),
+  K: refused("bad credentials, vault locked"),
+  N: refused("too many starts without acknowledgement, vault locked"),
+  T: refused("the token is unknown or has expired", "ACKNOWLEDGE_READ_VAULT"),
+  G: refused("no such vault"),
+  M: refused("Down for maintenance"),
+  // Refused for an unknown reason, or without one, or with 401 alone; unknown outcomes of a start and of an acknowledgement.
+  R: refused("qwx"),
+  P: refused(),
+  Q: refused(undefined, "READ_VAULT", "401 Unauthorized"),
+  V: refused(undefined, "READ_VAULT", "qwx"),
+  W: refused(undefined, "ACKNOWLEDGE_READ_VAULT", "qwx"),
+  X: ["QWX"],
+};
+
+/** Lines by letters: `S1` is a start one second after noon, `2:F3c` a failed attempt on vault 2 by the client cron. */
+export const log = (text: string, more: object = {}): string[] =>
+  text.split(" ").map((each) => {
+    const [, vault = "1", letter = "", at, client = ""] =
+      /^(?:(\d+):)?([A-Z])(-?[\d.]+)([a-z]?)$/.exec(each) ?? [];
+    const [action = each, own] = letters[letter] ?? [];
+    return line(Number(at), action, {
+      vaultUuid: vaultUuid(Number(vault)),
+      ...own,
+      ...clients[client],
+      ...more,
+    });
+  });

@@ -1,44 +1,10 @@
-import { join } from "node:path";
 import { writeFileSync } from "node:fs";
-import { describe, expect, it, test } from "vitest";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { failure, line, moment, replayText, reportOfOne, rules, vaultUuid } from "./support.ts";
-
-const day = 86_400;
-
-/** Items by letters, which `at` and more follow: `S1` is a start one second after noon. */
-const items: Record<string, (at: number, more?: object) => string> = {
-  C: (at) => line(at, "CREATE_VAULT"),
-  S: (at, more) => line(at, "READ_VAULT", { ...more }),
-  U: (at) => line(at, "UPDATE_VAULT"),
-  A: (at, more) => line(at, "ACKNOWLEDGE_READ_VAULT", { ...more }),
-  B: (at) => line(at, "ACKNOWLEDGE_UPDATE_VAULT"),
-  F: (at, more) => failure(at, { ...more }),
-  /** Refused because of a lock; an item that says that it locks; refused for an unknown reason, or with 401 alone. */
-  L: (at) => failure(at, { description: "the vault is locked" }),
-  K: (at) => failure(at, { description: "bad credentials, vault locked" }),
-  N: (at) => failure(at, { description: "too many starts without acknowledgement, vault locked" }),
-  R: (at) => failure(at, { description: "qwx" }),
-  P: (at) => failure(at, { description: undefined }),
-  Q: (at) => failure(at, { outcome: "401 Unauthorized", description: undefined }),
-  /** An unknown outcome, of a start and of an acknowledgement; an unknown action. */
-  V: (at) => line(at, "READ_VAULT", { outcome: "qwx" }),
-  W: (at) => line(at, "ACKNOWLEDGE_READ_VAULT", { outcome: "qwx" }),
-  X: (at) => line(at, "QWX"),
-  G: (at) => failure(at, { description: "no such vault" }),
-  M: (at) => failure(at, { description: "Down for maintenance" }),
-  D: (at) => line(at, "DELETE_VAULT"),
-  Z: (at) => line(at, "UNLOCK_VAULT"),
-  Y: (at) => line(at, "LOCK_VAULT"),
-};
-
-const log = (letters: string, more?: object): string[] =>
-  letters.split(" ").map((each) => {
-    const [, letter = "", at = ""] = /^([A-Z])(\d+)$/.exec(each) ?? [];
-    return items[letter]?.(Number(at), more) ?? "";
-  });
+import { line, log, moment, replayText, reportOfOne, rows, rules, vaultUuid } from "./support.ts";
 
 /** `verdict certainty starts failed rule@seconds contradiction`. */
 const short = ({ verdict, certainty, cause, lockedAt, contradictions, ...one }: VaultReport) =>
@@ -127,16 +93,11 @@ test.each<[string, string, Partial<ReplayOptions>?]>([
   ["C0 A1 S1 A2 S2 A3 S3 A4 S4 A5 S5", "ok certain 0 0"],
   ["A1 S1", "ok certain 0 0"],
   ["C0 A8 S60", "open-exchange likely 1 0 acknowledgement-without-start"],
+  ["C0 A8c S10c", "ok likely 0 0 acknowledgement-before-start"],
+  ["C0 S5c A6c A8c S10c", "open-exchange likely 1 0 acknowledgement-without-start"],
+  ["A8c S10c", "open-exchange certain 1 0"],
 ])("%s: %s", async (letters, expected, options = {}) => {
   expect(short(await reportOfOne(log(letters), options))).toBe(expected);
-});
-
-test.each([
-  ["C0 A8 S10", "ok likely 0 0 acknowledgement-before-start"],
-  ["C0 S5 A6 A8 S10", "open-exchange likely 1 0 acknowledgement-without-start"],
-  ["A8 S10", "open-exchange certain 1 0"],
-])("with one reference, %s: %s", async (letters, expected) => {
-  expect(short(await reportOfOne(log(letters, { externalRef: "job" })))).toBe(expected);
 });
 
 test("an unreadable line and a column without outcomes make it likely", async () => {
@@ -146,155 +107,129 @@ test("an unreadable line and a column without outcomes make it likely", async ()
   expect((await reportOfOne(lines)).certainty).toBe("likely");
 });
 
-test("the first twenty contradictions are listed, and chains name what locked", async () => {
-  const acks = Array.from({ length: 30 }, (_, index) => `A${index + 1}`).join(" ");
-  const { contradictions, moreContradictions } = await reportOfOne(log(`C0 ${acks}`));
+test("the first twenty contradictions are listed, and the last 24 items of a chain, which names what locked", async () => {
+  const many = (letter: string): string =>
+    Array.from({ length: 30 }, (_, index) => `${letter}${index + 1}c`).join(" ");
+  const { contradictions, moreContradictions } = await reportOfOne(log(`C0 ${many("A")}`));
   expect([contradictions.length, moreContradictions]).toEqual([20, 10]);
-  const { cause } = await reportOfOne(log("C0 F1 F2 F3 F4 F5 L6"));
-  expect(cause?.chain.map((one) => one.line)).toEqual([2, 3, 4]);
-  const between = await reportOfOne(log("C0 F1 R2 F3 F4"));
-  expect(between.cause?.chain.map((one) => one.line)).toEqual([2, 4, 5]);
-  const attempts = Array.from({ length: 30 }, (_, at) => `F${at + 1}`).join(" ");
+  const chainOf = async (letters: string) =>
+    (await reportOfOne(log(letters))).cause?.chain.map((one) => one.line).join(" ");
+  expect(await chainOf("C0 F1 F2 F3 F4 F5 L6")).toBe("2 3 4");
+  expect(await chainOf("C0 F1 R2 F3 F4")).toBe("2 4 5");
   const own = { id: "ID", operation: "get", generation: 6, state: "rejected", startedAt: "" };
-  const many = await reportOfOne(log(`C0 ${attempts}`, { externalRef: "cron" }), {
+  const { cause } = await reportOfOne(log(`C0 ${many("F")}`), {
     rules: { ...rules, limits: { unackedStarts: 5, failedAttempts: 30 } },
     own: () => own,
   });
-  expect(many.cause?.chain).toHaveLength(24);
-  expect(many.cause?.text).toContain(" after 30 failed attempts in a row, the last one ");
-  expect(many.cause?.item?.own).toEqual(own);
+  expect(cause?.chain).toHaveLength(24);
+  expect(cause?.text).toContain(" after 30 failed attempts in a row, the last one ");
+  expect(cause?.item?.own).toEqual(own);
 });
 
 test("a vault without a start for a year has locked itself, but for generic ones", async () => {
-  const late = line(400 * day, "READ_VAULT", { vaultUuid: vaultUuid(2) });
+  const day = 86_400;
   const now = Date.parse(moment(500 * day));
-  const one = async (lines: string[], by: "path" | "stream" = "path") => {
-    const { reports } = await replayText(lines.join("\n"), { now }, by);
-    return short(reports.find(({ uuid }) => uuid === vaultUuid(1)) as VaultReport);
-  };
-  const idle = [...log("C0 S1 A2"), late];
-  expect(await one(idle)).toBe(`locked likely 0 0 auto-lock@${1 + 365 * day}`);
+  const idle = log(`C0 S1 A2 2:S${400 * day}`);
   const generic = idle.map((text) =>
     text.replace("{", '{"endpoint":"POST /vault/generic/offline/get-start",'),
   );
-  expect(await one(generic)).toBe("ok certain 0 0");
-  expect(await one(generic, "stream")).toBe("ok certain 0 0");
-  expect(await one(log(`C0 S1 A2 L${400 * day}`))).toBe(
-    `locked certain 0 0 auto-lock@${1 + 365 * day}`,
-  );
+  const one = async (lines: string[], by: "path" | "stream") =>
+    short((await replayText(lines.join("\n"), { now }, by)).reports.at(-1) as VaultReport);
+  const idleLock = `locked likely 0 0 auto-lock@${1 + 365 * day}`;
+  for (const by of ["path", "stream"] as const) {
+    const { reports } = await replayText(idle.join("\n"), { now }, by);
+    expect(reports.map(short)).toContain(idleLock);
+    expect(await one(generic, by)).toBe("ok certain 0 0");
+    expect(await one(log(`C0 S1 A2 L${400 * day}`), by)).toBe(
+      idleLock.replace("likely", "certain"),
+    );
+  }
 });
 
 test("former action names, other wordings of failures, and checks of the application", async () => {
-  const former = [
-    line(0, "REGISTER_VAULT"),
-    line(1, "START_USE_VAULT"),
-    line(2, "COMPLETE_USE_VAULT"),
-  ].join("\n");
-  const { result, reports } = await replayText(former);
+  const former = ["REGISTER_VAULT", "START_USE_VAULT", "COMPLETE_USE_VAULT"];
+  const lines = former.map((action, at) => line(at, action)).join("\n");
+  const { result, reports } = await replayText(lines);
   expect(reports.map(short)).toEqual(["ok certain 0 0"]);
   expect(result.summary.notes.join()).toMatch(
     /names of actions are from before release 1.2.11: "REGISTER_VAULT" ×1, /,
   );
   const release = { rules: { ...rules, release: "1.2.10" } };
-  expect((await replayText(former, release)).result.summary.notes.join()).not.toMatch(
+  expect((await replayText(lines, release)).result.summary.notes.join()).not.toMatch(
     /names of actions/,
   );
-  const odd = [1, 2, 3].map((at) => line(at, "READ_VAULT", { description: "secret differs" }));
+  const odd = [...log("C0"), ...log("S1 S2 S3", { description: "secret differs" })];
   const failed = { rules: { ...rules, failure: "secret differs" } };
-  expect(short(await reportOfOne([...log("C0"), ...odd], failed))).toMatch(/^locked certain/);
-  const checks = [1, 2, 3].map((at) =>
-    line(at, "API_KEY_CHECK", { outcome: "FAILURE", description: "API key check failed" }),
-  );
+  expect(short(await reportOfOne(odd, failed))).toMatch(/^locked certain/);
+  const check = { outcome: "FAILURE", description: "API key check failed" };
+  const checks = [1, 2, 3].map((at) => line(at, "API_KEY_CHECK", check));
   const checked = await replayText([...log("C0"), ...checks].join("\n"));
   expect(checked.reports).toMatchObject([{ verdict: "ok", items: 1 }]);
   expect(checked.result.summary.applicationItems).toBe(3);
 });
 
-describe("items out of order", () => {
-  const others = Array.from({ length: 5000 }, (_, index) =>
-    line(100 + index, "READ_VAULT", { vaultUuid: vaultUuid(2 + (index % 50)) }),
+test("items out of order are sorted within the window, and told of beyond it", async () => {
+  const others = log(
+    Array.from({ length: 5000 }, (_, n) => `${2 + (n % 50)}:S${100 + n}`).join(" "),
   );
-  const one = async (lines: string[]) => {
-    const { reports, result } = await replayText(lines.join("\n"));
+  const one = async (...lines: string[][]) => {
+    const { reports, result } = await replayText(lines.flat().join("\n"));
     return { ...result.summary, one: reports.find(({ uuid }) => uuid === vaultUuid(1)) };
   };
-  it("are sorted within the window, and told of beyond it", async () => {
-    const near = await one([...log("C0 A2"), ...others.slice(0, 3000), ...log("S1")]);
-    expect(near.one).toMatchObject({ verdict: "ok", contradictions: [] });
-    expect(near.reordered).toBeGreaterThan(0);
-    const far = [...log("C0 S60"), ...[1, 2, 3, 4].flatMap(() => others), ...log("A51")];
-    const late = await one(far);
-    expect(late.one?.reason).toMatch(/too far out of order to be sorted/);
-    expect(late.notes.join()).toMatch(/too far out of order/);
-  });
+  const near = await one(log("C0 A2"), others.slice(0, 3000), log("S1"));
+  expect(near.one).toMatchObject({ verdict: "ok", contradictions: [] });
+  expect(near.reordered).toBeGreaterThan(0);
+  const far = await one(log("C0 S60"), others, others, others, others, log("A51"));
+  expect(far.one?.reason).toMatch(/too far out of order to be sorted/);
+  expect(far.notes.join()).toMatch(/too far out of order/);
 });
 
-describe("items that are there twice", () => {
-  const bare = (lines: string[]): string[] =>
-    lines.map((text) => text.replace(/"id":"[^"]*",/, ""));
-  const read = async (lines: string[]) => {
-    const { reports, result } = await replayText(lines.join("\n"));
-    return `${reports.map(short).join()}, ${result.summary.duplicates} duplicates`;
-  };
-  test.each<[string, string[], string]>([
-    ["with ids", [...log("C0 S1 A1"), ...log("S1 A1")], "ok certain 0 0, 2 duplicates"],
-    ["an id for start and end", log("C0 S1 A1", { id: "t-1" }), "ok certain 0 0, 0 duplicates"],
-    [
-      "equal lines without ids",
-      bare(log("C0 F1 F1 F1")),
-      "locked certain 0 3 failed-attempts@1, 0 duplicates",
-    ],
-    [
-      "a file that begins anew",
-      Array.from({ length: 3 }, () => bare(log("C0 F1 F2 F2 S100 A101"))).flat(),
-      "ok likely 0 0 activity-while-locked, 12 duplicates",
-    ],
-  ])("%s", async (_what, lines, expected) => expect(await read(lines)).toBe(expected));
-
-  const seconds = (lines: string[]): string[] => lines.map((text) => text.replace(".000Z", "Z"));
-  const inMilliseconds = (lines: string[]): string[] =>
-    lines.map((text, index) => text.replace(".000Z", `.${101 + index}Z`));
-  test.each<[string, string[], string[], string]>([
-    [
-      "one without ids",
-      log("C0 S1 A2 F3 F4"),
-      bare(log("C0 S1 A2 F3 F4")),
-      "at-risk likely 0 2, 5 duplicates",
-    ],
-    [
-      "of other precision",
-      inMilliseconds(log("C0 F1 F2 S3 A4 F5 F6")),
-      bare(seconds(log("F2 S3 A4 F5 F6"))),
-      "at-risk likely 0 2, 5 duplicates",
-    ],
-    [
-      "of which the larger number counts",
-      bare(log("F1 F1 F2")),
-      bare(log("F1 F2 F2")),
-      "locked likely 0 3 failed-attempts@2, 2 duplicates",
-    ],
-  ])("two exports, %s", async (_what, first, second, expected) => {
-    const folder = tempDir("two");
-    const inputs = [first, second].map((lines, index) => {
-      const path = join(folder, `${index}`);
-      writeFileSync(path, lines.join("\n"));
-      return { name: `${index}`, path };
-    });
-    for (const order of [inputs, inputs.toReversed()]) {
-      const { reports, result } = await replayText("", { inputs: order });
-      expect(`${reports.map(short).join()}, ${result.summary.duplicates} duplicates`).toBe(
-        expected,
-      );
-    }
+/** Lines by letters; behind `-` without ids, `s` without ids and in seconds, `ms` at other milliseconds. */
+const exported = (text: string): string[] => {
+  const [, how = "", letters = ""] = /^(?:(-|s|ms) )?(.*)$/.exec(text) ?? [];
+  return log(letters).map((item, index) => {
+    const bare = how === "-" || how === "s" ? item.replace(/"id":"[^"]*",/, "") : item;
+    if (how === "s") return bare.replace(".000Z", "Z");
+    return how === "ms" ? bare.replace(".000Z", `.${101 + index}Z`) : bare;
   });
+};
+/** More than a sample, of lines that are long enough. */
+const many = exported(
+  `- ${Array.from({ length: 3000 }, (_, n) => `${n % 2 > 0 ? "A" : "S"}${n}c`).join(" ")}`,
+).map((text) => text.replace("{", `{"pad":"${"x".repeat(400)}",`));
+
+test.each(
+  rows(`
+with ids                      | C0 S1 A1 S1 A1          |                         | ok certain 0 0, 2
+without ids                   | - C0 F1 F1 F1           |                         | locked certain 0 3 failed-attempts@1, 0
+a file that begins anew       | - C0 F1 F2 F2 S100 A101 C0 F1 F2 F2 S100 A101 C0 F1 F2 F2 S100 A101 | | ok likely 0 0 activity-while-locked, 12
+two exports, one without ids  | C0 S1 A2 F3 F4          | - C0 S1 A2 F3 F4        | at-risk likely 0 2, 5
+of other precision            | ms C0 F1 F2 S3 A4 F5 F6 | s F2 S3 A4 F5 F6        | at-risk likely 0 2, 5
+the larger number counts      | - F1 F1 F2              | - F1 F2 F2              | locked likely 0 3 failed-attempts@2, 2
+long ones                     | many                    | last of many            | ok likely 0 0, 500`),
+)("items that are there twice: %s", async (_what, first = "", second = "", expected = "") => {
+  const known: Record<string, string[]> = { many, "last of many": many.slice(2500) };
+  const folder = tempDir("twice");
+  const inputs = [first, second].flatMap((text, index) => {
+    const path = join(folder, `${index}`);
+    if (text === "") return [];
+    writeFileSync(path, (known[text] ?? exported(text)).join("\n"));
+    return [{ name: `${index}`, path }];
+  });
+  for (const order of [inputs, inputs.toReversed()]) {
+    const { reports, result } = await replayText("", { inputs: order });
+    expect(`${reports.map(short).join()}, ${result.summary.duplicates}`).toBe(expected);
+  }
+});
+
+test("an id that a start and its acknowledgement share makes no duplicate", async () => {
+  const { result, reports } = await replayText(log("C0 S1 A1", { id: "t-1" }).join("\n"));
+  expect([...reports.map(short), result.summary.duplicates]).toEqual(["ok certain 0 0", 0]);
 });
 
 test("only the vault that is asked for is in the report, and times to come do not move its moment", async () => {
-  const other = line(6, "READ_VAULT", { vaultUuid: vaultUuid(2) });
-  const future = line(400 * day, "READ_VAULT", { vaultUuid: vaultUuid(3) });
-  const { result, reports } = await replayText([...log("C0 S1"), other, future].join("\n"), {
-    vault: vaultUuid(2).toUpperCase(),
-  });
+  const lines = log(`C0 S1 2:S6 3:S${400 * 86_400}`).join("\n");
+  const { result, reports } = await replayText(lines, { vault: vaultUuid(2).toUpperCase() });
   expect(reports.map(({ uuid }) => uuid)).toEqual([vaultUuid(2)]);
   expect(result.summary).toMatchObject({ vaultCount: 1, items: 4, asOf: moment(6) });
   const at = async (seconds: number) =>
@@ -303,34 +238,32 @@ test("only the vault that is asked for is in the report, and times to come do no
   expect(await at(130)).toMatchObject({ expired: true });
 });
 
-describe("advice", () => {
-  const adviceIn = async (lines: string[], more: Partial<ReplayOptions> = {}) =>
-    (await reportOfOne(lines, more)).advice;
-
-  test.each([
-    ["held", 60, /its status names what is possible/, /can still be acknowledged/],
-    ["intent", 60, /its status names the next step\./, /locks the vault\.$/],
-    ["held", 600, /its status names the next step\./, /locks the vault\.$/],
-  ])("on this machine's exchange, %s, %i s after noon", async (state, seconds, open, risk) => {
-    const own = () => ({ id: "x", operation: "get", generation: 1, state, startedAt: moment(10) });
-    const options = { own, now: Date.parse(moment(seconds)) };
-    const { support, next } = await adviceIn(log("C0 S10", { externalRef: "own" }), options);
-    expect(support).toMatch(open);
-    expect(next[0]).toEqual({ argv: ["vault", "status", vaultUuid(1)] });
-    const more = log("C0 S10 F11 F12", { externalRef: "own" });
-    expect((await adviceIn(more, options)).support).toMatch(risk);
-  });
-
-  test.each<[string, number[] | undefined, Partial<ReplayOptions>?]>([
-    ["C0 S1 A2 S3 F4 F5", [2, 1]],
-    ["C0 S1 S2 S3 S4", [0, 4]],
-    ["C0 S1 A2", undefined],
-    ["F1 F2", undefined],
-    ["C0 F1 F2", undefined, { until: Date.parse(moment(9)) }],
-    ["C0 F1 F2 F3", undefined],
-  ])("names the counters of the log where they are certain: %s", async (letters, counts, more) => {
-    const { next } = await adviceIn(log(letters), more);
-    const set = next.map(({ argv }) => argv.slice(3).join(" ")).find((one) => /--failed/.test(one));
-    expect(set).toBe(counts && `--reset --failed ${counts[0]} --starts ${counts[1]}`);
-  });
+test.each([
+  ["held", 60, /its status names what is possible/, /can still be acknowledged/],
+  ["intent", 60, /its status names the next step\./, /locks the vault\.$/],
+  ["held", 600, /its status names the next step\./, /locks the vault\.$/],
+])("advice on this machine's exchange, %s, %i s after noon", async (state, seconds, open, risk) => {
+  const own = () => ({ id: "x", operation: "get", generation: 1, state, startedAt: moment(10) });
+  const adviceIn = async (letters: string) =>
+    (await reportOfOne(log(letters), { own, now: Date.parse(moment(seconds)) })).advice;
+  const { support, next } = await adviceIn("C0 S10c");
+  expect(support).toMatch(open);
+  expect(next[0]).toEqual({ argv: ["vault", "status", vaultUuid(1)] });
+  expect((await adviceIn("C0 S10c F11c F12c")).support).toMatch(risk);
 });
+
+test.each<[string, string | undefined, Partial<ReplayOptions>?]>([
+  ["C0 S1 A2 S3 F4 F5", "--failed 2 --starts 1"],
+  ["C0 S1 S2 S3 S4", "--failed 0 --starts 4"],
+  ["C0 S1 A2", undefined],
+  ["F1 F2", undefined],
+  ["C0 F1 F2", undefined, { until: Date.parse(moment(9)) }],
+  ["C0 F1 F2 F3", undefined],
+])(
+  "advice names the counters of the log where they are certain: %s",
+  async (letters, counts, more) => {
+    const { next } = (await reportOfOne(log(letters), more)).advice;
+    const set = next.map(({ argv }) => argv.slice(3).join(" ")).find((one) => /--failed/.test(one));
+    expect(set).toBe(counts && `--reset ${counts}`);
+  },
+);

@@ -93,14 +93,10 @@ const episodes = [
 
 const ended =
   (verdict: Verdict, rule?: VaultTruth["rule"]) =>
-  (unackedStarts: number, failedAttempts: number, ...scripts: string[]) =>
-    scripts.map((script) => ({
-      verdict,
-      unackedStarts,
-      failedAttempts,
-      script,
-      ...(rule === undefined ? {} : { rule }),
-    }));
+  (unackedStarts: number, failedAttempts: number, ...scripts: string[]) => {
+    const truth = { verdict, unackedStarts, failedAttempts, ...(rule && { rule }) };
+    return scripts.map((script) => ({ ...truth, script }));
+  };
 const ok = ended("ok");
 const open = ended("open-exchange");
 const risky = ended("at-risk");
@@ -145,21 +141,10 @@ const others = [
 
 /** References as careless or hostile clients send them. */
 const awkward = [
-  "a,b",
-  'say "hi"',
-  "two\nlines",
-  "a\ttab",
-  "=1+1",
-  "\u001b[31mred\u001b[0m",
-  "<script>alert(1)</script>",
-  "Zürich ✓ 🔒",
-  "back\\slash\\",
-  "__proto__",
-  '{"time":1,"action":"DELETE_VAULT"}',
-  "READ_VAULT FAILURE bad credentials",
-  "123e4567-e89b-42d3-a456-426614174000",
-  "2026-11-20T14:02:11Z",
-];
+  'a,b|say "hi"|two\nlines|a\ttab|=1+1|\u001b[31mred\u001b[0m|<script>alert(1)</script>|Zürich ✓ 🔒',
+  'back\\slash\\|__proto__|{"time":1,"action":"DELETE_VAULT"}|READ_VAULT FAILURE bad credentials',
+  "123e4567-e89b-42d3-a456-426614174000|2026-11-20T14:02:11Z",
+].flatMap((texts) => texts.split("|"));
 
 interface Life {
   truth: VaultTruth;
@@ -234,17 +219,11 @@ export class AuditWorld {
         ? openEndings
         : dice.draw(others).endings;
     const { script, ...truth } = dice.pick(endings);
-    const address = `10.${dice.between(0, 255)}.${dice.between(0, 255)}.${dice.between(1, 254)}`;
+    const uuid = dice.uuid();
+    const isUnlockedUnseen = script.includes("n");
     return {
-      truth: {
-        ...truth,
-        uuid: dice.uuid(),
-        ending: script,
-        isUnlockedUnseen: script.includes("n"),
-        chain: [],
-        items: 0,
-      },
-      address,
+      truth: { ...truth, uuid, ending: script, isUnlockedUnseen, chain: [], items: 0 },
+      address: `10.${dice.between(0, 255)}.${dice.between(0, 255)}.${dice.between(1, 254)}`,
       last: 0,
       started: "R",
       startReference: null,
@@ -290,6 +269,8 @@ export class AuditWorld {
     const own = step === "" && letter === "C" ? "" : `/${truth.uuid}`;
     const isStranger = "FGK".includes(letter) && dice.chance(0.4);
     const address = isStranger ? `203.0.113.${dice.between(1, 254)}` : life.address;
+    const ofStart = letter === "A" ? life.startReference : life.reference;
+    const reference = "CKXVLN".includes(letter) ? null : ofStart;
     return {
       letter,
       id: dice.uuid(),
@@ -299,11 +280,7 @@ export class AuditWorld {
       description,
       vaultUuid: truth.uuid,
       applicationUuid: this.#application,
-      externalRef: "CKXVLN".includes(letter)
-        ? null
-        : letter === "A"
-          ? life.startReference
-          : life.reference,
+      externalRef: reference,
       ipAddress: "XV".includes(letter) ? null : "LN".includes(letter) ? "192.0.2.10" : address,
       endpoint:
         call === undefined ? null : `${method} /vaultsvc/v1-2/vault/generic/offline${own}${step}`,
@@ -333,16 +310,13 @@ const full = [...lean, "applicationUuid", "externalRef"] as const;
 const cell = (text: string | null): string =>
   /["\t\r\n,;]/.test(text ?? "") ? `"${text?.replaceAll('"', '""')}"` : (text ?? "");
 
-/** How a log is written as text. */
+/** How a log is written as text: what stands before, between and after its items. */
 const forms = {
-  ndjson: { head: () => "", item: (row: Row) => JSON.stringify(row), between: "\n", tail: "\n" },
-  json: { head: () => "[", item: (row: Row) => JSON.stringify(row), between: ",", tail: "]\n" },
+  ndjson: { head: "", item: (row: Row) => JSON.stringify(row), between: "\n", tail: "\n" },
+  json: { head: "[", item: (row: Row) => JSON.stringify(row), between: ",", tail: "]\n" },
   csv: {
-    head: (columns: readonly string[]) => `${columns.join(",")}\n`,
-    item: (row: Row) =>
-      Object.values(row)
-        .map((value) => cell(value))
-        .join(","),
+    head: "",
+    item: (row: Row) => Object.values(row).map(cell).join(","),
     between: "\n",
     tail: "\n",
   },
@@ -368,7 +342,7 @@ export async function writeLog(
   const columns = options.columns === "lean" ? lean : full;
   const { head, item, between, tail } = forms[options.form ?? "ndjson"];
   const file = createWriteStream(path);
-  let text = head(columns);
+  let text = options.form === "csv" ? `${columns.join(",")}\n` : head;
   let items = 0;
   for (const each of world.items()) {
     text += (items === 0 ? "" : between) + item(rowOf(each, columns));

@@ -7,7 +7,7 @@ import type { ReplayOptions } from "../../src/audit/replay.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 import { plain } from "../../src/terminal/palette.ts";
 import type { TableOptions } from "../../src/terminal/tables.ts";
-import { failure, line, replayText, vaultUuid } from "../audit/support.ts";
+import { log, replayText, vaultUuid } from "../audit/support.ts";
 
 /** A report that a replay of a small log has made; each printer reads its vaults. */
 export type Replayed = Report & { vaults: VaultReport[] };
@@ -24,32 +24,15 @@ export const printed = (report: Replayed, view = viewOf()) => ({
   ),
 });
 
-const worker = { ipAddress: "203.0.113.7", externalRef: "nightly-backup" };
-const cron = { ipAddress: "203.0.113.8", externalRef: "report-cron" };
 const own = "vault-01K9ZC3F7Q8M2N4P6R8T0V2X4Z";
-
 const locked = [
-  line(0, "CREATE_VAULT", worker),
-  line(60, "READ_VAULT", worker),
-  line(62, "ACKNOWLEDGE_READ_VAULT", worker),
-  failure(120, cron),
-  failure(150, cron),
-  failure(170, { ...cron, externalRef: own }),
-  failure(300, { ...cron, description: "vault is locked" }),
+  ...log("C0w S60w A62w F120c F150c"),
+  ...log("F170c", { externalRef: own }),
+  ...log("L300c"),
 ];
-const of = (number: number, more: object = worker) => ({ ...more, vaultUuid: vaultUuid(number) });
-const others = [
-  line(400, "CREATE_VAULT", of(2)),
-  line(410, "READ_VAULT", of(2)),
-  line(420, "ACKNOWLEDGE_UPDATE_VAULT", of(2)),
-  ...[430, 439].map((at) => failure(at, of(2))),
-  line(500, "CREATE_VAULT", of(3)),
-  line(510, "UPDATE_VAULT", of(3)),
-  line(600, "CREATE_VAULT", of(4)),
-  line(601, "POLISH_VAULT", of(4)),
-  line(700, "CREATE_VAULT", of(5, cron)),
-  "no item",
-];
+const others = log(
+  "2:C400w 2:S410w 2:B420w 2:F430w 2:F439w 3:C500w 3:U510w 4:C600w 4:X601w 5:C700c",
+);
 
 async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): Promise<Replayed> {
   const exchange = {
@@ -72,7 +55,7 @@ async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): 
 export const one = await replayed(locked);
 
 /** A vault of each verdict, a line that is no item, an unknown action, a contradiction, an exchange of this machine, and --what-if. */
-export const everything = await replayed([...locked, ...others], {
+export const everything = await replayed([...locked, ...others, "no item"], {
   whatIf: parseWhatIf("lock-after-failed=5"),
 });
 

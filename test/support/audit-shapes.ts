@@ -7,7 +7,7 @@ import type { Dice } from "./dice.ts";
 type Row = Record<string, unknown>;
 
 /** Of failed items by letter (test/support/audit-log.ts), and of the others. */
-const reasons: readonly (Record<string, string> & { ok: string })[] = [
+const reasons = [
   {
     F: "bad credentials (vault.credentials)",
     G: "bad credentials (vault.credentials), vault locked",
@@ -17,34 +17,15 @@ const reasons: readonly (Record<string, string> & { ok: string })[] = [
     K: "API key check failed",
     ok: "",
   },
-  {
-    F: "Invalid credentials supplied",
-    G: "Invalid credentials supplied",
-    Q: "Too many unacknowledged requests: vault locked",
-    Z: "Vault is locked",
-    E: "Invalid token supplied",
-    K: "Invalid API key supplied",
-    ok: "Completed",
-  },
-  {
-    F: "bad_credentials",
-    G: "bad_credentials",
-    Q: "too_many_starts",
-    Z: "vault_locked",
-    E: "invalid_token",
-    K: "bad_api_key",
-    ok: "",
-  },
-  {
-    F: "Ungültige Anmeldedaten",
-    G: "Ungültige Anmeldedaten",
-    Q: "Zu viele unbestätigte Starts, Tresor gesperrt",
-    Z: "Der Tresor ist gesperrt",
-    E: "Token abgelaufen",
-    K: "Ungültiger API-Schlüssel",
-    ok: "",
-  },
-];
+  ...[
+    "Invalid credentials supplied|Too many unacknowledged requests: vault locked|Vault is locked|Invalid token supplied|Invalid API key supplied|Completed",
+    "bad_credentials|too_many_starts|vault_locked|invalid_token|bad_api_key|",
+    "Ungültige Anmeldedaten|Zu viele unbestätigte Starts, Tresor gesperrt|Der Tresor ist gesperrt|Token abgelaufen|Ungültiger API-Schlüssel|",
+  ].map((texts) => {
+    const [F = "", Q = "", Z = "", E = "", K = "", ok = ""] = texts.split("|");
+    return { F, G: F, Q, Z, E, K, ok };
+  }),
+] satisfies Record<string, string>[];
 
 const statuses: Record<string, number> = { F: 403, G: 403, Q: 423, Z: 423, E: 400, K: 401 };
 type Outcome = (item: Item) => unknown;
@@ -52,21 +33,27 @@ const words =
   (success: unknown, failure: unknown): Outcome =>
   ({ isFailure }) =>
     isFailure ? failure : success;
+/** Columns of outcomes, what they hold for a success and for a failure. */
 const outcomes: readonly (readonly [name: string, of: Outcome])[] = [
-  ["outcome", words("SUCCESS", "FAILURE")],
-  ["result", words("ok", "failed")],
-  ["status", words("Success", "Error")],
-  ["success", words(true, false)],
   ["statusCode", ({ letter }) => statuses[letter] ?? 200],
-  ["outcome", words("ACCEPTED", "REJECTED")],
-  ["result", words("erfolgreich", "fehlgeschlagen")],
+  ["success", words(true, false)],
   ["failed", words(false, true)],
-  ["status", words("OK", "DENIED")],
-  ["result", words("S", "F")],
   ["success", words(1, 0)],
-  ["succeeded", words("yes", "no")],
-  ["outcome", words("PASS", "FAIL")],
-  ["status", words("succès", "échec")],
+  ...[
+    "outcome SUCCESS FAILURE",
+    "result ok failed",
+    "status Success Error",
+    "outcome ACCEPTED REJECTED",
+    "result erfolgreich fehlgeschlagen",
+    "status OK DENIED",
+    "result S F",
+    "succeeded yes no",
+    "outcome PASS FAIL",
+    "status succès échec",
+  ].map((each): [string, Outcome] => {
+    const [name = "", success, failure] = each.split(" ");
+    return [name, words(success, failure)];
+  }),
   ["status", words("200 OK", "403 Forbidden")],
 ];
 
@@ -141,15 +128,17 @@ const halves = <T>(rows: readonly T[]): [T[], T[]] => [
   rows.slice(0, rows.length >> 1),
   rows.slice(rows.length >> 1),
 ];
+const lines = (rows: readonly Row[], end = "\n"): string =>
+  rows.map((row) => json(row) + end).join("");
 const total = (rows: readonly Row[]): Row => ({ total: { value: rows.length, relation: "eq" } });
 
 /** What stands around the items in JSON. */
 const containers: readonly (readonly [name: string, text: (rows: readonly Row[]) => string])[] = [
-  ["NDJSON", (rows) => rows.map((row) => `${json(row)}\n`).join("")],
-  ["CRLF", (rows) => rows.map((row) => `${json(row)}\r\n`).join("")],
-  ["CR", (rows) => rows.map((row) => `${json(row)}\r`).join("")],
-  ["blank lines", (rows) => rows.map((row) => `${json(row)}\n\n`).join("")],
-  ["no line ends", (rows) => rows.map(json).join("")],
+  ["NDJSON", (rows) => lines(rows)],
+  ["CRLF", (rows) => lines(rows, "\r\n")],
+  ["CR", (rows) => lines(rows, "\r")],
+  ["blank lines", (rows) => lines(rows, "\n\n")],
+  ["no line ends", (rows) => lines(rows, "")],
   ["array", json],
   ["indented array", (rows) => JSON.stringify(rows, null, 2)],
   ["wrapper", (rows) => json({ took: 3, items: rows, count: rows.length })],
@@ -157,13 +146,7 @@ const containers: readonly (readonly [name: string, text: (rows: readonly Row[])
   ["fields first", (rows) => json({ fields: [{ name: "a" }, { name: "b" }], results: rows })],
   ["links first", (rows) => json({ links: [{ rel: "self", href: "/audit?page=1" }], data: rows })],
   ["two lists", (rows) => json({ read: halves(rows)[0], other: halves(rows)[1] })],
-  [
-    "page per line",
-    (rows) =>
-      halves(rows)
-        .map((part) => `${json({ items: part })}\n`)
-        .join(""),
-  ],
+  ["page per line", (rows) => lines(halves(rows).map((part) => ({ items: part })))],
   ["one object per id", (rows) => json(Object.fromEntries(rows.map((row, at) => [`e${at}`, row])))],
 ];
 
@@ -211,6 +194,7 @@ export interface Shape {
   write(items: readonly Item[], words?: Words): Buffer[];
 }
 
+const same = <T>(value: T): T => value;
 const refused = { letter: "F", isFailure: true } as Item;
 
 const shuffled = <T>(dice: Dice, list: readonly T[]): T[] =>
@@ -224,7 +208,8 @@ export function shapeOf(dice: Dice): Shape {
   const [form, text] = dice.pick(isTable ? tables : containers);
   const wrap = isTable ? wrappers[0] : dice.pick(wrappers);
   const [outcomeName, outcome] = dice.pick(outcomes);
-  const reason = dice.pick(reasons);
+  const reason: Record<string, string> = dice.pick(reasons);
+  const reasonOf = (letter: string): string => reason[letter] ?? reason["ok"] ?? "";
   const time = dice.pick(times);
   const nothing = dice.pick([null, undefined, ""]);
   const isGzip = dice.chance(0.1);
@@ -232,29 +217,21 @@ export function shapeOf(dice: Dice): Shape {
   const files = dice.chance(0.2) ? dice.between(2, 3) : 1;
   const name = (role: keyof typeof names): string => dice.pick(names[role]);
   const hasId = dice.chance(0.7);
-  type Column = (item: Item, words: Words) => unknown;
-  const all: [string, Column][] = [
+  type Column = [name: string, of: (item: Item, words: Words) => unknown];
+  const all: Column[] = [
     [name("time"), (item) => time(item.time, dice)],
     [name("action"), ({ action }) => action],
-    [outcomeName, (item, words) => (words.outcome ?? ((value) => value))(outcome(item))],
-    [
-      name("reason"),
-      ({ letter }, words) => (words.reason ?? ((text) => text))(reason[letter] ?? reason.ok),
-    ],
+    [outcomeName, (item, { outcome: word = same }) => word(outcome(item))],
+    [name("reason"), ({ letter }, { reason: word = same }) => word(reasonOf(letter))],
     [name("vault"), ({ vaultUuid }) => vaultUuid],
     [name("address"), ({ ipAddress }) => ipAddress],
     [name("reference"), ({ externalRef }) => externalRef],
-    ...(hasId ? [[name("id"), ({ id }) => id] as [string, Column]] : []),
-    ...(dice.chance(0.7)
-      ? [[name("endpoint"), ({ endpoint }) => endpoint] as [string, Column]]
-      : []),
-    ...(dice.chance(0.7)
-      ? [[name("application"), ({ applicationUuid }) => applicationUuid] as [string, Column]]
-      : []),
-    ...shuffled(dice, noise)
-      .slice(0, dice.between(0, 6))
-      .map(([name, of]): [string, Column] => [name, (item) => of(item, dice)]),
   ];
+  if (hasId) all.push([name("id"), ({ id }) => id]);
+  if (dice.chance(0.7)) all.push([name("endpoint"), ({ endpoint }) => endpoint]);
+  if (dice.chance(0.7)) all.push([name("application"), ({ applicationUuid }) => applicationUuid]);
+  for (const [noisy, of] of shuffled(dice, noise).slice(0, dice.between(0, 6)))
+    all.push([noisy, (item) => of(item, dice)]);
   const columns = shuffled(dice, all);
   const rowOf = (item: Item, words: Words): Row => {
     const row: Row = {};

@@ -19,9 +19,7 @@ async function measure(kind: string, megabytes: number): Promise<Measured> {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ["--max-old-space-size=64", script, kind, String(megabytes)],
-    {
-      env: { ...process.env, ...report.env },
-    },
+    { env: { ...process.env, ...report.env } },
   );
   return {
     ...(JSON.parse(stdout) as Omit<Measured, "megabytes">),
@@ -30,28 +28,28 @@ async function measure(kind: string, megabytes: number): Promise<Measured> {
 }
 
 test.each([
-  ["a line", isWhole ? 300 : 60, 2, ["2: longer than 1 MiB"]],
-  ["a line of gzip", isWhole ? 300 : 60, 2, ["2: longer than 1 MiB"]],
-  ["a string", isWhole ? 100 : 20, 2, ["2: longer than 1 MiB"]],
-  ["a key", 50, 2, ["2: longer than 1 MiB"]],
-  ["a number", 50, 2, ["2: longer than 1 MiB"]],
-  ["a list", 30, 2, ["2: longer than 1 MiB"]],
-  ["keys", 30, 2, ["2: longer than 1 MiB"]],
-  ["lists in lists", 50, 1, ["2: longer than 1 MiB", "3: cut off here: reading stopped"]],
-  [
-    "a quoted cell that is opened",
-    8,
-    1,
-    [
-      "3: a quote is opened and not closed",
-      "4: 2 cells where the header has 4",
-      "5: 2 cells where the header has 4",
-    ],
-  ],
-])("%s of %i MB is read in little memory", async (kind, megabytes, count, skips) => {
+  ["a line", isWhole ? 300 : 60],
+  ["a line of gzip", isWhole ? 300 : 60],
+  ["a string", isWhole ? 100 : 20],
+  ["a key", 50],
+  ["a number", 50],
+  ["a list", 30],
+  ["keys", 30],
+])("%s of %i MB is read in little memory", async (kind, megabytes) => {
   const measured = await measure(kind, megabytes);
-  expect(measured).toMatchObject({ count, skips });
+  expect(measured).toMatchObject({ count: 2, skips: ["2: longer than 1 MiB"] });
   expect(measured.megabytes).toBeLessThan(280);
+});
+
+test("lists in lists, and a quoted cell that is opened, are read in little memory", async () => {
+  const lists = await measure("lists in lists", 50);
+  const told = ["2: longer than 1 MiB", "3: cut off here: reading stopped"];
+  expect(lists).toMatchObject({ count: 1, skips: told });
+  const cell = await measure("a quoted cell that is opened", 8);
+  const rows = [4, 5].map((line) => `${line}: 2 cells where the header has 4`);
+  const skips = ["3: a quote is opened and not closed", ...rows];
+  expect(cell).toMatchObject({ count: 1, skips });
+  expect(Math.max(lists.megabytes, cell.megabytes)).toBeLessThan(280);
 });
 
 test.each(["rows", "rows without quotes", "elements"])(
