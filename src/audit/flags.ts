@@ -1,4 +1,5 @@
 import type { Rules } from "../documents/audit.ts";
+import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { zoneOf } from "./columns/zones.ts";
 import type { Renames } from "./meaning/actions.ts";
@@ -21,7 +22,7 @@ interface Pairs<V> {
 }
 
 /** @throws `usage` or `invalid-input` for a pair that is wrong or a name that is given twice */
-function parsePairs<V>(flag: string, texts: readonly string[], pairs: Pairs<V>): [string, V][] {
+function parsePairs<V>(flag: string, texts: readonly string[], pairs: Pairs<V>): Record<string, V> {
   const { form, hint, names, valueOf } = pairs;
   const code = flag === "--what-if" ? "invalid-input" : "usage";
   const wrong = (why: string) => new VaultError(code, `${flag}: ${why}`, { hint });
@@ -35,69 +36,62 @@ function parsePairs<V>(flag: string, texts: readonly string[], pairs: Pairs<V>):
     if (found.has(name)) throw wrong(`${clip(name)} is given twice`);
     found.set(name, value);
   }
-  return [...found];
+  return Object.fromEntries(found);
 }
 
 /** Columns by role, given by the user; `none` for a role that no column has. */
 export type ColumnMap = Partial<Record<Role, string>>;
 
 /** Parses `--map time=…,action=…,vault=…`. This and the others throw as `parsePairs` does. */
-export const parseMap = (text: string): ColumnMap =>
-  Object.fromEntries(
-    parsePairs("--map", text.split(","), {
-      form: "ROLE=COLUMN",
-      hint: `like --map time=transactionTime,vault=vault.uuid, or outcome=none for a role that no column has, but not for time; roles are ${roles.join(", ")}`,
-      names: [...roles, "reason"],
-      valueOf: (column, role) => (`${role}=${column}` === "time=none" ? "" : column) || undefined,
-    }).map(([role, column]) => [role === "reason" ? "description" : role, column]),
-  );
+export function parseMap(text: string): ColumnMap {
+  const { reason, ...map } = parsePairs("--map", text.split(","), {
+    form: "ROLE=COLUMN",
+    hint: `like --map time=transactionTime,vault=vault.uuid, or outcome=none for a role that no column has, but not for time; roles are ${roles.join(", ")}`,
+    names: [...roles, "reason"],
+    valueOf: (column, role) => (`${role}=${column}` === "time=none" ? "" : column) || undefined,
+  });
+  return reason === undefined ? map : { ...map, description: reason };
+}
 
 /** Parses the values of --action, each `OLD=NEW`. */
 export const parseActions = (texts: readonly string[]): Renames =>
-  Object.fromEntries(
-    parsePairs("--action", texts, {
-      form: "OLD=NEW",
-      hint: `like --action VAULT_OPENED=READ_VAULT; the names are ${knownNames.join(", ")}`,
-      valueOf: knownName,
-    }),
-  );
-
-const outcomes = ["success", "failure"] as const;
+  parsePairs("--action", texts, {
+    form: "OLD=NEW",
+    hint: `like --action VAULT_OPENED=READ_VAULT; the names are ${knownNames.join(", ")}`,
+    valueOf: knownName,
+  });
 
 /** Parses the values of --outcome, each `VALUE=success` or `VALUE=failure`, without regard to case. */
-export const parseOutcomes = (
-  texts: readonly string[],
-): Readonly<Record<string, "success" | "failure">> => {
+export function parseOutcomes(texts: readonly string[]) {
   const lower = texts.map((text) => text.toLowerCase());
-  const pairs = parsePairs("--outcome", lower, {
+  return parsePairs("--outcome", lower, {
     form: "VALUE=success or VALUE=failure",
     hint: "like --outcome BOUNCED=failure",
-    valueOf: (word) => outcomes.find((one) => one === word),
+    valueOf: (word) => (["success", "failure"] as const).find((one) => one === word),
   });
-  return Object.fromEntries(pairs);
-};
+}
 
 /** Parses the conditions of --where. */
-export const parseWhere = (texts: readonly string[]): Condition[] =>
-  parsePairs("--where", texts, {
+export function parseWhere(texts: readonly string[]): Condition[] {
+  const found = parsePairs("--where", texts, {
     form: "KEY=VALUE",
     hint: `--where ref=nightly-job, or with * for any text: --where 'ip=10.0.*'; keys are ${conditionKeys.join(", ")}`,
     names: conditionKeys,
     valueOf: (value) => value || undefined,
-  }).map(([key, value]) => ({ key: key as Condition["key"], value }));
+  });
+  return Object.entries(found).map(([key, value]) => ({ key: key as Condition["key"], value }));
+}
 
 /** Parses the one change of --what-if. */
 export function parseWhatIf(text: string): WhatIf {
-  const [[name, limit] = ["", 0]] = parsePairs("--what-if", [text], {
+  const found = parsePairs("--what-if", [text], {
     form: "lock-after-failed=N or lock-after-unacked=N",
     hint: "N is a whole number of at least 1, like --what-if lock-after-failed=5",
     names: ["lock-after-failed", "lock-after-unacked"],
     valueOf: (value) => (/^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined),
   });
-  return {
-    text: text.trim(),
-    limits: { [name.endsWith("failed") ? "failedAttempts" : "unackedStarts"]: limit },
-  };
+  const { "lock-after-failed": failedAttempts, "lock-after-unacked": unackedStarts } = found;
+  return { text: text.trim(), limits: defined({ failedAttempts, unackedStarts }) };
 }
 
 /**
@@ -116,14 +110,8 @@ export function parseZone(text: string): string {
 export const newestRelease = "1.2.28";
 
 /** Whether a release is older than another; both are X.Y.Z. */
-export function beforeRelease(release: string, other: string): boolean {
-  const [a, b] = [release, other].map((text) => text.split(".").map(Number)) as [
-    number[],
-    number[],
-  ];
-  const at = b.findIndex((part, index) => part !== a[index]);
-  return at >= 0 && (a[at] ?? 0) < (b[at] as number);
-}
+export const beforeRelease = (release: string, other: string): boolean =>
+  release.localeCompare(other, "en", { numeric: true }) < 0;
 
 /** Limits other than those of the rules. */
 export interface WhatIf {

@@ -118,10 +118,6 @@ const holdsOutcomes = (profile: Profile): boolean => {
   return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
 };
 
-/** Number of values that tell why a call was refused. */
-const reasonsIn = ({ texts }: Profile): number =>
-  texts.filter((text) => describedOutcome(text) === "bad").length;
-
 /** A column that may hold the time. */
 interface TimeCandidate extends Profile {
   /** Place of the kind of its name, and whether a log system gave it. */
@@ -378,8 +374,11 @@ class Search {
   /** Assigns the reason: of the texts, the one with most reasons of refusals, or else what only failed calls have. */
   #chooseReason(): void {
     const outcome = this.#column("outcome");
-    const texts = this.#named("description").map((one) => ({ one, reasons: reasonsIn(one) }));
-    const [best] = texts.sort((a, b) => b.reasons - a.reasons);
+    const isReason = (text: string): boolean => describedOutcome(text) === "bad";
+    const found = this.#named("description").map((one) => {
+      return { one, reasons: one.texts.filter(isReason).length };
+    });
+    const [best] = found.sort((a, b) => b.reasons - a.reasons);
     const isError = outcome?.isWhole === false && rankOf("error", outcome.name) !== null;
     this.#take("description", best?.one ?? (isError ? outcome : undefined));
     if (outcome !== undefined || (best?.reasons ?? 0) > 0) return;
