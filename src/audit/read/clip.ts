@@ -1,22 +1,15 @@
-/** Quotes a value of an export for a message: at most 40 characters, with control and bidirectional formatting characters escaped. */
-export function clip(text: string): string {
-  const short = text.length > 40 ? `${text.slice(0, 39)}…` : text;
-  return JSON.stringify(short).replaceAll(
-    /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
-    (unit) => {
-      return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-    },
-  );
-}
+import { jsonText } from "../../terminal/redactor.ts";
+
+/** Quotes a value of an export for a message: at most 40 characters, without any that a terminal interprets. */
+export const clip = (text: string): string =>
+  jsonText(text.length > 40 ? `${text.slice(0, 39)}…` : text);
 
 /** Lists the first 20 column names for a message. */
-export function listNames(names: readonly string[]): string {
-  if (names.length === 0) return "none";
-  const shown = names
-    .slice(0, 20)
-    .map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name)));
-  return names.length > 20 ? `${shown.join(", ")} and ${names.length - 20} more` : shown.join(", ");
-}
+export const listNames = (names: readonly string[]): string =>
+  listed(
+    names.map((name) => (/^[\w.@ -]{1,40}$/.test(name) ? name : clip(name))),
+    20,
+  ) || "none";
 
 /** Clips a value from a log to what a line has room for. */
 export const short = (value: string): string =>

@@ -17,18 +17,16 @@ export class Chunks {
       const head = Buffer.from(this.#head);
       const next = await this.#source.next();
       if (next.done === true) break;
-      this.#head = Buffer.concat([head, next.value]);
+      const { buffer, byteOffset, length } = next.value;
+      const chunk = Buffer.from(buffer, byteOffset, length);
+      this.#head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
     }
     return this.#head.subarray(0, size);
   }
 
   /** Takes up to `most` bytes, which are valid until the next call; none at the end. */
   async take(most: number): Promise<Buffer> {
-    if (this.#head.length === 0) {
-      const next = await this.#source.next();
-      if (next.done === true) return this.#head;
-      this.#head = Buffer.from(next.value.buffer, next.value.byteOffset, next.value.length);
-    }
+    if (this.#head.length === 0) await this.peek(1);
     const taken = this.#head.subarray(0, most);
     this.#head = this.#head.subarray(taken.length);
     return taken;

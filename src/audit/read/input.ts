@@ -51,7 +51,8 @@ export class Input {
 
   constructor({ name, path = name, stream }: InputSpec) {
     this.name = name;
-    this.total = stream === undefined ? this.#attempt(() => sizeOf(path)) : null;
+    const found = stream === undefined ? this.#attempt(() => statSync(path)) : undefined;
+    this.total = found?.isFile() === true ? found.size : null;
     if (this.total !== null) this.#file = this.#attempt(() => openSync(path, "r"));
     this.#source = this.#counted(
       stream ?? (this.#file === undefined ? createReadStream(path) : piecesOf(this.#file)),
@@ -87,7 +88,9 @@ export class Input {
    */
   async take(most: number): Promise<Buffer> {
     const bytes = await this.#text.take(most);
-    if (this.#start === undefined) this.#keep(bytes);
+    const problem = `${this.name} cannot be kept in ${tmpdir()} while it is read`;
+    if (this.#start === undefined)
+      this.#attempt(() => writeFileSync((this.#copy ??= openUnnamed()), bytes), problem);
     return bytes;
   }
 
@@ -119,54 +122,33 @@ export class Input {
         yield chunk;
       }
     } catch (error) {
-      throw error instanceof VaultError ? error : this.#cannotRead(error);
+      throw error instanceof VaultError ? error : failure(`cannot read ${this.name}`, error);
     }
   }
 
-  #keep(bytes: Buffer): void {
-    try {
-      writeFileSync((this.#copy ??= openUnnamed()), bytes);
-    } catch (error) {
-      throw failure(
-        `${this.name} cannot be kept in ${tmpdir()} while it is read`,
-        "set TMPDIR to a folder with room for it, or name a file instead of a stream",
-        error,
-      );
-    }
-  }
-
-  #attempt<T>(action: () => T): T {
+  #attempt<T>(action: () => T, problem = `cannot read ${this.name}`): T {
     try {
       return action();
     } catch (error) {
-      throw this.#cannotRead(error);
+      throw failure(problem, error);
     }
-  }
-
-  #cannotRead(error: unknown): VaultError {
-    const hint = "name a readable export of audit items, or - for standard input";
-    return failure(`cannot read ${this.name}`, hint, error);
   }
 }
 
-function failure(problem: string, hint: string, cause: unknown): VaultError {
+function failure(problem: string, cause: unknown): VaultError {
   const { code = "unreadable" } = cause as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {
     EISDIR: "it is a folder",
     ENOENT: "no such file or folder",
   };
-  return new VaultError("invalid-input", `${problem}: ${reasons[code] ?? code}`, { hint, cause });
+  return new VaultError("invalid-input", `${problem}: ${reasons[code] ?? code}`, {
+    hint: "name an export that can be read; what is no plain file is kept in the folder TMPDIR",
+    cause,
+  });
 }
 
 export const hasChanged = (name: string): VaultError =>
   new VaultError("invalid-input", `${name} changed while it was read`, { hint: "run it again" });
-
-/** Returns the size of a file; null if it is a pipe or device, which can be read only once. */
-function sizeOf(path: string): number | null {
-  const found = statSync(path);
-  if (found.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
-  return found.isFile() ? found.size : null;
-}
 
 /** Reads a file without waiting, and handles signals in between. */
 async function* piecesOf(file: number): AsyncGenerator<Uint8Array> {
