@@ -8,7 +8,6 @@ import type {
 import { counted, grouped } from "../../terminal/count.ts";
 import { lasting } from "../../terminal/time.ts";
 import { originWords } from "../explain/summary.ts";
-import type { Verdict } from "../fold/events.ts";
 import { isProblem, verdicts } from "../fold/events.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
 import {
@@ -35,7 +34,6 @@ export interface Report {
 interface Outline {
   /** The first of them answers what was asked. */
   answers: readonly string[];
-  verdict: Verdict;
   warnings: readonly string[];
   /** The vaults, and who caused what; then each vault that needs action; last what the report is based on. */
   sections: readonly Section[];
@@ -74,13 +72,12 @@ export function outlineOf(
     // The answer names three of them.
     facts: factsOf({ "Caused by": origins.length > 3 ? few(origins) : [] }),
     tables: [
-      ...(whatIf === undefined ? [] : [whatIfTable(whatIf, room.problems)]),
-      ...(isSaid ? [] : [tableOf(vaultsName(summary), vaultHeads, rows, notes)]),
-    ].filter((table) => table.rows.length > 0),
+      ...(whatIf === undefined ? [] : whatIfTable(whatIf, room.problems)),
+      ...tableOf(vaultsName(summary), vaultHeads, isSaid ? [] : rows, notes),
+    ],
   };
   return {
     answers: [...(whatIf === undefined ? [] : [whatIfAnswer(whatIf)]), found.text],
-    verdict: rows[0]?.verdict ?? "ok",
     warnings,
     sections: [all, ...described, { name: "Rules and inputs", facts: basisOf(summary) }],
   };
@@ -111,7 +108,7 @@ function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport):
   return `What if ${change}: ${total === 0 ? "no vault would differ" : differ}`;
 }
 
-function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table {
+function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table[] {
   const rows = vaults.slice(0, most).map(({ uuid, before, after }) => {
     const why = after.cause === undefined ? "" : `. ${after.cause.text}`;
     return { cells: [uuid, standing(before), `${standing(after)}${why}`] };

@@ -59,6 +59,7 @@ export function* pageReport({
 }: Report & { title: string; generatedAt: string }): Generator<string, void, undefined> {
   const outline = outlineOf(report, { problems: maxRows, others: maxRows, sections: maxSections });
   const [answer = "", ...others] = outline.answers;
+  const [, { vault: worst } = {}] = outline.sections;
   yield markup`<!doctype html>
     <html lang="en">
     <head>
@@ -71,14 +72,14 @@ export function* pageReport({
     <style>${{ markup: style }}</style>
     </head>
     <body>
-    <header class="${outline.verdict}">
+    <header class="${worst?.verdict ?? "ok"}">
     <h1>${value(answer, longest)}</h1>
     ${others.map((text) => paragraph("found", text))}${outline.warnings.map((text) => paragraph("warning", text))}
     <p class="quiet">${value(title)}. Generated ${timeText(generatedAt).slice(0, 19)} UTC by vault audit-replay. All times are in UTC.</p>
     </header>
     <main>
     `.markup;
-  const drawn = outline.sections.findIndex(({ vault }) => vault?.timeline !== undefined);
+  const drawn = outline.sections.findIndex(({ timeline = [] }) => timeline.length > 0);
   for (const [number, each] of outline.sections.entries())
     yield* section(each, number, number === drawn);
   yield "</main>\n</body>\n</html>\n";
@@ -116,7 +117,7 @@ const command = ({ argv, note }: Way): Markup =>
   markup`<p><code>${commandLine(argv)}</code></p>${note === undefined ? "" : paragraph("quiet", note)}\n`;
 
 function* section(each: Section, number: number, hasLegend: boolean): Generator<string> {
-  const { vault, verdict, name, facts, ways = [], tables = [], timeline } = each;
+  const { vault, verdict, name, facts, ways = [], tables = [], timeline = [] } = each;
   const painted = vault && markup`<b class="${vault.verdict}">${verdict}</b> `;
   const heading = name && markup`<h2>${painted}${value(name)}</h2>\n`;
   const newest = vault?.timeline?.slice(-maxDrawn) ?? [];
@@ -124,9 +125,9 @@ function* section(each: Section, number: number, hasLegend: boolean): Generator<
   yield markup`<article id="vault-${number}">\n${heading}${list(facts)}${ways.map(command)}${drawing}`
     .markup;
   for (const one of tables) yield* table(one);
-  if (timeline !== undefined) {
+  for (const one of timeline) {
     yield "<details><summary>All events</summary>";
-    yield* table(timeline);
+    yield* table(one);
     yield "</details>\n";
   }
   yield "</article>\n";

@@ -13,8 +13,8 @@ export interface Fact {
 export interface Row {
   cells: readonly string[];
   verdict?: Verdict;
-  /** Part of the cause of a lock, or the item that locked. */
-  mark?: "cause" | "locks" | undefined;
+  /** Part of the cause of a lock, the item that locked, or one that replaced the credentials. */
+  mark?: "cause" | "locks" | "replaces" | undefined;
   /** Number of the section about it. */
   section?: number | undefined;
 }
@@ -37,8 +37,8 @@ export interface Section {
   facts: readonly Fact[];
   ways?: readonly Way[];
   tables?: readonly Table[];
-  /** What the timeline of a vault has, for printers with room for it. */
-  timeline?: Table | undefined;
+  /** All events of a vault, for printers with room for them. */
+  timeline?: readonly Table[];
 }
 
 /** Returns what is said of a vault. */
@@ -50,9 +50,7 @@ export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): 
     return { item, mark: locks ? "locks" : undefined };
   });
   const replaced = cause?.refused?.replacedBy?.acknowledgement;
-  if (replaced !== undefined)
-    led.unshift({ item: replaced, words: `${eventWords(replaced.event)}: new credentials` });
-  const contradictions = vault.contradictions.map(({ text, item }) => ({ item, words: text }));
+  if (replaced !== undefined) led.unshift({ item: replaced, mark: "replaces" });
   const timeline = (vault.timeline ?? []).map(({ item, isCause, locks, ...counts }): Entry => {
     const mark = locks ? "locks" : isCause ? "cause" : undefined;
     return { item, mark, ...countersOf(counts, rules) };
@@ -78,6 +76,12 @@ export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): 
       Developer: [advice.developer === advice.support ? "" : advice.developer],
       Who: [sharedBy(led, whoOf)],
       Description: [sharedBy(led, saidOf)],
+      Contradictions: [
+        ...vault.contradictions.map(
+          ({ at, text, item }) => `${timeText(at)}, ${item.input}, line ${item.line}: ${text}`,
+        ),
+        ...more(vault.moreContradictions),
+      ],
       Items: [
         own === items
           ? ""
@@ -85,13 +89,8 @@ export function sectionOf(vault: VaultReport, { rules, items }: ReplaySummary): 
       ],
     }),
     ways: advice.next,
-    tables: [
-      itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, led),
-      itemTable("Contradictions in the log", contradictions, more(vault.moreContradictions)),
-    ].filter(({ rows }) => rows.length > 0),
-    timeline:
-      vault.timeline &&
-      itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier")),
+    tables: itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, led),
+    timeline: itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier")),
   };
 }
 
@@ -111,16 +110,16 @@ export const factsOf = (all: Record<string, readonly (string | undefined)[]>): F
     .map(([label, texts]) => ({ label, texts: texts.flatMap((text) => text || []) }))
     .filter(({ texts }) => texts.length > 0);
 
-/** Makes a table, without columns that are empty. */
+/** Makes a table, without columns that are empty; none without rows. */
 export function tableOf(
   name: string,
   heads: readonly string[],
   rows: readonly Row[],
   notes: readonly string[],
-): Table {
+): Table[] {
   const isKept = (_: string, index: number) => rows.some(({ cells }) => cells[index] !== "");
   const kept = rows.map((row) => ({ ...row, cells: row.cells.filter(isKept) }));
-  return { name, heads: heads.filter(isKept), rows: kept, notes };
+  return rows.length === 0 ? [] : [{ name, heads: heads.filter(isKept), rows: kept, notes }];
 }
 
 /** A verdict for people: `at risk`. */
@@ -155,8 +154,6 @@ function openText({ exchange }: VaultReport): string {
 /** A row of a table of items. */
 interface Entry {
   item: ItemReference;
-  /** In place of those of the event. */
-  words?: string;
   starts?: string;
   failed?: string;
   mark?: Row["mark"];
@@ -172,14 +169,14 @@ function sharedBy(
 }
 
 /** Makes a table of items, without what they share. */
-function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []): Table {
+function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []) {
   const own = (textOf: (item: ItemReference) => string | undefined) => {
     const shared = sharedBy(entries, textOf);
     return (item: ItemReference): string => (shared === undefined ? (textOf(item) ?? "") : "");
   };
   const [said, who, input] = [own(saidOf), own(whoOf), own((item) => item.input)];
-  const rows = entries.map(({ item, mark, words, starts = "", failed = "" }): Row => {
-    const event = words ?? eventOf(item, mark === "locks", said(item));
+  const rows = entries.map(({ item, mark, starts = "", failed = "" }): Row => {
+    const event = eventOf(item, mark, said(item));
     const line = String(item.line);
     return {
       cells: [timeText(item.at), event, starts, failed, who(item), input(item), line],
@@ -191,12 +188,12 @@ function itemTable(name: string, entries: readonly Entry[], notes: readonly stri
 
 const itemHeads = ["Time (UTC)", "Event", "Unacked", "Failures", "Who", "Input", "Line"];
 
-function eventOf({ event, action, own }: ItemReference, locks: boolean, said: string): string {
+function eventOf({ event, action, own }: ItemReference, mark: Row["mark"], said: string): string {
   const isNamed = event === "other" || event === "application";
   return [
     eventWords(event),
     isNamed ? `: ${action}` : "",
-    locks ? " (locks)" : "",
+    mark === "locks" ? " (locks)" : mark === "replaces" ? ": new credentials" : "",
     said === "" ? "" : `, “${said}”`,
     own === undefined
       ? ""

@@ -1,8 +1,6 @@
 import stringWidth from "string-width";
 import type { Palette } from "../../terminal/palette.ts";
-import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { Cell, TableOptions } from "../../terminal/tables.ts";
 import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.ts";
 import { wayLines } from "../../way.ts";
@@ -10,12 +8,6 @@ import type { Verdict } from "../fold/events.ts";
 import type { Report } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 import type { Fact, Row, Section, Table } from "./section.ts";
-
-export const viewOn = async ({ isTTY, columns, color }: TerminalFacts): Promise<TableOptions> => ({
-  isTTY,
-  columns,
-  palette: await createPalette(color),
-});
 
 /** Columns of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
 export const longest = 1200;
@@ -92,7 +84,7 @@ function table({ name, heads, rows, notes }: Table, view: TableOptions): string 
 }
 
 function section(
-  { vault, verdict = "", name = "", timeline, ways = [], tables = [], ...told }: Section,
+  { vault, verdict = "", name = "", timeline = [], ways = [], tables = [], ...told }: Section,
   hasTimeline: boolean,
   view: TableOptions,
 ): string[] {
@@ -103,7 +95,7 @@ function section(
   ];
   const lines = wayLines(ways, columns).map((way) => `${palette.code(way)}\n`);
   // The timeline has the items that led to the lock, too.
-  const all = hasTimeline && timeline !== undefined ? [timeline, ...tables.slice(1)] : tables;
+  const all = hasTimeline && timeline.length > 0 ? timeline : tables;
   return [
     (name === "" ? "" : rowsTable([title], columns)) + facts(told.facts, view) + lines.join(""),
     ...all.map((one) => table(one, view)),

@@ -3,6 +3,7 @@ import type { Io } from "../../parts/io.ts";
 import type { Replay } from "../../audit/replay.ts";
 import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
+import { createPalette } from "../../terminal/palette.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { ReportFlag } from "./inputs.ts";
@@ -36,8 +37,10 @@ export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Repla
   }
   if (format === "json") return await print(io.host, jsonDocument(replay, vaults()));
   if (format === "ndjson") return await print(io.host, ndjsonDocument(replay, vaults()));
-  const { terminalReport, viewOn } = await import("../../audit/print/terminal.ts");
-  await io.show(terminalReport(report(), await viewOn(io.host.stdout), timeline));
+  const { terminalReport } = await import("../../audit/print/terminal.ts");
+  const { isTTY, columns, color } = io.host.stdout;
+  const view = { isTTY, columns, palette: await createPalette(color) };
+  await io.show(terminalReport(report(), view, timeline));
 }
 
 /** Writes a report whole to a file, or prints it. */
