@@ -1,4 +1,3 @@
-import { isUuid } from "../../protocol/fields.ts";
 import {
   type Bytes,
   closeList,
@@ -24,7 +23,120 @@ import {
   similar,
   unlike,
 } from "./fields.ts";
-import { Cutter, type RawRecord, tooLong } from "./records.ts";
+import type { Entry } from "./item.ts";
+import type { ItemReader } from "./reader.ts";
+import { uuidLength } from "../fold/vault-table.ts";
+
+/** What becomes of the records of an input. */
+export interface Sink {
+  /** Offset of the bytes at hand in the input. */
+  readonly offset: number;
+  /** Reads the entries of plain records, as soon as the columns are known. */
+  readonly reader: ItemReader | undefined;
+  /** Takes the entry of a plain record. */
+  add(entry: Entry, list?: List): void;
+  /** Takes a record that was parsed whole. */
+  record(record: RawRecord): void;
+  /** Is called for what is no record. The reason is safe on a terminal. `text`: what could not be read, which may name vaults. */
+  skip(line: number, reason: string, text: string): void;
+  /** Is called for more of what could not be read. */
+  unread(text: string): void;
+  /** The input is cut off at a line, or cannot be read any further: what comes after is missing. */
+  cut(line: number): void;
+  /** Is called for values in a list of that name that are no items. */
+  passOver(list: string, count: number): void;
+}
+
+/** A list of records. */
+export interface List {
+  readonly name: string;
+  /** An item was found in it. */
+  isOfItems?: boolean;
+}
+
+/** A record whose columns have no meaning yet, with its bytes. */
+export interface RawRecord {
+  line: number;
+  fields: Fields;
+  /** The list that it is in, of several: only those that have an item are lists of items. */
+  list?: List | undefined;
+  /** What makes it no item if it does not hold the vault that it names. */
+  doubt?: string | undefined;
+  given: Bytes;
+  from: number;
+  to: number;
+}
+
+/** Maximum size of a record in bytes. A longer one is skipped, and never held in memory. */
+export const longestRecord = 1024 * 1024;
+
+/** Cuts the bytes of an input into records. */
+export abstract class Cutter {
+  abstract readonly format: "ndjson" | "json" | "csv" | "tsv";
+  /** Number of the line or element that comes next, from 1. */
+  next = 1;
+  /** Whether the rest of a line, or of the input, is passed over. */
+  protected isPassing = false;
+  protected readonly sink: Sink;
+  /** The byte that ends a line; undefined where lines mean nothing. */
+  readonly lineEnd: number | undefined;
+
+  constructor(sink: Sink, lineEnd?: number) {
+    this.sink = sink;
+    this.lineEnd = lineEnd;
+  }
+
+  /** Returns the columns of a record that was taken, from its bytes. */
+  fieldsOf(bytes: Buffer): Fields {
+    return parse(textOf(bytes)).fields;
+  }
+
+  /** Makes a text of what stands for it in the input. */
+  decode(text: string): string {
+    return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
+  }
+
+  /** Takes what begins at an offset. Returns the offset after it, or -1 if it is not whole; at the end of the input all is. */
+  protected abstract takeOne(given: Bytes, from: number, to: number, isEnd: boolean): number;
+
+  /** Takes the whole records between two offsets. Returns the offset where the first one begins that is not whole. */
+  take(given: Bytes, from: number, to: number, isEnd: boolean): number {
+    let at = from;
+    while (at < to) {
+      if (this.isPassing) {
+        const end = this.endOfLine(given, at, to);
+        this.sink.unread(textOf(given.bytes, at, end < 0 ? to : end));
+        // What the text names may go on behind it.
+        if (end < 0) return isEnd ? to : Math.max(at, to - uuidLength + 1);
+        this.isPassing = false;
+        this.next += 1;
+        at = end;
+        continue;
+      }
+      const limit = Math.min(to, at + longestRecord);
+      const end = this.takeOne(given, at, limit, isEnd && limit === to);
+      if (end < 0 && limit - at < longestRecord) return at;
+      at = end < 0 ? this.takeLong(given, at, limit) : end;
+    }
+    return at;
+  }
+
+  /** Skips a record that is too long. Returns where to read on. */
+  protected takeLong(_given: Bytes, from: number, _to: number): number {
+    this.sink.skip(this.next, tooLong, "");
+    this.isPassing = true;
+    return from;
+  }
+
+  /** Returns the offset after the end of the line, or -1. */
+  protected endOfLine({ bytes }: Bytes, from: number, to: number): number {
+    const end = this.lineEnd === undefined ? -1 : bytes.indexOf(this.lineEnd, from);
+    return end < 0 || end >= to ? -1 : end + 1;
+  }
+}
+
+/** Reason for skipping what is longer than a record may be. */
+export const tooLong = "longer than 1 MiB";
 
 /** Depth of nesting at which reading stops. */
 const deepest = 500;
@@ -32,9 +144,6 @@ const deepest = 500;
 const deepestWrapper = 10;
 /** Maximum number of broken elements after each of which the next one is looked for. */
 const maxBroken = 100;
-/** Maximum number of objects that are parsed in a list before its first item. */
-const maxTried = 1000;
-
 /** An open list or object, or the sequence of all values. */
 interface Container {
   isList: boolean;
@@ -44,19 +153,7 @@ interface Container {
   key: string | undefined;
   /** Items were found in it. */
   hasItems: boolean;
-  /** Its items do not name the vault, but its name does. */
-  isKeyed?: boolean;
-  /** Number of its objects before the first item. */
-  tried: number;
 }
-
-const container = (isList: boolean, name: string, hasItems = false): Container => ({
-  isList,
-  name,
-  key: undefined,
-  hasItems,
-  tried: 0,
-});
 
 /**
  * Cuts JSON by the depth of braces: objects in lists, in lists in objects, by id, or one after another. What is in front of an object and no
@@ -64,7 +161,7 @@ const container = (isList: boolean, name: string, hasItems = false): Container =
  */
 export class JsonCutter extends Cutter {
   readonly format = "json";
-  readonly #stack = [container(true, "")];
+  readonly #stack: Container[] = [{ isList: true, name: "", key: undefined, hasItems: false }];
   /** Where the last element ends. */
   #last = 0;
   #broken = 0;
@@ -82,7 +179,7 @@ export class JsonCutter extends Cutter {
     const place = this.#place;
     if (byte <= space || byte === comma || byte === colon) return from + 1;
     if (byte === openObject) return this.#takeObject(given, from, to, isEnd);
-    if (byte === openList) return this.#open(container(true, place.key ?? place.name), given, from);
+    if (byte === openList) return this.#open(given, from, true);
     if (byte === closeObject || byte === closeList) {
       if (this.#stack.length > 1) this.#stack.pop();
       this.#place.key = undefined;
@@ -102,8 +199,11 @@ export class JsonCutter extends Cutter {
     return this.#stack.at(-1) as Container;
   }
 
-  #open(place: Container, given: Bytes, from: number): number {
-    if (this.#stack.push(place) > deepest) this.#stop("nested too deeply", given, from);
+  /** Goes on in a list or object. Returns the offset of its first value. */
+  #open(given: Bytes, from: number, isList: boolean, hasItems = false): number {
+    const { key, name } = this.#place;
+    const depth = this.#stack.push({ isList, name: key ?? name, key: undefined, hasItems });
+    if (depth > deepest) this.#stop("nested too deeply", given, from);
     return from + 1;
   }
 
@@ -111,7 +211,7 @@ export class JsonCutter extends Cutter {
   #takeObject(given: Bytes, from: number, to: number, isEnd: boolean): number {
     const place = this.#place;
     const { reader, offset } = this.sink;
-    if (reader !== undefined && place.hasItems && place.isKeyed !== true) {
+    if (reader !== undefined && place.hasItems) {
       const end = reader.readObject(given, from, to);
       const entry = end < 0 ? null : reader.entry(given, this.next, offset, from, end);
       if (entry !== null) {
@@ -127,8 +227,7 @@ export class JsonCutter extends Cutter {
   /** Takes what has no end, or is too long: a broken element, a wrapper, or what nothing can be read behind. */
   protected override takeLong(given: Bytes, from: number, to: number, reason = tooLong): number {
     const place = this.#place;
-    if (!place.hasItems && given.bytes[from] === openObject)
-      return this.#open(container(false, place.key ?? place.name), given, from);
+    if (!place.hasItems && given.bytes[from] === openObject) return this.#open(given, from, false);
     const next = this.#nextElement(given, from, to);
     if (next < 0) this.#stop(reason, given, from);
     return next < 0 ? from : next;
@@ -147,11 +246,6 @@ export class JsonCutter extends Cutter {
 
   #takeWhole(given: Bytes, from: number, to: number): number {
     const place = this.#place;
-    if (!place.hasItems && place.tried++ >= maxTried) {
-      this.sink.passOver(place.name, 1);
-      place.key = undefined;
-      return to;
-    }
     const text = textOf(given.bytes, from, to);
     const parsed = parse(text);
     const { value, fields, likeness, reason } = parsed;
@@ -162,14 +256,13 @@ export class JsonCutter extends Cutter {
       return this.#after(to);
     }
     if (this.#stack.length < deepestWrapper && isWrapper(parsed, place.hasItems))
-      return this.#open(container(false, place.key ?? place.name, isById(value)), given, from);
+      return this.#open(given, from, false, isById(value));
     const isMember = !place.isList && !place.hasItems;
     const isOther = isMember && likeness < (/\d/.test(place.key ?? "") ? similar : alike);
     if (isOther || isEmptyWrapper(parsed)) {
       place.key = undefined;
       return to;
     }
-    this.#nameVault(place, fields);
     return this.#record(given, from, to, fields, likeness);
   }
 
@@ -187,18 +280,6 @@ export class JsonCutter extends Cutter {
     this.#last = end;
     this.#place.key = undefined;
     return end;
-  }
-
-  /** In a list by vault, the items need not name it. */
-  #nameVault(place: Container, fields: Fields): void {
-    const { name: key } = place;
-    if (!place.isList || !isUuid(key)) return;
-    const isNamed = [...fields].some(
-      ([name, value]) => value.includes(key) || (/vault|wallet/i.test(name) && anyUuid.test(value)),
-    );
-    if (isNamed) return;
-    place.isKeyed = true;
-    fields.set("vaultUuid", key);
   }
 
   /** Takes a text, number or word in a list: an item that is written as a string, or none. */

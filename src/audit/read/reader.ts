@@ -27,7 +27,7 @@ import { clip } from "./clip.ts";
 import { isInverted } from "../columns/names.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
-import type { Entry, Item, Role } from "./item.ts";
+import type { Entry, Item, ItemLocation, Role } from "./item.ts";
 import { noEntry } from "./item.ts";
 
 /** What the columns of an input mean. */
@@ -41,21 +41,14 @@ export interface Layout {
 }
 
 /** Where a record is. */
-export interface Place {
-  /** Line where it begins, or number of the element; from 1. */
-  line: number;
-  /** Offset and length in the text of the input, in bytes. */
-  offset: number;
-  length: number;
-}
+export type Place = Pick<ItemLocation, "line" | "offset" | "length">;
 
 const apostrophe = 0x27;
 
-/** Where the cells of a row begin and end without their quotes, and whether they have quotes. */
+/** Where the cells of a row begin and end, without their quotes. */
 export interface Cells {
   readonly from: Int32Array;
   readonly to: Int32Array;
-  readonly hasQuotes: Uint8Array;
 }
 
 /** The roles that count. The others are read from an item only for a report. */
@@ -85,14 +78,11 @@ class Keys {
   }
 }
 
-/** Maximum number of outcomes by which the meanings of an action are remembered. */
-const mostWords = 1000;
-
-/** An action or outcome, with what an action means by the numbers of outcomes. */
+/** An action or outcome; an action with what it means with the outcome that it had last. */
 interface Word {
   text: string;
-  number: number;
-  meanings: (Meaning | undefined)[];
+  outcome?: string | undefined;
+  meaning?: Meaning;
 }
 
 /**
@@ -105,14 +95,13 @@ export class ItemReader {
   /** Outcome of an item without one. */
   readonly #noOutcome: "" | undefined;
   readonly #keys: Keys;
-  /** Slots with the same column as another one: `[from, to]`. */
-  readonly #copies: [number, number][] = [];
+  /** Whether no column has two roles. */
+  readonly #isPlain: boolean;
   /** Where the values of the columns are that count, by slot. */
   readonly #from = new Int32Array(counting.length);
   readonly #to = new Int32Array(counting.length);
   #seen = 0;
   readonly #words: TextValues<Word>;
-  #wordCount = 0;
   readonly #texts: TextValues<string>;
   readonly #timed = { time: Number.NaN };
   /** The entry of the record at hand. */
@@ -128,21 +117,19 @@ export class ItemReader {
     this.#layout = layout;
     this.#inverted = invertedIn(layout.columns);
     this.#noOutcome = noOutcome(layout.columns);
-    const names = new Map<string, number>();
-    for (const [slot, role] of counting.entries()) {
+    const names = counting.flatMap((role, slot) => {
       const name = layout.columns[role]?.name;
-      if (name === undefined) continue;
-      const other = names.get(name);
-      if (other === undefined) names.set(name, slot);
-      else this.#copies.push([other, slot]);
-    }
-    this.#keys = new Keys(names);
-    this.#words = new TextValues((text) => ({ text, number: this.#wordCount++, meanings: [] }));
+      return name === undefined ? [] : [[name, slot] as const];
+    });
+    const slots = new Map(names);
+    this.#isPlain = slots.size === names.length;
+    this.#keys = new Keys(slots);
+    this.#words = new TextValues((text) => ({ text: form.decode(text) }));
     this.#texts = new TextValues((text) => form.decode(text));
   }
 
   /** Reads the cells of a row. Returns false if one that counts is not plain. */
-  readRow({ bytes }: Bytes, { from, to, hasQuotes }: Cells, header: readonly string[]): boolean {
+  readRow({ bytes }: Bytes, { from, to }: Cells, header: readonly string[]): boolean {
     const { columns } = this.#layout;
     this.#slots ??= header.map((name) =>
       counting.findIndex((role) => columns[role]?.name === name),
@@ -151,8 +138,7 @@ export class ItemReader {
     for (const [index, slot] of this.#slots.entries()) {
       if (slot < 0) continue;
       const start = from[index] as number;
-      if (bytes[start] === apostrophe || (hasQuotes[index] === 1 && slot !== description))
-        return false;
+      if (bytes[start] === apostrophe) return false;
       this.#set(slot, start, to[index] as number);
     }
     return true;
@@ -246,9 +232,9 @@ export class ItemReader {
     while (isWordByte(bytes[at] as number)) at += 1;
     if (at === from || at >= to) return -1;
     if (slot < 0) return at;
-    const isNull = byte === 0x6e && bytes.toString("latin1", from, at) === "null";
-    if (!isNull && !isPlainBare(bytes, from, at)) return -1;
-    this.#set(slot, from, isNull ? from : at);
+    const word = bytes.toString("latin1", from, at);
+    if (!plainWord.test(word)) return -1;
+    this.#set(slot, from, word === "null" ? from : at);
     return at;
   }
 
@@ -265,9 +251,7 @@ export class ItemReader {
    */
   entry(given: Bytes, line: number, offset: number, from: number, to: number): Entry | null {
     const { index, times, vaults, classifier } = this.#layout;
-    for (const [other, slot] of this.#copies)
-      if (this.#has(other)) this.#set(slot, this.#from[other] as number, this.#to[other] as number);
-    if (!this.#has(time) || !this.#has(action)) return null;
+    if (!this.#isPlain || !this.#has(time) || !this.#has(action)) return null;
     const starts = this.#from;
     const ends = this.#to;
     const timed = this.#timed;
@@ -284,15 +268,13 @@ export class ItemReader {
     }
     const called = this.#words.get(given, starts[action] as number, ends[action] as number);
     const result = this.#has(outcome)
-      ? this.#words.get(given, starts[outcome] as number, ends[outcome] as number)
-      : null;
-    const slot = result === null ? 0 : result.number + 1;
-    const text = result === null ? this.#noOutcome : result.text;
-    const isKnown = slot < mostWords;
-    const meaning =
-      (isKnown ? called.meanings[slot] : undefined) ??
-      classifier.meaningOf(called.text, text, this.#inverted);
-    if (isKnown) called.meanings[slot] = meaning;
+      ? this.#words.get(given, starts[outcome] as number, ends[outcome] as number).text
+      : this.#noOutcome;
+    if (called.meaning === undefined || called.outcome !== result) {
+      called.outcome = result;
+      called.meaning = classifier.meaningOf(called.text, result, this.#inverted);
+    }
+    const { meaning } = called;
     const described =
       meaning.kind === undefined && this.#has(description)
         ? this.#texts.get(given, starts[description] as number, ends[description] as number)
@@ -328,14 +310,8 @@ const isWordByte = (byte: number): boolean =>
   byte === 0x2d ||
   byte === 0x2e;
 
-/** Whether a bare value is written as it is read: an integer of few digits, true or false. */
-function isPlainBare(bytes: Buffer, from: number, to: number): boolean {
-  let at = from;
-  while (at < to && ((bytes[at] as number) & 0xf0) === 0x30 && (bytes[at] as number) <= 0x39)
-    at += 1;
-  if (at === to) return to - from <= 15 && (bytes[from] !== 0x30 || to - from === 1);
-  return /^(?:true|false)$/.test(bytes.toString("latin1", from, to));
-}
+/** A bare value that is written as it is read: an integer of few digits, true or false; or null. */
+const plainWord = /^(?:0|[1-9]\d{0,14}|true|false|null)$/;
 
 /**
  * Creates an item from the columns of a record, or returns why it is not one. Values stay as they are, except the vault: it is the uuid,
@@ -380,7 +356,6 @@ export function entryOf(
   const { time, action, outcome, description, endpoint, id, vault } = item;
   const { classifier, vaults, columns, index } = layout;
   const meaning = classifier.meaningOf(action, outcome ?? noOutcome(columns), invertedIn(columns));
-  const bytes = id === undefined ? null : viewOf(Buffer.from(id));
   return {
     ...noEntry,
     time,
@@ -390,7 +365,7 @@ export function entryOf(
     line: place.line,
     offset: place.offset,
     length: place.length,
-    idHash: bytes === null ? hash : idHashOf(bytes, 0, bytes.bytes.length),
+    idHash: id === undefined ? hash : idHashOf(viewOf(Buffer.from(id)), 0, Buffer.byteLength(id)),
   };
 }
 

@@ -13,9 +13,8 @@ import { hasChanged, type Input } from "./input.ts";
 import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
 import type { Layout, Place } from "./reader.ts";
 import { entryOf, ItemReader, itemOf } from "./reader.ts";
-import type { Cutter, List, RawRecord, Sink } from "./records.ts";
-import { longestRecord } from "./records.ts";
-import { cutterFor } from "./sniff.ts";
+import { type Cutter, type List, longestRecord, type RawRecord, type Sink } from "./json.ts";
+import { cutterFor } from "./table.ts";
 
 /** What the entries of an input are made with. */
 export interface EntryOptions extends Given, Pick<Layout, "index" | "vaults" | "classifier"> {

@@ -1,12 +1,12 @@
 import type { Bytes } from "./bytes.ts";
-import { carriageReturn, quote, space, textOf } from "./bytes.ts";
+import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
-import { anyUuid } from "./fields.ts";
 import { isUuid } from "../../protocol/fields.ts";
+import { anyUuid, isWrapper, parse, unlike } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
 import type { Cells } from "./reader.ts";
-import { Cutter, type Sink } from "./records.ts";
+import { Cutter, JsonCutter, LineCutter, type Sink } from "./json.ts";
 
 /** The delimiter of the cells, and the number of the line with the header, from 1. */
 interface TableForm {
@@ -24,7 +24,7 @@ const maxCells = 5000;
  * spreadsheet (`'=…`) get their text back. A row with fewer cells than the header lacks the last ones, as Excel writes it; one with more is
  * skipped. A quote that is not closed costs its own line, not the rest of the input.
  */
-export class RowCutter extends Cutter {
+class RowCutter extends Cutter {
   readonly format: "csv" | "tsv";
   readonly #delimiter: number;
   readonly #headerLine: number;
@@ -35,7 +35,6 @@ export class RowCutter extends Cutter {
   readonly #cells: Cells = {
     from: new Int32Array(maxCells),
     to: new Int32Array(maxCells),
-    hasQuotes: new Uint8Array(maxCells),
   };
   #count = 0;
   #lines = 1;
@@ -61,7 +60,6 @@ export class RowCutter extends Cutter {
   }
 
   protected takeOne(given: Bytes, from: number, to: number, isEnd: boolean): number {
-    if (this.next < this.#headerLine) return this.#takeTitle(given, from, to, isEnd);
     const end = this.#split(given.bytes, from, to);
     return this.#isWhole || isEnd ? this.#takeRow(given, from, end, isEnd) : -1;
   }
@@ -70,73 +68,67 @@ export class RowCutter extends Cutter {
     return this.#isOpen ? this.#takeRow(given, from, to, false) : super.takeLong(given, from, to);
   }
 
-  /** Takes a line above the header, which is no row. */
-  #takeTitle(given: Bytes, from: number, to: number, isEnd: boolean): number {
+  /** Takes the row that was split. Returns the offset after it, or after its first line if it is none. */
+  #takeRow(given: Bytes, from: number, end: number, isEnd: boolean): number {
+    const { bytes } = given;
+    const { sink, next: line } = this;
+    const count = this.#count;
+    const header = this.#header;
+    const width = header?.length ?? count;
+    const isStray = this.#lines > 1 && count !== width && this.#strays < maxOpen;
+    if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
+    this.next += this.#lines;
+    const to = this.#isWhole ? end - 1 : end;
+    if (line < this.#headerLine) {
+      const title = textOf(bytes, from, to);
+      if (anyUuid.test(title)) sink.skip(line, "above the header", title);
+      return end;
+    }
+    if (count === 1 && this.#cells.to[0] === this.#cells.from[0]) return end;
+    if (header === undefined && this.#takeHeader(bytes)) return end;
+    const isPlain = count === width && sink.reader?.readRow(given, this.#cells, header ?? []);
+    const entry = isPlain ? sink.reader?.entry(given, line, sink.offset, from, to) : null;
+    if (entry) {
+      sink.add(entry);
+      return end;
+    }
+    const cells = count === 1 ? "1 cell" : `${count} cells`;
+    const misfit = count === width ? undefined : `${cells} where the header has ${width}`;
+    const isCut = count < width && isEnd && !this.#isWhole;
+    const isHalf = count < width && count * 2 <= width;
+    const fields = isCut || isHalf ? null : this.#fields(bytes);
+    if (fields === null && count === 1 && isRemark(this.#cell(bytes, 0)))
+      sink.passOver("lines of one cell", 1);
+    else if (fields === null) {
+      sink.skip(line, misfit ?? "", textOf(bytes, from, to));
+      if (isCut) sink.cut(line);
+    } else if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
+      sink.record({ line, fields, given, from, to, doubt: count < width ? misfit : undefined });
+    return end;
+  }
+
+  /** Skips the line of a quote that is not closed. Returns the offset after it. */
+  #takeStray(given: Bytes, from: number, to: number): number {
+    const { sink, next: line } = this;
     const end = this.endOfLine(given, from, to);
-    if (end < 0 && !isEnd) return -1;
-    const text = textOf(given.bytes, from, end < 0 ? to : end);
-    if (anyUuid.test(text)) this.sink.skip(this.next, "above the header", text);
+    const reason = this.#isOpen ? "is opened and not closed" : "that is not closed in its cell";
+    sink.skip(line, `a quote ${reason}`, textOf(given.bytes, from, end < 0 ? to : end));
+    if (end < 0) sink.cut(line);
+    this.#strays += 1;
     this.next += 1;
     return end < 0 ? to : end;
   }
 
-  /** Takes the row that was split. Returns the offset after it, or after its first line if it is none. */
-  #takeRow(given: Bytes, from: number, end: number, isEnd: boolean): number {
-    const { bytes } = given;
-    const sink = this.sink;
-    const count = this.#count;
-    const line = this.next;
-    const width = this.#header?.length;
-    const isStray = this.#lines > 1 && width !== undefined && count !== width;
-    if (this.#isOpen || (isStray && this.#strays < maxOpen)) {
-      const first = this.endOfLine(given, from, end);
-      const next = first < 0 ? end : first;
-      this.#strays += 1;
-      const reason = this.#isOpen ? "is opened and not closed" : "that is not closed in its cell";
-      sink.skip(line, `a quote ${reason}`, textOf(bytes, from, next));
-      if (first < 0) sink.cut(line);
-      this.next += 1;
-      return next;
-    }
-    this.next += this.#lines;
-    if (count === 1 && this.#cells.to[0] === this.#cells.from[0]) return end;
-    if (width === undefined && this.#takeHeader(bytes)) return end;
-    const to = this.#isWhole ? end - 1 : end;
-    if (
-      sink.reader !== undefined &&
-      count === width &&
-      sink.reader.readRow(given, this.#cells, this.#header ?? [])
-    ) {
-      const entry = sink.reader.entry(given, line, sink.offset, from, to);
-      if (entry !== null) {
-        sink.add(entry);
-        return end;
-      }
-    }
-    const isShort = width !== undefined && count < width;
-    const isCut = isShort && isEnd && !this.#isWhole;
-    const isHalf = isShort && count * 2 <= width;
-    const fields = isCut || isHalf ? null : this.#fields(bytes);
-    if (fields === null && isRemark(this.#cell(bytes, 0)) && count === 1)
-      sink.passOver("lines of one cell", 1);
-    else if (fields === null) {
-      sink.skip(line, this.#misfit(), textOf(bytes, from, to));
-      if (isCut) sink.cut(line);
-    } else if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
-      sink.record({ line, fields, given, from, to, doubt: isShort ? this.#misfit() : undefined });
-    return end;
-  }
-
-  #misfit(): string {
-    const cells = this.#count === 1 ? "1 cell" : `${this.#count} cells`;
-    return `${cells} where the header has ${this.#header?.length}`;
-  }
-
-  /** Takes the row as the header. Returns false for a row of data: then there is none. */
+  /** Takes the row as the header, with a name for each column. Returns false for a row of data: then there is none. */
   #takeHeader(bytes: Buffer): boolean {
     const cells = Array.from({ length: this.#count }, (_, index) => this.#cell(bytes, index));
     const isData = cells.some(looksLikeData);
-    this.#header = headerOf(isData ? [] : cells, this.#count);
+    const header = new Set<string>();
+    for (const [index, cell] of cells.entries()) {
+      const name = (!isData && cell.trim()) || `column${index + 1}`;
+      header.add(header.has(name) ? `${name} (${index + 1})` : name);
+    }
+    this.#header = [...header];
     return !isData;
   }
 
@@ -155,8 +147,7 @@ export class RowCutter extends Cutter {
   }
 
   #cell(bytes: Buffer, index: number): string {
-    const text = textOf(bytes, this.#cells.from[index], this.#cells.to[index]);
-    return this.#cells.hasQuotes[index] === 1 ? this.decode(text) : text;
+    return this.decode(textOf(bytes, this.#cells.from[index], this.#cells.to[index]));
   }
 
   /** Splits a row into cells. Returns the offset after it. */
@@ -182,7 +173,6 @@ export class RowCutter extends Cutter {
         let end = at;
         while (end > start && isBlank(bytes[end - 1] as number)) end -= 1;
         this.#cells.to[index] = end;
-        this.#cells.hasQuotes[index] = 0;
       }
       if (at >= to) return to;
       at += 1;
@@ -197,7 +187,6 @@ export class RowCutter extends Cutter {
   #splitQuoted(bytes: Buffer, from: number, to: number, index: number): number {
     const lineEnd = this.lineEnd;
     this.#cells.from[index] = from;
-    this.#cells.hasQuotes[index] = 0;
     for (let at = from; at < to; at++) {
       const byte = bytes[at];
       if (byte === lineEnd) {
@@ -206,7 +195,6 @@ export class RowCutter extends Cutter {
       }
       if (byte !== quote) continue;
       if (bytes[at + 1] === quote && at + 1 < to) {
-        this.#cells.hasQuotes[index] = 1;
         at += 1;
         continue;
       }
@@ -233,16 +221,6 @@ const isBlank = (byte: number): boolean => byte === space || byte === carriageRe
 const looksLikeData = (cell: string): boolean =>
   isUuid(cell) || looksLikeAddress(cell) || looksLikeAction(cell) || parseTime(cell) !== null;
 
-/** Returns unique column names, numbering empty and repeated ones. */
-function headerOf(names: readonly string[], width: number): string[] {
-  const header = new Set<string>();
-  for (let index = 0; index < width; index += 1) {
-    const name = names[index]?.trim() || `column${index + 1}`;
-    header.add(header.has(name) ? `${name} (${index + 1})` : name);
-  }
-  return [...header];
-}
-
 /** Number of lines by which a table is recognized. */
 const sampleLines = 50;
 
@@ -250,23 +228,20 @@ const sampleLines = 50;
  * Recognizes a table by its first lines, or returns null: one column is none. The header is the first line with as many cells as most
  * lines have, most of them with text; what is above it are titles.
  */
-export function recognizeTable(lines: readonly string[]): TableForm | null {
+function recognizeTable(lines: readonly string[]): TableForm | null {
   const named = /^sep=(.)\s*$/.exec(lines[0] ?? "")?.[1];
   let best: (TableForm & { score: number }) | null = null;
   for (const delimiter of named === undefined ? ["\t", ",", ";", "|"] : [named]) {
     const rows = lines.slice(0, sampleLines).map((line) => cellsOf(line, delimiter));
-    const counts = new Map<number, number>();
-    for (const { length } of rows)
-      if (length > 1) counts.set(length, (counts.get(length) ?? 0) + 1);
-    const [usual] = [...counts].sort((a, b) => b[1] - a[1]);
-    if (usual === undefined) continue;
+    const widths = rows.map(({ length }) => length).filter((width) => width > 1);
+    const countOf = (width: number): number => widths.filter((other) => other === width).length;
+    const [usual = 0] = widths.toSorted((a, b) => countOf(b) - countOf(a));
     const header = rows.findIndex(
       (cells) =>
-        cells.length >= usual[0] &&
-        cells.filter((cell) => cell.trim() !== "").length * 2 > usual[0],
+        cells.length >= usual && cells.filter((cell) => cell.trim() !== "").length * 2 > usual,
     );
     // A table of two columns has no item: each line may have one comma, as in a time, and tabs for its cells.
-    const score = usual[1] * Math.min(usual[0], 4) * 1000 + usual[0];
+    const score = countOf(usual) * Math.min(usual, 4) * 1000 + usual;
     if (header >= 0 && score > (best?.score ?? 0))
       best = { delimiter, headerLine: header + 1, score };
   }
@@ -276,4 +251,37 @@ export function recognizeTable(lines: readonly string[]): TableForm | null {
 /** Splits a line at the delimiters outside quotes, roughly. */
 function cellsOf(line: string, delimiter: string): string[] {
   return line.replaceAll(/"[^"]*"/g, (quoted) => "x".repeat(quoted.length)).split(delimiter);
+}
+
+/** Returns what cuts an input, whose form is recognized by its beginning; `isWhole` if that is all of it. */
+export function cutterFor(sink: Sink, head: Buffer, isWhole: boolean): Cutter {
+  const hasCr = !head.includes(newline) && head.includes(carriageReturn);
+  const lineEnd = hasCr ? carriageReturn : newline;
+  const all = textOf(head).replaceAll("\0", "").split(String.fromCharCode(lineEnd));
+  const isFirstWhole = isWhole || all.length > 1;
+  // The last line may be incomplete.
+  if (!isWhole && isFirstWhole) all.pop();
+  const filled = all.map((line) => line.trim()).filter((line) => line !== "");
+  const [first = ""] = filled;
+  const isObject = first.startsWith("{");
+  if (isObject ? !isByLine(filled, isFirstWhole) : /^\[\s*(?:[[{\]"]|$)/.test(first))
+    return new JsonCutter(sink);
+  const table = isObject || filled.some(endsWithItem) ? null : recognizeTable(all);
+  return table === null ? new LineCutter(sink, lineEnd) : new RowCutter(sink, lineEnd, table);
+}
+
+/** Whether lines that begin with an object are each a record, or broken; not pages of items, or objects over several lines. */
+function isByLine(lines: readonly string[], isFirstWhole: boolean): boolean {
+  const [first = ""] = lines;
+  const parsed = parse(first);
+  if (parsed.reason === undefined) return !isWrapper(parsed, false);
+  if (!isFirstWhole) return !/"\s*:\s*\[\s*\{/.test(first);
+  const whole = lines.filter((line) => line.startsWith("{") && line.endsWith("}"));
+  return lines.length > 1 && whole.length * 2 > lines.length;
+}
+
+/** Whether a line ends with an object, behind something else, that looks like an item. */
+function endsWithItem(line: string): boolean {
+  const at = line.indexOf("{");
+  return at >= 0 && line.endsWith("}") && parse(line.slice(at)).likeness > unlike;
 }
