@@ -60,12 +60,12 @@ const vaultsOf = (words: string): string[] =>
   words.split(" ").flatMap((word, vault) => {
     const items = word.split("").map((letter, n) => {
       const at = 1000 * (vault + 1) + n;
-      return "SDY".includes(letter)
+      return "SDYL".includes(letter)
         ? `${vault + 1}:${letter}${at}w`
         : `${vault + 1}:F${at}${letter}`;
     });
     return log(
-      [...(/[SDY]/.test(word) ? [] : [`${vault + 1}:C${1000 * vault}`]), ...items].join(" "),
+      [...(/[SDYL]/.test(word) ? [] : [`${vault + 1}:C${1000 * vault}`]), ...items].join(" "),
     );
   });
 
@@ -76,6 +76,7 @@ ccc ccc       | 2 vaults locked by reference cron from 10.0.0.7.
 nnn nnn nnn   | 3 vaults locked by address 10.0.0.7.
 ccc ccc ccc nnn nnn xxx yyy | 7 vaults locked; 3 by reference cron from 10.0.0.7, 2 by address 10.0.0.7, 1 by reference order-y from 10.0.0.7 and 1 more.
 Y             | 1 vault locked by an administrator (reference web from 10.0.0.8).
+L             | 1 vault locked by a cause not in the log.
 cxy           | 1 vault locked by address 10.0.0.7.
 ccc cc S      | 1 vault locked by reference cron from 10.0.0.7. Also 1 at risk, 1 with an open exchange.
 cc            | 1 vault at risk because of reference cron from 10.0.0.7.

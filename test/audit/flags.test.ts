@@ -208,8 +208,12 @@ describe("--action", () => {
       ].join("\n");
       const { result, reports } = await replayText(lines, { timeline: "vault" }, by);
       expect(reports[0]).toMatchObject({ verdict: "locked", cause: { rule: "failed-attempts" } });
-      const events = reports[0]?.timeline?.map(({ item }) => item.event).join(" ");
-      expect(events).toBe("create read ack-read refused refused refused other");
+      const events = reports[0]?.timeline
+        ?.map(({ item, state }) => `${item.event} ${state}`)
+        .join(", ");
+      expect(events).toBe(
+        "create active, read exchange-open, ack-read active, refused active, refused active, refused locked, other locked",
+      );
       expect(result.summary).toMatchObject({ unknownItems: 1, applicationItems: 1 });
       expect(result.summary.notes).toContain(
         'actions without a known name count by the endpoint of the call: "VAULT_ACCESS" ×6',

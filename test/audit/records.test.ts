@@ -83,7 +83,7 @@ titles                    | Audit report\nOf: 2026\n\nHEAD\n(1),x\n       | 5:x
 titles as wide            | Report,,,\nHEAD\n(1),x\n                      | 3:x
 quotes                    | HEAD\n(1),"say ""x"""\n(2),"a\nb"\n(3),",c"\n | 2:say "x" 3:a\nb 5:,c
 quotes in the middle      | HEAD\n(1),5" disk\n(2),"y"z\n(3),1 "so" 2\n   | 2:5" disk 4:1 "so" 2; 3: a quote is opened and not closed
-blanks after the commas   | HEAD\n(1), "a, b"\n(2),  c \n                 | 2:a, b 3:c
+blanks after the commas   | "time", "action", "vault", "ref"\n(1), "a, b"\n(2),  c \n                 | 2:a, b 3:c
 defused cells             | HEAD\n(1),'=1\n(2),'+49\n(3),'x\n(4),it's\n   | 2:=1 3:+49 4:'x 5:it's
 no cells at the end       | HEAD\n(1)\n(2),x,,\n                          | 2:- 3:x
 the header again          | HEAD\n(1),x\nHEAD\n(2),y\n                    | 2:x 4:y
