@@ -1,4 +1,3 @@
-import { isFailedAccess } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
 import type { Entry, Item, ItemLocation } from "./read/item.ts";
 import { TimeOrder } from "./fold/order.ts";
@@ -48,7 +47,6 @@ export class Intake {
   applicationItems = 0;
   withoutVault = 0;
   vaultItems = 0;
-  failures = 0;
   /** Number of items of wanted vaults with an unknown action. */
   unknownItems = 0;
   /** Number of items in the future. */
@@ -101,8 +99,7 @@ export class Intake {
     if (!this.#vaults.isWanted(vault)) return;
     const { selection } = this.#options;
     if (selection !== undefined) this.#select(selection, entry);
-    if (isFailedAccess(event)) this.failures += 1;
-    else if (event === "other") this.unknownItems += 1;
+    if (event === "other") this.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.fold.take(entry);
   }
 

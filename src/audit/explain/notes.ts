@@ -22,10 +22,10 @@ interface Facts {
 /** Whether failed attempts can be distinguished from successful calls. */
 export const distinguishesFailures = (
   inputs: readonly InputReport[],
-  { failures, items }: Pick<Intake, "failures" | "items">,
+  { fold, items }: Pick<Intake, "fold" | "items">,
 ): boolean =>
   items === 0 ||
-  failures > 0 ||
+  fold.hasFailures ||
   inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
 
 /** Says what may be missing from a report. */
@@ -37,7 +37,7 @@ export function notesOf({ rules, where, inputs, intake, classifier, word }: Fact
     ...classifier.notes(word, beforeRelease(rules.release, "1.2.11")),
     ...said(
       [
-        intake.failures > 0 && lacks("description"),
+        intake.fold.hasFailures && lacks("description"),
         "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
       ],
       [

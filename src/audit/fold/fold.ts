@@ -45,6 +45,8 @@ export class Fold {
   /** Whether an expired start with invalid credentials locks. */
   readonly #expiresInvalid: boolean;
   #hasLocked = false;
+  /** An item shows that a call failed. */
+  hasFailures = false;
   /** Number of items that came too late to be sorted. */
   late = 0;
 
@@ -257,6 +259,7 @@ export class Fold {
   }
 
   #fail(vault: Vault, entry: Entry, event: EventKind, isSure: boolean): void {
+    this.hasFailures = true;
     const { ending } = vault;
     if (vault.condition !== "active") {
       if (event === "locking-failure") this.#noteLockedBefore(vault, entry);
