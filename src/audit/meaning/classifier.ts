@@ -51,7 +51,7 @@ const maxValues = 100;
  */
 export class Classifier {
   readonly #failure: RegExp | undefined;
-  readonly #outcomes: ReadonlyMap<string, string>;
+  readonly #outcomes: ReadonlyMap<string, Outcome>;
   readonly #renames: Renames;
   readonly #meanings = new Map<string, Meaning>();
   #known = 0;
@@ -60,7 +60,9 @@ export class Classifier {
 
   constructor({ failure, actions = {}, outcomes = {} }: Partial<Rules> = {}) {
     this.#failure = failure ? new RegExp(failure, "i") : undefined;
-    this.#outcomes = new Map(Object.entries(outcomes));
+    this.#outcomes = new Map(
+      Object.entries(outcomes).map(([text, to]) => [text, to === "success" ? "good" : "bad"]),
+    );
     this.#renames = actions;
   }
 
@@ -155,15 +157,12 @@ export class Classifier {
   }
 
   #remember<Key, Value>(memory: Map<Key, Value>, key: Key, value: Value): Value {
-    this.#known += 1;
-    if (this.#known <= maxKnown) memory.set(key, value);
+    if (this.#known++ < maxKnown) memory.set(key, value);
     return value;
   }
 
   #outcomeOf(outcome: string, inverted: boolean | undefined): Outcome {
-    const given = this.#outcomes.get(outcome.toLowerCase());
-    if (given === undefined) return outcomeOf(outcome, inverted);
-    return given === "success" ? "good" : "bad";
+    return this.#outcomes.get(outcome.toLowerCase()) ?? outcomeOf(outcome, inverted);
   }
 
   #classify(
@@ -204,11 +203,8 @@ export class Classifier {
     const isPlain = base === "create" || base === "delete";
     const isTold = said === "good" || given !== undefined || this.#failure !== undefined;
     if (result === undefined && (isTold || isPlain)) return [base];
-    if (isPlain) return ["other", "outcome"];
-    return [
-      isAck ? "unclear-ack" : "unclear-start",
-      result === undefined ? "description" : "outcome",
-    ];
+    const kind = isPlain ? "other" : isAck ? "unclear-ack" : "unclear-start";
+    return [kind, result === undefined ? "description" : "outcome"];
   }
 }
 

@@ -62,7 +62,9 @@ function wordingOf({ event, fate, detail }: JournalLine, begun: string): Wording
   const [call, word, end] = operation;
   const { code, message } = (detail["error"] ?? {}) as { code?: unknown; message?: unknown };
   const words = typeof message === "string" && message !== "" ? ` (${message})` : "";
-  const refused = refusal(detail["counted"] === true, code, words);
+  // Words of the service must not turn a lock into a failed attempt.
+  const other = /credential|payload|encrypted|pin\b|device/i.test(words) ? "" : words;
+  const refused = `${code === "gone" ? "vault not found" : "vault is locked"}${other}`;
   // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
   const ended: Wording | undefined =
     code === undefined || code === "network"
@@ -74,7 +76,7 @@ function wordingOf({ event, fate, detail }: JournalLine, begun: string): Wording
     started: [call, "SUCCESS", `${word} started`],
     adopted: [call, "SUCCESS", `${word} started by another machine, continued here`],
     deleted: [call, "SUCCESS", "vault deleted"],
-    rejected: [call, "FAILURE", refused],
+    rejected: [call, "FAILURE", detail["counted"] === true ? `bad credentials${words}` : refused],
     // Other reverted starts leave no audit item.
     "discarded unauthorized": [
       "API_KEY_CHECK",
@@ -93,11 +95,4 @@ function wordingOf({ event, fate, detail }: JournalLine, begun: string): Wording
   };
   const how = event === "discarded" ? code : fate;
   return wordings[typeof how === "string" ? `${event} ${how}` : event];
-}
-
-function refusal(counted: boolean, code: unknown, words: string): string {
-  if (counted) return `bad credentials${words}`;
-  // Words of the service must not turn a lock into a failed attempt.
-  const other = /credential|payload|encrypted|pin\b|device/i.test(words) ? "" : words;
-  return `${code === "gone" ? "vault not found" : "vault is locked"}${other}`;
 }

@@ -34,7 +34,7 @@ tr.cause > :first-child, tr.locks > :first-child { border-left: 4px solid var(--
 summary { cursor: pointer; color: var(--link); width: fit-content; margin: .75rem 0; }
 .strip { margin: 1rem 0 .25rem; table-layout: fixed; }
 .strip th { width: 12rem; } .strip td { padding: .3rem 0; } .strip tr:last-child td { border: 0; }
-.strip td > svg { display: block; width: 100%; }
+.strip td > svg { display: block; width: 100%; overflow: visible; }
 .ends span:last-child { float: right; } .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; margin: 0; padding: 0; list-style: none; }
 .legend svg { vertical-align: middle; margin-right: .3rem; }
 .start { fill: var(--open); } .acknowledged { fill: var(--good); } .refused { fill: var(--bad); } .other { fill: var(--quiet); }
