@@ -84,7 +84,7 @@ function profilesOf(records: readonly { fields: Fields }[]): Profile[] {
 
 /** Gives a date the time of day that is in a column of its own. */
 function withClock(profiles: readonly Profile[]): readonly Profile[] {
-  const times = profiles.filter(({ name }) => rankOf("time", name) !== null);
+  const times = profiles.filter(({ name }) => rankOf("time", name) < Infinity);
   const date = times.find((one) => mostly(one, looks.isDate));
   const clock = times.find((one) => mostly(one, looks.isTimeOfDay));
   if (date === undefined || clock === undefined) return profiles;
@@ -109,7 +109,7 @@ const isUuid = (text: string): boolean => looks.uuidOf(text) !== null;
 
 /** Whether the "true" of a column, or any number but 0, is a failure. */
 const isFailure = (profile: Profile): boolean =>
-  rankOf("failure", profile.name) !== null &&
+  rankOf("failure", profile.name) < Infinity &&
   (mostly(profile, looks.looksLikeFlag, 0.8) ||
     (profile.texts.includes("0") && mostly(profile, (text) => /^\d{1,9}$/.test(text), 0.8)));
 
@@ -204,7 +204,7 @@ class Search {
   #take(role: Role, profile: Profile | undefined, by?: "--map"): void {
     if (profile === undefined || !this.#isOpen(role)) return;
     const { name, and } = profile;
-    const isNamed = (kindsOf[role] ?? [role]).some((kind) => rankOf(kind, name) !== null);
+    const isNamed = (kindsOf[role] ?? [role]).some((kind) => rankOf(kind, name) < Infinity);
     this.#columns[role] = {
       name,
       by: by ?? (isNamed ? "name" : "value"),
@@ -227,10 +227,10 @@ class Search {
   }
 
   /** Returns the free columns whose name fits, and most of their values, best first. */
-  #named(kind: Kind, is?: (text: string) => boolean): Profile[] {
+  #named(kind: Kind, is: (text: string) => boolean = () => true): Profile[] {
     return this.#free()
-      .map((profile) => ({ profile, rank: rankOf(kind, profile.name) ?? Infinity }))
-      .filter(({ profile, rank }) => rank < Infinity && (is === undefined || mostly(profile, is)))
+      .map((profile) => ({ profile, rank: rankOf(kind, profile.name) }))
+      .filter(({ profile, rank }) => rank < Infinity && mostly(profile, is))
       .sort((a, b) => a.rank - b.rank)
       .map(({ profile }) => profile);
   }
@@ -243,7 +243,7 @@ class Search {
   /** Columns of uuids that may be the vault's, because they repeat; the one with most values is first. Ids never repeat. */
   #repeating(): Profile[] {
     return this.#valued(isUuid)
-      .filter(({ name }) => rankOf("application", name) === null)
+      .filter(({ name }) => rankOf("application", name) === Infinity)
       .filter(({ texts, distinct }) => distinct < texts.length || texts.length === 1)
       .sort((a, b) => b.distinct - a.distinct);
   }
@@ -269,10 +269,8 @@ class Search {
     const [most, next] = this.#repeating();
     if (most === undefined || most.distinct !== next?.distinct)
       this.#take("vault", most ?? named[0]);
-    this.#sayOther(
-      "vault",
-      ofUuids.find((one) => !agrees(one)),
-    );
+    const contradicting = ofUuids.filter((one) => !agrees(one));
+    this.#sayOther("vault", contradicting);
   }
 
   #chooseTime(): void {
@@ -290,10 +288,8 @@ class Search {
     if (best === undefined) return;
     this.#take("time", best);
     const others = read.filter((one) => one !== best && (one.rank < unnamed || rank > 1));
-    this.#sayOther(
-      "time",
-      others.find((one) => areApart(best, one)),
-    );
+    const apart = others.filter((one) => areApart(best, one));
+    this.#sayOther("time", apart);
   }
 
   /** Columns that may hold the time, best first. */
@@ -379,23 +375,23 @@ class Search {
       return { one, reasons: one.texts.filter(isReason).length };
     });
     const [best] = found.sort((a, b) => b.reasons - a.reasons);
-    const isError = outcome?.isWhole === false && rankOf("error", outcome.name) !== null;
+    const isError = outcome?.isWhole === false && rankOf("error", outcome.name) < Infinity;
     this.#take("description", best?.one ?? (isError ? outcome : undefined));
     if (outcome !== undefined || (best?.reasons ?? 0) > 0) return;
     const isFlag = (text: string): boolean =>
       looks.looksLikeFlag(text) || looks.looksLikeLevel(text);
-    const flag = this.#free().find(
-      (one) => varies(one) && one.distinct <= 5 && mostly(one, isFlag, 0.8),
-    );
-    this.#sayOther("outcome", flag);
+    const flags = this.#free()
+      .filter((one) => varies(one) && one.distinct <= 5)
+      .filter((one) => mostly(one, isFlag, 0.8));
+    this.#sayOther("outcome", flags);
   }
 
   #say(sentence: string): void {
     this.#warnings.push(`${this.#input}: ${sentence}.`);
   }
 
-  /** Says that a column was not taken, although it could have been meant. */
-  #sayOther(role: Role, other: Profile | undefined): void {
+  /** Says that a column was not taken, the first of those that could have been meant. */
+  #sayOther(role: Role, [other]: readonly Profile[]): void {
     if (other === undefined) return;
     const { name } = other;
     const taken = this.#columns[role]?.name;

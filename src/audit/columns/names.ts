@@ -79,9 +79,9 @@ const ranks = new Map(Object.entries(spellings).map(([kind, names]) => [kind, na
 /** Length of a name that says something, at most: a key may be a megabyte of dots. */
 const longestName = 200;
 
-/** Ranks a column name for a kind: 0 is best, null is unknown. Names within other keys, such as `context.vaultUuid`, come after whole ones. */
-export function rankOf(kind: Kind, column: string): number | null {
-  if (column.length > longestName) return null;
+/** Ranks a column name for a kind: 0 is best, Infinity is unknown. Names within other keys, such as `context.vaultUuid`, come after whole ones. */
+export function rankOf(kind: Kind, column: string): number {
+  if (column.length > longestName) return Infinity;
   // {"$date": …} is how MongoDB exports a time; (UTC) and the like are what a value is in.
   const parts = column.replace(/(?<=.)[([].*$|(?:\.\$\w+)+$/, "").split(".");
   for (const from of parts.keys()) {
@@ -91,12 +91,12 @@ export function rankOf(kind: Kind, column: string): number | null {
     if (parts.slice(0, from).every((part) => wrapper.test(part))) return rank;
     if (name.length > 8 && kind !== "time" && kind !== "id") return rank + 1000;
   }
-  return null;
+  return Infinity;
 }
 
 /** Whether the "true" of a column of outcomes is a failure (`failed`) or a success (`success`); undefined if its name says neither. */
 export const isInverted = ({ name, inverted }: Column): boolean | undefined =>
-  inverted ?? (rankOf("success", name) === null ? undefined : false);
+  inverted ?? (rankOf("success", name) < Infinity ? false : undefined);
 
 /** Whether a log system gave the column its time: `@timestamp`, `_time`. */
 export const isSystems = (column: string): boolean => /(?:^|\.)[@_]+(?!source\b)\w*$/.test(column);

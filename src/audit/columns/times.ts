@@ -1,4 +1,5 @@
 import type { Bytes } from "../read/bytes.ts";
+import { isAt, viewOf } from "../read/bytes.ts";
 import type { Zone } from "./zones.ts";
 import { utc, zoneOf } from "./zones.ts";
 
@@ -162,9 +163,9 @@ export class TimeReader {
   readonly #zone: Zone;
   #onTwice: ((text: string) => void) | undefined;
   /** A text up to its hour, like `2026-11-20T14:`, when this hour began, and what comes after the seconds and their fraction. */
-  #hour = Buffer.from("none");
+  #hour = viewOf(Buffer.from("none"));
   #begin = 0;
-  #end = Buffer.alloc(0);
+  #end = viewOf(Buffer.alloc(0));
 
   /** Without a style, it reads all forms but the numbers of a spreadsheet. `onTwice` gets the first time that clocks show twice. */
   constructor(style = anyStyle, zone = utc, onTwice?: (text: string) => void) {
@@ -186,9 +187,10 @@ export class TimeReader {
   }
 
   /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
-  read({ bytes }: Bytes, from: number, to: number, entry: { time: number }): void {
-    if (isAt(bytes, from, this.#hour)) {
-      let at = from + this.#hour.length + 5;
+  read(given: Bytes, from: number, to: number, entry: { time: number }): void {
+    const { bytes } = given;
+    let at = from + this.#hour.bytes.length + 5;
+    if (at <= to && isAt(this.#hour, given, from)) {
       const minute = twoDigits(bytes, at - 5);
       const second = bytes[at - 3] === 0x3a ? twoDigits(bytes, at - 2) : 100;
       let fraction = 0;
@@ -197,7 +199,7 @@ export class TimeReader {
         for (at += 1; isDigit(bytes, at); at += 1, scale /= 10)
           if (scale >= 1) fraction += ((bytes[at] as number) - zero) * scale;
       }
-      const isEnd = to - at === this.#end.length && isAt(bytes, at, this.#end);
+      const isEnd = to - at === this.#end.bytes.length && isAt(this.#end, given, at);
       if (isEnd && minute < 60 && second < 60) {
         entry.time = this.#begin + (minute * 60 + second) * 1000 + fraction;
         return;
@@ -208,19 +210,13 @@ export class TimeReader {
     const [, hour, minute, second, end = ""] =
       /^(\d{4}-\d\d-\d\d[T ]\d\d:)(\d\d):(\d\d)(?:\.\d+)?(?![.,:])(.*)$/.exec(text) ?? [];
     if (hour === undefined || Number.isNaN(entry.time)) return;
-    this.#hour = Buffer.from(hour);
+    this.#hour = viewOf(Buffer.from(hour));
     this.#begin = (Math.floor(entry.time / 1000) - Number(minute) * 60 - Number(second)) * 1000;
-    this.#end = Buffer.from(end);
+    this.#end = viewOf(Buffer.from(end));
   }
 }
 
 const zero = 48;
-
-function isAt(bytes: Buffer, from: number, others: Buffer): boolean {
-  for (let index = 0; index < others.length; index++)
-    if (bytes[from + index] !== others[index]) return false;
-  return true;
-}
 
 const isDigit = (bytes: Buffer, at: number): boolean =>
   (bytes[at] as number) >= zero && (bytes[at] as number) <= zero + 9;
