@@ -78,7 +78,7 @@ function parseLoosely(text: string): unknown {
     return parseExactly(text);
   } catch (error) {
     if (error instanceof RangeError || !/^\s*[[{]/.test(text)) throw error;
-    return parseExactly(text.replaceAll(loose, (part) => repairs.get(part) ?? repaired(part)));
+    return parseExactly(text.replaceAll(loose, repaired));
   }
 }
 
@@ -91,20 +91,12 @@ function parseExactly(text: string): unknown {
 
 /** Strings, a comma before a brace, numbers and words. An open string extends to the end: no character is looked at twice. */
 const loose = /"[^"\\]*(?:\\.[^"\\]*)*"?|,(?=\s*[}\]])|[\w.+-]+/gs;
-const repairs: ReadonlyMap<string, string> = new Map([
-  ["true", "true"],
-  ["false", "false"],
-  ["True", "true"],
-  ["False", "false"],
-  [",", ""],
-]);
-
-const repaired = (part: string): string =>
-  part.startsWith('"')
-    ? part.replaceAll(/\p{Cc}/gu, " ")
-    : /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(part)
-      ? part
-      : "null";
+const repaired = (part: string): string => {
+  if (part.startsWith('"')) return part.replaceAll(/\p{Cc}/gu, " ");
+  if (part === ",") return "";
+  if (/^(?:true|false)$/i.test(part)) return part.toLowerCase();
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(part) ? part : "null";
+};
 
 const hasLongNumber = /[:,[\s]-?\d{16}/;
 
@@ -171,12 +163,12 @@ function innerOf(value: object, depth = 0): number {
 
 /** Whether the members of an object are objects of one kind, like `{"id-1":{…},"id-2":{…}}`. */
 export function isById(value: object): boolean {
-  const entries = Object.entries(value).slice(0, maxMembers) as [string, unknown][];
-  const [first, second] = entries;
-  if (first === undefined || !entries.every(([, child]) => isObject(child))) return false;
-  if (second === undefined) return /\d/.test(first[0]);
-  const names = Object.keys(first[1] as object);
-  const shared = Object.keys(second[1] as object).filter((name) => names.includes(name));
+  const members = Object.entries(value).slice(0, maxMembers) as [string, unknown][];
+  const [[key, first] = ["", null], [, second] = []] = members;
+  if (!isObject(first) || !members.every(([, member]) => isObject(member))) return false;
+  if (!isObject(second)) return /\d/.test(key);
+  const names = Object.keys(first);
+  const shared = names.filter((name) => Object.hasOwn(second, name));
   return shared.length * 2 >= names.length && shared.length > 0;
 }
 

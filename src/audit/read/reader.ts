@@ -103,7 +103,6 @@ export class ItemReader {
   #seen = 0;
   readonly #words: TextValues<Word>;
   readonly #texts: TextValues<string>;
-  readonly #timed = { time: Number.NaN };
   /** The entry of the record at hand. */
   readonly #entry = { ...noEntry };
 
@@ -250,51 +249,49 @@ export class ItemReader {
    * or no item. It is the same object each time.
    */
   entry(given: Bytes, line: number, offset: number, from: number, to: number): Entry | null {
-    const { index, times, vaults, classifier } = this.#layout;
+    const { index, times, classifier } = this.#layout;
     if (!this.#isPlain || !this.#has(time) || !this.#has(action)) return null;
-    const starts = this.#from;
-    const ends = this.#to;
-    const timed = this.#timed;
-    times.read(given, starts[time] as number, ends[time] as number, timed);
-    if (Number.isNaN(timed.time)) return null;
-    const named = this.#has(vault) ? vault : this.#has(endpoint) ? endpoint : -1;
-    let number = -1;
-    if (named >= 0) {
-      const start = starts[named] as number;
-      const end = ends[named] as number;
-      if (end - start === uuidLength) number = vaults.at(given, start);
-      if (number < 0) number = vaults.of(vaultOf(given.bytes.toString("utf8", start, end)) ?? "");
-      if (number < 0 && named === vault) return null;
+    const entry = this.#entry;
+    times.read(given, this.#from[time] as number, this.#to[time] as number, entry);
+    if (Number.isNaN(entry.time)) return null;
+    entry.vault = -1;
+    if (this.#has(vault) || this.#has(endpoint)) {
+      entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
+      if (entry.vault < 0 && this.#has(vault)) return null;
     }
-    const called = this.#words.get(given, starts[action] as number, ends[action] as number);
-    const result = this.#has(outcome)
-      ? this.#words.get(given, starts[outcome] as number, ends[outcome] as number).text
-      : this.#noOutcome;
+    const called = this.#words.get(given, this.#from[action] as number, this.#to[action] as number);
+    const result = this.#valueOf(this.#words, given, outcome)?.text ?? this.#noOutcome;
     if (called.meaning === undefined || called.outcome !== result) {
       called.outcome = result;
       called.meaning = classifier.meaningOf(called.text, result, this.#inverted);
     }
     const { meaning } = called;
     const described =
-      meaning.kind === undefined && this.#has(description)
-        ? this.#texts.get(given, starts[description] as number, ends[description] as number)
-        : undefined;
-    const path =
-      meaning.asksEndpoint && this.#has(endpoint)
-        ? given.bytes.toString("utf8", starts[endpoint], ends[endpoint])
-        : undefined;
-    const entry = this.#entry;
-    entry.time = timed.time;
-    entry.vault = number;
+      meaning.kind === undefined ? this.#valueOf(this.#texts, given, description) : undefined;
+    const path = meaning.asksEndpoint ? this.#valueOf(this.#texts, given, endpoint) : undefined;
     entry.event = classifier.take(meaning, described, path);
     entry.input = index;
     entry.line = line;
     entry.offset = offset + from;
     entry.length = to - from;
     entry.idHash = this.#has(id)
-      ? idHashOf(given, starts[id] as number, ends[id] as number)
+      ? idHashOf(given, this.#from[id] as number, this.#to[id] as number)
       : contentHashOf(given, from, to);
     return entry;
+  }
+
+  /** Returns the number of the vault that a value names; -1 if it is none. */
+  #vaultAt(given: Bytes, slot: number): number {
+    const { vaults } = this.#layout;
+    const from = this.#from[slot] as number;
+    const to = this.#to[slot] as number;
+    const number = to - from === uuidLength ? vaults.at(given, from) : -1;
+    return number < 0 ? vaults.of(vaultOf(given.bytes.toString("utf8", from, to)) ?? "") : number;
+  }
+
+  #valueOf<T>(values: TextValues<T>, given: Bytes, slot: number): T | undefined {
+    if (!this.#has(slot)) return undefined;
+    return values.get(given, this.#from[slot] as number, this.#to[slot] as number);
   }
 
   #has(slot: number): boolean {

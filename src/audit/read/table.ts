@@ -230,9 +230,13 @@ const sampleLines = 50;
  */
 function recognizeTable(lines: readonly string[]): TableForm | null {
   const named = /^sep=(.)\s*$/.exec(lines[0] ?? "")?.[1];
+  // What is in quotes holds no delimiters.
+  const unquoted = lines
+    .slice(0, sampleLines)
+    .map((line) => line.replaceAll(/"[^"]*"/g, (quoted) => "x".repeat(quoted.length)));
   let best: (TableForm & { score: number }) | null = null;
   for (const delimiter of named === undefined ? ["\t", ",", ";", "|"] : [named]) {
-    const rows = lines.slice(0, sampleLines).map((line) => cellsOf(line, delimiter));
+    const rows = unquoted.map((line) => line.split(delimiter));
     const widths = rows.map(({ length }) => length).filter((width) => width > 1);
     const countOf = (width: number): number => widths.filter((other) => other === width).length;
     const [usual = 0] = widths.toSorted((a, b) => countOf(b) - countOf(a));
@@ -246,11 +250,6 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
       best = { delimiter, headerLine: header + 1, score };
   }
   return best;
-}
-
-/** Splits a line at the delimiters outside quotes, roughly. */
-function cellsOf(line: string, delimiter: string): string[] {
-  return line.replaceAll(/"[^"]*"/g, (quoted) => "x".repeat(quoted.length)).split(delimiter);
 }
 
 /** Returns what cuts an input, whose form is recognized by its beginning; `isWhole` if that is all of it. */
