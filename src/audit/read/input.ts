@@ -72,7 +72,7 @@ export class Input {
     }
     const first = await this.#text.peek(512);
     checkText(first, this.name);
-    const { encoding, mark } = encodingOf(first);
+    const [mark, encoding] = encodingOf(first);
     await this.#text.take(mark.length);
     if (encoding !== "utf-8") this.#text = new Chunks(decoded(this.#text, encoding));
     else if (this.#file !== undefined && !this.isGzip) this.#start = mark.length;
@@ -209,28 +209,24 @@ function checkText(head: Buffer, name: string): void {
   });
 }
 
-interface Encoding {
-  encoding: "utf-8" | "utf-16le" | "utf-16be";
-  mark: string;
-}
+const marks = [
+  ["\xef\xbb\xbf", "utf-8"],
+  ["\xff\xfe", "utf-16le"],
+  ["\xfe\xff", "utf-16be"],
+] as const;
 
-const encodings: readonly Encoding[] = [
-  { encoding: "utf-8", mark: "\xef\xbb\xbf" },
-  { encoding: "utf-16le", mark: "\xff\xfe" },
-  { encoding: "utf-16be", mark: "\xfe\xff" },
-];
-
-/** Returns the encoding by the byte-order mark, and without one by where the zeros are that UTF-16 has. */
-function encodingOf(head: Buffer): Encoding {
-  const marked = encodings.find(({ mark }) => head.toString("latin1").startsWith(mark));
+/** Returns the encoding with its byte-order mark; without one, UTF-16 is known by where its zeros are. */
+function encodingOf(head: Buffer): readonly [mark: string, encoding: string] {
+  const marked = marks.find(([mark]) => head.toString("latin1").startsWith(mark));
   if (marked !== undefined) return marked;
   const zeros = (rest: number): number =>
     head.filter((byte, at) => byte === 0 && at % 2 === rest).length;
   const [even, odd] = [zeros(0), zeros(1)];
   const isWide = Math.min(even, odd) === 0 && Math.max(even, odd) > head.length * 0.4;
-  return { encoding: !isWide ? "utf-8" : odd > 0 ? "utf-16le" : "utf-16be", mark: "" };
+  return ["", !isWide ? "utf-8" : odd > 0 ? "utf-16le" : "utf-16be"];
 }
 
+/** Decodes UTF-16. */
 async function* decoded(text: Chunks, encoding: string): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder(encoding);
   for await (const chunk of text) yield Buffer.from(decoder.decode(chunk, { stream: true }));
