@@ -7,17 +7,18 @@ import type { VaultTable } from "./fold/vault-table.ts";
 import type { WhatIf } from "./flags.ts";
 import type { Rules } from "../documents/audit.ts";
 
-interface IntakeOptions {
+/** What of the items counts, and by which rules. */
+export interface IntakeOptions {
   rules: Rules;
+  /** UUID of the only vault to replay, or its first digits, in either case. */
   vault?: string;
+  /** First and last time of items to replay, in milliseconds since the epoch. */
   since?: number;
   until?: number;
+  /** Events to keep for timelines: those of the one vault, or the newest of every vault. */
   timeline: "none" | "vault" | "problems";
   whatIf?: WhatIf;
-  selection?: Selection | undefined;
-  /** Returns the item at a location. */
-  itemOf: (location: ItemLocation) => Item;
-  /** Milliseconds since the epoch. */
+  /** Current time, on which advice depends, too, in milliseconds since the epoch. */
   now: number;
 }
 
@@ -32,7 +33,9 @@ export class Intake {
   readonly fold: Fold;
   /** Fold with the change of --what-if. */
   readonly changed: { whatIf: WhatIf; fold: Fold } | undefined;
-  readonly #options: IntakeOptions;
+  readonly selection: Selection | undefined;
+  /** Returns the item at a location. */
+  readonly itemOf: (location: ItemLocation) => Item;
   readonly #vaults: VaultTable;
   readonly #since: number;
   readonly #until: number;
@@ -53,19 +56,19 @@ export class Intake {
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
 
-  constructor(options: IntakeOptions, vaults: VaultTable) {
-    const { rules, whatIf, timeline, since, until } = options;
-    this.#options = options;
+  constructor(
+    { rules, whatIf, timeline, since, until, now }: IntakeOptions,
+    vaults: VaultTable,
+    selection: Selection | undefined,
+    itemOf: (location: ItemLocation) => Item,
+  ) {
+    this.selection = selection;
+    this.itemOf = itemOf;
     this.#vaults = vaults;
     this.#since = since ?? Number.NEGATIVE_INFINITY;
     this.#until = until ?? Number.POSITIVE_INFINITY;
-    this.#future = options.now + clockSkew;
-    const shared = {
-      table: vaults,
-      overlap: this.#overlap,
-      itemOf: options.itemOf,
-      events: kept[timeline],
-    };
+    this.#future = now + clockSkew;
+    const shared = { table: vaults, overlap: this.#overlap, itemOf, events: kept[timeline] };
     this.fold = new Fold({ ...shared, rules });
     if (whatIf !== undefined) {
       const limits = { ...rules.limits, ...whatIf.limits };
@@ -97,13 +100,12 @@ export class Intake {
     }
     this.vaultItems += 1;
     if (!this.#vaults.isWanted(vault)) return;
-    const { selection } = this.#options;
-    if (selection !== undefined) this.#select(selection, entry);
+    if (this.selection !== undefined) this.#select(this.selection, entry);
     if (event === "other") this.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.fold.take(entry);
   }
 
   #select(selection: Selection, entry: Entry): void {
-    selection.take(entry.vault, () => this.#options.itemOf(entry));
+    selection.take(entry.vault, () => this.itemOf(entry));
   }
 }

@@ -5,21 +5,20 @@ import type { Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./flags.ts";
 import { timesHint } from "./columns/choose.ts";
 import type { Skips, Source } from "./read/source.ts";
-import { cutWords, foundOf } from "./explain/summary.ts";
-import { Pseudonyms } from "./explain/pseudonyms.ts";
-import type { FindOwn, Log } from "./explain/log.ts";
+import { cutWords, distinguishesFailures, foundOf, notesOf } from "./explain/summary.ts";
+import type { Known, Log } from "./explain/log.ts";
+import { Pseudonyms } from "./explain/log.ts";
+import type { IntakeOptions } from "./intake.ts";
 import { Intake } from "./intake.ts";
-import { notesOf, distinguishesFailures } from "./explain/notes.ts";
 import { rankVaults, selectedOf, reportOf, whatIfReport } from "./explain/report.ts";
 import type { Condition } from "./selection.ts";
 import { Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
-import type { WhatIf } from "./flags.ts";
 import type { Verdict } from "./fold/events.ts";
 import { VaultError } from "../errors.ts";
 import { orAborted } from "../terminal/signals.ts";
 import { defined } from "../defined.ts";
-import type { ReplaySummary, Rules, VaultReport, WhatIfReport } from "../documents/audit.ts";
+import type { ReplaySummary, VaultReport, WhatIfReport } from "../documents/audit.ts";
 import { beforeRelease } from "./flags.ts";
 import { isProblem, verdicts } from "./fold/events.ts";
 import { counted } from "../terminal/count.ts";
@@ -31,28 +30,14 @@ const maxInputs = 500;
 /** Maximum number of vaults, each of which takes about 1 KB. */
 const maxVaults = 2_000_000;
 
-export interface ReplayOptions extends InputOptions {
-  rules: Rules;
+export interface ReplayOptions extends InputOptions, IntakeOptions, Known {
   map: ColumnMap;
   /** Zone of times without one (UTC). */
   zone?: string | undefined;
-  /** UUID of the only vault to replay, or its first digits, in either case. */
-  vault?: string;
-  /** First and last time of items to replay, in milliseconds since the epoch. */
-  since?: number;
-  until?: number;
-  /** Events to keep for timelines: those of the one vault, or the newest of every vault. */
-  timeline: "none" | "vault" | "problems";
-  whatIf?: WhatIf;
   /** Reports only vaults that have an item which meets all of these. */
   where?: readonly Condition[] | undefined;
-  own?: FindOwn;
   /** Replaces addresses, references, applications and labels by pseudonyms. */
   redact?: boolean | undefined;
-  /** Labels of vaults by UUID, in lower case. */
-  labels?: ReadonlyMap<string, string> | undefined;
-  /** Current time, on which advice depends, in milliseconds since the epoch. */
-  now: number;
   signal: AbortSignal;
 }
 
@@ -84,7 +69,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const itemOf = (location: ItemLocation): Item =>
     (sources[location.input] as Source).itemOf(location);
   const selection = options.where === undefined ? undefined : new Selection(options.where);
-  const intake = new Intake({ ...options, selection, itemOf }, vaults);
+  const intake = new Intake(options, vaults, selection, itemOf);
   try {
     const { map, zone, now } = options;
     const shared = { map, zone, now, vaults, classifier };
@@ -92,8 +77,8 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const parts = { sources, intake, selection, classifier, skips, itemOf };
-    return { ...(await conclude(options, parts)), close: async () => await inputs.close() };
+    const concluded = conclude(options, sources, intake, classifier, skips);
+    return { ...concluded, close: async () => await inputs.close() };
   } catch (error) {
     const closing = inputs.close();
     if (!signal.aborted) await closing;
@@ -125,35 +110,31 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
   );
 }
 
-interface Parts {
-  sources: readonly Source[];
-  intake: Intake;
-  selection: Selection | undefined;
-  classifier: Classifier;
-  skips: Skips;
-  itemOf: (location: ItemLocation) => Item;
-}
-
-async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Replay, "close">> {
-  const { sources, intake, selection, classifier, skips, itemOf } = parts;
+/** Creates the summary, and the reports as they are asked for. */
+function conclude(
+  options: ReplayOptions,
+  sources: readonly Source[],
+  intake: Intake,
+  classifier: Classifier,
+  skips: Skips,
+): Omit<Replay, "close"> {
+  const { rules, until } = options;
+  const { fold, changed } = intake;
   const inputs = sources.map(({ report }) => report);
   const pseudonyms = new Pseudonyms(options.redact === true);
-  const { fold, changed } = intake;
   for (const vault of [...fold.vaults, ...(changed?.fold.vaults ?? [])]) {
     const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
     if (unread > 0 && vault !== undefined) vault.unreadLines = unread;
   }
-  const { now, rules, where = [], labels = new Map<string, string>() } = options;
-  const asOf = options.until ?? intake.newest;
+  const asOf = until ?? intake.newest;
   const cut = cutWords(inputs);
   const log: Log = {
+    ...options,
     fold,
-    itemOf,
+    itemOf: intake.itemOf,
     names: inputs.map(({ name }) => name),
-    own: options.own,
     pseudonyms,
-    labels,
-    selection,
+    selection: intake.selection,
     hasTimelines: options.timeline !== "none",
     doubts: said(
       [!distinguishesFailures(inputs, intake), "the items do not show which calls failed"],
@@ -165,16 +146,13 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
       [skips.count > 0, `${counted(skips.count, "line")} could not be read`],
     ),
     asOf,
-    now,
-    isWhole: options.until === undefined && inputs.every(({ format }) => format !== "journal"),
+    isWhole: until === undefined && inputs.every(({ format }) => format !== "journal"),
   };
   const every = rankVaults(log);
   const selected = selectedOf(log, every.length);
-  const counts = Object.fromEntries(verdicts.map((verdict) => [verdict, 0])) as Record<
-    Verdict,
-    number
-  >;
-  for (const { verdict } of every) counts[verdict] += 1;
+  const counts = Object.fromEntries(
+    verdicts.map((one) => [one, every.filter(({ verdict }) => verdict === one).length]),
+  ) as Record<Verdict, number>;
   const word = (value: string): string => pseudonyms.word(value);
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
@@ -205,7 +183,7 @@ async function conclude(options: ReplayOptions, parts: Parts): Promise<Omit<Repl
     duplicates: intake.duplicates,
     reordered: intake.order.reordered,
     late: fold.late,
-    notes: notesOf({ rules, where, inputs, intake, classifier, word }),
+    notes: notesOf(log, inputs, intake, classifier),
   };
   return {
     summary,

@@ -1,12 +1,12 @@
 import type { Item, Role } from "./read/item.ts";
 
-/** Keys of --where: the role of the column and the property of an item that each stands for. */
+/** Keys of --where, and the property of an item that each stands for. */
 const keys = {
-  ref: { role: "ref", property: "externalRef" },
-  ip: { role: "ip", property: "address" },
-  endpoint: { role: "endpoint", property: "endpoint" },
-  app: { role: "application", property: "application" },
-} as const satisfies Record<string, { role: Role; property: Exclude<keyof Item, "time"> }>;
+  ref: "externalRef",
+  ip: "address",
+  endpoint: "endpoint",
+  app: "application",
+} as const;
 
 /** A value that a property of an item must have, exactly, or with `*` for any text. */
 export interface Condition {
@@ -16,7 +16,8 @@ export interface Condition {
 
 export const conditionKeys = Object.keys(keys);
 
-export const roleOf = ({ key }: Condition): Role => keys[key].role;
+/** Returns the role of the column. */
+export const roleOf = ({ key }: Condition): Role => (key === "app" ? "application" : key);
 
 /**
  * Vaults that have an item which meets all conditions. It selects vaults and not items, because a verdict without some of a vault's items
@@ -24,37 +25,29 @@ export const roleOf = ({ key }: Condition): Role => keys[key].role;
  */
 export class Selection {
   readonly conditions: readonly Condition[];
+  readonly #patterns: readonly RegExp[];
   readonly #selected = new Set<number>();
 
   constructor(conditions: readonly Condition[]) {
     this.conditions = conditions;
+    this.#patterns = conditions.map(({ value }) => {
+      const parts = value.split("*").map((part) => part.replaceAll(/[^\w ]/gu, String.raw`\$&`));
+      return new RegExp(`^${parts.join(".*")}$`, "s");
+    });
   }
 
   /** Takes an item of a vault. `read` reads it. */
   take(vault: number, read: () => Item): void {
     if (this.has(vault)) return;
     const item = read();
-    if (this.conditions.every((condition) => meets(item, condition))) this.#selected.add(vault);
+    const isMet = this.conditions.every(({ key }, index) => {
+      const text = item[keys[key]];
+      return text !== undefined && this.#patterns[index]?.test(text) === true;
+    });
+    if (isMet) this.#selected.add(vault);
   }
 
   has(vault: number): boolean {
     return this.#selected.has(vault);
   }
-}
-
-function meets(item: Item, { key, value }: Condition): boolean {
-  const text = item[keys[key].property];
-  if (text === undefined) return false;
-  const [start = "", ...rest] = value.split("*");
-  const end = rest.pop();
-  if (end === undefined) return text === value;
-  if (text.length < start.length + end.length || !text.startsWith(start) || !text.endsWith(end))
-    return false;
-  let from = start.length;
-  for (const part of rest) {
-    const at = text.indexOf(part, from);
-    if (at < 0) return false;
-    from = at + part.length;
-  }
-  return from <= text.length - end.length;
 }

@@ -96,7 +96,7 @@ ref=CRON             |`),
     expect(await text("ref=cron")).toMatch(
       /^1 vault locked by reference cron .* 2 of 3 vaults have an item with ref=cron\.$/,
     );
-    expect(await text("ref=none")).toBe("None of 3 vaults has an item with ref=none.");
+    expect(await text("ref=none")).toBe("0 of 3 vaults have an item with ref=none.");
     expect((await selectedBy("app=x")).result.summary.notes.join()).toMatch(
       /no column is known for --where app=…; name it \(--map app/,
     );

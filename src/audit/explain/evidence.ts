@@ -56,19 +56,17 @@ export function chainOf(
 export type Client = Omit<Origin, "vaults" | "rule">;
 
 export const whoOf = (items: readonly ItemReference[]): VaultReport["who"] => ({
-  addresses: tally(items.map(({ address }) => address)),
-  externalRefs: tally(items.map(({ externalRef }) => externalRef)),
-  endpoints: tally(items.map(({ endpoint }) => endpoint)),
-  applications: tally(items.map(({ application }) => application)),
+  addresses: tally(items, "address"),
+  externalRefs: tally(items, "externalRef"),
+  endpoints: tally(items, "endpoint"),
+  applications: tally(items, "application"),
 });
 
 /** Counts equal values, most frequent first. */
-function tally(values: readonly (string | undefined)[]): Tally[] {
-  const counts = new Map<string, number>();
-  for (const value of values)
-    if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count);
-}
+const tally = (items: readonly ItemReference[], key: keyof Client | "endpoint"): Tally[] =>
+  [...Map.groupBy(items, (item) => item[key])]
+    .flatMap(([value, { length }]) => (value === undefined ? [] : [{ value, count: length }]))
+    .sort((a, b) => b.count - a.count);
 
 /** Returns who sent most of the calls. */
 export function clientOf(events: readonly VaultEvent[]): Client {

@@ -8,7 +8,7 @@ import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
 import type { Client } from "./evidence.ts";
 import { clientOf, clientWords, countsAsFailure, inBrackets, recurring } from "./evidence.ts";
-import type { Log, VaultEvent } from "./log.ts";
+import type { Events, Log, VaultEvent } from "./log.ts";
 import type { Judgement } from "./verdict.ts";
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
@@ -29,8 +29,6 @@ export interface Explanation {
     | "none";
   /** Acknowledgements of the unacknowledged starts: none was tried, they came after the token's expiry, or were refused before it. */
   ends: "none" | "late" | "refused";
-  /** Number of calls of the client since the lock. */
-  calls: number;
 }
 
 /** Explains a vault by its newest events, of which it reads those that matter. */
@@ -39,40 +37,32 @@ export function explain(
   vault: Vault,
   { rule, verdict }: Judgement,
   chain: readonly VaultEvent[],
-  { before, since }: { before: readonly VaultEvent[]; since: readonly VaultEvent[] },
+  { before, since }: Events,
 ): Explanation {
-  const { ending } = vault;
+  const isLocked = verdict === "locked";
   const client = clientOf(chain);
   const why = refusalOf(log, chain);
   const isFailed = rule === "failed-attempts" || rule === "expired-invalid-start";
-  const trace =
-    isFailed && why === "none" && chain.length > 0 ? traceOf(before, chain, client) : { why };
-  const run = before.slice(chain[0] === undefined ? 0 : before.indexOf(chain[0]));
-  const starts = chain.filter(({ event }) => isStart(event));
-  const ends = endsOf(starts.length === 0 ? [] : [...run, ...since], log);
-  const between = rule === "unacknowledged-starts" ? run.filter(isFailedEvent) : [];
-  const others = ending === undefined || ending.calls === 0 ? undefined : clientOf(since);
+  const [first] = chain;
+  const run = first === undefined ? before : before.slice(before.indexOf(first));
+  const hasStarts = chain.some(({ event }) => isStart(event));
+  const ends = endsOf(hasStarts ? [...run, ...since] : [], log.fold.rules.tokenLifetimeMs);
+  const failed =
+    rule === "unacknowledged-starts" ? run.filter(({ event }) => isFailedAccess(event)) : [];
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
   return {
+    client,
+    ...(isFailed && why === "none" && first ? traceOf(before, first, client) : { why }),
+    ends: ends.kind,
     sentences: [
       ...ends.sentences,
-      ...betweenWords(between, client),
-      ...quotes(log, verdict === "locked" ? chain : before.slice(accepted + 1)),
-      ...itemSays(verdict === "locked" ? chain.at(-1) : undefined),
-      ...(verdict === "locked" || verdict === "deleted" ? [] : atLeast(log, vault)),
-      ...(others === undefined ? [] : callsSince(vault, others)),
+      ...between(failed, client),
+      ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
+      ...(isLocked || verdict === "deleted" ? [] : atLeast(log, vault)),
+      ...callsSince(vault, since),
     ],
-    client,
-    ...trace,
-    ends: ends.kind,
-    calls:
-      others?.externalRef === client.externalRef && others?.address === client.address
-        ? (ending?.calls ?? 0)
-        : 0,
   };
 }
-
-const isFailedEvent = ({ event }: VaultEvent): boolean => isFailedAccess(event);
 
 /** Whether a call was refused for a reason, shown or not. */
 const hasReason = (log: Log, event: VaultEvent): boolean =>
@@ -81,67 +71,49 @@ const hasReason = (log: Log, event: VaultEvent): boolean =>
 /** What failed attempts were refused for; `none` if it was the credentials. */
 function refusalOf(log: Log, chain: readonly VaultEvent[]): Explanation["why"] {
   const failures = chain.filter(countsAsFailure);
-  const kinds = new Set(failures.map(({ event }) => event));
-  if (kinds.size === 1 && kinds.has("failed-device")) return "device";
-  if (kinds.size === 1 && kinds.has("failed-pin")) return "pin";
-  const isUnknown = (one: VaultEvent): boolean =>
-    one.event === "unauthorized" || (one.event === "refused" && hasReason(log, one));
-  return failures.some(isUnknown) ? "unknown-reason" : "none";
+  const [kind, ...others] = new Set(failures.map(({ event }) => event));
+  if (kind === "failed-device" && others.length === 0) return "device";
+  if (kind === "failed-pin" && others.length === 0) return "pin";
+  const isUnknown = failures.some(
+    (one) => one.event === "unauthorized" || (one.event === "refused" && hasReason(log, one)),
+  );
+  return isUnknown ? "unknown-reason" : "none";
 }
 
 interface Exchange {
   start?: ItemReference;
-  acknowledgement?: ItemReference;
+  /** Its acknowledgement. */
+  end?: ItemReference;
 }
 
 /** Finds what replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
 function traceOf(
   before: readonly VaultEvent[],
-  [first]: readonly VaultEvent[],
+  first: VaultEvent,
   { externalRef, address }: Client,
 ): Pick<Explanation, "why" | "refused"> {
-  const past = before.slice(
-    0,
-    before.findIndex((one) => one === first),
-  );
+  const past = before.slice(0, before.indexOf(first));
   const clients = recurring(before.map(({ item }) => item));
   const exchanges: Exchange[] = [];
   for (const { event, item } of past) {
-    const isEnd = isAcknowledgement(event);
     const open = exchanges.at(-1);
     if (isStart(event)) exchanges.push({ start: item });
-    else if (isEnd && open !== undefined && open.acknowledgement === undefined)
-      open.acknowledgement = item;
-    else if (isEnd) exchanges.push({ acknowledgement: item });
+    else if (!isAcknowledgement(event)) continue;
+    else if (open !== undefined && open.end === undefined) open.end = item;
+    else exchanges.push({ end: item });
   }
-  const byReference = ({ start }: Exchange): boolean => start?.externalRef === externalRef;
+  const byReference = ({ start }: Exchange): boolean =>
+    externalRef !== undefined && start?.externalRef === externalRef;
   const byAddress = ({ start }: Exchange): boolean =>
-    start?.address === address && !clients.has(start?.externalRef ?? "");
-  const isNamed =
-    externalRef !== undefined && (clients.has(externalRef) || exchanges.some(byReference));
-  const own =
-    isNamed || address !== undefined
-      ? exchanges.findLast((one) => one.start && (isNamed ? byReference : byAddress)(one))
-      : undefined;
-  const lastAccepted = own?.start;
-  const isOver = ({ acknowledgement }: Exchange): boolean => acknowledgement !== undefined;
+    address !== undefined && start?.address === address && !clients.has(start.externalRef ?? "");
+  const isNamed = clients.has(externalRef ?? "") || exchanges.some(byReference);
+  const own = exchanges.findLast(isNamed ? byReference : byAddress);
+  const later = own === undefined ? [] : exchanges.slice(exchanges.indexOf(own));
+  const isOver = ({ end }: Exchange): boolean => end !== undefined;
   const replacement =
     own === undefined
       ? exchanges.findLast(isOver)
-      : (exchanges.slice(exchanges.indexOf(own) + 1).find(isOver) ??
-        (isOver(own) ? own : undefined));
-  const { start, acknowledgement } = replacement ?? {};
-  const neighbors =
-    address !== undefined && (externalRef === undefined || clients.has(externalRef))
-      ? [...clients].filter(
-          (one) =>
-            one !== externalRef &&
-            past.some(({ item }) => item.address === address && item.externalRef === one),
-        )
-      : [];
-  const same = isNamed ? `reference ${externalRef}` : `address ${address}`;
-  const replaced = (what: string): string =>
-    `${what}${inBrackets(start ?? acknowledgement)}, acknowledged at ${acknowledgement?.at}, replaced the refused credentials.`;
+      : (later.slice(1).find(isOver) ?? later.slice(0, 1).find(isOver));
   const why =
     replacement === undefined
       ? own === undefined
@@ -152,28 +124,36 @@ function traceOf(
         : isNamed
           ? "own-exchange"
           : "same-address";
-  const sentence = {
+  const { start, end } = replacement ?? {};
+  const lastAccepted = own?.start;
+  const same = isNamed ? `reference ${externalRef}` : `address ${address}`;
+  const replaced = `${inBrackets(start ?? end)}, acknowledged at ${end?.at}, replaced the refused credentials.`;
+  const accepted = lastAccepted
+    ? ` The last accepted start with ${same} was at ${lastAccepted.at}.`
+    : ` No start with ${same} was accepted before.`;
+  const sentences = {
     none:
       past[0]?.event === "create"
         ? "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid."
         : "The newest items of this vault do not show which exchange replaced the refused credentials.",
     "never-valid": `The last accepted start with ${same}, at ${lastAccepted?.at}, was never acknowledged: the new credentials in its response never became valid.`,
-    "own-exchange": replaced("The client's own exchange"),
-    "same-address": replaced("An exchange from the same address"),
-    "other-exchange": `${replaced("An exchange")}${
-      lastAccepted === undefined
-        ? isNamed
-          ? ` No start with ${same} was accepted before.`
-          : ""
-        : ` The last accepted start with ${same} was at ${lastAccepted.at}.`
-    }`,
-  }[why];
-  const shared = ` Address ${address} is shared: reference ${listed(neighbors)} used it too.`;
+    "own-exchange": `The client's own exchange${replaced}`,
+    "same-address": `An exchange from the same address${replaced}`,
+    "other-exchange": `An exchange${replaced}${lastAccepted || isNamed ? accepted : ""}`,
+  };
+  const isNeighbor = (one: string): boolean =>
+    past.some(({ item }) => item.address === address && item.externalRef === one);
+  const mayShare = address !== undefined && (!externalRef || clients.has(externalRef));
+  const others = mayShare
+    ? [...clients].filter((one) => one !== externalRef && isNeighbor(one))
+    : [];
+  const isShared = others.length > 0;
+  const shared = ` Address ${address} is shared: reference ${listed(others)} used it too.`;
   const refused = defined({
-    replacedBy: acknowledgement && { ...defined({ start }), acknowledgement },
+    replacedBy: end && { ...defined({ start }), acknowledgement: end },
     lastAccepted,
-    sharedWith: neighbors.length === 0 ? undefined : neighbors,
-    text: `${sentence}${neighbors.length === 0 ? "" : shared}`,
+    sharedWith: isShared ? others : undefined,
+    text: `${sentences[why]}${isShared ? shared : ""}`,
   });
   return { why, refused };
 }
@@ -181,24 +161,21 @@ function traceOf(
 /** Tells how the unacknowledged starts among these events ended. */
 function endsOf(
   events: readonly VaultEvent[],
-  { fold }: Log,
+  tokenLifetimeMs: number,
 ): { kind: Explanation["ends"]; sentences: string[] } {
   const ends = events.filter(({ event }) => event === "failed-ack");
-  const { tokenLifetimeMs } = fold.rules;
+  if (ends.length === 0) return { kind: "none", sentences: [] };
   const late = ends.flatMap((end) => {
     const starts = events.slice(0, events.indexOf(end)).filter(({ event }) => isStart(event));
-    const { externalRef } = end.item;
-    const start = starts.findLast(({ item }) => item.externalRef === externalRef) ?? starts.at(-1);
-    const delay = end.time - (start?.time ?? end.time);
+    const isOfEnd = ({ item }: VaultEvent): boolean => item.externalRef === end.item.externalRef;
+    const delay = end.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).time;
     return delay > tokenLifetimeMs ? [delay] : [];
   });
-  if (ends.length === 0) return { kind: "none", sentences: [] };
   const were = counted(ends.length, "acknowledgement was", "acknowledgements were");
   const refused = `${were} refused${quoted(ends.map(({ item }) => item.description))}.`;
   if (late.length === 0) return { kind: "refused", sentences: [refused] };
-  const [least, most] = [Math.min(...late), Math.max(...late)].map(lasting);
-  const delay = least === most ? most : `${least} to ${most}`;
-  const came = `${counted(late.length, "acknowledgement")} came too late, ${delay} after the start`;
+  const delays = [...new Set([Math.min(...late), Math.max(...late)].map(lasting))].join(" to ");
+  const came = `${counted(late.length, "acknowledgement")} came too late, ${delays} after the start`;
   const assumed = `a token is assumed to be valid for ${lasting(tokenLifetimeMs)}`;
   return { kind: "late", sentences: [`${came}: ${assumed}. ${refused}`] };
 }
@@ -232,41 +209,31 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
     return [`${were} ${ended}${quoted(texts)}. ${meaning}.`];
   });
 
-/** Quotes the item that tells of the lock. */
-const itemSays = (last: VaultEvent | undefined): string[] =>
-  last !== undefined &&
-  /^lock(?:ing-|-noted)/.test(last.event) &&
-  last.item.description !== undefined
-    ? [`The item says “${short(last.item.description)}”.`]
-    : [];
-
 /** Tells of failed attempts between the starts that locked a vault. */
-function betweenWords(failed: readonly VaultEvent[], client: Client): string[] {
+function between(failed: readonly VaultEvent[], client: Client): string[] {
+  if (failed.length === 0) return [];
   const words = clientWords(clientOf(failed));
-  const also = words === "" || words === clientWords(client) ? "" : ": two clients take turns";
-  const attempts = counted(failed.length, "failed attempt");
-  return failed.length === 0
-    ? []
-    : [`Between these starts ${attempts}${words && ` by ${words}`} came${also}.`];
+  const by = words && ` by ${words}`;
+  const also = by === "" || words === clientWords(client) ? "" : ": two clients take turns";
+  return [`Between these starts ${counted(failed.length, "failed attempt")}${by} came${also}.`];
 }
 
 /** Says what a log that begins late leaves open. */
-function atLeast(
-  { fold }: Log,
-  { hasKnownCounters, surelyUnacked, surelyFailed }: Vault,
-): string[] {
+function atLeast({ fold }: Log, vault: Vault): string[] {
+  const { hasKnownCounters, surelyUnacked: starts, surelyFailed: failed } = vault;
   const { unackedStarts, failedAttempts } = fold.rules.limits;
-  if (hasKnownCounters || (surelyUnacked < 2 && surelyFailed === 0)) return [];
-  return [
-    `The log begins late: at least ${surelyUnacked} of ${unackedStarts} starts and ${surelyFailed} of ${failedAttempts} failed attempts count, and the next may lock the vault.`,
-  ];
+  if (hasKnownCounters || (starts < 2 && failed === 0)) return [];
+  const all = `${starts} of ${unackedStarts} starts and ${failed} of ${failedAttempts} failed attempts`;
+  return [`The log begins late: at least ${all} count, and the next may lock the vault.`];
 }
 
 /** Tells who has called since the lock. */
-function callsSince({ ending }: Vault, client: Client): string[] {
-  const last = new Date(ending?.lastCall ?? 0).toISOString();
-  const words = clientWords(client);
-  const calls = counted(ending?.calls ?? 0, "more call");
-  const by = words && `, ${ending?.calls === 1 ? "" : "mostly "}by ${words}`;
-  return [`${calls} came since then, until ${last}${by}: a client is still trying.`];
+function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {
+  if (ending === undefined || ending.calls === 0) return [];
+  const words = clientWords(clientOf(since));
+  const by = words && `, ${ending.calls === 1 ? "" : "mostly "}by ${words}`;
+  const until = new Date(ending.lastCall).toISOString();
+  return [
+    `${counted(ending.calls, "more call")} came since then, until ${until}${by}: a client is still trying.`,
+  ];
 }

@@ -1,10 +1,10 @@
+import { defined } from "../../defined.ts";
 import type { ItemReference, OwnExchange } from "../../documents/audit.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen } from "../fold/rings.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Item, ItemLocation } from "../read/item.ts";
-import type { Selection } from "../selection.ts";
-import type { Pseudonyms } from "./pseudonyms.ts";
+import type { Condition, Selection } from "../selection.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
 export type FindOwn = (
@@ -12,16 +12,20 @@ export type FindOwn = (
   near: { vault?: string; at?: number },
 ) => OwnExchange | undefined;
 
+/** What this machine knows of the vaults and exchanges of a log. */
+export interface Known {
+  own?: FindOwn | undefined;
+  /** Labels of vaults by UUID, in lower case. */
+  labels?: ReadonlyMap<string, string> | undefined;
+}
+
 /** A replayed log, with what reports on it need. */
-export interface Log {
+export interface Log extends Known {
   fold: Fold;
   itemOf: (location: ItemLocation) => Item;
   /** Names of the inputs. */
   names: readonly string[];
-  own: FindOwn | undefined;
   pseudonyms: Pseudonyms;
-  /** Labels of vaults by UUID, in lower case. */
-  labels: ReadonlyMap<string, string>;
   /** Vaults to report; absent for all. */
   selection: Selection | undefined;
   hasTimelines: boolean;
@@ -50,8 +54,13 @@ export function itemAt(log: Log, location: ItemLocation): ItemReference {
   return log.pseudonyms.item(shown);
 }
 
-/** Returns the newest events of a vault, oldest first: of a locked one, those up to the lock, and those since. */
-export function eventsOf(log: Log, vault: Vault): { before: VaultEvent[]; since: VaultEvent[] } {
+/** The newest events of a vault, oldest first: of a locked one, those up to the lock, and those since. */
+export interface Events {
+  before: readonly VaultEvent[];
+  since: readonly VaultEvent[];
+}
+
+export function eventsOf(log: Log, vault: Vault): Events {
   const [earlier, newest] = [vault.earlier, vault].map((ring) =>
     log.fold.rings.events(ring).map((seen): VaultEvent => {
       let item: ItemReference | undefined;
@@ -67,4 +76,70 @@ export function eventsOf(log: Log, vault: Vault): { before: VaultEvent[]; since:
   return vault.ending === undefined
     ? { before: [...earlier, ...newest], since: [] }
     : { before: earlier, since: newest };
+}
+
+type Hidden = "ip" | "ref" | "app" | "label";
+
+/** Parts of a path that name nobody. */
+const plainPart =
+  /^(?:[ /]|GET|POST|PUT|DELETE|https?:|vaultsvc|sanctum|v\d+-\d+|vault|credit-card|generic|online|offline|info|(?:get|update)-(?:start|end)|)$/i;
+
+/**
+ * Replaces addresses, references, application ids and labels by words like `ip-1`, numbered in the order of their first appearance in a
+ * report: the same word for the same value everywhere. Free text that a verdict does not need is left out. Without redaction, it returns
+ * everything as it is.
+ */
+export class Pseudonyms {
+  readonly #isOn: boolean;
+  readonly #numbers = new Map<Hidden, Map<string, number>>();
+
+  constructor(isOn: boolean) {
+    this.#isOn = isOn;
+  }
+
+  /** Returns the word for a value. */
+  of(kind: Hidden, value: string): string {
+    if (!this.#isOn) return value;
+    const numbers = this.#numbers.get(kind) ?? new Map<string, number>();
+    const number = numbers.get(value) ?? numbers.size + 1;
+    this.#numbers.set(kind, numbers.set(value, number));
+    return `${kind}-${number}`;
+  }
+
+  item(item: ItemReference): ItemReference {
+    if (!this.#isOn) return item;
+    const { description: _description, id: _id, ...shown } = item;
+    const { externalRef, address, application, outcome, endpoint, own } = shown;
+    const reference = externalRef && this.of("ref", externalRef);
+    const path = endpoint?.replace(/[?#].*$/s, "").split(/([ /])/);
+    return {
+      ...shown,
+      action: this.word(item.action),
+      ...defined({
+        externalRef: reference,
+        address: address && this.of("ip", address),
+        application: application && this.of("app", application),
+        outcome: outcome && this.word(outcome),
+        endpoint: path?.map((part) => (plainPart.test(part) ? part : "…")).join(""),
+        // The default reference of an exchange holds its id.
+        own: own && { ...own, id: reference ?? "" },
+      }),
+    };
+  }
+
+  /** Formats a condition of --where. */
+  condition({ key, value }: Condition): string {
+    if (!this.#isOn) return `${key}=${value}`;
+    return `${key}=${value.includes("*") || key === "endpoint" ? "…" : this.of(key, value)}`;
+  }
+
+  /** Returns an action or an outcome that is a single word, and leaves out other text, which could name anybody. */
+  word(text: string): string {
+    return this.#isOn && !/^\w+$/.test(text) ? "…" : text;
+  }
+
+  /** Returns the reason for skipping a line without the value that it quotes. */
+  reason(text: string): string {
+    return this.#isOn ? text.replace(/: .*$/s, "") : text;
+  }
 }

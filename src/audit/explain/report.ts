@@ -66,7 +66,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
   const { cause, advice } = isLocked
     ? lockOf(log, vault, judgement, chain, explanation)
     : { advice: adviceOf(log, vault, judgement, exchange, explanation) };
-  const label = log.labels.get(uuid);
+  const label = log.labels?.get(uuid);
   const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
   return defined({
     uuid,

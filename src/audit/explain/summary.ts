@@ -3,7 +3,11 @@ import { counted, grouped } from "../../terminal/count.ts";
 import type { Verdict } from "../fold/events.ts";
 import { isProblem, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
-import { listed, short } from "../read/clip.ts";
+import { beforeRelease } from "../flags.ts";
+import type { Intake } from "../intake.ts";
+import type { Classifier } from "../meaning/classifier.ts";
+import { listed, said, short } from "../read/clip.ts";
+import { roleOf } from "../selection.ts";
 import { chainOf, clientOf, clientWords, inBrackets } from "./evidence.ts";
 import type { Log } from "./log.ts";
 import { eventsOf } from "./log.ts";
@@ -20,32 +24,87 @@ export function foundOf(
   counts: Readonly<Record<Verdict, number>>,
   selected: Selected | undefined,
 ): Found {
-  const selection = selected === undefined || selected.of === 0 ? [] : [selectionWords(selected)];
-  const [worst, ...others] = verdicts.filter((one) => isProblem(one) && counts[one] > 0);
-  if (worst === undefined) {
-    const nothing = nothingIn(vaults.length, counts.deleted);
-    const isEmpty = vaults.length === 0 && selection.length > 0;
-    return { text: [...(isEmpty ? [] : [nothing]), ...selection].join(" "), by: [] };
-  }
-  const count = counts[worst];
-  const all = vaults.slice(0, count);
-  const unsure = all.filter(({ vault }) => judge(log, vault).certainty === "likely").length;
+  const [worst = "ok", ...others] = verdicts.filter((one) => isProblem(one) && counts[one] > 0);
+  const all = isProblem(worst) ? vaults.slice(0, counts[worst]) : [];
   const hasOrigin = worst === "locked" || worst === "at-risk";
   const read = hasOrigin ? all.slice(0, maxRead) : [];
   const by = tallyOrigins(read.map(({ vault }) => originOf(log, vault)));
+  const unsure = all.filter(({ vault }) => judge(log, vault).certainty === "likely").length;
+  const some = unsure === 0 ? "" : `, ${grouped(unsure)} of them probably`;
   const condition =
-    unsure === count
-      ? `probably ${conditions[worst]}`
-      : `${conditions[worst]}${unsure === 0 ? "" : `, ${grouped(unsure)} of them probably`}`;
+    unsure === all.length ? `probably ${conditions[worst]}` : `${conditions[worst]}${some}`;
   const also = others.map((one) => `${grouped(counts[one])} ${conditions[one]}`).join(", ");
-  return {
-    text: [
-      `${counted(count, "vault")} ${condition}${blame(worst, count, read.length, by)}.`,
-      ...(also === "" ? [] : [`Also ${also}.`]),
-      ...selection,
-    ].join(" "),
-    by,
-  };
+  const { where = [], of = 0 } = selected ?? {};
+  const have = `${vaults.length === 1 ? "has" : "have"} an item with ${where.map(short).join(" and ")}`;
+  const gone = counts.deleted === 0 ? "" : `, ${grouped(counts.deleted)} of them deleted`;
+  const text = said(
+    [
+      all.length > 0,
+      `${counted(all.length, "vault")} ${condition}${blame(worst, all.length, read.length, by)}.`,
+    ],
+    [also !== "", `Also ${also}.`],
+    [vaults.length === 0 && of === 0, "No vaults found."],
+    [
+      vaults.length > 0 && all.length === 0,
+      `No locks found in ${counted(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`,
+    ],
+    [of > 0, `${grouped(vaults.length)} of ${counted(of, "vault")} ${have}.`],
+  );
+  return { text: text.join(" "), by };
+}
+
+/** Whether failed attempts can be distinguished from successful calls. */
+export const distinguishesFailures = (
+  inputs: readonly InputReport[],
+  { fold, items }: Intake,
+): boolean =>
+  items === 0 ||
+  fold.hasFailures ||
+  inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
+
+/** Says what may be missing from a report. */
+export function notesOf(
+  { fold, selection, pseudonyms }: Log,
+  inputs: readonly InputReport[],
+  intake: Intake,
+  classifier: Classifier,
+): string[] {
+  const exports = inputs.filter(({ format }) => format !== "journal");
+  const isFormer = beforeRelease(fold.rules.release, "1.2.11");
+  const unmapped = (selection?.conditions ?? []).filter(
+    (one) =>
+      exports.length === inputs.length &&
+      exports.every(({ columns }) => columns[roleOf(one)] === undefined),
+  );
+  return [
+    ...exports.filter(({ items }) => items === 0).map(({ name }) => `${name} has no items`),
+    ...classifier.notes((text) => pseudonyms.word(text), isFormer),
+    ...said(
+      [
+        fold.hasFailures && exports.some(({ columns }) => columns.description === undefined),
+        "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
+      ],
+      [
+        !distinguishesFailures(inputs, intake),
+        "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
+      ],
+      [
+        intake.future > 0,
+        `${counted(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
+      ],
+      [
+        intake.vaultItems === 0 && intake.items > 0,
+        "no item names a vault; name the column (--map vault=…)",
+      ],
+      [
+        fold.late > 0,
+        "some items are too far out of order to be sorted; export them sorted by time",
+      ],
+    ),
+    ...unmapped.map(
+      (one) => `no column is known for --where ${one.key}=…; name it (--map ${roleOf(one)}=…)`,
+    ),
+  ];
 }
 
 /** Names the inputs that are cut off, if any: `audit.gz is cut off or damaged at line 812`. */
@@ -53,12 +112,6 @@ export function cutWords(inputs: readonly InputReport[]): string | undefined {
   const cut = inputs.filter(({ cutAt }) => cutAt !== undefined);
   const named = cut.map(({ name, cutAt }) => `${name} is cut off or damaged at line ${cutAt}`);
   return named.length === 0 ? undefined : listed(named);
-}
-
-/** Describes a selection: `3 of 120 vaults have an item with ref=nightly-job.` */
-function selectionWords({ where, vaults, of }: Selected): string {
-  const have = vaults === 0 ? "None of" : `${grouped(vaults)} of`;
-  return `${have} ${counted(of, "vault")} ${vaults > 1 ? "have" : "has"} an item with ${where.map(short).join(" and ")}.`;
 }
 
 const conditions: Record<Verdict, string> = {
@@ -70,12 +123,6 @@ const conditions: Record<Verdict, string> = {
   ok: "ok",
 };
 
-function nothingIn(vaults: number, deleted: number): string {
-  if (vaults === 0) return "No vaults found.";
-  const gone = deleted === 0 ? "" : `, ${grouped(deleted)} of them deleted`;
-  return `No locks found in ${counted(vaults, "vault")}${gone}. Locks made in the console appear only if the export records them.`;
-}
-
 /** Returns the origin of most of the items that locked a vault, or that count toward lockout. */
 function originOf(log: Log, vault: Vault): Omit<Origin, "vaults"> {
   const judgement = judge(log, vault);
@@ -86,16 +133,10 @@ function originOf(log: Log, vault: Vault): Omit<Origin, "vaults"> {
 }
 
 /** Counts equal origins, most frequent first. */
-function tallyOrigins(origins: readonly Omit<Origin, "vaults">[]): Origin[] {
-  const counts = new Map<string, Origin>();
-  for (const origin of origins) {
-    const { rule, externalRef, address, application } = origin;
-    const key = JSON.stringify([rule, externalRef, address, application]);
-    const { vaults } = counts.get(key) ?? { vaults: 0 };
-    counts.set(key, { ...origin, vaults: vaults + 1 });
-  }
-  return [...counts.values()].sort((a, b) => b.vaults - a.vaults);
-}
+const tallyOrigins = (origins: readonly Omit<Origin, "vaults">[]): Origin[] =>
+  [...Map.groupBy(origins, (one) => JSON.stringify(one)).values()]
+    .map((same) => ({ vaults: same.length, ...same[0] }))
+    .sort((a, b) => b.vaults - a.vaults);
 
 /** Describes who caused the problem: ` by …`, or of several origins `; 3 by …, 2 by …`. */
 function blame(verdict: Verdict, count: number, read: number, by: readonly Origin[]): string {

@@ -39,11 +39,8 @@ export function judge(log: Log, vault: Vault): Judgement {
     return { ...deleted, ...confidence(length > 0 ? doubts : [], "an item records it") };
   }
   if (ending !== undefined) return locked(vault, ending.rule, ending.since, doubts);
-  if (vault.isGone)
-    return {
-      ...deleted,
-      ...confidence(["a call was refused because the service has no such vault"]),
-    };
+  const gone = "a call was refused because the service has no such vault";
+  if (vault.isGone) return { ...deleted, ...confidence([gone]) };
   const state = vault.pending === undefined ? "active" : "exchange-open";
   const unknown = { verdict: "unknown", state, certainty: "unknown" } as const;
   if (vault.unreadLines > 0) return { ...unknown, reason: unread };
@@ -58,14 +55,9 @@ export function judge(log: Log, vault: Vault): Judgement {
   // The starts reach the limit without a lock only if an item between them was not understood.
   if (unackedStarts >= limits.unackedStarts || (!isAtRisk && isUnclear(log, vault)))
     return { ...unknown, reason: unclearWords(fold.isHypothetical, vault) };
-  return {
-    verdict: isAtRisk ? "at-risk" : vault.pending === undefined ? "ok" : "open-exchange",
-    state,
-    ...confidence(
-      doubts,
-      `${knownBy(vault)}; locks made in the console appear only if the export records them`,
-    ),
-  };
+  const verdict = isAtRisk ? "at-risk" : state === "active" ? "ok" : "open-exchange";
+  const shown = "locks made in the console appear only if the export records them";
+  return { verdict, state, ...confidence(doubts, `${knownBy(vault)}; ${shown}`) };
 }
 
 /** Whether a vault is generic, by the endpoint of its newest item that has one. */
@@ -89,17 +81,14 @@ const isUnclear = (log: Log, vault: Vault): boolean =>
 
 const unread = "lines that could not be read name this vault";
 
-const unclearWords = (isHypothetical: boolean, { unclear, refusals, items }: Vault): string =>
-  said(
-    [
-      unclear > 0,
-      `${isHypothetical ? "refused because of a lock, or " : ""}not understood: ${grouped(unclear)} of its ${counted(items, "item")}`,
-    ],
-    [
-      refusals > 0,
-      `refused for a reason that is not known: ${counted(refusals, "call")} (wrong credentials, a lock, or the application)`,
-    ],
+function unclearWords(isHypothetical: boolean, { unclear, refusals, items }: Vault): string {
+  const what = isHypothetical ? "refused because of a lock, or not understood" : "not understood";
+  const calls = `${counted(refusals, "call")} (wrong credentials, a lock, or the application)`;
+  return said(
+    [unclear > 0, `${what}: ${grouped(unclear)} of its ${counted(items, "item")}`],
+    [refusals > 0, `refused for a reason that is not known: ${calls}`],
   ).join("; ");
+}
 
 function locked(
   vault: Vault,
@@ -117,27 +106,28 @@ function locked(
     : { ...known, ...ofRule };
 }
 
+/** Rules that the log alone cannot prove. */
+const unproven: Partial<Record<LockRule, string>> = {
+  "auto-lock":
+    "no start for that long; not locked if the vault is generic or has another autoLockDate",
+  "expired-invalid-start":
+    "releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption",
+};
+
 function confidenceInRule(vault: Vault, rule: LockRule, doubts: readonly string[]): Confidence {
   const { ending } = vault;
-  if (rule === "auto-lock")
-    return confidence([
-      "no start for that long; not locked if the vault is generic or has another autoLockDate",
-    ]);
-  if (ending?.isLikely === true)
-    return confidence([
-      "calls were refused without a reason that is known: they may not count",
-      ...doubts,
-    ]);
-  if (ending?.isGuess === true)
-    return confidence(["these calls stand just before the first that found it locked"]);
-  if (ending?.isSaid === true && (rule === "unseen" || isRecorded(ending)))
+  const guess =
+    ending?.isGuess === true ? "these calls stand just before the first that found it locked" : "";
+  const doubt = unproven[rule] ?? guess;
+  if (doubt !== "") return confidence([doubt]);
+  if (ending?.isSaid === true && (rule === "unseen" || isRecorded(ending)) && !ending.isLikely)
     return confidence([], saidBy(ending));
-  if (rule === "expired-invalid-start")
-    return confidence([
-      "releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption",
-    ]);
+  const mayNotCount = "calls were refused without a reason that is known: they may not count";
   // Items not seen can only have locked it earlier, or unlocked it since.
-  return confidence(doubts, `the log has every item that the rule requires, and ${knownBy(vault)}`);
+  return confidence(
+    ending?.isLikely === true ? [mayNotCount, ...doubts] : doubts,
+    `the log has every item that the rule requires, and ${knownBy(vault)}`,
+  );
 }
 
 const isRecorded = ({ item }: Ending): boolean => item.event.startsWith("lock");

@@ -75,7 +75,6 @@ export class Fold {
     this.#apply(vault, entry, event);
     if (ending !== undefined && ending === vault.ending && isCall(entry, ending)) {
       ending.calls += 1;
-      if (ending.calls === 1) ending.firstCall = entry.time;
       ending.lastCall = entry.time;
     }
     const isOpen = vault.pending !== undefined;
@@ -389,7 +388,6 @@ const ended = {
   isLikely: false,
   isUnsure: false,
   calls: 0,
-  firstCall: Number.NaN,
   lastCall: Number.NaN,
 };
 

@@ -25,7 +25,6 @@ export interface Ending {
   isUnsure: boolean;
   /** Calls since. */
   calls: number;
-  firstCall: number;
   lastCall: number;
 }
 
