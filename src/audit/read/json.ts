@@ -69,6 +69,7 @@ export interface RawRecord {
 
 /** Maximum size of a record in bytes. A longer one is skipped, and never held in memory. */
 export const longestRecord = 1024 * 1024;
+const tooLong = "longer than 1 MiB";
 
 /** Cuts the bytes of an input into records. */
 export abstract class Cutter {
@@ -134,9 +135,6 @@ export abstract class Cutter {
     return end < 0 || end >= to ? -1 : end + 1;
   }
 }
-
-/** Reason for skipping what is longer than a record may be. */
-export const tooLong = "longer than 1 MiB";
 
 /** Depth of nesting at which reading stops. */
 const deepest = 500;
