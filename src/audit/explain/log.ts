@@ -38,9 +38,30 @@ export interface Log extends Known {
   isWhole: boolean;
 }
 
-/** An event of a vault. Its item is read when it is asked for. */
-export interface VaultEvent extends Seen {
-  readonly item: ItemReference;
+/** An event of a vault. Its item is read when it is asked for. (An object with a getter of its own costs a hidden class.) */
+export class VaultEvent implements Seen {
+  declare readonly time: Seen["time"];
+  declare readonly event: Seen["event"];
+  declare readonly input: Seen["input"];
+  declare readonly line: Seen["line"];
+  declare readonly offset: Seen["offset"];
+  declare readonly length: Seen["length"];
+  declare readonly condition: Seen["condition"];
+  declare readonly isOpen: Seen["isOpen"];
+  declare readonly locks: Seen["locks"];
+  declare readonly unackedStarts: Seen["unackedStarts"];
+  declare readonly failedAttempts: Seen["failedAttempts"];
+  readonly #log: Log;
+  #item: ItemReference | undefined;
+
+  constructor(log: Log, seen: Seen) {
+    this.#log = log;
+    Object.assign(this, seen);
+  }
+
+  get item(): ItemReference {
+    return (this.#item ??= itemAt(this.#log, this));
+  }
 }
 
 /** Returns the item at a location as it is shown. A value has one pseudonym: they compare like the values. */
@@ -62,16 +83,7 @@ export interface Events {
 
 export function eventsOf(log: Log, vault: Vault): Events {
   const [earlier, newest] = [vault.earlier, vault].map((ring) =>
-    log.fold.rings.events(ring).map((seen): VaultEvent => {
-      let item: ItemReference | undefined;
-      const read = (): ItemReference => (item ??= itemAt(log, seen));
-      return {
-        ...seen,
-        get item() {
-          return read();
-        },
-      };
-    }),
+    log.fold.rings.events(ring).map((seen) => new VaultEvent(log, seen)),
   ) as [VaultEvent[], VaultEvent[]];
   return vault.ending === undefined
     ? { before: [...earlier, ...newest], since: [] }
