@@ -78,12 +78,14 @@ class Keys {
   }
 }
 
-/** An action or outcome; an action with what it means with the outcome that it had last. */
+/** An action or outcome; an action with what it means with outcomes. */
 interface Word {
   text: string;
-  outcome?: string | undefined;
-  meaning?: Meaning;
+  meanings: Map<string | undefined, Meaning>;
 }
+
+/** Maximum number of outcomes by which the meanings of an action are remembered. */
+const mostOutcomes = 1000;
 
 /**
  * Makes entries of records from their bytes, without a text or an object for each value. A record with anything that is not plain is left
@@ -123,7 +125,7 @@ export class ItemReader {
     const slots = new Map(names);
     this.#isPlain = slots.size === names.length;
     this.#keys = new Keys(slots);
-    this.#words = new TextValues((text) => ({ text: form.decode(text) }));
+    this.#words = new TextValues((text) => ({ text: form.decode(text), meanings: new Map() }));
     this.#texts = new TextValues((text) => form.decode(text));
   }
 
@@ -261,11 +263,11 @@ export class ItemReader {
     }
     const called = this.#words.get(given, this.#from[action] as number, this.#to[action] as number);
     const result = this.#valueOf(this.#words, given, outcome)?.text ?? this.#noOutcome;
-    if (called.meaning === undefined || called.outcome !== result) {
-      called.outcome = result;
-      called.meaning = classifier.meaningOf(called.text, result, this.#inverted);
+    let meaning = called.meanings.get(result);
+    if (meaning === undefined) {
+      meaning = classifier.meaningOf(called.text, result, this.#inverted);
+      if (called.meanings.size < mostOutcomes) called.meanings.set(result, meaning);
     }
-    const { meaning } = called;
     const described =
       meaning.kind === undefined ? this.#valueOf(this.#texts, given, description) : undefined;
     const path = meaning.asksEndpoint ? this.#valueOf(this.#texts, given, endpoint) : undefined;
