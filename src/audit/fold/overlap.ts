@@ -57,8 +57,10 @@ export class Overlap {
       times.starts.push(line);
       this.#hasParts = true;
     }
-    if (times !== undefined && time % times.precision !== 0) times.precision = precisionOf(time);
-    else if (times !== undefined) return;
+    if (times !== undefined) {
+      if (times.precision === 1 || time % times.precision === 0) return;
+      times.precision = precisionOf(time);
+    }
     this.#coarsest = Math.max(...this.#times.map((one) => one?.precision ?? 1));
   }
 

@@ -48,13 +48,13 @@ export function isAt({ bytes, view }: Bytes, given: Bytes, from: number): boolea
   return true;
 }
 
-/** Maximum number of texts that are remembered, and of the bytes of each. */
+/** Number of texts that are remembered, and the maximum of the bytes of each. */
 const [mostTexts, longestText] = [1024, 256];
 
 /** Values by the bytes of the texts that they are made of, so that a text that repeats is decoded once. */
 export class TextValues<T> {
   readonly #make: (text: string) => T;
-  readonly #known = new Map<number, { text: Bytes; value: T }>();
+  readonly #known: ({ text: Bytes; value: T } | undefined)[] = Array.from({ length: mostTexts });
 
   constructor(make: (text: string) => T) {
     this.#make = make;
@@ -62,12 +62,14 @@ export class TextValues<T> {
 
   /** Returns the value of the text from `from` up to `to`, exclusive. */
   get(given: Bytes, from: number, to: number): T {
-    const hash = hashOf(given, from, to);
-    const known = this.#known.get(hash);
+    // Its beginning and its end tell most texts apart: what has the same place is made again.
+    const hash =
+      hashOf(given, from, Math.min(to, from + 4)) ^ hashOf(given, Math.max(from, to - 4), to);
+    const place = (hash ^ (to - from)) & (mostTexts - 1);
+    const known = this.#known[place];
     if (known?.text.bytes.length === to - from && isAt(known.text, given, from)) return known.value;
     const value = this.#make(textOf(given.bytes, from, to));
-    if (known === undefined && this.#known.size < mostTexts && to - from <= longestText)
-      this.#known.set(hash, { text: copyOf(given, from, to), value });
+    if (to - from <= longestText) this.#known[place] = { text: copyOf(given, from, to), value };
     return value;
   }
 }
