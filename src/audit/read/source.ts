@@ -162,7 +162,8 @@ export class Source implements Sink {
     bytes.copyWithin(0, this.#from, this.#to);
     this.offset += this.#from;
     this.#to -= this.#from;
-    const enough = this.#to + pieceSize;
+    // Records of the sample are held in memory, and a small one takes a hundred times its bytes.
+    const enough = this.#to + (this.#isSampling ? pieceSize / 16 : pieceSize);
     while (this.#to < enough && !this.#isEnd) {
       const taken = await this.input.take(enough - this.#to);
       this.#isEnd = taken.length === 0;
