@@ -1,7 +1,6 @@
 import { commandLine } from "../../way.ts";
-import type { Report } from "./outline.ts";
+import type { Fact, Report, Section, Table } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
-import type { Fact, Section, Table } from "./section.ts";
 import { longest, shown } from "./terminal.ts";
 
 /** Yields a report as Markdown, for a ticket: the answer, then the vaults that need action, then what the report is based on. */

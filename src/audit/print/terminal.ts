@@ -5,9 +5,8 @@ import type { Cell, TableOptions } from "../../terminal/tables.ts";
 import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.ts";
 import { wayLines } from "../../way.ts";
 import type { Verdict } from "../fold/events.ts";
-import type { Report } from "./outline.ts";
+import type { Fact, Report, Row, Section, Table } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
-import type { Fact, Row, Section, Table } from "./section.ts";
 
 /** Columns of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
 export const longest = 1200;
