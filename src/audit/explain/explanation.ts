@@ -86,6 +86,18 @@ interface Exchange {
   end?: ItemReference;
 }
 
+function exchangesOf(events: readonly VaultEvent[]): Exchange[] {
+  const exchanges: Exchange[] = [];
+  for (const { event, item } of events) {
+    const open = exchanges.at(-1);
+    if (isStart(event)) exchanges.push({ start: item });
+    else if (!isAcknowledgement(event)) continue;
+    else if (open !== undefined && open.end === undefined) open.end = item;
+    else exchanges.push({ end: item });
+  }
+  return exchanges;
+}
+
 /** Finds what replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
 function traceOf(
   before: readonly VaultEvent[],
@@ -93,65 +105,41 @@ function traceOf(
   { externalRef, address }: Client,
 ): Pick<Explanation, "why" | "refused"> {
   const past = before.slice(0, before.indexOf(first));
+  const exchanges = exchangesOf(past);
   const clients = recurring(before.map(({ item }) => item));
-  const exchanges: Exchange[] = [];
-  for (const { event, item } of past) {
-    const open = exchanges.at(-1);
-    if (isStart(event)) exchanges.push({ start: item });
-    else if (!isAcknowledgement(event)) continue;
-    else if (open !== undefined && open.end === undefined) open.end = item;
-    else exchanges.push({ end: item });
-  }
   const byReference = ({ start }: Exchange): boolean =>
     externalRef !== undefined && start?.externalRef === externalRef;
   const byAddress = ({ start }: Exchange): boolean =>
     address !== undefined && start?.address === address && !clients.has(start.externalRef ?? "");
-  const isNamed = clients.has(externalRef ?? "") || exchanges.some(byReference);
-  const own = exchanges.findLast(isNamed ? byReference : byAddress);
-  const later = own === undefined ? [] : exchanges.slice(exchanges.indexOf(own));
   const isOver = ({ end }: Exchange): boolean => end !== undefined;
-  const replacement =
-    own === undefined
-      ? exchanges.findLast(isOver)
-      : (later.slice(1).find(isOver) ?? later.slice(0, 1).find(isOver));
-  const why =
-    replacement === undefined
-      ? own === undefined
-        ? "none"
-        : "never-valid"
-      : replacement !== own
-        ? "other-exchange"
-        : isNamed
-          ? "own-exchange"
-          : "same-address";
-  const { start, end } = replacement ?? {};
-  const lastAccepted = own?.start;
+  const isNamed = clients.has(externalRef ?? "") || exchanges.some(byReference);
+  const at = exchanges.findLastIndex(isNamed ? byReference : byAddress);
+  const own = exchanges[at];
+  const other = own ? exchanges.slice(at + 1).find(isOver) : exchanges.findLast(isOver);
+  const { start, end } = other ?? own ?? {};
+  const ofOwn = end === undefined ? "never-valid" : isNamed ? "own-exchange" : "same-address";
+  const why = other ? "other-exchange" : own ? ofOwn : "none";
   const same = isNamed ? `reference ${externalRef}` : `address ${address}`;
   const replaced = `${inBrackets(start ?? end)}, acknowledged at ${end?.at}, replaced the refused credentials.`;
-  const accepted = lastAccepted
-    ? ` The last accepted start with ${same} was at ${lastAccepted.at}.`
-    : ` No start with ${same} was accepted before.`;
   const sentences = {
     none:
       past[0]?.event === "create"
         ? "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid."
         : "The newest items of this vault do not show which exchange replaced the refused credentials.",
-    "never-valid": `The last accepted start with ${same}, at ${lastAccepted?.at}, was never acknowledged: the new credentials in its response never became valid.`,
+    "never-valid": `The last accepted start with ${same}, at ${start?.at}, was never acknowledged: the new credentials in its response never became valid.`,
     "own-exchange": `The client's own exchange${replaced}`,
     "same-address": `An exchange from the same address${replaced}`,
-    "other-exchange": `An exchange${replaced}${lastAccepted || isNamed ? accepted : ""}`,
+    "other-exchange": `An exchange${replaced}`,
   };
+  const mayShare = address !== undefined && (!externalRef || clients.has(externalRef));
   const isNeighbor = (one: string): boolean =>
     past.some(({ item }) => item.address === address && item.externalRef === one);
-  const mayShare = address !== undefined && (!externalRef || clients.has(externalRef));
-  const others = mayShare
-    ? [...clients].filter((one) => one !== externalRef && isNeighbor(one))
-    : [];
-  const isShared = others.length > 0;
+  const others = [...clients].filter((one) => mayShare && one !== externalRef && isNeighbor(one));
   const shared = ` Address ${address} is shared: reference ${listed(others)} used it too.`;
+  const isShared = others.length > 0;
   const refused = defined({
     replacedBy: end && { ...defined({ start }), acknowledgement: end },
-    lastAccepted,
+    lastAccepted: own?.start,
     sharedWith: isShared ? others : undefined,
     text: `${sentences[why]}${isShared ? shared : ""}`,
   });
