@@ -63,7 +63,8 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     });
   const { signal } = options;
   const vaults = new VaultTable(maxVaults, options.vault);
-  const classifier = new Classifier(options.rules);
+  const pseudonyms = new Pseudonyms(options.redact === true);
+  const classifier = new Classifier(options.rules, (text) => pseudonyms.word(text));
   const inputs = new Inputs();
   const { sources, skips } = inputs;
   const itemOf = (location: ItemLocation): Item =>
@@ -77,7 +78,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const concluded = conclude(options, sources, intake, classifier, skips);
+    const concluded = conclude(options, sources, intake, classifier, pseudonyms, skips);
     return { ...concluded, close: async () => await inputs.close() };
   } catch (error) {
     const closing = inputs.close();
@@ -116,12 +117,12 @@ function conclude(
   sources: readonly Source[],
   intake: Intake,
   classifier: Classifier,
+  pseudonyms: Pseudonyms,
   skips: Skips,
 ): Omit<Replay, "close"> {
   const { rules, until } = options;
   const { fold, changed } = intake;
   const inputs = sources.map(({ report }) => report);
-  const pseudonyms = new Pseudonyms(options.redact === true);
   for (const vault of [...fold.vaults, ...(changed?.fold.vaults ?? [])]) {
     const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
     if (unread > 0 && vault !== undefined) vault.unreadLines = unread;
@@ -153,11 +154,11 @@ function conclude(
   const counts = Object.fromEntries(
     verdicts.map((one) => [one, every.filter(({ verdict }) => verdict === one).length]),
   ) as Record<Verdict, number>;
-  const word = (value: string): string => pseudonyms.word(value);
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
     ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
-    ...classifier.warnings(word, intake.unknownItems > 0),
+    ...classifier.say(intake.unknownItems > 0 ? ["action"] : []),
+    ...classifier.say(["outcome", "description", "reason"]),
   ];
   const summary: ReplaySummary = {
     warnings,
@@ -176,7 +177,7 @@ function conclude(
       line,
       reason: pseudonyms.reason(reason),
     })),
-    otherActions: classifier.otherActions(word),
+    otherActions: classifier.noted("action"),
     unknownItems: intake.unknownItems,
     applicationItems: intake.applicationItems,
     withoutVault: intake.withoutVault,

@@ -64,7 +64,7 @@ export const distinguishesFailures = (
 
 /** Says what may be missing from a report. */
 export function notesOf(
-  { fold, selection, pseudonyms }: Log,
+  { fold, selection }: Log,
   inputs: readonly InputReport[],
   intake: Intake,
   classifier: Classifier,
@@ -78,7 +78,7 @@ export function notesOf(
   );
   return [
     ...exports.filter(({ items }) => items === 0).map(({ name }) => `${name} has no items`),
-    ...classifier.notes((text) => pseudonyms.word(text), isFormer),
+    ...classifier.say(["elsewhere", "endpoint", ...(isFormer ? [] : (["former"] as const))]),
     ...said(
       [
         fold.hasFailures && exports.some(({ columns }) => columns.description === undefined),

@@ -1,4 +1,4 @@
-import type { EventKind } from "../fold/events.ts";
+import { endOf, type EventKind } from "../fold/events.ts";
 
 /** Section 6: current and former action names, and actions of administrators, which some exports have. */
 const names = {
@@ -105,8 +105,7 @@ export function nameIn(
   const kind =
     byWords.get(keyOf(named)) ??
     (words.includes("LOCKED") ? byWords.get(keyOf([...named, "LOCKED"])) : undefined);
-  if (kind === undefined || (isDone && !/^(?:create|delete|lock|lock-noted|unlock)$/.test(kind)))
-    return undefined;
+  if (kind === undefined || (isDone && endOf(kind) !== undefined)) return undefined;
   const beside = words.filter((word) => !named.includes(word));
   // "VAULT_LOCK" is what happened to a vault, "LOCK_VAULT" what somebody did.
   const isNoted = kind === "lock" && words.indexOf("LOCK") > words.indexOf("VAULT");

@@ -1,4 +1,4 @@
-import type { EventKind } from "../fold/events.ts";
+import { isAcknowledgement, type EventKind } from "../fold/events.ts";
 import type { Rules, UnknownAction } from "../../documents/audit.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";
@@ -53,17 +53,23 @@ export class Classifier {
   readonly #failure: RegExp | undefined;
   readonly #outcomes: ReadonlyMap<string, Outcome>;
   readonly #renames: Renames;
+  readonly #word: (text: string) => string;
   readonly #meanings = new Map<string, Meaning>();
   #known = 0;
   /** Number of items by text; `unnamed` has all with an action without a known name, some of which say why they failed. */
   readonly #counts = new Map<Remark | "unnamed", Map<string, number>>();
 
-  constructor({ failure, actions = {}, outcomes = {} }: Partial<Rules> = {}) {
+  /** `word` returns a text as it may be shown. */
+  constructor(
+    { failure, actions = {}, outcomes = {} }: Partial<Rules> = {},
+    word = (text: string): string => text,
+  ) {
     this.#failure = failure ? new RegExp(failure, "i") : undefined;
     this.#outcomes = new Map(
       Object.entries(outcomes).map(([text, to]) => [text, to === "success" ? "good" : "bad"]),
     );
     this.#renames = actions;
+    this.#word = word;
   }
 
   /** Returns what an action and an outcome mean. */
@@ -117,23 +123,10 @@ export class Classifier {
     return kind;
   }
 
-  /** Returns the actions that were not understood, most frequent first. `word` returns a text as it may be shown. */
-  otherActions = (word: (text: string) => string): UnknownAction[] => this.#noted("action", word);
-
-  /** Says what may make a report wrong; of actions only if they are those of vaults. */
-  warnings(word: (text: string) => string, isOfVaults: boolean): string[] {
-    const remarks = ["outcome", "description", "reason"] as const;
-    return this.#say(isOfVaults ? ["action", ...remarks] : remarks, word);
-  }
-
-  /** Says what else was taken for something. */
-  notes(word: (text: string) => string, isFormer: boolean): string[] {
-    return this.#say(["elsewhere", "endpoint", ...(isFormer ? [] : (["former"] as const))], word);
-  }
-
-  #say(remarks: readonly Remark[], word: (text: string) => string): string[] {
+  /** Says what may make a report wrong, or what else was taken for something. */
+  say(remarks: readonly Remark[]): string[] {
     return remarks.flatMap((remark) => {
-      const values = this.#noted(remark, word).map(({ value, count, of }) => {
+      const values = this.noted(remark).map(({ value, count, of }) => {
         const times = count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
         return `${clip(value)} ${times}`;
       });
@@ -148,12 +141,12 @@ export class Classifier {
     if (count !== undefined || counts.size < maxValues) counts.set(text, (count ?? 0) + 1);
   }
 
-  /** The texts with their numbers of items, most frequent first. */
-  #noted(remark: Remark, word: (text: string) => string): UnknownAction[] {
+  /** Returns the texts, like actions that were not understood, with their numbers of items, most frequent first. */
+  noted(remark: Remark): UnknownAction[] {
     const all = remark === "action" ? this.#counts.get("unnamed") : undefined;
     return [...(this.#counts.get(remark) ?? [])]
       .sort(([, a], [, b]) => b - a)
-      .map(([text, count]) => ({ value: word(text), count, of: all?.get(text) ?? count }));
+      .map(([text, count]) => ({ value: this.#word(text), count, of: all?.get(text) ?? count }));
   }
 
   #remember<Key, Value>(memory: Map<Key, Value>, key: Key, value: Value): Value {
@@ -175,7 +168,7 @@ export class Classifier {
     const { kind: base = byEndpoint(action, endpoint), rest = action } =
       nameIn(action, this.#renames) ?? {};
     if (base === "application") return [base];
-    const isAck = base === "ack-read" || base === "ack-update";
+    const isAck = isAcknowledgement(base);
     if (outcome === "UNKNOWN" && base !== undefined)
       return [isAck ? "unanswered-ack" : "unanswered-start"];
     const result = outcome === undefined ? undefined : this.#outcomeOf(outcome, inverted);
@@ -258,8 +251,7 @@ function refusal(
     outcome,
     [rest, description ?? ""].filter((text) => text !== ""),
   );
-  if (base === "ack-read" || base === "ack-update")
-    return [reason === "service" ? "unclear-ack" : "failed-ack"];
+  if (isAcknowledgement(base)) return [reason === "service" ? "unclear-ack" : "failed-ack"];
   const isCall = base === "read" || base === "update" || base === "delete";
   const failed = isCall ? (`failed-${base}` as const) : "failed-attempt";
   if (reason === "credentials") return [failed];
