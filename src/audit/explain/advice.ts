@@ -4,6 +4,7 @@ import { lasting } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
 import { command } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
+import type { Verdict } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { inBrackets } from "./evidence.ts";
 import type { Explanation } from "./explanation.ts";
@@ -41,18 +42,14 @@ export function lockOf(
     ].join("");
   const stop = `Stop the client that ${probably}caused this${inBrackets(explanation.client)}, or it will lock the vault again.`;
   const days = Math.round(rules.autoLockAfterMs / 86_400_000);
-  const failed = failureWords(explanation, probably);
+  const fault = faultWords(explanation, probably, lasting(rules.tokenLifetimeMs));
   const rows: Record<LockRule, readonly [text: string, support: string, developer: string]> = {
-    "failed-attempts": [inARow("failed attempts", limits.failedAttempts), stop, failed],
-    "unacknowledged-starts": [
-      inARow("unacknowledged starts", limits.unackedStarts),
-      stop,
-      startWords(explanation, probably, lasting(rules.tokenLifetimeMs)),
-    ],
+    "failed-attempts": [inARow("failed attempts", limits.failedAttempts), stop, fault],
+    "unacknowledged-starts": [inARow("unacknowledged starts", limits.unackedStarts), stop, fault],
     "expired-invalid-start": [
       `${locked}, when a start with invalid credentials${by} expired`,
       stop,
-      failed,
+      fault,
     ],
     "auto-lock": [
       `${locked} by auto-lock: no accepted start for ${days} days`,
@@ -103,19 +100,8 @@ export function lockOf(
   };
 }
 
-/** What the client did that started exchanges, and what to change, by how its acknowledgements ended. */
-const startWords = ({ client, ends }: Explanation, probably: string, lifetime: string): string =>
-  `The client${inBrackets(client)} ${
-    {
-      late: `acknowledged too late. Send the end call within ${lifetime} of the start, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`,
-      refused:
-        "sent acknowledgements that were refused. Send the token of the newest start, unchanged. Once it has expired, start again with the old credentials.",
-      none: `started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`,
-    }[ends]
-  }`;
-
-/** The same of a client that was refused, by why. */
-function failureWords({ client, why, refused }: Explanation, probably: string): string {
+/** What the client did wrong, and what to change. */
+function faultWords({ client, why, refused }: Explanation, probably: string, lifetime: string) {
   const at = refused?.replacedBy?.acknowledgement.at;
   const own = `sent credentials that its own exchange, acknowledged at ${at}, had replaced: it does not store the new ones, or does not use them.`;
   const newest =
@@ -131,97 +117,90 @@ function failureWords({ client, why, refused }: Explanation, probably: string): 
     "unknown-reason":
       "was refused for a reason that is not known to be about credentials. Find out what it means before anything is sent again.",
     none: `${probably}sent credentials that are not current. ${newest}`,
+    "refused-ends": `sent acknowledgements that were refused. Send the end call within ${lifetime} of the newest start, with its token unchanged, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`,
+    "no-ends": `started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`,
   };
   return `The client${inBrackets(client)} ${did[why]}`;
 }
 
+/** States in which an exchange of this machine has a token. */
+const withToken: ReadonlySet<string> = new Set(["started", "held", "ending"]);
+
 /** Returns the next step for a vault that is not locked. */
 export function adviceOf(
-  log: Log,
-  vault: Vault,
-  { verdict, certainty }: Judgement,
+  { isWhole, now }: Log,
+  { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
+  { verdict, certainty }: Pick<Judgement, "certainty"> & { verdict: Exclude<Verdict, "locked"> },
   exchange: VaultReport["exchange"],
-  { client, ends }: Explanation,
+  { client, why }: Explanation,
 ): Advice {
-  const { uuid, unackedStarts, failedAttempts } = vault;
   const isSure = certainty === "certain";
-  const steps = (support: string, developer: string, ...next: Way[]): Advice => ({
-    support,
-    developer,
-    next,
-  });
-  if (verdict === "deleted")
-    return isSure
-      ? steps(
-          "The vault is deleted and cannot be restored. Create a new one.",
-          "Stop using this UUID.",
-        )
-      : steps(
+  const { tokenExpiry = "", item } = exchange ?? {};
+  const own = item?.own;
+  // An export may be old, and only the state knows whether this machine's token and credentials are still there.
+  const isOpen = Date.parse(tokenExpiry) > now && (own === undefined || withToken.has(own.state));
+  const ofExchange = own ? "own" : isOpen ? "open" : isSure ? "expired" : "unsure";
+  const row = verdict === "open-exchange" ? ofExchange : verdict;
+  const isFailed = failedAttempts > 0 && failedAttempts >= unackedStarts;
+  const locks = `one more ${isFailed ? "failed attempt" : "start"} ${isSure ? "" : "probably "}locks the vault.`;
+  const resets = ` The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`;
+  const isRefused = why === "refused-ends";
+  const refused = isRefused
+    ? " Its acknowledgements were refused: send each before its token expires."
+    : "";
+  const history = command`vault status ${uuid} --history`;
+  const rows: Record<typeof row, readonly [support: string, developer: string, ...next: Way[]]> = {
+    deleted: isSure
+      ? ["The vault is deleted and cannot be restored. Create a new one.", "Stop using this UUID."]
+      : [
           "The vault is probably deleted or expired: look it up in the console. An unlock does not help.",
           "Check the UUID. If the vault is gone, create a new one.",
-        );
-  if (verdict === "unknown")
-    return steps(
+        ],
+    ok: ["No action needed.", "No action needed."],
+    unknown: [
       "No verdict is possible from this log. Look the vault up in the console, or say what the words that were not understood mean.",
       "No verdict is possible yet.",
-    );
-  const history = command`vault status ${uuid} --history`;
-  const isKnown = isSure && log.isWhole && unackedStarts + failedAttempts > 0;
+    ],
+    "at-risk": [
+      `Stop the client${inBrackets(client)} now: ${locks}${isOpen ? resets : ""}`,
+      "Find the valid credentials before sending anything. An acknowledged exchange resets the counters.",
+      history,
+      command`vault guard ${uuid}`,
+    ],
+    own: [
+      `Not locked. It is an exchange of this machine: its status names ${isOpen ? `what is possible before ${tokenExpiry}` : "the next step"}.`,
+      "Send nothing but what the status names.",
+      command`vault status ${uuid}`,
+    ],
+    open: [
+      `Have the client acknowledge it before ${tokenExpiry}.`,
+      "Acknowledge each exchange once its new credentials are stored durably.",
+      noted(command`vault ack ${uuid}`, "on the client's machine"),
+    ],
+    expired: [
+      isRefused
+        ? "Not locked yet. The client's acknowledgements are refused, so that its next starts will lock the vault."
+        : "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
+      `Start again with the old credentials and acknowledge.${refused}`,
+      noted(command`vault get ${uuid}`, "does both"),
+    ],
+    unsure: [
+      hasKnownCounters
+        ? "Probably not locked. Its token has expired."
+        : "Not known to be locked, but earlier starts may count: the next one may lock it.",
+      `Before the next start, find out which credentials are current.${refused}`,
+      history,
+    ],
+  };
+  const [support, developer, ...next] = rows[row];
   const counters = noted(
     command`vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`,
     "where the lockout guard of this program counts otherwise, and no item is newer than this log",
   );
-  const known = isKnown ? [counters] : [];
-  const { tokenExpiry = "", item } = exchange ?? {};
-  const own = item?.own;
-  // An export may be old, and only the state knows whether this machine's token and credentials are still there.
-  const isOpen = Date.parse(tokenExpiry) > log.now && (!own || withToken.has(own.state));
-  if (verdict === "at-risk") {
-    const isFailed = failedAttempts > 0 && failedAttempts >= unackedStarts;
-    const locks = `one more ${isFailed ? "failed attempt" : "start"} ${isSure ? "" : "probably "}locks the vault.`;
-    const open = ` The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`;
-    return steps(
-      `Stop the client${inBrackets(client)} now: ${locks}${isOpen ? open : ""}`,
-      "Find the valid credentials before sending anything. An acknowledged exchange resets the counters.",
-      history,
-      command`vault guard ${uuid}`,
-      ...known,
-    );
-  }
-  if (verdict !== "open-exchange") return steps("No action needed.", "No action needed.", ...known);
-  if (own !== undefined)
-    return steps(
-      `Not locked. It is an exchange of this machine: its status names ${isOpen ? `what is possible before ${tokenExpiry}` : "the next step"}.`,
-      "Send nothing but what the status names.",
-      command`vault status ${uuid}`,
-      ...known,
-    );
-  if (isOpen)
-    return steps(
-      `Have the client acknowledge it before ${tokenExpiry}.`,
-      "Acknowledge each exchange once its new credentials are stored durably.",
-      noted(command`vault ack ${uuid}`, "on the client's machine"),
-      ...known,
-    );
-  const isRefused = ends !== "none";
-  const late = " Its acknowledgements were refused: send each before its token expires.";
-  if (!isSure)
-    return steps(
-      vault.hasKnownCounters
-        ? "Probably not locked. Its token has expired."
-        : "Not known to be locked, but earlier starts may count: the next one may lock it.",
-      `Before the next start, find out which credentials are current.${isRefused ? late : ""}`,
-      history,
-    );
-  return steps(
-    isRefused
-      ? "Not locked yet. The client's acknowledgements are refused, so that its next starts will lock the vault."
-      : "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
-    `Start again with the old credentials and acknowledge.${isRefused ? late : ""}`,
-    noted(command`vault get ${uuid}`, "does both"),
-    ...known,
-  );
+  const isKnown = isSure && isWhole && unackedStarts + failedAttempts > 0;
+  return {
+    support,
+    developer,
+    next: isKnown && verdict !== "deleted" ? [...next, counters] : next,
+  };
 }
-
-/** States in which an exchange of this machine has a token. */
-const withToken: ReadonlySet<string> = new Set(["started", "held", "ending"]);

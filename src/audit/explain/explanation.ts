@@ -17,7 +17,7 @@ export interface Explanation {
   /** Who sent the calls that locked the vault or count. */
   client: Client;
   refused?: Refused;
-  /** Why the credentials were refused; `none` if the log does not show it. */
+  /** What the client did wrong: why its credentials were refused (`none` if the log does not show it), or how its starts ended. */
   why:
     | "own-exchange"
     | "same-address"
@@ -26,10 +26,12 @@ export interface Explanation {
     | "device"
     | "pin"
     | "unknown-reason"
-    | "none";
-  /** Acknowledgements of the unacknowledged starts: none was tried, they came after the token's expiry, or were refused before it. */
-  ends: "none" | "late" | "refused";
+    | "none"
+    | "refused-ends"
+    | "no-ends";
 }
+
+type Trace = Pick<Explanation, "why" | "refused">;
 
 /** Explains a vault by its newest events, of which it reads those that matter. */
 export function explain(
@@ -41,21 +43,23 @@ export function explain(
 ): Explanation {
   const isLocked = verdict === "locked";
   const client = clientOf(chain);
-  const why = refusalOf(log, chain);
-  const isFailed = rule === "failed-attempts" || rule === "expired-invalid-start";
   const [first] = chain;
-  const run = first === undefined ? before : before.slice(before.indexOf(first));
+  const at = first === undefined ? 0 : before.indexOf(first);
+  const run = before.slice(at);
   const hasStarts = chain.some(({ event }) => isStart(event));
   const ends = endsOf(hasStarts ? [...run, ...since] : [], log.fold.rules.tokenLifetimeMs);
   const failed =
     rule === "unacknowledged-starts" ? run.filter(({ event }) => isFailedAccess(event)) : [];
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
+  const trace: Trace =
+    rule === "failed-attempts" || rule === "expired-invalid-start"
+      ? (reasonOf(log, chain) ?? traceOf(before, before.slice(0, at), client))
+      : { why: ends.length > 0 ? "refused-ends" : "no-ends" };
   return {
     client,
-    ...(isFailed && why === "none" && first ? traceOf(before, first, client) : { why }),
-    ends: ends.kind,
+    ...trace,
     sentences: [
-      ...ends.sentences,
+      ...ends,
       ...between(failed, client),
       ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
       ...(isLocked || verdict === "deleted" ? [] : atLeast(log, vault)),
@@ -68,16 +72,16 @@ export function explain(
 const hasReason = (log: Log, event: VaultEvent): boolean =>
   log.itemOf(event).description !== undefined;
 
-/** What failed attempts were refused for; `none` if it was the credentials. */
-function refusalOf(log: Log, chain: readonly VaultEvent[]): Explanation["why"] {
+/** What failed attempts were refused for, if not for their credentials. */
+function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
   const failures = chain.filter(countsAsFailure);
   const [kind, ...others] = new Set(failures.map(({ event }) => event));
-  if (kind === "failed-device" && others.length === 0) return "device";
-  if (kind === "failed-pin" && others.length === 0) return "pin";
+  if (kind === "failed-device" && others.length === 0) return { why: "device" };
+  if (kind === "failed-pin" && others.length === 0) return { why: "pin" };
   const isUnknown = failures.some(
     (one) => one.event === "unauthorized" || (one.event === "refused" && hasReason(log, one)),
   );
-  return isUnknown ? "unknown-reason" : "none";
+  return isUnknown ? { why: "unknown-reason" } : undefined;
 }
 
 interface Exchange {
@@ -98,13 +102,12 @@ function exchangesOf(events: readonly VaultEvent[]): Exchange[] {
   return exchanges;
 }
 
-/** Finds what replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
+/** Finds what of the past replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
 function traceOf(
   before: readonly VaultEvent[],
-  first: VaultEvent,
+  past: readonly VaultEvent[],
   { externalRef, address }: Client,
-): Pick<Explanation, "why" | "refused"> {
-  const past = before.slice(0, before.indexOf(first));
+): Trace {
   const exchanges = exchangesOf(past);
   const clients = recurring(before.map(({ item }) => item));
   const byReference = ({ start }: Exchange): boolean =>
@@ -147,12 +150,9 @@ function traceOf(
 }
 
 /** Tells how the unacknowledged starts among these events ended. */
-function endsOf(
-  events: readonly VaultEvent[],
-  tokenLifetimeMs: number,
-): { kind: Explanation["ends"]; sentences: string[] } {
+function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[] {
   const ends = events.filter(({ event }) => event === "failed-ack");
-  if (ends.length === 0) return { kind: "none", sentences: [] };
+  if (ends.length === 0) return [];
   const late = ends.flatMap((end) => {
     const starts = events.slice(0, events.indexOf(end)).filter(({ event }) => isStart(event));
     const isOfEnd = ({ item }: VaultEvent): boolean => item.externalRef === end.item.externalRef;
@@ -161,11 +161,11 @@ function endsOf(
   });
   const were = counted(ends.length, "acknowledgement was", "acknowledgements were");
   const refused = `${were} refused${quoted(ends.map(({ item }) => item.description))}.`;
-  if (late.length === 0) return { kind: "refused", sentences: [refused] };
+  if (late.length === 0) return [refused];
   const delays = [...new Set([Math.min(...late), Math.max(...late)].map(lasting))].join(" to ");
   const came = `${counted(late.length, "acknowledgement")} came too late, ${delays} after the start`;
   const assumed = `a token is assumed to be valid for ${lasting(tokenLifetimeMs)}`;
-  return { kind: "late", sentences: [`${came}: ${assumed}. ${refused}`] };
+  return [`${came}: ${assumed}. ${refused}`];
 }
 
 /** Quotes texts, each once: ` with “…”, “…”`. */

@@ -62,10 +62,10 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
   const explanation = explain(log, vault, judgement, chain, events);
   const isOpen = state === "exchange-open";
   const exchange = isOpen ? openExchange(log, vault, events.before) : undefined;
-  const isLocked = verdict === "locked";
-  const { cause, advice } = isLocked
-    ? lockOf(log, vault, judgement, chain, explanation)
-    : { advice: adviceOf(log, vault, judgement, exchange, explanation) };
+  const { cause, advice } =
+    verdict === "locked"
+      ? lockOf(log, vault, judgement, chain, explanation)
+      : { advice: adviceOf(log, vault, { verdict, certainty }, exchange, explanation) };
   const label = log.labels?.get(uuid);
   const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
   return defined({
@@ -85,7 +85,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     firstAt: iso(vault.firstTime),
     lastAt: iso(vault.lastTime),
     who: whoOf(items),
-    counting: isLocked || verdict === "deleted" ? [] : items,
+    counting: verdict === "locked" || verdict === "deleted" ? [] : items,
     contradictions: vault.contradictions.map(({ kind, item: location }) => {
       const item = itemAt(log, location);
       return { at: item.at, kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
