@@ -5,22 +5,20 @@ import type { Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./flags.ts";
 import { timesHint } from "./columns/choose.ts";
 import type { Skips, Source } from "./read/source.ts";
-import { cutWords, distinguishesFailures, foundOf, notesOf } from "./explain/summary.ts";
+import { answerOf, cutWords, distinguishesFailures, notesOf } from "./explain/summary.ts";
 import type { Known, Log } from "./explain/log.ts";
 import { Pseudonyms } from "./explain/log.ts";
 import type { IntakeOptions } from "./intake.ts";
 import { Intake } from "./intake.ts";
-import { rankVaults, selectedOf, reportOf, whatIfReport } from "./explain/report.ts";
+import { rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
 import type { Condition } from "./selection.ts";
 import { Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
-import type { Verdict } from "./fold/events.ts";
 import { VaultError } from "../errors.ts";
 import { orAborted } from "../terminal/signals.ts";
-import { defined } from "../defined.ts";
 import type { ReplaySummary, VaultReport, WhatIfReport } from "../documents/audit.ts";
 import { beforeRelease } from "./flags.ts";
-import { isProblem, verdicts } from "./fold/events.ts";
+import { isProblem } from "./fold/events.ts";
 import { counted } from "../terminal/count.ts";
 import { said } from "./read/clip.ts";
 
@@ -150,10 +148,6 @@ function conclude(
     isWhole: until === undefined && inputs.every(({ format }) => format !== "journal"),
   };
   const every = rankVaults(log);
-  const selected = selectedOf(log, every.length);
-  const counts = Object.fromEntries(
-    verdicts.map((one) => [one, every.filter(({ verdict }) => verdict === one).length]),
-  ) as Record<Verdict, number>;
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
     ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
@@ -162,15 +156,12 @@ function conclude(
   ];
   const summary: ReplaySummary = {
     warnings,
-    found: foundOf(log, every, counts, selected),
-    ...defined({ selected }),
+    ...answerOf(log, every),
     items: intake.items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
     rules,
     columns: inputs[0]?.columns ?? {},
-    vaultCount: every.length,
-    verdicts: counts,
     skippedLines: skips.count,
     skipped: skips.first.map(({ input, line, reason }) => ({
       input: inputs[input]?.name ?? "",

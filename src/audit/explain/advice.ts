@@ -6,10 +6,10 @@ import { command } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
 import type { Verdict } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
+import type { Evidence } from "./evidence.ts";
 import { inBrackets } from "./evidence.ts";
 import type { Explanation } from "./explanation.ts";
-import type { Log, VaultEvent } from "./log.ts";
-import type { Judgement } from "./verdict.ts";
+import type { Log } from "./log.ts";
 
 type Advice = VaultReport["advice"];
 
@@ -19,14 +19,13 @@ const noted = (way: Way, note: string): Way => ({ ...way, note });
 export function lockOf(
   { fold: { rules } }: Log,
   { uuid, ending }: Vault,
-  judgement: Judgement,
-  chain: readonly VaultEvent[],
+  evidence: Evidence,
   explanation: Explanation,
 ): { cause: Cause; advice: Advice } {
-  const { rule = "unseen", lockedAt = 0 } = judgement;
-  const { certainty, reason } = judgement.ofRule ?? judgement;
+  const { rule = "unseen", lockedAt = 0, chain } = evidence;
+  const { certainty, reason } = evidence.ofRule ?? evidence;
   const { limits, release } = rules;
-  const isSure = judgement.certainty === "certain";
+  const isSure = evidence.certainty === "certain";
   const probably = certainty === "certain" ? "" : "probably ";
   const item = chain.at(-1)?.item;
   const by = inBrackets(item);
@@ -130,7 +129,7 @@ const withToken: ReadonlySet<string> = new Set(["started", "held", "ending"]);
 export function adviceOf(
   { isWhole, now }: Log,
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
-  { verdict, certainty }: Pick<Judgement, "certainty"> & { verdict: Exclude<Verdict, "locked"> },
+  { verdict, certainty }: Pick<Evidence, "certainty"> & { verdict: Exclude<Verdict, "locked"> },
   exchange: VaultReport["exchange"],
   { client, why }: Explanation,
 ): Advice {

@@ -3,8 +3,21 @@ import type { ItemReference, Origin, Tally, VaultReport } from "../../documents/
 import { callOf, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { short } from "../read/clip.ts";
-import type { VaultEvent } from "./log.ts";
+import type { Events, Log, VaultEvent } from "./log.ts";
+import { eventsOf } from "./log.ts";
 import type { Judgement } from "./verdict.ts";
+import { judge } from "./verdict.ts";
+
+/** A vault's verdict, its newest events, and those that led to the lock or count toward lockout. */
+export interface Evidence extends Judgement, Events {
+  chain: readonly VaultEvent[];
+}
+
+export function evidenceOf(log: Log, vault: Vault): Evidence {
+  const judgement = judge(log, vault);
+  const events = eventsOf(log, vault);
+  return { ...judgement, ...events, chain: chainOf(events.before, vault, judgement) };
+}
 
 /** Whether a call counted as a start. */
 export const countsAsStart = ({ event }: VaultEvent): boolean =>
@@ -22,7 +35,7 @@ const newest = (
 ): VaultEvent[] => (count === 0 ? [] : events.filter(isOne).slice(-count));
 
 /** Returns the events, of those up to the lock, that led to it or that count toward lockout, oldest first. */
-export function chainOf(
+function chainOf(
   events: readonly VaultEvent[],
   vault: Vault,
   { verdict, rule }: Judgement,

@@ -6,10 +6,9 @@ import type { EventKind } from "../fold/events.ts";
 import { isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
-import type { Client } from "./evidence.ts";
+import type { Client, Evidence } from "./evidence.ts";
 import { clientOf, clientWords, countsAsFailure, inBrackets, recurring } from "./evidence.ts";
-import type { Events, Log, VaultEvent } from "./log.ts";
-import type { Judgement } from "./verdict.ts";
+import type { Log, VaultEvent } from "./log.ts";
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
 export interface Explanation {
@@ -37,9 +36,7 @@ type Trace = Pick<Explanation, "why" | "refused">;
 export function explain(
   log: Log,
   vault: Vault,
-  { rule, verdict }: Judgement,
-  chain: readonly VaultEvent[],
-  { before, since }: Events,
+  { rule, verdict, chain, before, since }: Evidence,
 ): Explanation {
   const isLocked = verdict === "locked";
   const client = clientOf(chain);

@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
 import type {
+  Certainty,
   Contradiction,
-  Selected,
   TimelineEvent,
   VaultReport,
   WhatIfReport,
@@ -12,10 +12,11 @@ import type { Verdict } from "../fold/events.ts";
 import { verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { adviceOf, lockOf } from "./advice.ts";
-import { chainOf, countsAsStart, whoOf } from "./evidence.ts";
+import type { Evidence } from "./evidence.ts";
+import { countsAsStart, evidenceOf, whoOf } from "./evidence.ts";
 import { explain } from "./explanation.ts";
-import type { Log, VaultEvent } from "./log.ts";
-import { eventsOf, itemAt } from "./log.ts";
+import type { Log } from "./log.ts";
+import { itemAt } from "./log.ts";
 import { judge } from "./verdict.ts";
 
 /** Latest time that a Date can hold. */
@@ -27,6 +28,7 @@ const iso = (time: number): string => new Date(Math.min(time, latest)).toISOStri
 export interface Ranked {
   vault: Vault;
   verdict: Verdict;
+  certainty: Certainty;
 }
 
 /** Returns the vaults to report, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
@@ -34,37 +36,27 @@ export function rankVaults(log: Log): Ranked[] {
   const found: (Ranked & { rank: number; time: number })[] = [];
   for (const vault of log.fold.vaults) {
     if (vault === undefined || log.selection?.has(vault.number) === false) continue;
-    const { verdict, lockedAt } = judge(log, vault);
+    const { verdict, certainty, lockedAt } = judge(log, vault);
     const rank = verdicts.indexOf(verdict);
-    found.push({ vault, verdict, rank, time: lockedAt ?? vault.lastTime });
+    found.push({ vault, verdict, certainty, rank, time: lockedAt ?? vault.lastTime });
   }
   return found.sort(
     (a, b) => a.rank - b.rank || b.time - a.time || a.vault.number - b.vault.number,
   );
 }
 
-/** Describes the selection, of which the report has `vaults`. */
-export const selectedOf = (log: Log, vaults: number): Selected | undefined =>
-  log.selection && {
-    where: log.selection.conditions.map((condition) => log.pseudonyms.condition(condition)),
-    vaults,
-    of: log.fold.vaults.filter((vault) => vault !== undefined).length,
-  };
-
 /** Creates the report on a vault. */
 export function reportOf(log: Log, vault: Vault): VaultReport {
-  const judgement = judge(log, vault);
-  const { verdict, certainty, reason, state, lockedAt } = judgement;
+  const evidence = evidenceOf(log, vault);
+  const { verdict, certainty, reason, state, lockedAt, chain } = evidence;
   const { uuid } = vault;
-  const events = eventsOf(log, vault);
-  const chain = chainOf(events.before, vault, judgement);
   const items = chain.map(({ item }) => item);
-  const explanation = explain(log, vault, judgement, chain, events);
+  const explanation = explain(log, vault, evidence);
   const isOpen = state === "exchange-open";
-  const exchange = isOpen ? openExchange(log, vault, events.before) : undefined;
+  const exchange = isOpen ? openExchange(log, vault, evidence) : undefined;
   const { cause, advice } =
     verdict === "locked"
-      ? lockOf(log, vault, judgement, chain, explanation)
+      ? lockOf(log, vault, evidence, explanation)
       : { advice: adviceOf(log, vault, { verdict, certainty }, exchange, explanation) };
   const label = log.labels?.get(uuid);
   const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
@@ -93,16 +85,16 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     moreContradictions: vault.moreContradictions,
     explanation: explanation.sentences,
     advice,
-    ...(log.hasTimelines && timelineOf(vault, [...events.before, ...events.since], chain)),
+    ...(log.hasTimelines && timelineOf(vault, evidence)),
   });
 }
 
 function openExchange(
   { fold, asOf }: Log,
   { pending, lastStart }: Vault,
-  events: readonly VaultEvent[],
+  { before }: Evidence,
 ): VaultReport["exchange"] {
-  const start = events.findLast((one) => one.time === lastStart && countsAsStart(one));
+  const start = before.findLast((one) => one.time === lastStart && countsAsStart(one));
   if (pending === undefined || start === undefined) return undefined;
   const { item } = start;
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
@@ -118,9 +110,9 @@ function openExchange(
 
 function timelineOf(
   vault: Vault,
-  events: readonly VaultEvent[],
-  chain: readonly VaultEvent[],
+  { before, since, chain }: Evidence,
 ): Pick<VaultReport, "timeline" | "timelineOmitted"> {
+  const events = [...before, ...since];
   const timeline = events.map((event): TimelineEvent => {
     const { item, unackedStarts, failedAttempts, condition, isOpen, locks } = event;
     const state = condition === "active" && isOpen ? "exchange-open" : condition;

@@ -1,4 +1,5 @@
-import type { Found, InputReport, Origin, Selected } from "../../documents/audit.ts";
+import { defined } from "../../defined.ts";
+import type { InputReport, Origin, ReplaySummary } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import type { Verdict } from "../fold/events.ts";
 import { isProblem, verdicts } from "../fold/events.ts";
@@ -8,33 +9,34 @@ import type { Intake } from "../intake.ts";
 import type { Classifier } from "../meaning/classifier.ts";
 import { listed, said, short } from "../read/clip.ts";
 import { roleOf } from "../selection.ts";
-import { chainOf, clientOf, clientWords, inBrackets } from "./evidence.ts";
+import { clientOf, clientWords, evidenceOf, inBrackets } from "./evidence.ts";
 import type { Log } from "./log.ts";
-import { eventsOf } from "./log.ts";
 import type { Ranked } from "./report.ts";
-import { judge } from "./verdict.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;
 
 /** Returns the answer to "what is wrong, and who caused it" across all vaults, which are sorted worst first. */
-export function foundOf(
+export function answerOf(
   log: Log,
   vaults: readonly Ranked[],
-  counts: Readonly<Record<Verdict, number>>,
-  selected: Selected | undefined,
-): Found {
+): Pick<ReplaySummary, "found" | "selected" | "vaultCount" | "verdicts"> {
+  const where = log.selection?.conditions.map((one) => log.pseudonyms.condition(one)) ?? [];
+  const of = log.fold.vaults.filter((vault) => vault !== undefined).length;
+  const selected = log.selection && { where, vaults: vaults.length, of };
+  const counts = Object.fromEntries(
+    verdicts.map((one) => [one, vaults.filter(({ verdict }) => verdict === one).length]),
+  ) as Record<Verdict, number>;
   const [worst = "ok", ...others] = verdicts.filter((one) => isProblem(one) && counts[one] > 0);
   const all = isProblem(worst) ? vaults.slice(0, counts[worst]) : [];
   const hasOrigin = worst === "locked" || worst === "at-risk";
   const read = hasOrigin ? all.slice(0, maxRead) : [];
   const by = tallyOrigins(read.map(({ vault }) => originOf(log, vault)));
-  const unsure = all.filter(({ vault }) => judge(log, vault).certainty === "likely").length;
+  const unsure = all.filter(({ certainty }) => certainty === "likely").length;
   const some = unsure === 0 ? "" : `, ${grouped(unsure)} of them probably`;
   const condition =
     unsure === all.length ? `probably ${conditions[worst]}` : `${conditions[worst]}${some}`;
   const also = others.map((one) => `${grouped(counts[one])} ${conditions[one]}`).join(", ");
-  const { where = [], of = 0 } = selected ?? {};
   const have = `${vaults.length === 1 ? "has" : "have"} an item with ${where.map(short).join(" and ")}`;
   const gone = counts.deleted === 0 ? "" : `, ${grouped(counts.deleted)} of them deleted`;
   const text = said(
@@ -43,14 +45,18 @@ export function foundOf(
       `${counted(all.length, "vault")} ${condition}${blame(worst, all.length, read.length, by)}.`,
     ],
     [also !== "", `Also ${also}.`],
-    [vaults.length === 0 && of === 0, "No vaults found."],
+    [of === 0, "No vaults found."],
     [
       vaults.length > 0 && all.length === 0,
       `No locks found in ${counted(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`,
     ],
-    [of > 0, `${grouped(vaults.length)} of ${counted(of, "vault")} ${have}.`],
+    [
+      selected !== undefined && of > 0,
+      `${grouped(vaults.length)} of ${counted(of, "vault")} ${have}.`,
+    ],
   );
-  return { text: text.join(" "), by };
+  const found = { text: text.join(" "), by };
+  return { found, ...defined({ selected }), vaultCount: vaults.length, verdicts: counts };
 }
 
 /** Whether failed attempts can be distinguished from successful calls. */
@@ -125,10 +131,9 @@ const conditions: Record<Verdict, string> = {
 
 /** Returns the origin of most of the items that locked a vault, or that count toward lockout. */
 function originOf(log: Log, vault: Vault): Omit<Origin, "vaults"> {
-  const judgement = judge(log, vault);
-  const { rule } = judgement;
+  const { rule, chain } = evidenceOf(log, vault);
   if (rule === "auto-lock" || rule === "unseen") return { rule };
-  const client = clientOf(chainOf(eventsOf(log, vault).before, vault, judgement));
+  const client = clientOf(chain);
   return rule === "administrator" ? { rule, ...client } : client;
 }
 
