@@ -3,7 +3,7 @@ import { Inputs } from "./inputs.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import type { Item, ItemLocation } from "./read/item.ts";
 import type { ColumnMap } from "./flags.ts";
-import { timesHint } from "./columns/choose.ts";
+import { timesHint } from "./columns/times.ts";
 import type { Skips, Source } from "./read/source.ts";
 import { answerOf, cutWords, distinguishesFailures, notesOf } from "./explain/summary.ts";
 import type { Known, Log } from "./explain/log.ts";

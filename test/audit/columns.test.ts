@@ -157,7 +157,7 @@ outcome=word @timestamp=late | time is taken for time; --map time=@timestamp tak
 outcome=word vault=none subjectId=user url=path | url is taken for vault; --map vault=subjectId takes subjectId
 level=level             | no column is taken for outcome; --map outcome=level takes level
 outcome=word time=zoneless | times of time, like "2026-11-20T00:00:00", have no time zone and are read as UTC; --zone names theirs
-outcome=word time=2026-11-20 01:00:00 CET | times of time, like "2026-11-20 01:00:00 CET", are read by a zone that may mean others; export UTC if so
+outcome=word time=2026-11-20 01:00:00 CET | times of time, like "2026-11-20 01:00:00 CET", are read by a zone that may mean others; export UTC if others are meant
 outcome=word time=3/11/2026 10:11Z | times of time, like "3/11/2026 10:11Z", are read with the day before the month; if that is wrong, ${iso}`),
 )("a choice is said: %s", async (columns = "", sentence) => {
   const said = sentence === "" ? [] : [`items: ${sentence ?? ""}.`];
@@ -168,7 +168,7 @@ test("a time that clocks show twice is said", async () => {
   const { warnings } = await chosen("outcome=word time=2026-10-25T02:10:00", "", {
     zone: "Europe/Berlin",
   });
-  expect(warnings.join()).toContain('"2026-10-25T02:10:00" comes twice');
+  expect(warnings.join()).toContain('"2026-10-25T02:10:00", come twice');
 });
 
 test.each(

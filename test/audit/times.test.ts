@@ -118,7 +118,7 @@ Europe/Berlin    | 2026-11-03 10:11:12 UTC | 2026-11-03T10:11:12`),
 });
 
 test.each(["UTC", "+02:00", "Europe/Berlin"])("times are the same by their bytes: %s", (zone) => {
-  const reader = new TimeReader(undefined, zoneOf(zone));
+  const reader = new TimeReader([], { zone: zoneOf(zone) });
   const days = ["2026-11-20", "2026-11-31", "2026-03-29"];
   const clocks = ["T14:02:11", " 14:02:12", "T14:62:11", "T24:02:11", "T02:30:00", "T14:02"];
   const ends = ["", "Z", ".5Z", ".1234567Z", ".Z", ",123Z", ":25", "+02:00", "Zulu", "Z[Etc/UTC]"];

@@ -9,8 +9,7 @@ import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
 import type { Kind } from "./names.ts";
 import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./names.ts";
-import type { TimeStyle } from "./times.ts";
-import { TimeReader, timeStyleOf } from "./times.ts";
+import { TimeReader, timesHint } from "./times.ts";
 import * as looks from "./values.ts";
 import { zoneOf } from "./zones.ts";
 
@@ -122,7 +121,7 @@ const holdsOutcomes = (profile: Profile): boolean => {
 interface TimeCandidate extends Profile {
   /** Place of the kind of its name, and whether a log system gave it. */
   rank: number;
-  style: TimeStyle;
+  share: number;
   /** Milliseconds since the epoch by the number of the record; NaN for other texts. */
   times: ReadonlyMap<number, number>;
 }
@@ -276,7 +275,7 @@ class Search {
   #chooseTime(): void {
     if (!this.#isOpen("time")) return;
     const candidates = this.#timeCandidates();
-    const read = candidates.filter(({ style }) => style.share >= 0.5);
+    const read = candidates.filter(({ share }) => share >= 0.5);
     const best = read.find((one) => !this.#isOfVault(one)) ?? read[0];
     const rank = best?.rank ?? unnamed;
     // Another date must not take the place of the one that is named for the time.
@@ -305,12 +304,12 @@ class Search {
       .map((one) => ({ ...one, rank: unnamed }));
     const found = [...named, ...others].sort((a, b) => a.rank - b.rank);
     return found.map((one) => {
-      const style = timeStyleOf(one.texts, one.rank < unnamed, this.#given.now);
-      const reader = new TimeReader(style);
+      const isNamed = one.rank < unnamed;
+      const reader = new TimeReader(one.texts, { isNamed, now: this.#given.now });
       const times = [...one.values].map(
         ([at, text]) => [at, reader.parse(text) ?? Number.NaN] as const,
       );
-      return { ...one, style, times: new Map(times) };
+      return { ...one, share: reader.share, times: new Map(times) };
     });
   }
 
@@ -403,23 +402,16 @@ class Search {
   /** Makes the reader of the times, and says what it takes for granted. */
   #timeReader(): TimeReader {
     const time = this.#column("time") as Profile;
-    const style = timeStyleOf(time.texts, true, this.#given.now);
-    if (style.share === 0) throw this.#unreadTime(time);
     const { name } = time;
     const beside = this.#named("zone").find((one) => !varies(one) && zoneOf(one.texts[0] ?? ""));
     const known = this.#given.zone ?? (/utc|gmt/i.test(name) ? "UTC" : beside?.texts[0]);
-    const { zoneless, unclear, isDayFirst, abbreviated } = style;
-    const times = (example: string) => `times of ${listNames([name])}, like ${clip(example)},`;
-    const order = isDayFirst ? "day before the month" : "month before the day";
-    if (zoneless !== undefined && known === undefined)
-      this.#say(`${times(zoneless)} have no time zone and are read as UTC; --zone names theirs`);
-    if (abbreviated !== undefined)
-      this.#say(`${times(abbreviated)} are read by a zone that may mean others; export UTC if so`);
-    if (unclear !== undefined)
-      this.#say(`${times(unclear)} are read with the ${order}; if that is wrong, ${timesHint}`);
-    return new TimeReader(style, zoneOf(known ?? "UTC"), (text) =>
-      this.#say(`${clip(text)} comes twice, when clocks go back; export UTC if not the first time`),
-    );
+    const reader = new TimeReader(time.texts, {
+      now: this.#given.now,
+      zone: zoneOf(known ?? ""),
+      say: (text, why) => this.#say(`times of ${listNames([name])}, like ${clip(text)}, ${why}`),
+    });
+    if (reader.share === 0) throw this.#unreadTime(time);
+    return reader;
   }
 
   #unreadTime({ name, texts }: Profile): VaultError {
@@ -442,6 +434,3 @@ class Search {
     return new VaultError("invalid-input", message, { hint: `${hint} with ${flag}` });
   }
 }
-
-export const timesHint =
-  "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";

@@ -96,44 +96,6 @@ function monthOf(name: string): number {
   return months.findIndex((starts) => starts.test(text)) + 1;
 }
 
-/** How the times of a column are written, by a sample of them. */
-export interface TimeStyle {
-  forms: ReadonlySet<Form>;
-  /** Of two numbers in a date, the first one is the day. */
-  isDayFirst: boolean;
-  /** A date in which that could not be told. */
-  unclear: string | undefined;
-  /** A time without a zone. */
-  zoneless: string | undefined;
-  /** A time with an abbreviation of a zone other than UTC. */
-  abbreviated: string | undefined;
-  /** Share of the values that are times. */
-  share: number;
-}
-
-/**
- * Studies a sample of times. The numbers of a spreadsheet are times only if `isNamed`. Of two dates that a text
- * may mean, the later one is taken that is before `now`, if nothing tells.
- */
-export function timeStyleOf(values: readonly string[], isNamed: boolean, now = 0): TimeStyle {
-  const texts = values.map((value) => value.trim());
-  const { isDayFirst, isSure } = orderOf(texts, now);
-  const found = texts.flatMap((text) => {
-    const written = writtenTime(text, isDayFirst);
-    return written !== null && zoneOf(written.zone ?? "Z") ? [{ text, ...written }] : [];
-  });
-  const times = found.filter(({ form }) => form !== "serial" || isNamed);
-  const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
-  return {
-    forms: new Set(times.map(({ form }) => form)),
-    isDayFirst,
-    unclear: isSure ? undefined : times.find(({ form }) => form === "numbers")?.text,
-    zoneless: times.find(({ zone }) => zone === undefined)?.text,
-    abbreviated: times.find(({ zone = "Z" }) => isAbbreviation.test(zone))?.text,
-    share: times.length / Math.max(1, texts.length),
-  };
-}
-
 /** Whether the day comes before the month in dates like 3/11/2026, and whether that is sure. */
 function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; isSure: boolean } {
   const dates = texts.flatMap((text) => {
@@ -157,33 +119,79 @@ function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; 
   return { isDayFirst, isSure: false };
 }
 
-/** Reads the times of a column, most quickly those of ISO 8601 in the hour of the last one and with its end. */
+/** An abbreviation of a zone other than UTC. */
+const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
+
+/** How a column is read. */
+interface Reading {
+  /** Whether its name tells of a time: if not, the numbers of a spreadsheet are none. */
+  isNamed?: boolean;
+  /** Of two dates that a text may mean, the later one is taken that is before now, if nothing tells. */
+  now?: number | undefined;
+  /** Zone of times without one, if it is known. */
+  zone?: Zone | undefined;
+  /** Gets an example of times that may be others, and why. */
+  say?: (text: string, why: string) => void;
+}
+
+/**
+ * Reads the times of a column, as they are written in a sample of them; most quickly those of ISO 8601 in the hour of the last one and
+ * with its end.
+ */
 export class TimeReader {
-  readonly #style: Pick<TimeStyle, "forms" | "isDayFirst">;
+  /** Share of the sample that are times. */
+  readonly share: number;
+  /** Whether of two numbers in a date the first one is the day, and whether that is sure. */
+  readonly #isDayFirst: boolean;
+  readonly isSure: boolean;
+  /** Any, without a sample. */
+  readonly #forms: ReadonlySet<Form> | undefined;
   readonly #zone: Zone;
-  #onTwice: ((text: string) => void) | undefined;
+  #say: Reading["say"];
   /** A text up to its hour, like `2026-11-20T14:`, when this hour began, and what comes after the seconds and their fraction. */
   #hour = viewOf(Buffer.from("none"));
   #begin = 0;
   #end = viewOf(Buffer.alloc(0));
 
-  /** Without a style, it reads all forms but the numbers of a spreadsheet. `onTwice` gets the first time that clocks show twice. */
-  constructor(style = anyStyle, zone = utc, onTwice?: (text: string) => void) {
-    this.#style = style;
-    this.#zone = zone;
-    this.#onTwice = onTwice;
+  constructor(
+    sample: readonly string[] = [],
+    { isNamed = true, now = 0, zone, say }: Reading = {},
+  ) {
+    const texts = sample.map((text) => text.trim());
+    const { isDayFirst, isSure } = orderOf(texts, now);
+    const found = texts.flatMap((text) => {
+      const written = writtenTime(text, isDayFirst);
+      return written !== null && zoneOf(written.zone ?? "Z") ? [{ text, ...written }] : [];
+    });
+    const times = found.filter(({ form }) => form !== "serial" || isNamed);
+    this.share = times.length / Math.max(1, texts.length);
+    this.#isDayFirst = isDayFirst;
+    this.isSure = isSure;
+    this.#forms = texts.length > 0 ? new Set(times.map(({ form }) => form)) : undefined;
+    this.#zone = zone ?? utc;
+    this.#say = say;
+    const zoneless = times.find((time) => time.zone === undefined)?.text;
+    if (zoneless !== undefined && zone === undefined)
+      say?.(zoneless, "have no time zone and are read as UTC; --zone names theirs");
+    const unclear = times.find(({ form }) => form === "numbers")?.text;
+    const order = isDayFirst ? "day before the month" : "month before the day";
+    if (unclear !== undefined && !isSure)
+      say?.(unclear, `are read with the ${order}; if that is wrong, ${timesHint}`);
   }
 
   /** Returns milliseconds since the epoch, or null for a text that is not a time as this column has them. */
   parse(text: string): number | null {
-    const written = writtenTime(text.trim(), this.#style.isDayFirst);
-    if (written === null || !this.#style.forms.has(written.form)) return null;
-    const momentOf = written.zone === undefined ? this.#zone : zoneOf(written.zone);
-    const said = (): void => {
-      this.#onTwice?.(text);
-      this.#onTwice = undefined;
+    const written = writtenTime(text.trim(), this.#isDayFirst);
+    if (written === null || this.#forms?.has(written.form) === false) return null;
+    const { shown, zone } = written;
+    const momentOf = zone === undefined ? this.#zone : zoneOf(zone);
+    const doubt = (why: string): void => {
+      this.#say?.(text, `${why}; export UTC if others are meant`);
+      this.#say = undefined;
     };
-    return momentOf?.(written.shown, said) ?? null;
+    if (momentOf !== undefined && isAbbreviation.test(zone ?? ""))
+      doubt("are read by a zone that may mean others");
+    return momentOf?.(shown, () => doubt("come twice, when clocks go back")) ?? null;
   }
 
   /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
@@ -227,19 +235,20 @@ const twoDigits = (bytes: Buffer, at: number): number =>
     ? ((bytes[at] as number) - zero) * 10 + (bytes[at + 1] as number) - zero
     : 100;
 
-const anyStyle: Pick<TimeStyle, "forms" | "isDayFirst"> = {
-  forms: new Set(forms.map(([form]) => form).filter((form) => form !== "serial")),
-  isDayFirst: true,
-};
-const anyTimes = new TimeReader();
+export const timesHint =
+  "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
 
 /** Reads a time in any form, with UTC where it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
-export const parseTime = (text: string): number | null => anyTimes.parse(text);
+export function parseTime(text: string): number | null {
+  const written = writtenTime(text.trim(), true);
+  if (written === null || written.form === "serial") return null;
+  return zoneOf(written.zone ?? "Z")?.(written.shown) ?? null;
+}
 
 /** Reads a date or a time that a person names; null also where day and month of it can be mistaken. */
 export function parseMoment(text: string, zone = "UTC"): number | null {
   const isDate = /^\d{4}-\d\d-\d\d$|^\d\d?\.\d\d?\.\d{4}$/.test(text);
   const whole = isDate ? `${text} 00:00` : text;
-  const style = timeStyleOf([whole], false);
-  return style.unclear === undefined ? new TimeReader(style, zoneOf(zone)).parse(whole) : null;
+  const reader = new TimeReader([whole], { isNamed: false, zone: zoneOf(zone) });
+  return reader.isSure ? reader.parse(whole) : null;
 }
