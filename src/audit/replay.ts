@@ -90,23 +90,21 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
 /** Returns the error for inputs without a single item. */
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
   const names = sources.map(({ report }) => report.name).join(", ");
-  if (count === 0) {
-    const reasons = new Set(sources.map((source) => source.emptiness()));
-    return new VaultError("invalid-input", `${names}: no audit items: ${[...reasons].join("; ")}`, {
-      hint: "export the items again, for a time in which the vault was used",
-    });
-  }
+  const reasons = new Set(sources.map((source) => source.emptiness()));
   const lines = count === 1 ? "its only line" : `all ${count.toLocaleString("en")} lines`;
-  return new VaultError(
-    "invalid-input",
-    `${names}: ${lines} could not be read as an audit item; line ${line?.line}: ${line?.reason}`,
-    {
-      hint:
-        line?.reason.startsWith("invalid time") === true
-          ? timesHint
-          : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
-    },
-  );
+  const [problem, hint] =
+    line === undefined
+      ? [
+          `no audit items: ${[...reasons].join("; ")}`,
+          "export the items again, for a time in which the vault was used",
+        ]
+      : [
+          `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`,
+          line.reason.startsWith("invalid time")
+            ? timesHint
+            : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
+        ];
+  return new VaultError("invalid-input", `${names}: ${problem}`, { hint });
 }
 
 /** Creates the summary, and the reports as they are asked for. */

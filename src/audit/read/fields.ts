@@ -140,13 +140,11 @@ export function likenessOf(fields: ReadonlyMap<string, string>): number {
 /** A uuid in a text. */
 export const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
-/** Members looked at to find out what an object or list holds, and how deep. */
+/** Members looked at to find out what an object or list holds. */
 const maxMembers = 20;
-const deepestWrapper = 6;
 
 /** Looks for items in the lists of a value and in its objects by id. */
-function innerOf(value: object, depth = 0): number {
-  if (depth > deepestWrapper) return unlike;
+function innerOf(value: object): number {
   const isMany = Array.isArray(value) || isById(value);
   const members = Object.values(value).slice(0, maxMembers) as unknown[];
   return Math.max(
@@ -156,7 +154,7 @@ function innerOf(value: object, depth = 0): number {
       if (typeof member !== "object" || member === null)
         return isText ? parse(member).likeness : unlike;
       const own = isMany && isObject(member) ? likenessOf(flatten(member)) : unlike;
-      return own === unlike ? innerOf(member, depth + 1) : own;
+      return own === unlike ? innerOf(member) : own;
     }),
   );
 }

@@ -18,7 +18,6 @@ import {
   isById,
   isEmptyWrapper,
   isWrapper,
-  likenessOf,
   parse,
   similar,
   unlike,
@@ -43,8 +42,8 @@ export interface Sink {
   unread(text: string): void;
   /** The input is cut off at a line, or cannot be read any further: what comes after is missing. */
   cut(line: number): void;
-  /** Is called for values in a list of that name that are no items. */
-  passOver(list: string, count: number): void;
+  /** Is called for a value in a list of that name that is no item. */
+  passOver(list: string): void;
 }
 
 /** A list of records. */
@@ -58,6 +57,7 @@ export interface List {
 export interface RawRecord {
   line: number;
   fields: Fields;
+  likeness: number;
   /** The list that it is in, of several: only those that have an item are lists of items. */
   list?: List | undefined;
   /** What makes it no item if it does not hold the vault that it names. */
@@ -137,11 +137,10 @@ export abstract class Cutter {
 }
 
 /** Depth of nesting at which reading stops. */
-const deepest = 500;
-/** Depth of containers below which an object is not looked into for items, unless it is too long to be one. */
-const deepestWrapper = 10;
-/** Maximum number of broken elements after each of which the next one is looked for. */
-const maxBroken = 100;
+const deepest = 50;
+/** Maximum number of broken records after each of which the next one is looked for. */
+export const mostBroken = 100;
+
 /** An open list or object, or the sequence of all values. */
 interface Container {
   isList: boolean;
@@ -233,7 +232,7 @@ export class JsonCutter extends Cutter {
 
   /** Returns where the element after a broken one begins: its quotes and braces do not tell where it ends. */
   #nextElement(given: Bytes, from: number, to: number): number {
-    const isTried = this.#place.hasItems && this.#broken++ < maxBroken;
+    const isTried = this.#place.hasItems && this.#broken++ < mostBroken;
     const text = isTried ? given.bytes.toString("latin1", from, to) : "";
     const found = /,\s*(?=\{\s*")/.exec(text);
     if (found === null) return -1;
@@ -253,8 +252,7 @@ export class JsonCutter extends Cutter {
       this.sink.skip(this.next, reason, text);
       return this.#after(to);
     }
-    if (this.#stack.length < deepestWrapper && isWrapper(parsed, place.hasItems))
-      return this.#open(given, from, false, isById(value));
+    if (isWrapper(parsed, place.hasItems)) return this.#open(given, from, false, isById(value));
     const isMember = !place.isList && !place.hasItems;
     const isOther = isMember && likeness < (/\d/.test(place.key ?? "") ? similar : alike);
     if (isOther || isEmptyWrapper(parsed)) {
@@ -268,7 +266,7 @@ export class JsonCutter extends Cutter {
     const place = this.#place;
     place.hasItems ||= likeness > unlike;
     const list = this.#stack.length > 1 ? place : undefined;
-    this.sink.record({ line: this.next, fields, list, given, from, to });
+    this.sink.record({ line: this.next, fields, likeness, list, given, from, to });
     return this.#after(to);
   }
 
@@ -286,7 +284,7 @@ export class JsonCutter extends Cutter {
     const text = textOf(given.bytes, from, to);
     const { fields, likeness, reason = "not an object" } = parse(text);
     if (likeness > unlike) this.#record(given, from, to, fields, likeness);
-    else if (!place.hasItems && this.#stack.length > 2) this.sink.passOver(place.name, 1);
+    else if (!place.hasItems && this.#stack.length > 2) this.sink.passOver(place.name);
     else {
       this.sink.skip(this.next, reason, text);
       this.#after(to);
@@ -349,7 +347,7 @@ export class LineCutter extends Cutter {
       this.#hasItems ||= likeness > unlike;
       const start = bytes.indexOf(text.charAt(0), from);
       const end = bytes.lastIndexOf(text.charAt(text.length - 1), to - 1) + 1;
-      return sink.record({ line, fields, given, from: start, to: end });
+      return sink.record({ line, fields, likeness, given, from: start, to: end });
     }
     const records: RawRecord[] = [];
     const unread: string[] = [];
@@ -365,7 +363,7 @@ export class LineCutter extends Cutter {
       passOver: () => undefined,
     }).take(given, from, to, true);
     // An object that looks like nothing may be a part of an item whose beginning is missing.
-    const items = records.filter((record) => likenessOf(record.fields) > unlike);
+    const items = records.filter((record) => record.likeness > unlike);
     for (const item of items) sink.record(item);
     const rest = items.length === 0 ? text : unread.join(" ");
     if (items.length === 0 || rest.includes("{") || anyUuid.test(rest))

@@ -27,7 +27,7 @@ import { clip } from "./clip.ts";
 import { isInverted } from "../columns/names.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
-import type { Entry, Item, ItemLocation, Role } from "./item.ts";
+import type { Entry, Item, Role } from "./item.ts";
 import { noEntry } from "./item.ts";
 
 /** What the columns of an input mean. */
@@ -39,9 +39,6 @@ export interface Layout {
   vaults: VaultTable;
   classifier: Classifier;
 }
-
-/** Where a record is. */
-export type Place = Pick<ItemLocation, "line" | "offset" | "length">;
 
 const apostrophe = 0x27;
 
@@ -94,7 +91,7 @@ const mostOutcomes = 1000;
 export class ItemReader {
   readonly #layout: Layout;
   readonly #inverted: boolean | undefined;
-  /** Outcome of an item without one. */
+  /** Outcome of an item without one: undefined where no item has any. */
   readonly #noOutcome: "" | undefined;
   readonly #keys: Keys;
   /** Whether no column has two roles. */
@@ -116,8 +113,9 @@ export class ItemReader {
   constructor(layout: Layout, form: { lineEnd: number | undefined; decode(text: string): string }) {
     this.#lineEnd = form.lineEnd ?? 0;
     this.#layout = layout;
-    this.#inverted = invertedIn(layout.columns);
-    this.#noOutcome = noOutcome(layout.columns);
+    const { outcome } = layout.columns;
+    this.#inverted = outcome && isInverted(outcome);
+    this.#noOutcome = outcome && "";
     const names = counting.flatMap((role, slot) => {
       const name = layout.columns[role]?.name;
       return name === undefined ? [] : [[name, slot] as const];
@@ -282,6 +280,18 @@ export class ItemReader {
     return entry;
   }
 
+  /** Completes the entry of an item that was parsed whole, which has its place and the hash of its content. */
+  complete(entry: Entry, { time, vault = "", id, ...item }: Item): void {
+    const { vaults, classifier } = this.#layout;
+    const result = item.outcome ?? this.#noOutcome;
+    const meaning = classifier.meaningOf(item.action, result, this.#inverted);
+    entry.time = time;
+    entry.vault = vaults.of(vault);
+    entry.event = classifier.take(meaning, item.description, item.endpoint);
+    if (id !== undefined)
+      entry.idHash = idHashOf(viewOf(Buffer.from(id)), 0, Buffer.byteLength(id));
+  }
+
   /** Returns the number of the vault that a value names; -1 if it is none. */
   #vaultAt(given: Bytes, slot: number): number {
     const { vaults } = this.#layout;
@@ -341,36 +351,6 @@ export function itemOf(
     application: valueOf("application"),
   });
 }
-
-/** Returns the entry of an item. `hash` is that of its record. */
-export function entryOf(
-  item: Item,
-  place: Place,
-  hash: number,
-  layout: Omit<Layout, "times">,
-): Entry {
-  const { time, action, outcome, description, endpoint, id, vault } = item;
-  const { classifier, vaults, columns, index } = layout;
-  const meaning = classifier.meaningOf(action, outcome ?? noOutcome(columns), invertedIn(columns));
-  return {
-    ...noEntry,
-    time,
-    vault: vault === undefined ? -1 : vaults.of(vault),
-    event: classifier.take(meaning, description, endpoint),
-    input: index,
-    line: place.line,
-    offset: place.offset,
-    length: place.length,
-    idHash: id === undefined ? hash : idHashOf(viewOf(Buffer.from(id)), 0, Buffer.byteLength(id)),
-  };
-}
-
-const invertedIn = ({ outcome }: Columns): boolean | undefined =>
-  outcome === undefined ? undefined : isInverted(outcome);
-
-/** The outcome of an item without one: undefined where no item has any. */
-const noOutcome = ({ outcome }: Columns): "" | undefined =>
-  outcome === undefined ? undefined : "";
 
 /** Returns the uuid in the value of a vault's column, in lower case; another text as it is; undefined for a path without one. */
 export function vaultOf(value: string): string | undefined {

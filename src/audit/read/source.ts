@@ -7,12 +7,11 @@ import { Entries } from "../fold/order.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
 import { clip, listed, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
-import { alike, anyUuid, likenessOf, parse, unlike, unwrapped } from "./fields.ts";
+import { anyUuid, likenessOf, parse, unlike, unwrapped } from "./fields.ts";
 import { pieceSize } from "./gunzip.ts";
 import { hasChanged, type Input } from "./input.ts";
-import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
-import type { Layout, Place } from "./reader.ts";
-import { entryOf, ItemReader, itemOf } from "./reader.ts";
+import { type Entry, type Item, type ItemLocation, noEntry, type Skip } from "./item.ts";
+import { ItemReader, itemOf, type Layout } from "./reader.ts";
 import { type Cutter, type List, longestRecord, type RawRecord, type Sink } from "./json.ts";
 import { cutterFor } from "./table.ts";
 
@@ -27,9 +26,9 @@ const sampleSize = 1000;
 /** Bytes after which fewer are enough: a record may be a megabyte. */
 const sampleBytes = 8 * 1024 * 1024;
 
-/** A record with its place: one of the sample has no meaning yet. */
-interface Held extends RawRecord, Place {
-  hash: number;
+/** A record with the place of its entry: one of the sample has no meaning yet. */
+interface Held extends RawRecord {
+  entry: Entry;
 }
 
 /** An input whose entries are read once, in its order. */
@@ -50,6 +49,7 @@ export class Source implements Sink {
   #to = 0;
   #isEnd = false;
   offset = 0;
+  #items: ItemReader;
   reader: ItemReader | undefined;
   #isSampling = true;
   readonly #sample: Held[] = [];
@@ -66,6 +66,7 @@ export class Source implements Sink {
     this.#cutter = cutterFor(this, input.head, input.isWhole);
     const { columns = {} } = options;
     this.#layout = { ...options, columns, times: new TimeReader() };
+    this.#items = new ItemReader(this.#layout, this.#cutter);
     this.report = {
       name: input.name,
       format: options.columns === undefined ? this.#cutter.format : "journal",
@@ -88,12 +89,13 @@ export class Source implements Sink {
       if (!(await source.#read())) break;
     source.#isSampling = false;
     if (options.columns === undefined) source.#choose(likest(sample));
+    if (source.#wrapping === undefined) source.reader = source.#items;
     return source;
   }
 
   #choose(sample: readonly Held[]): void {
     const { name, head } = this.input;
-    const isUnlike = sample.every(({ fields }) => likenessOf(fields) === unlike);
+    const isUnlike = sample.every(({ likeness }) => likeness === unlike);
     const said = isUnlike ? errorIn(textOf(head)) : undefined;
     if (said !== undefined)
       throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
@@ -109,6 +111,7 @@ export class Source implements Sink {
     const { columns, times } = choice;
     this.warnings = choice.warnings;
     this.#layout = { ...this.#layout, columns, times };
+    this.#items = new ItemReader(this.#layout, this.#cutter);
     this.report.columns = columns;
     this.report.order = orderOf(records.map(({ fields }) => times.parse(timeIn(fields, columns))));
   }
@@ -128,11 +131,9 @@ export class Source implements Sink {
   /** Says what the input is, if it has no items. */
   emptiness(): string {
     const text = textOf(this.input.head).replaceAll("\0", "");
-    if (text === "") return "it is empty";
-    if (text.trim() === "") return "it holds nothing but blanks";
-    return this.report.format === "csv" || this.report.format === "tsv"
-      ? "it has no rows below its header"
-      : "it holds no items";
+    if (text.trim() === "") return text === "" ? "it is empty" : "it holds nothing but blanks";
+    const isTable = /^[ct]sv$/.test(this.report.format);
+    return isTable ? "it has no rows below its header" : "it holds no items";
   }
 
   /** Reads on, and adds entries in the order of the input, oldest first. Returns false once there are no more. */
@@ -149,7 +150,6 @@ export class Source implements Sink {
   async #next(into: Entries): Promise<boolean> {
     this.#into = into;
     for (const held of this.#sample.splice(0)) this.#take(held);
-    if (this.#wrapping === undefined) this.reader ??= new ItemReader(this.#layout, this.#cutter);
     const hasMore = await this.#read();
     if (!hasMore) this.#end();
     return hasMore;
@@ -181,9 +181,16 @@ export class Source implements Sink {
   }
 
   record(record: RawRecord): void {
-    const { given, from, to } = record;
-    const hash = contentHashOf(given, from, to);
-    const held = { ...record, offset: this.offset + from, length: to - from, hash };
+    const { line, given, from, to } = record;
+    const entry = {
+      ...noEntry,
+      input: this.#options.index,
+      line,
+      offset: this.offset + from,
+      length: to - from,
+      idHash: contentHashOf(given, from, to),
+    };
+    const held = { ...record, entry };
     if (this.#isSampling) this.#sample.push(held);
     else this.#take(held);
   }
@@ -200,9 +207,9 @@ export class Source implements Sink {
     this.report.cutAt ??= line;
   }
 
-  passOver(list: string, count: number): void {
+  passOver(list: string): void {
     if (this.#passedOver.size < 20 || this.#passedOver.has(list))
-      this.#passedOver.set(list, (this.#passedOver.get(list) ?? 0) + count);
+      this.#passedOver.set(list, (this.#passedOver.get(list) ?? 0) + 1);
   }
 
   /** Returns the columns of the item in a record: its own, or those of the text that it wraps; null if there is none. */
@@ -211,18 +218,18 @@ export class Source implements Sink {
   }
 
   #take(held: Held): void {
-    const { line, list, hash, doubt, fields } = held;
+    const { line, list, doubt, fields, entry } = held;
     const own = this.#unwrap(fields);
     const text = [...fields.values()].join(" ");
     if (own === null) {
       const wrapping = this.#wrapping ?? "";
       if (anyUuid.test(text)) this.skip(line, `no item in ${listNames([wrapping])}`, text);
-      else this.passOver(fields.has(wrapping) ? wrapping : (list?.name ?? ""), 1);
+      else this.passOver(fields.has(wrapping) ? wrapping : (list?.name ?? ""));
       return;
     }
     const item = itemOf(own, this.#layout);
     if (typeof item !== "string") {
-      const entry = entryOf(item, held, hash, this.#layout);
+      this.#items.complete(entry, item);
       if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text))
         return this.skip(line, doubt, text);
       // The column of the vault holds something else: what the record names may be the vault.
@@ -235,7 +242,7 @@ export class Source implements Sink {
       own.has(this.#layout.columns.action?.name ?? "")
     )
       this.skip(line, doubt ?? item, text);
-    else this.passOver(list.name, 1);
+    else this.passOver(list.name);
   }
 
   #end(): void {
@@ -256,12 +263,10 @@ export class Source implements Sink {
 
 /** Returns the records of the lists whose records look most like items. */
 function likest(sample: readonly Held[]): readonly Held[] {
-  const lists = new Map<object | undefined, number>();
-  for (const { list, fields } of sample)
-    if (lists.get(list) !== alike)
-      lists.set(list, Math.max(lists.get(list) ?? 0, likenessOf(fields)));
-  const most = Math.max(0, ...lists.values());
-  return sample.filter(({ list }) => lists.get(list) === most);
+  const most = Math.max(...sample.map(({ likeness }) => likeness));
+  const best = sample.filter(({ likeness }) => likeness === most);
+  const lists = new Set(best.map(({ list }) => list));
+  return sample.filter(({ list }) => lists.has(list));
 }
 
 /** Returns the column whose texts look more like items than the records that they are in, if there is one. */

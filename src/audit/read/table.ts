@@ -2,11 +2,12 @@ import type { Bytes } from "./bytes.ts";
 import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
 import { isUuid } from "../../protocol/fields.ts";
-import { anyUuid, isWrapper, parse, unlike } from "./fields.ts";
+import { alike, anyUuid, isWrapper, parse, unlike } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
+import { counted } from "../../terminal/count.ts";
 import type { Cells } from "./reader.ts";
-import { Cutter, JsonCutter, LineCutter, type Sink } from "./json.ts";
+import { Cutter, JsonCutter, LineCutter, mostBroken, type Sink } from "./json.ts";
 
 /** The delimiter of the cells, and the number of the line with the header, from 1. */
 interface TableForm {
@@ -14,8 +15,6 @@ interface TableForm {
   headerLine: number;
 }
 
-/** Maximum number of quotes that are not closed in their row; after that, none extends over a line. */
-const maxOpen = 100;
 /** Maximum number of cells in a row. */
 const maxCells = 5000;
 
@@ -29,7 +28,7 @@ class RowCutter extends Cutter {
   readonly #delimiter: number;
   readonly #headerLine: number;
   #header: string[] | undefined;
-  /** Number of quotes that were not closed. */
+  /** Number of quotes that were not closed in their row: after many, none extends over a line. */
   #strays = 0;
   // The row at hand.
   readonly #cells: Cells = {
@@ -52,7 +51,7 @@ class RowCutter extends Cutter {
 
   override fieldsOf(bytes: Buffer): Fields {
     this.#split(bytes, 0, bytes.length);
-    return this.#fields(bytes) ?? new Map();
+    return this.#fields(bytes);
   }
 
   override decode(text: string): string {
@@ -72,11 +71,13 @@ class RowCutter extends Cutter {
   #takeRow(given: Bytes, from: number, end: number, isEnd: boolean): number {
     const { bytes } = given;
     const { sink, next: line } = this;
-    const count = this.#count;
     const header = this.#header;
-    const width = header?.length ?? count;
-    const isStray = this.#lines > 1 && count !== width && this.#strays < maxOpen;
+    const width = header?.length ?? this.#count;
+    const isStray = this.#lines > 1 && this.#count !== width && this.#strays < mostBroken;
     if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
+    // Empty cells behind those of the header, as after a trailing delimiter.
+    while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
+    const count = this.#count;
     this.next += this.#lines;
     const to = this.#isWhole ? end - 1 : end;
     if (line < this.#headerLine) {
@@ -84,7 +85,7 @@ class RowCutter extends Cutter {
       if (anyUuid.test(title)) sink.skip(line, "above the header", title);
       return end;
     }
-    if (count === 1 && this.#cells.to[0] === this.#cells.from[0]) return end;
+    if (count === 1 && this.#isEmpty(0)) return end;
     if (header === undefined && this.#takeHeader(bytes)) return end;
     const isPlain = count === width && sink.reader?.readRow(given, this.#cells, header ?? []);
     const entry = isPlain ? sink.reader?.entry(given, line, sink.offset, from, to) : null;
@@ -92,18 +93,19 @@ class RowCutter extends Cutter {
       sink.add(entry);
       return end;
     }
-    const cells = count === 1 ? "1 cell" : `${count} cells`;
-    const misfit = count === width ? undefined : `${cells} where the header has ${width}`;
     const isCut = count < width && isEnd && !this.#isWhole;
-    const isHalf = count < width && count * 2 <= width;
-    const fields = isCut || isHalf ? null : this.#fields(bytes);
-    if (fields === null && count === 1 && isRemark(this.#cell(bytes, 0)))
-      sink.passOver("lines of one cell", 1);
-    else if (fields === null) {
-      sink.skip(line, misfit ?? "", textOf(bytes, from, to));
-      if (isCut) sink.cut(line);
-    } else if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
-      sink.record({ line, fields, given, from, to, doubt: count < width ? misfit : undefined });
+    const cells = counted(count, "cell");
+    const doubt = count === width ? undefined : `${cells} where the header has ${width}`;
+    if (isCut || count > width || count * 2 <= width) {
+      const isNote = count === 1 && isRemark(this.#cell(bytes, 0));
+      if (isNote) sink.passOver("lines of one cell");
+      else sink.skip(line, doubt ?? "", textOf(bytes, from, to));
+      if (isCut && !isNote) sink.cut(line);
+      return end;
+    }
+    const fields = this.#fields(bytes);
+    if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
+      sink.record({ line, fields, likeness: alike, given, from, to, doubt });
     return end;
   }
 
@@ -132,18 +134,17 @@ class RowCutter extends Cutter {
     return !isData;
   }
 
-  /** Returns null for a row that does not fit the header. Extra empty cells, as after a trailing delimiter, are ignored. */
-  #fields(bytes: Buffer): Fields | null {
-    const header = this.#header ?? [];
-    if (this.#count === 1 && header.length > 2) return null;
-    for (let index = header.length; index < this.#count; index++)
-      if (this.#cells.from[index] !== this.#cells.to[index]) return null;
+  #fields(bytes: Buffer): Fields {
     const fields: Fields = new Map();
-    for (const [index, name] of header.slice(0, this.#count).entries()) {
+    for (const [index, name] of (this.#header ?? []).slice(0, this.#count).entries()) {
       const cell = this.#cell(bytes, index);
       if (cell !== "") fields.set(name, /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
     }
     return fields;
+  }
+
+  #isEmpty(index: number): boolean {
+    return this.#cells.from[index] === this.#cells.to[index];
   }
 
   #cell(bytes: Buffer, index: number): string {
@@ -190,7 +191,7 @@ class RowCutter extends Cutter {
     for (let at = from; at < to; at++) {
       const byte = bytes[at];
       if (byte === lineEnd) {
-        if (this.#strays >= maxOpen) break;
+        if (this.#strays >= mostBroken) break;
         this.#lines += 1;
       }
       if (byte !== quote) continue;
