@@ -94,11 +94,7 @@ export function parseWhatIf(text: string): WhatIf {
   return { text: text.trim(), limits: defined({ failedAttempts, unackedStarts }) };
 }
 
-/**
- * Checks `--zone`.
- *
- * @throws `usage` for what is no time zone.
- */
+/** @throws `usage` for a `--zone` that is no time zone */
 export function parseZone(text: string): string {
   if (zoneOf(text) !== undefined) return text;
   throw new VaultError("usage", `--zone: ${clip(text)} is no time zone`, {

@@ -113,7 +113,7 @@ const isFailure = (profile: Profile): boolean =>
     (profile.texts.includes("0") && mostly(profile, (text) => /^\d{1,9}$/.test(text), 0.8)));
 
 const holdsOutcomes = (profile: Profile): boolean => {
-  const isGood = isInverted({ name: profile.name, by: "name" });
+  const isGood = isInverted(profile);
   return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
 };
 
@@ -268,8 +268,10 @@ class Search {
     const [most, next] = this.#repeating();
     if (most === undefined || most.distinct !== next?.distinct)
       this.#take("vault", most ?? named[0]);
-    const contradicting = ofUuids.filter((one) => !agrees(one));
-    this.#sayOther("vault", contradicting);
+    this.#sayOther(
+      "vault",
+      ofUuids.find((one) => !agrees(one)),
+    );
   }
 
   #chooseTime(): void {
@@ -287,8 +289,10 @@ class Search {
     if (best === undefined) return;
     this.#take("time", best);
     const others = read.filter((one) => one !== best && (one.rank < unnamed || rank > 1));
-    const apart = others.filter((one) => areApart(best, one));
-    this.#sayOther("time", apart);
+    this.#sayOther(
+      "time",
+      others.find((one) => areApart(best, one)),
+    );
   }
 
   /** Columns that may hold the time, best first. */
@@ -377,20 +381,20 @@ class Search {
     const isError = outcome?.isWhole === false && rankOf("error", outcome.name) < Infinity;
     this.#take("description", best?.one ?? (isError ? outcome : undefined));
     if (outcome !== undefined || (best?.reasons ?? 0) > 0) return;
-    const isFlag = (text: string): boolean =>
-      looks.looksLikeFlag(text) || looks.looksLikeLevel(text);
-    const flags = this.#free()
-      .filter((one) => varies(one) && one.distinct <= 5)
-      .filter((one) => mostly(one, isFlag, 0.8));
-    this.#sayOther("outcome", flags);
+    const isFlag = (text: string) => looks.looksLikeFlag(text) || looks.looksLikeLevel(text);
+    const few = this.#free().filter((one) => varies(one) && one.distinct <= 5);
+    this.#sayOther(
+      "outcome",
+      few.find((one) => mostly(one, isFlag, 0.8)),
+    );
   }
 
   #say(sentence: string): void {
     this.#warnings.push(`${this.#input}: ${sentence}.`);
   }
 
-  /** Says that a column was not taken, the first of those that could have been meant. */
-  #sayOther(role: Role, [other]: readonly Profile[]): void {
+  /** Says that a column was not taken, but could have been meant. */
+  #sayOther(role: Role, other: Profile | undefined): void {
     if (other === undefined) return;
     const { name } = other;
     const taken = this.#columns[role]?.name;

@@ -252,9 +252,9 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
 }
 
 /** Takes the first texts, and counts the others. */
-const few = (texts: readonly string[], most = 50): string[] => [
-  ...texts.slice(0, most),
-  ...more(texts.length - most),
+const few = (texts: readonly string[]): string[] => [
+  ...texts.slice(0, 50),
+  ...more(texts.length - 50),
 ];
 
 /** Says how many are not listed: nothing for none. */
@@ -334,11 +334,8 @@ function itemTable(name: string, entries: readonly Entry[], notes: readonly stri
   const [said, who, input] = [own(saidOf), own(whoOf), own((item) => item.input)];
   const rows = entries.map(({ item, mark, starts = "", failed = "" }): Row => {
     const event = eventOf(item, mark, said(item));
-    const line = String(item.line);
-    return {
-      cells: [timeText(item.at), event, starts, failed, who(item), input(item), line],
-      mark,
-    };
+    const rest = [starts, failed, who(item), input(item), String(item.line)];
+    return { cells: [timeText(item.at), event, ...rest], mark };
   });
   return tableOf(name, itemHeads, rows, notes);
 }
@@ -363,6 +360,4 @@ const saidOf = ({ event, description }: ItemReference): string | undefined =>
   /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event) ? undefined : description;
 
 const whoOf = ({ externalRef, address, application }: ItemReference): string =>
-  externalRef !== undefined && address !== undefined
-    ? `${externalRef} from ${address}`
-    : (externalRef ?? address ?? application ?? "");
+  [externalRef ?? [], address ?? []].flat().join(" from ") || (application ?? "");
