@@ -33,9 +33,8 @@ export class Intake {
   readonly fold: Fold;
   /** Fold with the change of --what-if. */
   readonly changed: { whatIf: WhatIf; fold: Fold } | undefined;
-  readonly selection: Selection | undefined;
-  /** Returns the item at a location. */
-  readonly itemOf: (location: ItemLocation) => Item;
+  readonly #selection: Selection | undefined;
+  readonly #itemOf: (location: ItemLocation) => Item;
   readonly #vaults: VaultTable;
   readonly #since: number;
   readonly #until: number;
@@ -47,11 +46,9 @@ export class Intake {
     (entry) => this.#take(entry),
   );
   items = 0;
-  applicationItems = 0;
-  withoutVault = 0;
   vaultItems = 0;
-  /** Number of items of wanted vaults with an unknown action. */
-  unknownItems = 0;
+  /** Numbers of items about the application, without a vault, and of wanted vaults with an unknown action. */
+  readonly counts = { unknownItems: 0, applicationItems: 0, withoutVault: 0 };
   /** Number of items in the future. */
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
@@ -62,8 +59,8 @@ export class Intake {
     selection: Selection | undefined,
     itemOf: (location: ItemLocation) => Item,
   ) {
-    this.selection = selection;
-    this.itemOf = itemOf;
+    this.#selection = selection;
+    this.#itemOf = itemOf;
     this.#vaults = vaults;
     this.#since = since ?? Number.NEGATIVE_INFINITY;
     this.#until = until ?? Number.POSITIVE_INFINITY;
@@ -89,23 +86,19 @@ export class Intake {
     if (time < this.#since || time > this.#until) return;
     this.items += 1;
     if (event === "application") {
-      this.applicationItems += 1;
+      this.counts.applicationItems += 1;
       return;
     }
     if (time > this.#future) this.future += 1;
     else if (time > this.newest) this.newest = time;
     if (vault < 0) {
-      this.withoutVault += 1;
+      this.counts.withoutVault += 1;
       return;
     }
     this.vaultItems += 1;
     if (!this.#vaults.isWanted(vault)) return;
-    if (this.selection !== undefined) this.#select(this.selection, entry);
-    if (event === "other") this.unknownItems += 1;
+    this.#selection?.take(entry, this.#itemOf);
+    if (event === "other") this.counts.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.fold.take(entry);
-  }
-
-  #select(selection: Selection, entry: Entry): void {
-    selection.take(entry.vault, () => this.itemOf(entry));
   }
 }

@@ -59,15 +59,15 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     throw new VaultError("usage", `at most ${maxInputs} files at once`, {
       hint: "combine them into one",
     });
-  const { signal } = options;
+  const { signal, rules, where } = options;
   const vaults = new VaultTable(maxVaults, options.vault);
   const pseudonyms = new Pseudonyms(options.redact === true);
-  const classifier = new Classifier(options.rules, (text) => pseudonyms.word(text));
+  const classifier = new Classifier(rules, (text) => pseudonyms.word(text));
   const inputs = new Inputs();
   const { sources, skips } = inputs;
   const itemOf = (location: ItemLocation): Item =>
     (sources[location.input] as Source).itemOf(location);
-  const selection = options.where === undefined ? undefined : new Selection(options.where);
+  const selection = where && new Selection(where);
   const intake = new Intake(options, vaults, selection, itemOf);
   try {
     const { map, zone, now } = options;
@@ -76,8 +76,11 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const concluded = conclude(options, sources, intake, classifier, pseudonyms, skips);
-    return { ...concluded, close: async () => await inputs.close() };
+    const log = { ...options, pseudonyms, selection, itemOf, skips };
+    return {
+      ...conclude(log, sources, intake, classifier),
+      close: async () => await inputs.close(),
+    };
   } catch (error) {
     const closing = inputs.close();
     if (!signal.aborted) await closing;
@@ -109,30 +112,21 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
 
 /** Creates the summary, and the reports as they are asked for. */
 function conclude(
-  options: ReplayOptions,
+  known: Omit<ReplayOptions, "inputs"> & Pick<Log, "pseudonyms" | "selection" | "itemOf" | "skips">,
   sources: readonly Source[],
   intake: Intake,
   classifier: Classifier,
-  pseudonyms: Pseudonyms,
-  skips: Skips,
 ): Omit<Replay, "close"> {
-  const { rules, until } = options;
+  const { rules, until, journal, pseudonyms, skips } = known;
   const { fold, changed } = intake;
   const inputs = sources.map(({ report }) => report);
-  for (const vault of [...fold.vaults, ...(changed?.fold.vaults ?? [])]) {
-    const unread = vault === undefined ? 0 : skips.unreadOf(vault.uuid);
-    if (unread > 0 && vault !== undefined) vault.unreadLines = unread;
-  }
   const asOf = until ?? intake.newest;
   const cut = cutWords(inputs);
   const log: Log = {
-    ...options,
+    ...known,
     fold,
-    itemOf: intake.itemOf,
-    names: inputs.map(({ name }) => name),
-    pseudonyms,
-    selection: intake.selection,
-    hasTimelines: options.timeline !== "none",
+    inputs,
+    hasTimelines: known.timeline !== "none",
     doubts: said(
       [!distinguishesFailures(inputs, intake), "the items do not show which calls failed"],
       [
@@ -143,13 +137,13 @@ function conclude(
       [skips.count > 0, `${counted(skips.count, "line")} could not be read`],
     ),
     asOf,
-    isWhole: until === undefined && inputs.every(({ format }) => format !== "journal"),
+    isWhole: until === undefined && journal === undefined,
   };
   const every = rankVaults(log);
   const warnings = [
     ...new Set(sources.flatMap((source) => source.warnings)),
     ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
-    ...classifier.say(intake.unknownItems > 0 ? ["action"] : []),
+    ...classifier.say(intake.counts.unknownItems > 0 ? ["action"] : []),
     ...classifier.say(["outcome", "description", "reason"]),
   ];
   const summary: ReplaySummary = {
@@ -167,13 +161,11 @@ function conclude(
       reason: pseudonyms.reason(reason),
     })),
     otherActions: classifier.noted("action"),
-    unknownItems: intake.unknownItems,
-    applicationItems: intake.applicationItems,
-    withoutVault: intake.withoutVault,
+    ...intake.counts,
     duplicates: intake.duplicates,
     reordered: intake.order.reordered,
     late: fold.late,
-    notes: notesOf(log, inputs, intake, classifier),
+    notes: notesOf(log, intake, classifier),
   };
   return {
     summary,

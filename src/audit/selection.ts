@@ -1,4 +1,4 @@
-import type { Item, Role } from "./read/item.ts";
+import type { Entry, Item, ItemLocation, Role } from "./read/item.ts";
 
 /** Keys of --where, and the property of an item that each stands for. */
 const keys = {
@@ -36,15 +36,15 @@ export class Selection {
     });
   }
 
-  /** Takes an item of a vault. `read` reads it. */
-  take(vault: number, read: () => Item): void {
-    if (this.has(vault)) return;
-    const item = read();
+  /** Takes an item, which it reads unless its vault is selected. */
+  take(entry: Entry, itemOf: (location: ItemLocation) => Item): void {
+    if (this.has(entry.vault)) return;
+    const item = itemOf(entry);
     const isMet = this.conditions.every(({ key }, index) => {
       const text = item[keys[key]];
       return text !== undefined && this.#patterns[index]?.test(text) === true;
     });
-    if (isMet) this.#selected.add(vault);
+    if (isMet) this.#selected.add(entry.vault);
   }
 
   has(vault: number): boolean {

@@ -1,9 +1,10 @@
 import { defined } from "../../defined.ts";
-import type { ItemReference, OwnExchange } from "../../documents/audit.ts";
+import type { InputReport, ItemReference, OwnExchange } from "../../documents/audit.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen } from "../fold/rings.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Item, ItemLocation } from "../read/item.ts";
+import type { Skips } from "../read/source.ts";
 import type { Condition, Selection } from "../selection.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
@@ -23,8 +24,8 @@ export interface Known {
 export interface Log extends Known {
   fold: Fold;
   itemOf: (location: ItemLocation) => Item;
-  /** Names of the inputs. */
-  names: readonly string[];
+  inputs: readonly InputReport[];
+  skips: Skips;
   pseudonyms: Pseudonyms;
   /** Vaults to report; absent for all. */
   selection: Selection | undefined;
@@ -69,9 +70,10 @@ export function itemAt(log: Log, location: ItemLocation): ItemReference {
   const { time, vault, ...item } = log.itemOf(location);
   const { externalRef } = item;
   const own = externalRef && log.own?.(externalRef, { ...(vault && { vault }), at: time });
-  const { input, line, event } = location;
+  const { line, event } = location;
+  const input = log.inputs[location.input]?.name ?? "";
   const at = new Date(time).toISOString();
-  const shown = { input: log.names[input] ?? "", line, at, event, ...item, ...(own && { own }) };
+  const shown = { input, line, at, event, ...item, ...(own && { own }) };
   return log.pseudonyms.item(shown);
 }
 

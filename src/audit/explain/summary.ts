@@ -70,8 +70,7 @@ export const distinguishesFailures = (
 
 /** Says what may be missing from a report. */
 export function notesOf(
-  { fold, selection }: Log,
-  inputs: readonly InputReport[],
+  { fold, selection, inputs }: Log,
   intake: Intake,
   classifier: Classifier,
 ): string[] {

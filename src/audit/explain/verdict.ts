@@ -43,7 +43,7 @@ export function judge(log: Log, vault: Vault): Judgement {
   if (vault.isGone) return { ...deleted, ...confidence([gone]) };
   const state = vault.pending === undefined ? "active" : "exchange-open";
   const unknown = { verdict: "unknown", state, certainty: "unknown" } as const;
-  if (vault.unreadLines > 0) return { ...unknown, reason: unread };
+  if (doubts.includes(unread)) return { ...unknown, reason: unread };
   if (!vault.hasKnownAction) return { ...unknown, reason: "none of its items has a known action" };
   // Any item that is not understood may be a start.
   const lastUse = Math.max(vault.firstTime, unclear > 0 ? vault.lastTime : vault.lastStart || 0);
@@ -98,7 +98,7 @@ function locked(
 ): Judgement {
   const { ending } = vault;
   const known = { verdict: "locked", state: "locked", rule, lockedAt } as const;
-  if (ending?.isUnsure === true || vault.unreadLines > 0)
+  if (ending?.isUnsure === true || doubts.includes(unread))
     return { ...known, ...confidence(doubts) };
   const ofRule = confidenceInRule(vault, rule, doubts);
   return ending?.isSaid === true && ofRule.certainty !== "certain"
@@ -146,7 +146,7 @@ const knownBy = ({ wasCreated, wasUnlocked }: Vault): string =>
 const doubtsOf = (log: Log, vault: Vault) => [
   ...said(
     [vault.ending?.isUnsure === true, "an item that is not understood may have unlocked it since"],
-    [vault.unreadLines > 0, unread],
+    [log.skips.unreadOf(vault.uuid) > 0, unread],
     [vault.contradictions.length > 0, "the log contradicts itself for this vault"],
     [vault.hasLate, "some of its items are too far out of order to be sorted"],
     [vault.hasUnanswered, "a call got no response: it may have counted"],

@@ -89,8 +89,6 @@ export class Vault implements Ring {
   // What makes a verdict doubtful.
   contradictions: readonly Contradicting[] = [];
   moreContradictions = 0;
-  /** Number of lines that could not be read and name the vault. */
-  unreadLines = 0;
   /** An item came too late to be sorted. */
   hasLate = false;
   /** A call of this machine had no response: it may count. */
