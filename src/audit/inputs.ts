@@ -1,6 +1,6 @@
 import { Entries, type TimeOrder } from "./fold/order.ts";
 import { Input, type InputSpec } from "./read/input.ts";
-import { type Item, noEntry, roles } from "./read/item.ts";
+import { type Item, noEntry, properties } from "./read/item.ts";
 import { type EntryOptions, Skips, Source } from "./read/source.ts";
 
 export interface InputOptions {
@@ -49,10 +49,7 @@ export class Inputs {
 
 /** Columns of the lines that the journal is written in. */
 const journalColumns = Object.fromEntries(
-  roles.map((role) => {
-    const name = role === "ip" ? "address" : role === "ref" ? "externalRef" : role;
-    return [role, { name, by: "name" as const }];
-  }),
+  Object.entries(properties).map(([role, name]) => [role, { name, by: "name" as const }]),
 );
 
 function* linesOf(journal: Iterable<Item>): Generator<Uint8Array> {

@@ -1,23 +1,16 @@
-import type { Entry, Item, ItemLocation, Role } from "./read/item.ts";
+import { type Entry, type Item, type ItemLocation, properties } from "./read/item.ts";
 
-/** Keys of --where, and the property of an item that each stands for. */
-const keys = {
-  ref: "externalRef",
-  ip: "address",
-  endpoint: "endpoint",
-  app: "application",
-} as const;
+/** Keys of --where. */
+export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const;
 
 /** A value that a property of an item must have, exactly, or with `*` for any text. */
 export interface Condition {
-  key: keyof typeof keys;
+  key: (typeof conditionKeys)[number];
   value: string;
 }
 
-export const conditionKeys = Object.keys(keys);
-
 /** Returns the role of the column. */
-export const roleOf = ({ key }: Condition): Role => (key === "app" ? "application" : key);
+export const roleOf = ({ key }: Condition) => (key === "app" ? "application" : key);
 
 /**
  * Vaults that have an item which meets all conditions. It selects vaults and not items, because a verdict without some of a vault's items
@@ -40,8 +33,8 @@ export class Selection {
   take(entry: Entry, itemOf: (location: ItemLocation) => Item): void {
     if (this.has(entry.vault)) return;
     const item = itemOf(entry);
-    const isMet = this.conditions.every(({ key }, index) => {
-      const text = item[keys[key]];
+    const isMet = this.conditions.every((condition, index) => {
+      const text = item[properties[roleOf(condition)]];
       return text !== undefined && this.#patterns[index]?.test(text) === true;
     });
     if (isMet) this.#selected.add(entry.vault);

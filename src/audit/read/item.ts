@@ -61,21 +61,23 @@ export const locationOf = ({ input, line, event, offset, length }: Entry): ItemL
   length,
 });
 
-/** Properties of an item that a column can hold, by their names in `--map`. */
-export const roles = [
-  "time",
-  "action",
-  "vault",
-  "outcome",
-  "ip",
-  "ref",
-  "endpoint",
-  "application",
-  "id",
-  "description",
-] as const;
+/** Properties of an item that a column can hold, by the names of their roles in `--map`. */
+export const properties = {
+  time: "time",
+  action: "action",
+  vault: "vault",
+  outcome: "outcome",
+  ip: "address",
+  ref: "externalRef",
+  endpoint: "endpoint",
+  application: "application",
+  id: "id",
+  description: "description",
+} as const satisfies Record<string, keyof Item>;
 
-export type Role = (typeof roles)[number];
+export type Role = keyof typeof properties;
+
+export const roles = Object.keys(properties) as Role[];
 
 /** A line that is not an item. */
 export interface Skip {

@@ -5,6 +5,7 @@ import { TimeReader } from "../columns/times.ts";
 import { uuidOf } from "../columns/values.ts";
 import { Entries } from "../fold/order.ts";
 import { contentHashOf, textOf, viewOf } from "./bytes.ts";
+import { grouped } from "../../terminal/count.ts";
 import { clip, listed, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
 import { anyUuid, likenessOf, parse, unlike, unwrapped } from "./fields.ts";
@@ -253,11 +254,9 @@ export class Source implements Sink {
     }
     if (this.#passedOver.size === 0 || this.report.items === 0) return;
     const lists = [...this.#passedOver].map(
-      ([list, count]) =>
-        `${count.toLocaleString("en")} in ${list === "" ? "a list" : listNames([list])}`,
+      ([list, count]) => `${grouped(count)} in ${list === "" ? "a list" : listNames([list])}`,
     );
-    const some = listed(lists);
-    this.warnings.push(`${name}: what looks like no audit item was passed over: ${some}.`);
+    this.warnings.push(`${name}: what looks like no audit item was passed over: ${listed(lists)}.`);
   }
 }
 
@@ -318,7 +317,7 @@ export class Skips {
   }
 
   /** `text`: what could not be read. */
-  add(skip: Skip, text = ""): void {
+  add(skip: Skip, text: string): void {
     this.count += 1;
     if (this.#first.length < maxListed) this.#first.push(skip);
     this.name(text);
