@@ -268,10 +268,8 @@ class Search {
     const [most, next] = this.#repeating();
     if (most === undefined || most.distinct !== next?.distinct)
       this.#take("vault", most ?? named[0]);
-    this.#sayOther(
-      "vault",
-      ofUuids.find((one) => !agrees(one)),
-    );
+    const other = ofUuids.find((one) => !agrees(one));
+    this.#sayOther("vault", other);
   }
 
   #chooseTime(): void {
@@ -289,10 +287,8 @@ class Search {
     if (best === undefined) return;
     this.#take("time", best);
     const others = read.filter((one) => one !== best && (one.rank < unnamed || rank > 1));
-    this.#sayOther(
-      "time",
-      others.find((one) => areApart(best, one)),
-    );
+    const other = others.find((one) => areApart(best, one));
+    this.#sayOther("time", other);
   }
 
   /** Columns that may hold the time, best first. */
@@ -383,10 +379,8 @@ class Search {
     if (outcome !== undefined || (best?.reasons ?? 0) > 0) return;
     const isFlag = (text: string) => looks.looksLikeFlag(text) || looks.looksLikeLevel(text);
     const few = this.#free().filter((one) => varies(one) && one.distinct <= 5);
-    this.#sayOther(
-      "outcome",
-      few.find((one) => mostly(one, isFlag, 0.8)),
-    );
+    const flag = few.find((one) => mostly(one, isFlag, 0.8));
+    this.#sayOther("outcome", flag);
   }
 
   #say(sentence: string): void {

@@ -95,10 +95,7 @@ export function rankOf(kind: Kind, column: string): number {
 }
 
 /** Whether the "true" of a column of outcomes is a failure (`failed`) or a success (`success`); undefined if its name says neither. */
-export const isInverted = ({
-  name,
-  inverted,
-}: Pick<Column, "name" | "inverted">): boolean | undefined =>
+export const isInverted = ({ name, inverted }: Omit<Column, "by">): boolean | undefined =>
   inverted ?? (rankOf("success", name) < Infinity ? false : undefined);
 
 /** Whether a log system gave the column its time: `@timestamp`, `_time`. */
