@@ -56,7 +56,7 @@ function chainOf(
   }
   const { item, count } = ending;
   if (rule === "expired-invalid-start")
-    return events.filter(({ input, line }) => input === item.input && line === item.line);
+    return events.filter(({ seen }) => seen.input === item.input && seen.line === item.line);
   // A refusal between failed attempts that lock by themselves did not.
   const isSure = ({ event }: VaultEvent): boolean => isFailedAccess(event) && event !== "refused";
   const sure = rule === "failed-attempts" ? newest(events, count, isSure) : [];

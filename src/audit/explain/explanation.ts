@@ -9,6 +9,7 @@ import { listed, short } from "../read/clip.ts";
 import type { Client, Evidence } from "./evidence.ts";
 import { clientOf, clientWords, countsAsFailure, inBrackets, recurring } from "./evidence.ts";
 import type { Log, VaultEvent } from "./log.ts";
+import { hasUnknownReason } from "./verdict.ts";
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
 export interface Explanation {
@@ -65,20 +66,13 @@ export function explain(
   };
 }
 
-/** Whether a call was refused for a reason, shown or not. */
-const hasReason = (log: Log, event: VaultEvent): boolean =>
-  log.itemOf(event).description !== undefined;
-
 /** What failed attempts were refused for, if not for their credentials. */
 function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
   const failures = chain.filter(countsAsFailure);
   const [kind, ...others] = new Set(failures.map(({ event }) => event));
   if (kind === "failed-device" && others.length === 0) return { why: "device" };
   if (kind === "failed-pin" && others.length === 0) return { why: "pin" };
-  const isUnknown = failures.some(
-    (one) => one.event === "unauthorized" || (one.event === "refused" && hasReason(log, one)),
-  );
-  return isUnknown ? { why: "unknown-reason" } : undefined;
+  return failures.some((one) => hasUnknownReason(log, one)) ? { why: "unknown-reason" } : undefined;
 }
 
 interface Exchange {
@@ -153,7 +147,7 @@ function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[
   const late = ends.flatMap((end) => {
     const starts = events.slice(0, events.indexOf(end)).filter(({ event }) => isStart(event));
     const isOfEnd = ({ item }: VaultEvent): boolean => item.externalRef === end.item.externalRef;
-    const delay = end.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).time;
+    const delay = end.seen.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).seen.time;
     return delay > tokenLifetimeMs ? [delay] : [];
   });
   const were = counted(ends.length, "acknowledgement was", "acknowledgements were");
@@ -186,7 +180,7 @@ const meanings: Partial<Record<EventKind, string>> = {
 const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
   Object.entries(meanings).flatMap(([kind, meaning]) => {
     const some = all.filter(({ event }) => event === kind);
-    const isBare = kind === "refused" && !some.some((one) => hasReason(log, one));
+    const isBare = kind === "refused" && !some.some((one) => hasUnknownReason(log, one));
     if (some.length === 0 || isBare) return [];
     const texts = some.map(({ item }) => item.description ?? item.outcome);
     const ended = kind.startsWith("unclear") ? "answered" : "refused";

@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { InputReport, ItemReference, OwnExchange } from "../../documents/audit.ts";
+import type { EventKind } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen } from "../fold/rings.ts";
 import type { Vault } from "../fold/vault.ts";
@@ -40,28 +41,20 @@ export interface Log extends Known {
 }
 
 /** An event of a vault. Its item is read when it is asked for. (An object with a getter of its own costs a hidden class.) */
-export class VaultEvent implements Seen {
-  declare readonly time: Seen["time"];
-  declare readonly event: Seen["event"];
-  declare readonly input: Seen["input"];
-  declare readonly line: Seen["line"];
-  declare readonly offset: Seen["offset"];
-  declare readonly length: Seen["length"];
-  declare readonly condition: Seen["condition"];
-  declare readonly isOpen: Seen["isOpen"];
-  declare readonly locks: Seen["locks"];
-  declare readonly unackedStarts: Seen["unackedStarts"];
-  declare readonly failedAttempts: Seen["failedAttempts"];
+export class VaultEvent {
+  readonly seen: Seen;
+  readonly event: EventKind;
   readonly #log: Log;
   #item: ItemReference | undefined;
 
   constructor(log: Log, seen: Seen) {
+    this.seen = seen;
+    this.event = seen.event;
     this.#log = log;
-    Object.assign(this, seen);
   }
 
   get item(): ItemReference {
-    return (this.#item ??= itemAt(this.#log, this));
+    return (this.#item ??= itemAt(this.#log, this.seen));
   }
 }
 

@@ -94,7 +94,7 @@ function openExchange(
   { pending, lastStart }: Vault,
   { before }: Evidence,
 ): VaultReport["exchange"] {
-  const start = before.findLast((one) => one.time === lastStart && countsAsStart(one));
+  const start = before.findLast((one) => one.seen.time === lastStart && countsAsStart(one));
   if (pending === undefined || start === undefined) return undefined;
   const { item } = start;
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
@@ -114,9 +114,10 @@ function timelineOf(
 ): Pick<VaultReport, "timeline" | "timelineOmitted"> {
   const events = [...before, ...since];
   const timeline = events.map((event): TimelineEvent => {
-    const { item, unackedStarts, failedAttempts, condition, isOpen, locks } = event;
+    const { unackedStarts, failedAttempts, condition, isOpen, locks } = event.seen;
     const state = condition === "active" && isOpen ? "exchange-open" : condition;
-    return { item, unackedStarts, failedAttempts, state, isCause: chain.includes(event), locks };
+    const isCause = chain.includes(event);
+    return { item: event.item, unackedStarts, failedAttempts, state, isCause, locks };
   });
   const timelineOmitted = vault.items - events.length;
   return { timeline, ...(timelineOmitted > 0 && { timelineOmitted }) };

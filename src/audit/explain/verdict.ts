@@ -4,7 +4,7 @@ import { counted, grouped } from "../../terminal/count.ts";
 import type { Verdict } from "../fold/events.ts";
 import type { Ending, Vault } from "../fold/vault.ts";
 import { said } from "../read/clip.ts";
-import type { Log } from "./log.ts";
+import type { Log, VaultEvent } from "./log.ts";
 import { eventsOf } from "./log.ts";
 
 interface Confidence {
@@ -63,8 +63,8 @@ export function judge(log: Log, vault: Vault): Judgement {
 /** Whether a vault is generic, by the endpoint of its newest item that has one. */
 function isGeneric(log: Log, vault: Vault): boolean {
   const { before } = eventsOf(log, vault);
-  const last = before.findLast((event) => log.itemOf(event).endpoint !== undefined);
-  return last !== undefined && log.itemOf(last).endpoint?.includes("/generic/") === true;
+  const last = before.findLast(({ seen }) => log.itemOf(seen).endpoint !== undefined);
+  return last !== undefined && log.itemOf(last.seen).endpoint?.includes("/generic/") === true;
 }
 
 /**
@@ -77,7 +77,11 @@ const isUnclear = (log: Log, vault: Vault): boolean =>
     eventsOf(log, vault)
       .before.filter(({ event }) => event === "refused" || event === "unauthorized")
       .slice(-vault.refusals)
-      .some((one) => one.event === "unauthorized" || log.itemOf(one).description !== undefined));
+      .some((one) => hasUnknownReason(log, one)));
+
+/** Whether a call was refused for a reason that is not known. */
+export const hasUnknownReason = (log: Log, { event, seen }: VaultEvent): boolean =>
+  event === "unauthorized" || (event === "refused" && log.itemOf(seen).description !== undefined);
 
 const unread = "lines that could not be read name this vault";
 
