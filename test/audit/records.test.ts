@@ -205,3 +205,9 @@ Python                 | "v":True                     | v     | true
   const content = `{${inside("1")}:1,${columns}}\n`;
   expect(await foundIn(content, { map: parseMap(`ref=${name}`) })).toBe(`1:${value}`);
 });
+
+test("an object that is nested more than fifty deep is told, and not looked into", async () => {
+  const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+  const content = written(`<1>\n{~2:"2","x":${deep(48)}}\n{~3:"3","x":${deep(3000)}}\n`);
+  expect(await foundIn(content)).toBe("1:1 2:2; 3: nested too deeply");
+});

@@ -150,7 +150,8 @@ function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[
     const delay = end.seen.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).seen.time;
     return delay > tokenLifetimeMs ? [delay] : [];
   });
-  const were = counted(ends.length, "acknowledgement was", "acknowledgements were");
+  const all = counted(ends.length, "acknowledgement was", "acknowledgements were");
+  const were = late.length < ends.length ? all : ends.length === 1 ? "It was" : "They were";
   const refused = `${were} refused${quoted(ends.map(({ item }) => item.description))}.`;
   if (late.length === 0) return [refused];
   const delays = [...new Set([Math.min(...late), Math.max(...late)].map(lasting))].join(" to ");
@@ -211,8 +212,8 @@ function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {
   if (ending === undefined || ending.calls === 0) return [];
   const words = clientWords(clientOf(since));
   const by = words && `, ${ending.calls === 1 ? "" : "mostly "}by ${words}`;
-  const until = new Date(ending.lastCall).toISOString();
+  const last = new Date(ending.lastCall).toISOString();
   return [
-    `${counted(ending.calls, "more call")} came since then, until ${until}${by}: a client is still trying.`,
+    `${counted(ending.calls, "more call")} came since then, the last at ${last}${by}: a client is still trying.`,
   ];
 }

@@ -36,6 +36,9 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
   return fields;
 }
 
+/** Fifty objects and lists in each other: no export has as many, and what looks into all of them takes minutes. */
+const tooDeep = /(?:[[{][^[\]{}]*){50}/;
+
 /** A JSON object; without columns and with a reason if it is none. */
 export interface Parsed {
   value: object;
@@ -48,18 +51,20 @@ export interface Parsed {
 
 /**
  * Parses a JSON object. What programs write beside JSON is read too: NaN, None, a comma before a brace, and control characters in
- * strings. Integers beyond 2^53 become strings, to keep their digits.
+ * strings. Integers beyond 2^53 become strings, to keep their digits. `depth`: number of texts that it is in.
  */
-export function parse(text: string): Parsed {
+export function parse(text: string, depth = 0): Parsed {
   // Rejects what cannot be JSON without the cost of an exception.
   if (!/^\s*["{[\dtfn-]/.test(text)) return none("not JSON");
+  if (tooDeep.test(text)) return none("nested too deeply");
   try {
     const value = parseLoosely(text);
     // Another program's text of an object, written as a string.
-    if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value);
+    if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value, depth);
     if (!isObject(value)) return none(`${kindOf(value)}, not an object`);
     const fields = flatten(value);
-    return { value, fields, likeness: likenessOf(fields), inner: innerOf(value) };
+    const inner = depth === 0 ? innerOf(value) : unlike;
+    return { value, fields, likeness: likenessOf(fields, depth), inner };
   } catch (error) {
     return none(error instanceof RangeError ? "nested too deeply" : "not JSON");
   }
@@ -121,14 +126,18 @@ export const similar = 1;
 /** It has a time and a known action. */
 export const alike = 2;
 
-export function likenessOf(fields: ReadonlyMap<string, string>): number {
+/** Maximum depth of texts in texts, and of objects and lists in each other, in which items are looked for. */
+const [deepestText, deepestWrapper] = [3, 10];
+
+export function likenessOf(fields: ReadonlyMap<string, string>, depth = 0): number {
   let hasTime = false;
   let hasAction = false;
   let hasUuid = false;
   let wrapped = unlike;
   for (const value of fields.values()) {
     if (value.startsWith("[{")) continue;
-    if (value.startsWith("{")) wrapped = Math.max(wrapped, parse(value).likeness);
+    if (value.startsWith("{") && depth < deepestText)
+      wrapped = Math.max(wrapped, parse(value, depth + 1).likeness);
     hasAction ||= looksLikeAction(value);
     hasUuid ||= uuidOf(value) !== null || anyUuid.test(value);
     hasTime ||=
@@ -144,7 +153,8 @@ export const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 const maxMembers = 20;
 
 /** Looks for items in the lists of a value and in its objects by id. */
-function innerOf(value: object): number {
+function innerOf(value: object, depth = 0): number {
+  if (depth > deepestWrapper) return unlike;
   const isMany = Array.isArray(value) || isById(value);
   const members = Object.values(value).slice(0, maxMembers) as unknown[];
   return Math.max(
@@ -154,7 +164,7 @@ function innerOf(value: object): number {
       if (typeof member !== "object" || member === null)
         return isText ? parse(member).likeness : unlike;
       const own = isMany && isObject(member) ? likenessOf(flatten(member)) : unlike;
-      return own === unlike ? innerOf(member) : own;
+      return own === unlike ? innerOf(member, depth + 1) : own;
     }),
   );
 }
