@@ -27,7 +27,7 @@ export async function runAuditReplay(
   const options = parseAuditReplay(flags, io.host.now());
   checkTargets({ io, settings }, options);
   const { interrupted } = io.host;
-  const { files, map = {}, zone, since, until, whatIf, where, redact = false } = options;
+  const { files, map = {}, redact = false } = options;
   const { close, ...sources } = await openSources({ io, settings, state }, files, redact);
   const bar = await openProgress({ io, settings }, options);
   let opened: Replay | undefined;
@@ -36,20 +36,9 @@ export async function runAuditReplay(
     const vault = options.vault && vaultOf(options.vault, sources.labels);
     const isNeeded = options.timeline === true || options.html !== undefined;
     const timeline = isNeeded ? (vault === undefined ? "problems" : "vault") : "none";
-    const given = {
-      rules,
-      map,
-      zone,
-      since,
-      until,
-      whatIf,
-      where,
-      redact,
-      vault,
-      timeline,
-    } as const;
+    const given = { ...sources, ...options, rules, map, vault, timeline } as const;
     const { progress, now } = { progress: bar?.update, now: io.host.now() };
-    opened = await replay(defined({ ...sources, ...given, progress, now, signal: interrupted }));
+    opened = await replay(defined({ ...given, progress, now, signal: interrupted }));
     bar?.clear();
     if (vault !== undefined) checkVault(io.narrator, vault, opened);
     if (!isRead(io, options))
