@@ -21,7 +21,7 @@ $ vault sandbox audit --export audit.ndjson --ready-file sandbox.json
 | items to audit.ndjson
 $ vault audit-replay audit.ndjson
 | …1 vault locked by reference nightly-job
-| …was this machine's exchange … with credentials of generation 3.
+| …refused: credentials (locks)…exchange …rejected; generation 3)…
 $ vault audit-replay audit.ndjson --vault "$CARD" --timeline
 | read started
 | read acknowledged
