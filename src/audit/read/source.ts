@@ -262,7 +262,7 @@ export class Source implements Sink {
 
 /** Returns the records of the lists whose records look most like items. */
 function likest(sample: readonly Held[]): readonly Held[] {
-  const most = Math.max(...sample.map(({ likeness }) => likeness));
+  const most = sample.reduce((best, { likeness }) => Math.max(best, likeness), unlike);
   const best = sample.filter(({ likeness }) => likeness === most);
   const lists = new Set(best.map(({ list }) => list));
   return sample.filter(({ list }) => lists.has(list));
