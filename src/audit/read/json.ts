@@ -32,6 +32,8 @@ export interface Sink {
   readonly offset: number;
   /** Reads the entries of plain records, as soon as the columns are known. */
   readonly reader: ItemReader | undefined;
+  /** Whether it takes no more records for now. */
+  readonly isFull: boolean;
   /** Takes the entry of a plain record. */
   add(entry: Entry, list?: List): void;
   /** Takes a record that was parsed whole. */
@@ -100,10 +102,10 @@ export abstract class Cutter {
   /** Takes what begins at an offset. Returns the offset after it, or -1 if it is not whole; at the end of the input all is. */
   protected abstract takeOne(given: Bytes, from: number, to: number, isEnd: boolean): number;
 
-  /** Takes the whole records between two offsets. Returns the offset where the first one begins that is not whole. */
+  /** Takes the whole records between two offsets. Returns the offset where the first one begins that is not whole, or not taken. */
   take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     let at = from;
-    while (at < to) {
+    while (at < to && !this.sink.isFull) {
       if (this.isPassing) {
         const end = this.endOfLine(given, at, to);
         this.sink.unread(textOf(given.bytes, at, end < 0 ? to : end));
@@ -166,7 +168,8 @@ export class JsonCutter extends Cutter {
   override take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     this.#last = from;
     const end = super.take(given, from, to, isEnd);
-    if (isEnd && this.#stack.length > 1 && !this.isPassing) this.#stop("cut off here", given, to);
+    if (isEnd && end >= to && this.#stack.length > 1 && !this.isPassing)
+      this.#stop("cut off here", given, to);
     return end;
   }
 
@@ -355,6 +358,7 @@ export class LineCutter extends Cutter {
     new JsonCutter({
       offset: 0,
       reader: undefined,
+      isFull: false,
       add: () => undefined,
       record: (record) => void records.push({ ...record, line, list: undefined }),
       skip: (_line, _reason, part) => void unread.push(part),

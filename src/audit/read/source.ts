@@ -86,7 +86,7 @@ export class Source implements Sink {
   static async open(input: Input, options: EntryOptions, skips: Skips): Promise<Source> {
     const source = new Source(await input.open(), options, skips);
     const sample = source.#sample;
-    while (sample.length < sampleSize && (sample.length === 0 || source.offset < sampleBytes))
+    while (!source.isFull && (sample.length === 0 || source.offset < sampleBytes))
       if (!(await source.#read())) break;
     source.#isSampling = false;
     if (options.columns === undefined) source.#choose(likest(sample));
@@ -158,13 +158,12 @@ export class Source implements Sink {
 
   /** Reads the next bytes and takes the records in them. Returns false at the end. */
   async #read(): Promise<boolean> {
-    if (this.#isEnd) return false;
+    if (this.#isEnd && this.#from === this.#to) return false;
     const { bytes } = this.#given;
     bytes.copyWithin(0, this.#from, this.#to);
     this.offset += this.#from;
     this.#to -= this.#from;
-    // Records of the sample are held in memory, and a small one takes a hundred times its bytes.
-    const enough = this.#to + (this.#isSampling ? pieceSize / 16 : pieceSize);
+    const enough = this.#to + pieceSize;
     while (this.#to < enough && !this.#isEnd) {
       const taken = await this.input.take(enough - this.#to);
       this.#isEnd = taken.length === 0;
@@ -173,6 +172,11 @@ export class Source implements Sink {
     }
     this.#from = this.#cutter.take(this.#given, 0, this.#to, this.#isEnd);
     return true;
+  }
+
+  /** The sample is held in memory, where a small record takes a hundred times its bytes. */
+  get isFull(): boolean {
+    return this.#isSampling && this.#sample.length >= sampleSize;
   }
 
   add(entry: Entry, list?: List): void {
