@@ -19,7 +19,7 @@ import { orAborted } from "../terminal/signals.ts";
 import type { ReplaySummary, VaultReport, WhatIfReport } from "../documents/audit.ts";
 import { beforeRelease } from "./flags.ts";
 import { isProblem } from "./fold/events.ts";
-import { counted } from "../terminal/count.ts";
+import { counted, grouped } from "../terminal/count.ts";
 import { said } from "./read/clip.ts";
 
 /** Maximum number of inputs, which are open at the same time. */
@@ -94,7 +94,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
   const names = sources.map(({ report }) => report.name).join(", ");
   const reasons = new Set(sources.map((source) => source.emptiness()));
-  const lines = count === 1 ? "its only line" : `all ${count.toLocaleString("en")} lines`;
+  const lines = count === 1 ? "its only line" : `all ${grouped(count)} lines`;
   const [problem, hint] =
     line === undefined
       ? [

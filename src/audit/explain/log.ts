@@ -9,7 +9,7 @@ import type { Skips } from "../read/source.ts";
 import type { Condition, Selection } from "../selection.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
-export type FindOwn = (
+type FindOwn = (
   externalRef: string,
   near: { vault?: string; at?: number },
 ) => OwnExchange | undefined;

@@ -150,7 +150,7 @@ const knownBy = ({ wasCreated, wasUnlocked }: Vault): string =>
 const doubtsOf = (log: Log, vault: Vault) => [
   ...said(
     [vault.ending?.isUnsure === true, "an item that is not understood may have unlocked it since"],
-    [log.skips.unreadOf(vault.uuid) > 0, unread],
+    [log.skips.mayName(vault.uuid), unread],
     [vault.contradictions.length > 0, "the log contradicts itself for this vault"],
     [vault.hasLate, "some of its items are too far out of order to be sorted"],
     [vault.hasUnanswered, "a call got no response: it may have counted"],

@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import { grouped } from "../../terminal/count.ts";
 import type { Bytes } from "../read/bytes.ts";
 import { viewOf } from "../read/bytes.ts";
 import { isUuid } from "../../protocol/fields.ts";
@@ -38,11 +39,6 @@ export class VaultTable {
 
   get size(): number {
     return this.#uuids.length;
-  }
-
-  /** Whether only some vaults are wanted. */
-  get isPartial(): boolean {
-    return this.#start !== undefined;
   }
 
   /** Whether a vault is wanted. */
@@ -96,7 +92,7 @@ export class VaultTable {
     if (this.size === this.#limit) {
       throw new VaultError(
         "invalid-input",
-        `more than ${this.#limit.toLocaleString("en")} vaults in these items`,
+        `more than ${grouped(this.#limit)} vaults in these items`,
         { hint: "give it the items of fewer vaults, or name one: --vault VAULT" },
       );
     }

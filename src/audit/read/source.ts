@@ -225,28 +225,28 @@ export class Source implements Sink {
   #take(held: Held): void {
     const { line, list, doubt, fields, entry } = held;
     const own = this.#unwrap(fields);
-    const text = [...fields.values()].join(" ");
+    const text = (): string => [...fields.values()].join(" ");
     if (own === null) {
       const wrapping = this.#wrapping ?? "";
-      if (anyUuid.test(text)) this.skip(line, `no item in ${listNames([wrapping])}`, text);
+      if (anyUuid.test(text())) this.skip(line, `no item in ${listNames([wrapping])}`, text());
       else this.passOver(fields.has(wrapping) ? wrapping : (list?.name ?? ""));
       return;
     }
     const item = itemOf(own, this.#layout);
     if (typeof item !== "string") {
       this.#items.complete(entry, item);
-      if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text))
-        return this.skip(line, doubt, text);
+      if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
+        return this.skip(line, doubt, text());
       // The column of the vault holds something else: what the record names may be the vault.
       if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
-        this.unread(text);
+        this.unread(text());
       this.add(entry, list);
     } else if (
       list === undefined ||
       list.isOfItems === true ||
       own.has(this.#layout.columns.action?.name ?? "")
     )
-      this.skip(line, doubt ?? item, text);
+      this.skip(line, doubt ?? item, text());
     else this.passOver(list.name);
   }
 
@@ -279,10 +279,11 @@ function wrappingOf(sample: readonly Held[]): string | undefined {
     for (const [name, value] of fields) {
       if (!value.includes("{") && !/^\[\d+,/.test(value)) continue;
       const inner = unwrapped(new Map([[name, value]]), name);
-      if (inner === null || likenessOf(inner) === unlike) continue;
+      const likeness = inner === null ? unlike : likenessOf(inner);
+      if (likeness === unlike) continue;
       const outer = new Map(fields);
       outer.delete(name);
-      if (likenessOf(outer) < likenessOf(inner)) counts.set(name, (counts.get(name) ?? 0) + 1);
+      if (likenessOf(outer) < likeness) counts.set(name, (counts.get(name) ?? 0) + 1);
     }
   }
   return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
@@ -313,7 +314,7 @@ const everyUuid = new RegExp(anyUuid, "gi");
 export class Skips {
   count = 0;
   readonly #first: Skip[] = [];
-  readonly #uuids = new Map<string, number>();
+  readonly #uuids = new Set<string>();
 
   /** Sorted by input and line: inputs are read ahead, so lines are not added in order. */
   get first(): Skip[] {
@@ -329,16 +330,12 @@ export class Skips {
 
   /** Notes what a text names that could not be read. */
   name(text: string): void {
-    for (const [found] of text.matchAll(everyUuid)) {
-      const uuid = found.toLowerCase();
-      const known = this.#uuids.get(uuid);
-      if (known !== undefined || this.#uuids.size < maxUuids)
-        this.#uuids.set(uuid, (known ?? 0) + 1);
-    }
+    for (const [uuid] of text.matchAll(everyUuid))
+      if (this.#uuids.size < maxUuids) this.#uuids.add(uuid.toLowerCase());
   }
 
-  /** Returns how many times such lines name a uuid, in lower case. Beyond a limit they may name any. */
-  unreadOf(uuid: string): number {
-    return this.#uuids.get(uuid) ?? (this.#uuids.size < maxUuids ? 0 : 1);
+  /** Whether such lines name a uuid, in lower case. Beyond a limit they may name any. */
+  mayName(uuid: string): boolean {
+    return this.#uuids.has(uuid) || this.#uuids.size === maxUuids;
   }
 }

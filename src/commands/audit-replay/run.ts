@@ -37,8 +37,8 @@ export async function runAuditReplay(
     const isNeeded = options.timeline === true || options.html !== undefined;
     const timeline = isNeeded ? (vault === undefined ? "problems" : "vault") : "none";
     const given = { ...sources, ...options, rules, map, vault, timeline } as const;
-    const { progress, now } = { progress: bar?.update, now: io.host.now() };
-    opened = await replay(defined({ ...given, progress, now, signal: interrupted }));
+    const progress = bar?.update;
+    opened = await replay(defined({ ...given, progress, now: io.host.now(), signal: interrupted }));
     bar?.clear();
     if (vault !== undefined) checkVault(io.narrator, vault, opened);
     if (!isRead(io, options))
