@@ -11,6 +11,7 @@ import {
   answeringTcp,
   clientOf,
   endCall,
+  freePort,
   httpServer,
   json,
   never,
@@ -19,18 +20,9 @@ import {
   tcpServer,
 } from "../support/servers.ts";
 
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 describe("no connection: surely not sent", () => {
   test("refused", async () => {
-    const port = await closedPort();
+    const port = await freePort();
     expect(await clientOf(`http://127.0.0.1:${port}`).call(startCall, never)).toEqual({
       type: "not-sent",
       cause: `connection refused by 127.0.0.1:${port}`,
@@ -39,7 +31,7 @@ describe("no connection: surely not sent", () => {
   });
 
   test("refused on every address of a name", async () => {
-    const port = await closedPort();
+    const port = await freePort();
     expect(await clientOf(`http://localhost:${port}`).call(startCall, never)).toMatchObject({
       type: "not-sent",
       cause: `connection refused by localhost:${port}`,
@@ -56,7 +48,7 @@ describe("no connection: surely not sent", () => {
   });
 
   test("the service is back: the next call connects", async () => {
-    const port = await closedPort();
+    const port = await freePort();
     const client = clientOf(`http://127.0.0.1:${port}`);
     expect(await client.call(startCall, never)).toMatchObject({ type: "not-sent" });
     const server = createServer((socket) =>

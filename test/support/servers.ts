@@ -1,3 +1,4 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { createServer, createServer as createTcpServer } from "node:net";
@@ -37,13 +38,21 @@ export async function onLoopback(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port on loopback that nobody listens on. */
+/**
+ * A port on loopback that nobody listens on, for a server that listens on it later or again. The system gives it to nobody meanwhile: it
+ * is below those that connections and port 0 get.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
+  for (;;) {
+    const port = randomInt(10_000, 32_000);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    server.close();
+    if (isFree) return port;
+  }
 }
 
 export const never = new AbortController().signal;
