@@ -152,6 +152,8 @@ export interface RunExchange {
   uuid: string;
   operation: JournalledOperation;
   state: ExchangeState;
+  /** See `ExchangeRecord`. */
+  delivered: boolean;
   digest: string | null;
   delivery: string | null;
 }

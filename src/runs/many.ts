@@ -32,7 +32,7 @@ import type { Outcome, SkipReason } from "./outcome.ts";
 import type { Report } from "./report.ts";
 import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
-import { checkSameRun, deliveryOf, digestOf, newRun } from "./same-run.ts";
+import { checkSameRun, deliveryOf, digestOf, isDone, newRun } from "./same-run.ts";
 import type { Turn } from "./turn.ts";
 import type { ExchangeSummary } from "../errors.ts";
 import type { Way } from "../way.ts";
@@ -172,16 +172,16 @@ async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promi
   const list: SortedList = { todo: [], earlier: [], earlierAt: 0, skipped: [] };
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
-    const isDone = before?.state === "acknowledged";
-    const vault = known.vault(start.uuid);
-    const reason =
-      isDone || vault === undefined
-        ? null
-        : whySkipped(vault, start, takesLimited, { policy: app.settings.policy, clock: store });
-    if (isDone) {
+    if (before !== undefined && isDone(before)) {
       list.earlier.push(start);
       list.earlierAt = Math.max(list.earlierAt, timeOf(before.id));
-    } else if (reason === null) list.todo.push(start);
+      continue;
+    }
+    const vault = known.vault(start.uuid);
+    const reason =
+      vault &&
+      whySkipped(vault, start, takesLimited, { policy: app.settings.policy, clock: store });
+    if (reason === null || reason === undefined) list.todo.push(start);
     else {
       const held = reason === "held" ? (vault?.open ?? null) : null;
       list.skipped.push({ start, reason, ...(held && { exchange: summarize(held) }) });
@@ -232,8 +232,9 @@ async function exchangesOf(
       // Only now: before, another process may have had it.
       const [begun] = run.isNamed ? await store.run(app.settings.serviceName(), name, uuid) : [];
       if (begun !== undefined) checkSameRun(run, begun, start);
-      if (begun?.state === "acknowledged") return { ok: true, earlier: true };
-      if (begun?.state === "ending" && (await isSettled(context))) return { ok: true };
+      if (begun !== undefined && isDone(begun)) return { ok: true, earlier: true };
+      if (begun?.state === "ending" && begun.delivered && (await isSettled(context)))
+        return { ok: true };
       const inRun = { ...start, run: { name, digest: digestOf(start), delivery } };
       const delivered = await runExchange(context, inRun, createHandover(app, outputs, inRun));
       if (start.operation === "update") await report.receipt(updateDocument(delivered));

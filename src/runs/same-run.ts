@@ -39,6 +39,10 @@ export interface SameRun {
   missing: (uuid: string) => string | null;
 }
 
+/** Whether nothing remains to be done in the run: what somebody acknowledged undelivered is read again. */
+export const isDone = ({ operation, state, delivered }: RunExchange): boolean =>
+  state === "acknowledged" && (delivered || operation !== "get");
+
 /**
  * Compares what a run has begun before with what it is to be now, and with what is asked for with the same vault, if the list has it.
  * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
@@ -61,6 +65,6 @@ export function checkSameRun(
     throw differs(
       `the contents for vault ${start.uuid} are not those that the run has sent before`,
     );
-  const file = begun.state === "acknowledged" ? missing(start.uuid) : null;
+  const file = isDone(begun) ? missing(start.uuid) : null;
   if (file !== null) throw differs(`it has read vault ${start.uuid}, but ${file} is missing`);
 }

@@ -66,7 +66,8 @@ export abstract class StoredState {
     const statement = runExchangesOf(this.dialect.prefix, service, name, uuid);
     const [labels, rows] = await Promise.all([this.labels(), this.#query(statement)]);
     return await Promise.all(
-      (rows as RunExchange[]).map(async ({ digest, ...row }) => {
+      (rows as RunExchange[]).map(async ({ digest, ...stored }) => {
+        const row = { ...stored, delivered: Number(stored.delivered) === 1 };
         if (digest === null) return { ...row, digest };
         const place = { state: labels?.state, service, uuid: row.uuid };
         const key = await this.keyring.key(keyIdOf(digest));
@@ -189,7 +190,7 @@ const runExchangesOf = (
   name: string,
   uuid: string | undefined,
 ): Statement => ({
-  sql: `SELECT vaults.uuid, exchanges.id, operation, state, digest, delivery FROM ${prefix}exchanges JOIN ${prefix}vaults ON vaults.id = exchanges.vault
+  sql: `SELECT vaults.uuid, exchanges.id, operation, state, delivered, digest, delivery FROM ${prefix}exchanges JOIN ${prefix}vaults ON vaults.id = exchanges.vault
     WHERE run = $1 AND service = $2 AND vaults.uuid = coalesce($3, vaults.uuid) AND seq = (
       SELECT max(seq) FROM ${prefix}exchanges AS newest WHERE newest.vault = vaults.id AND newest.run = exchanges.run)`,
   values: [name, service, uuid?.toLowerCase() ?? null],

@@ -80,14 +80,22 @@ describeStore("runs of many vaults", (make) => {
   it("finds the newest exchange of each vault that a run began", async () => {
     await on.session.recordIntent(intent("01A", 1, { run: { name: "may" } }));
     expect(await runOf("may")).toEqual([
-      { id: "01A", uuid: lower, operation: "get", state: "intent", digest: null, delivery: null },
+      {
+        id: "01A",
+        uuid: lower,
+        operation: "get",
+        state: "intent",
+        delivered: false,
+        digest: null,
+        delivery: null,
+      },
     ]);
     await on.session.recordStarted("01A", started("second"));
     await on.session.recordEnding("01A", true);
     await on.session.acknowledge("01A");
     await exchange(on.session, "01B", 2, "third");
     const [done] = await runOf("may", uuid);
-    expect(done).toMatchObject({ state: "acknowledged" });
+    expect(done).toMatchObject({ state: "acknowledged", delivered: true });
     await on.session.recordIntent(intent("01C", 3, { run: { name: "july" } }));
     expect(await runOf("may")).toEqual([done]);
     expect(await runOf("july")).toMatchObject([{ state: "intent" }]);
@@ -110,6 +118,7 @@ describeStore("runs of many vaults", (make) => {
         uuid: lower,
         operation: "update",
         state: "intent",
+        delivered: false,
         digest: "def",
         delivery: null,
       },

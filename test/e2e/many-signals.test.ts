@@ -230,37 +230,45 @@ describe("the output of a run", () => {
     },
   );
 
-  it.skipIf(!mayMount)("a folder on a full disk: each vault by itself", async () => {
-    const many = await notes(8, 30_000);
-    const { lab, machine, uuids } = many;
-    const disk = smallDisk(128);
-    const folder = join(disk, "out");
-    const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--out-dir", folder];
-    const result = await machine.vault(...args);
-    expectExit(result, 16);
-    const failed = outcomesOf(result).filter(({ ok }) => !ok);
-    expect(failed.length).toBeGreaterThan(3);
-    for (const { error } of failed)
-      expect(error).toMatchObject({
-        code: "pending",
-        message: expect.stringMatching(/disk is full/) as string,
-      });
-    const kept = readdirSync(folder).filter(
-      (name) => name.endsWith(".json") && !name.startsWith("."),
-    );
-    expect(kept.toSorted()).toEqual(
-      acknowledged(lab)
-        .map((uuid) => `${uuid}.json`)
-        .toSorted(),
-    );
-    for (const name of kept)
-      expect(JSON.parse(readFileSync(join(folder, name), "utf8"))).toMatchObject({
-        uuid: name.slice(0, 36),
-      });
-    await expectHeldOrUntouched(many, uuids);
-    resizeDisk(disk, 1024);
-    await expectWhole(many, await machine.vault(...args, "--discard-pending"));
-  });
+  it.skipIf(!mayMount).each(["--discard-pending", "vault ack --all"])(
+    "a folder on a full disk: each vault by itself; goes on with %s",
+    async (way) => {
+      const many = await notes(8, 30_000);
+      const { lab, machine, uuids } = many;
+      const disk = smallDisk(128);
+      const folder = join(disk, "out");
+      const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--out-dir", folder];
+      const result = await machine.vault(...args);
+      expectExit(result, 16);
+      const failed = outcomesOf(result).filter(({ ok }) => !ok);
+      expect(failed.length).toBeGreaterThan(3);
+      for (const { error } of failed)
+        expect(error).toMatchObject({
+          code: "pending",
+          message: expect.stringMatching(/disk is full/) as string,
+        });
+      const kept = readdirSync(folder).filter(
+        (name) => name.endsWith(".json") && !name.startsWith("."),
+      );
+      expect(kept.toSorted()).toEqual(
+        acknowledged(lab)
+          .map((uuid) => `${uuid}.json`)
+          .toSorted(),
+      );
+      for (const name of kept)
+        expect(JSON.parse(readFileSync(join(folder, name), "utf8"))).toMatchObject({
+          uuid: name.slice(0, 36),
+        });
+      await expectHeldOrUntouched(many, uuids);
+      resizeDisk(disk, 1024);
+      if (way === "--discard-pending")
+        return await expectWhole(many, await machine.vault(...args, way));
+      const undelivered = uuids.filter((uuid) => !acknowledged(lab).includes(uuid));
+      expectExit(await machine.vault("ack", "--all"), 0);
+      const held = undelivered.filter((uuid) => acknowledged(lab).includes(uuid));
+      await expectWhole(many, await machine.vault(...args), held);
+    },
+  );
 });
 
 /** Nothing but what was acknowledged is lost to the next command: it is held, or was not begun. */

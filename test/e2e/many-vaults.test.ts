@@ -238,6 +238,23 @@ describe("a run", () => {
     expect(starts()).toBe(before);
   });
 
+  it("reads again what was acknowledged and never delivered", async () => {
+    const { lab, machine, uuids } = await five();
+    const pay = `cat > /dev/null; test -e fixed && echo "$VAULTSVC_VAULT_UUID" >> paid`;
+    const args = ["get", "--all", "--run", "may", "--exec", pay];
+    expectExit(await machine.vault(...args), 16);
+    expectExit(await machine.vault("ack", "--all"), 0);
+    machine.file("fixed", "");
+    const again = await machine.vault(...args);
+    expectExit(again, 0);
+    expect(summaryOf(again)).toMatchObject({ done: 5, earlier: 0, calls: 10 });
+    expect(readFileSync(join(machine.home, "paid"), "utf8").trim().split("\n").toSorted()).toEqual(
+      uuids.toSorted(),
+    );
+    expect(summaryOf(await machine.vault(...args))).toMatchObject({ done: 5, earlier: 5 });
+    for (const uuid of uuids) await expectInStep(lab, machine, uuid);
+  });
+
   it("has one delivery: another one under its name is refused, and nothing is sent", async () => {
     const { lab, machine } = await five();
     const places = [
