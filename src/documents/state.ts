@@ -220,10 +220,10 @@ const lock = z.object({
   uuid: text,
   holder: actor,
   since: time,
-  endsAt: time,
+  /** Null for a state on this machine: the operating system releases the lock when its process ends. */
+  endsAt: maybeTime,
 });
 
-/** Empty for a state on this machine: the operating system holds its locks. */
 export const locks = z.object({ locks: z.array(lock) });
 
 export type ListedVault = z.infer<typeof listedVault>;

@@ -13,15 +13,33 @@ import { isBusy, onState, systemCode } from "./state-error.ts";
  */
 export function tryLockFile(path: string): DatabaseSync | null {
   createLockFile(path);
-  const connection = new DatabaseSync(path);
+  for (let tries = 3; ; tries -= 1) {
+    const connection = new DatabaseSync(path);
+    try {
+      // A journal file would stay behind a killed process; nothing is ever written, so none is needed.
+      connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+      return connection;
+    } catch (error) {
+      connection.close();
+      if (!isBusy(error)) throw error;
+    }
+    // Whoever has only looked, as `isLockTaken` does, was in the way for an instant.
+    if (tries <= 1 || isLockTaken(path)) return null;
+  }
+}
+
+/** Whether another process has a lock. Does not wait, and makes nobody wait who tries to take it. */
+export function isLockTaken(path: string): boolean {
+  if (fileIfThere(path) === null) return false;
+  const connection = new DatabaseSync(path, { readOnly: true });
   try {
-    // A journal file would stay behind a killed process; nothing is ever written, so none is needed.
-    connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return connection;
+    connection.exec("SELECT 1 FROM sqlite_schema");
+    return false;
   } catch (error) {
-    connection.close();
-    if (isBusy(error)) return null;
+    if (isBusy(error)) return true;
     throw error;
+  } finally {
+    connection.close();
   }
 }
 

@@ -26,8 +26,8 @@ export interface State extends Store {
    * @throws `usage` for a role where there are none, before anything is made
    */
   create(grant?: string): Promise<Created>;
-  /** Who holds which vault, in the order in which they took it; null where the operating system holds the locks, and lists none. */
-  locks(): Promise<Lock[] | null>;
+  /** Who has locked which vault, in the order in which they took it. Never waits for them. */
+  locks(): Promise<Lock[]>;
   /** Operations on the whole of it. */
   whole(): Promise<WholeState>;
 }
@@ -45,7 +45,8 @@ export interface Lock {
   uuid: string;
   holder: Actor;
   since: string;
-  endsAt: string;
+  /** Null where the operating system releases it when its process ends. */
+  endsAt: string | null;
 }
 
 /** Operations on a whole state. What only one engine has to do is done by its method, without a word above it. */

@@ -135,6 +135,28 @@ describeStore("holding a vault", (make) => {
     await taking;
   });
 
+  it("is seen by others, who has it and since when, and keeps nobody waiting who looks", async () => {
+    const since = new Date(on.fixture.clock.now()).toISOString();
+    const sameSlot = Array.from({ length: 400 }, (_, n) => other(n + 100)).find(
+      (id) => slotOf(id) === slotOf(uuid),
+    );
+    await (await held(on.fixture, other(2))).release();
+    for (const store of [on.fixture.store, on.fixture.another()]) {
+      const seen = await store.locks();
+      expect(seen).toMatchObject([
+        { uuid: uuid.toLowerCase(), holder: { pid: expect.any(Number) as number } },
+      ]);
+      if (!store.isShared) expect(seen[0]?.since).toBe(since);
+    }
+    const more = await held(on.fixture, sameSlot);
+    const both = [uuid.toLowerCase(), sameSlot?.toLowerCase()];
+    expect((await on.fixture.another().locks()).map((lock) => lock.uuid)).toEqual(both);
+    await more.release();
+    await on.session.release();
+    expect(await on.fixture.another().locks()).toEqual([]);
+    on.session = await held(on.fixture);
+  });
+
   it("letting go twice lets go once, and nothing is written after it", async () => {
     await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     await on.session.release();

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach } from "vitest";
-import type { Clock, Store, VaultSession, Waiting } from "../../src/exchange/ports.ts";
+import type { Clock, VaultSession, Waiting } from "../../src/exchange/ports.ts";
 import type { Intent, Started, VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
+import type { State } from "../../src/store/state.ts";
 
 /** A clock that stands still until somebody sleeps. */
 export class TestClock implements Clock {
@@ -36,10 +37,10 @@ export class TestClock implements Clock {
 
 /** One state, empty at first. */
 export interface StoreFixture {
-  store: Store;
+  store: State;
   clock: TestClock;
   /** The same state as another process has it. */
-  another(): Store;
+  another(): State;
   dispose(): void;
 }
 

@@ -8,9 +8,10 @@ import { execFile, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import type { Clock, Store } from "../../src/exchange/ports.ts";
+import type { Clock } from "../../src/exchange/ports.ts";
 import type { KeySource } from "../../src/secrets/key-source.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import type { State } from "../../src/store/state.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import {
   exchange,
@@ -33,7 +34,7 @@ export interface TemporaryState extends StoreFixture {
   keyFile: string;
   warnings: string[];
   /** The same state with another key. */
-  withKey(keySource: KeySource): Store;
+  withKey(keySource: KeySource): State;
   /** Runs SQL on a separate connection; returns the rows of the last query. */
   sql(text: string): Record<string, unknown>[];
 }
@@ -45,7 +46,7 @@ export function temporaryState(): TemporaryState {
   const keyFile = join(root, "config", "state.key");
   const clock = new TestClock("2026-11-21T10:00:00Z");
   const warnings: string[] = [];
-  const open = (keySource: KeySource): Store =>
+  const open = (keySource: KeySource): State =>
     openStore({
       directory,
       keySource,
@@ -54,7 +55,7 @@ export function temporaryState(): TemporaryState {
       by: actorOf(process.pid),
       warn: (message) => warnings.push(message),
     });
-  const another = (): Store => open({ type: "file", path: keyFile });
+  const another = (): State => open({ type: "file", path: keyFile });
   return {
     root,
     directory,

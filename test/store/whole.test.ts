@@ -105,7 +105,7 @@ const engines: Record<string, () => Promise<Engine>> = {
     return {
       state,
       place: new PostgresWhole(state.another() as PostgresStore),
-      open: () => state.another() as PostgresStore,
+      open: () => state.another(),
     };
   },
   SQLite: async () => {

@@ -131,7 +131,6 @@ export const locks = {
   name: "locks",
   summary: "list the locks on vaults",
   description:
-    "List who is using which vault of a shared state, and until when. For a state on this machine there is nothing to list: the " +
-    "operating system keeps its locks.",
+    "List who is using which vault, and since when. In a shared state a lock also ends by itself, if nobody renews it.",
   examples: ["vault state locks", "vault state locks --json"],
 } as const satisfies Descriptor;

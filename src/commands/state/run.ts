@@ -175,10 +175,10 @@ export async function runRestore(
   return 0;
 }
 
-/** Lists the locks on vaults: none are on record for a state on this machine. */
+/** Lists the locks on vaults. */
 export async function runLocks({ io, state }: { io: Io; state: StatePart }): Promise<number> {
   const locks = await (await state.store()).locks();
-  const document: LocksDocument = { locks: locks ?? [] };
+  const document: LocksDocument = { locks };
   const { locksTable } = await import("./view.ts");
   await io.output.print(document, async (view) => await locksTable(locks, view));
   return 0;

@@ -39,22 +39,17 @@ export async function backupTable(
 const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
 
-/** Who holds which vault; null where the state has no list. */
-export async function locksTable(
-  locks: LocksDocument["locks"] | null,
-  view: View,
-): Promise<string> {
+/** Who has locked which vault. */
+export async function locksTable(locks: LocksDocument["locks"], view: View): Promise<string> {
   if (!view.facts.isTTY)
     return tabbedLines(
-      (locks ?? []).map(({ uuid, holder, since, endsAt }) => [
+      locks.map(({ uuid, holder, since, endsAt }) => [
         uuid,
         actorWords(holder, "process"),
         since,
-        endsAt,
+        endsAt ?? "",
       ]),
     );
-  if (locks === null)
-    return "No locks to list: the operating system keeps those of a local state, and releases them when their process ends.\n";
   if (locks.length === 0) return "No vault is in use.\n";
   const palette = await createPalette(view.facts.color);
   const rows = locks.map(({ uuid, holder, since }) => [

@@ -11,6 +11,7 @@ import {
 } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
+import type { Lock } from "../state.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { prune } from "../journal/journal.ts";
 import { lossOf } from "../keys/known-states.ts";
@@ -23,9 +24,18 @@ import {
   raiseEpochs,
   schemaVersion,
 } from "./open-database.ts";
-import { one } from "./query.ts";
+import { all, noteMeta, one } from "./query.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
+import type { RecordHolders } from "./vault-lock.ts";
 import { VaultLocks } from "./vault-lock.ts";
+
+/** Prefix of the facts that name who has a slot, or had it last: its lock tells that apart. */
+const lockMark = "lock-";
+
+interface Holders {
+  by: Actor;
+  vaults: [uuid: string, since: string][];
+}
 
 export interface StoreOptions {
   directory: string;
@@ -66,7 +76,7 @@ export class StateConnection {
     this.locks = new VaultLocks(
       join(options.directory, "locks"),
       options.clock,
-      async (slot) => await this.#takeEpoch(slot),
+      async (...taken) => await this.#recordHolders(...taken),
     );
   }
 
@@ -168,11 +178,33 @@ export class StateConnection {
     );
   }
 
-  /** Increments the epoch of a slot, which ends the right of every earlier holder to write. Not synced. */
-  async #takeEpoch(slot: number): Promise<number> {
+  /** Who has taken which vaults, as far as they still have them. */
+  async holders(): Promise<Lock[]> {
+    const database = await this.open();
+    if (database === null) return [];
+    const taken = await database.read((db) =>
+      all<{ slot: number; value: string }>(
+        db,
+        `SELECT CAST(substr(name, ${lockMark.length + 1}) AS int) AS slot, value FROM meta WHERE name LIKE '${lockMark}%'`,
+      ),
+    );
+    const locks = taken
+      .filter(({ slot }) => this.locks.isTaken(slot))
+      .flatMap(({ value }) => {
+        const { by, vaults } = JSON.parse(value) as Holders;
+        return vaults.map(([uuid, since]) => ({ uuid, holder: by, since, endsAt: null }));
+      });
+    return locks.toSorted((a, b) => (a.since < b.since ? -1 : 1));
+  }
+
+  /** Increments the epoch of a slot that was taken, which ends the right of every earlier holder to write. Not synced. */
+  async #recordHolders(...[slot, vaults, isTaken]: Parameters<RecordHolders>): Promise<number> {
     const database = await this.ensure();
     return await database.write((db) => {
       checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+      const holders: Holders = { by: this.#options.by, vaults: [...vaults] };
+      noteMeta(db, `${lockMark}${slot}`, JSON.stringify(holders));
+      if (!isTaken) return 0;
       prune(db, this.#options.clock.now());
       const sql =
         "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";

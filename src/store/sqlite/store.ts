@@ -12,7 +12,7 @@ import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { noteFile } from "../keys/known-states.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
-import type { Created, State, WholeState } from "../state.ts";
+import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { MachineRecord } from "../postgres/machine-record.ts";
 import type { Statement } from "../statement.ts";
 import type { Added } from "../steps/import.ts";
@@ -99,8 +99,8 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     return { created, updated: false, keyId: null };
   }
 
-  async locks(): Promise<null> {
-    return await Promise.resolve(null);
+  async locks(): Promise<Lock[]> {
+    return await this.#state.holders();
   }
 
   async whole(): Promise<WholeState> {

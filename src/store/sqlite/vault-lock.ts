@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import { releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
+import { isLockTaken, releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import { longestPauseMs, waitForLock } from "../wait-for-lock.ts";
@@ -22,11 +22,18 @@ export const lockPath = (directory: string, slot: number): string =>
 /** The lock of a vault, held by this process. */
 export interface VaultLock {
   slot: number;
-  /** The epoch from `takeEpoch`, which is new each time that a process takes the slot. */
+  /** New each time that a process takes the slot. */
   epoch: number;
   /** Never throws; a second call does nothing. */
   release(): void;
 }
+
+/** Records which vaults this process has locked in a slot, and since when (ISO 8601). Returns the epoch of a slot that it has just taken. */
+export type RecordHolders = (
+  slot: number,
+  vaults: ReadonlyMap<string, string>,
+  isTaken: boolean,
+) => Promise<number>;
 
 /** How long a process may hold a slot before others get their turn, in milliseconds: it then takes no further vault in it. */
 const turnMs = 1000;
@@ -34,7 +41,8 @@ const turnMs = 1000;
 /** A slot that this process holds, for one or more vaults. */
 interface LockedSlot {
   connection: DatabaseSync;
-  holders: Set<string>;
+  /** By vault, since when. */
+  holders: Map<string, string>;
   epoch: Promise<number>;
   /** On `Clock.elapsed`. */
   takenAt: number;
@@ -49,16 +57,15 @@ interface LockedSlot {
 export class VaultLocks {
   readonly #directory: string;
   readonly #clock: Clock;
-  readonly #takeEpoch: (slot: number) => Promise<number>;
+  readonly #record: RecordHolders;
   readonly #slots = new Map<number, LockedSlot>();
   /** Until when a slot is left to other processes, on `Clock.elapsed`. */
   readonly #leftUntil = new Map<number, number>();
 
-  /** Calls `takeEpoch` once each time that this process takes a slot. */
-  constructor(directory: string, clock: Clock, takeEpoch: (slot: number) => Promise<number>) {
+  constructor(directory: string, clock: Clock, record: RecordHolders) {
     this.#directory = directory;
     this.#clock = clock;
-    this.#takeEpoch = takeEpoch;
+    this.#record = record;
   }
 
   /**
@@ -99,23 +106,33 @@ export class VaultLocks {
     }
   }
 
+  /** Whether a process has a slot for some vault. Does not wait. */
+  isTaken(slot: number): boolean {
+    const path = lockPath(this.#directory, slot);
+    return this.#slots.has(slot) || onState(path, () => isLockTaken(path));
+  }
+
   #tryTake(slot: number, holder: string): LockedSlot | null {
     const shared = this.#slots.get(slot);
     const now = this.#clock.elapsed();
+    const since = new Date(this.#clock.now()).toISOString();
     if (shared !== undefined) {
       if (shared.holders.has(holder)) return null;
       shared.isDue ||= now - shared.takenAt >= turnMs;
       if (shared.isDue) return null;
-      shared.holders.add(holder);
+      shared.holders.set(holder, since);
+      const recorded = this.#record(slot, shared.holders, false);
+      shared.epoch = Promise.all([shared.epoch, recorded]).then(([epoch]) => epoch);
       return shared;
     }
     if (now < (this.#leftUntil.get(slot) ?? 0)) return null;
     const connection = this.#tryOpen(slot);
     if (connection === null) return null;
+    const holders = new Map([[holder, since]]);
     const locked = {
       connection,
-      holders: new Set([holder]),
-      epoch: this.#takeEpoch(slot),
+      holders,
+      epoch: this.#record(slot, holders, true),
       takenAt: now,
       isDue: false,
     };
