@@ -21,8 +21,9 @@ import { recovery } from "./recovery.ts";
 /** Status of a vault, as the table has it. */
 const statusWords = [
   "ready",
-  "created",
-  "imported",
+  "in-use",
+  "unverified",
+  "at risk",
   "forgotten",
   "locked",
   "gone",
@@ -47,14 +48,6 @@ const exchange = z.object({
   acknowledgedAt: maybeTime,
 });
 
-const startRisk = z.object({
-  allows: z.boolean(),
-  failedWouldLock: z.boolean(),
-  onlyPossibly: z.boolean(),
-  unackedWouldLock: z.boolean(),
-  onlyUnanswered: z.boolean(),
-});
-
 const listedVault = z.object({
   ...vault,
   service: text,
@@ -64,11 +57,12 @@ const listedVault = z.object({
   /** The service has accepted these credentials, or handed them out. */
   proven: z.nullable(z.boolean()),
   status: z.enum(statusWords),
+  /** The process that has the vault, and since when. */
+  inUse: z.nullable(z.object({ by: actor, since: time })),
   /** The open one. */
   exchange: z.nullable(exchange),
   next,
   ...counters,
-  guard: startRisk,
   atRisk: z.boolean(),
   locked: z.boolean(),
   lastReadAt: maybeTime,

@@ -70,6 +70,18 @@ const rules: readonly Rule[] = [
     ways: ({ uuid, open }) => [{ ...command`vault get ${uuid}`, note: doubtNote(open) }],
   },
   {
+    // Only a restore or a failover takes its proof from the current pair.
+    when: ({ generations }) =>
+      generations.some(({ standing, proven }) => standing === "current" && !proven),
+    ways: ({ uuid }) => [
+      {
+        ...command`vault status`,
+        note: "on each machine that has used it: adds what that has kept, and sends nothing",
+      },
+      { ...command`vault get ${uuid}`, note: "tries the restored credentials" },
+    ],
+  },
+  {
     when: ({ last }) => last?.state === "intent",
     ways: ({ uuid }) => [command`vault get ${uuid}`],
   },

@@ -19,11 +19,13 @@ export const bySince = (
     ? ""
     : `${word} ${printableLine(actorWords(by))} ${since(startedAt, now)}`;
 
-/** `in use by ada@build-7 (pid 4711) since 10:02`; of this very user here, the process alone. */
-export function inUse({ by, since: at }: Holder, { self, now }: Reader): string {
+/** `by ada@build-7 (pid 4711) since 10:02`, of a vault in use; of this very user here, the process alone. */
+export function usedBy({ by, since: at }: Holder, { self, now }: Reader): string {
   const who = isSameUser(by, self) ? `process ${by.pid}` : actorWords(by, "process");
-  return `in use by ${printableLine(who)} ${since(at, now)}`;
+  return `by ${printableLine(who)} ${since(at, now)}`;
 }
+
+export const inUse = (holder: Holder, reader: Reader): string => `in use ${usedBy(holder, reader)}`;
 
 /** States of an exchange, in words for a person, where they differ. */
 export const stateWords: Readonly<Record<string, string>> = {

@@ -128,7 +128,12 @@ test.each<[string, string[]]>([
   ["get 1 -- --js", [":done"]],
   ["-qo ", ["table", "json", "ndjson", ":done"]],
   ["-qon", [":done"]],
-  ["status --fail-on pending,", ["pending,locked", "pending,at-risk", ":done"]],
+  [
+    "status --fail-on pending,",
+    ["locked", "at-risk", "rejected", "in-doubt", "gone", "unverified", "any"]
+      .map((each) => `pending,${each}`)
+      .concat(":done"),
+  ],
   [
     "audit-replay --fail-on at-risk,",
     ["locked", "open-exchange", "unknown"].map((each) => `at-risk,${each}`).concat(":done"),

@@ -79,7 +79,7 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
       ...(online ? { hashedPin: "c2VjcmV0LXBpbg==" } : {}),
     });
     expect(await machine.status(uuid)).toMatchObject({
-      status: "created",
+      status: "ready",
       generation: 1,
       proven: true,
       usesRemaining: online ? null : 5,

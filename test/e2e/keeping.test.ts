@@ -178,7 +178,7 @@ describe.concurrent("import", () => {
       await other.vaultWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT"),
       0,
     );
-    expect(await other.status(uuid)).toMatchObject({ status: "ready" });
+    expect(await other.status(uuid)).toMatchObject({ status: "unverified" });
     await expectInStep(lab, other, uuid);
   });
 

@@ -163,7 +163,7 @@ describe.concurrent("an update where the service has none", () => {
     );
     expectError(refused, 13, "service", /no such endpoint/);
     expect(await machine.status(uuid)).toMatchObject({
-      status: "imported",
+      status: "unverified",
       locked: false,
       unackedStarts: 0,
       failedAttempts: 0,

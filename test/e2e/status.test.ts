@@ -1,11 +1,15 @@
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import stringWidth from "string-width";
 import { main } from "../../src/main.ts";
+import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   eventsOf,
+  expectError,
   expectExit,
   firstGet,
   importAll,
@@ -133,6 +137,136 @@ describe("who did it", () => {
   });
 });
 
+describe("a status tells the truth", () => {
+  const findings = "locked,pending,at-risk,rejected,in-doubt,gone,unverified".split(",");
+  /** Status of a vault, and what a monitor finds. */
+  async function seen(machine: Machine, uuid: string): Promise<{ is: string; found: string[] }> {
+    const { status } = await machine.status(uuid);
+    const found: string[] = [];
+    for (const finding of findings) {
+      const { code } = await machine.vault("status", uuid, "--fail-on", finding);
+      expect([0, 17]).toContain(code);
+      if (code === 17) found.push(finding);
+    }
+    const any = await machine.vault("status", uuid, "--fail-on", "any");
+    expectExit(any, found.length === 0 ? 0 : 17);
+    return { is: status, found };
+  }
+  const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
+  async function imports(
+    machine: Machine,
+    { uuid, kind }: KnownVault,
+    pair: object,
+  ): Promise<void> {
+    const file = `@${machine.file("pair.json", pair)}`;
+    expectExit(await machine.vault("import", uuid, "--kind", kind, "--credentials", file), 0);
+  }
+
+  it("rejected: after a refusal, whatever came of a start that was never sent; unverified after an import, ready once a start has proven it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = lab.machine();
+    await imports(machine, lab.vault, wrong);
+    expect(await seen(machine, uuid)).toEqual({ is: "unverified", found: ["unverified"] });
+    expectExit(await machine.vault("get", uuid), 6);
+    const rejected = { is: "rejected", found: ["rejected"] };
+    expect(await seen(machine, uuid)).toEqual(rejected);
+    await imports(machine, lab.vault, lab.vault.credentials);
+    lab.faults("start:drop-before*all");
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 10);
+    lab.service.faults.clear();
+    expect((await seen(machine, uuid)).found).toContain("rejected");
+    sql(join(machine.stateDir, "vault.db"), "UPDATE breakers SET lostAt = NULL");
+    expectExit(await machine.vault("guard", uuid, "--reset", "--unanswered"), 0);
+    expectExit(await machine.vault("get", uuid), 0);
+    expect(await seen(machine, uuid)).toEqual({ is: "ready", found: [] });
+  });
+
+  it("in-use: while a process has its vault, whatever its exchange is at; it needs nobody", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("label", uuid, "spare card"), 0);
+    const go = join(machine.home, "go");
+    execFileSync("mkfifo", [go]);
+    const run = machine.start({}, "run", uuid, "--stdin", "--", "sh", "-c", `echo up; cat ${go}`);
+    await run.waitFor(/up/);
+    expect(await seen(machine, uuid)).toEqual({ is: "in-use", found: [] });
+    expect(documentOf(await machine.vault("status", "--json"))).toMatchObject({
+      vaults: [
+        {
+          exchange: { state: "started" },
+          inUse: { by: { pid: expect.any(Number) as number } },
+          next: [],
+        },
+      ],
+    });
+    expect((await machine.vault("status", "--pending")).stdout).toBe("");
+    const { out, err } = await onTerminal(machine);
+    expect(out).toMatch(/in-use by \S+ \(pid \d+\) since \d\d:\d\d/);
+    expect(err).not.toContain("next:");
+    writeFileSync(go, "");
+    expectExit(await run.exit, 0);
+    expect(await seen(machine, uuid)).toEqual({ is: "ready", found: [] });
+  });
+
+  it("unverified: after a restore, with what brings back what other machines have kept", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const backup = join(machine.home, "backup.db");
+    expectExit(await machine.vault("state", "backup", backup), 0);
+    rmSync(machine.stateDir, { recursive: true });
+    expectExit(await machine.vault("state", "restore", backup, "--yes"), 0);
+    expect(await seen(machine, uuid)).toEqual({ is: "unverified", found: ["unverified"] });
+    const { next } = (await machine.status(uuid)) as unknown as { next: object[] };
+    expect(next[0]).toMatchObject({ argv: ["vault", "status"] });
+    expectExit(await machine.vault("get", uuid), 0);
+    expect(await seen(machine, uuid)).toEqual({ is: "ready", found: [] });
+  });
+
+  it("at risk: where the guard refuses the start that would read it", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    sql(join(machine.stateDir, "vault.db"), "UPDATE vaults SET unackedStarts = 4");
+    expect(await seen(machine, uuid)).toEqual({ is: "at risk", found: ["at-risk"] });
+  });
+
+  it("gone, in doubt and held are findings of their own", async () => {
+    const lab = await openLab([offlineNote, offlineCard]);
+    const machine = lab.machine();
+    const [held, doubtful] = lab.service.vaults as [KnownVault, KnownVault];
+    expectExit(await firstGet(machine, held), 0);
+    lab.faults("get-end:drop-after");
+    expectExit(await firstGet(machine, doubtful), 12);
+    expect(await seen(machine, doubtful.uuid)).toEqual({
+      is: "in doubt",
+      found: ["pending", "in-doubt"],
+    });
+    expectExit(await machine.vault("get", held.uuid, "--no-ack"), 0);
+    expect(await seen(machine, held.uuid)).toEqual({ is: "held", found: ["pending"] });
+    const error = { at: new Date().toISOString(), code: "gone", message: "unknown vault" };
+    const set = `UPDATE vaults SET lastError = '${JSON.stringify(error)}' WHERE uuid = '${doubtful.uuid}'`;
+    sql(join(machine.stateDir, "vault.db"), set);
+    expect(await seen(machine, doubtful.uuid)).toMatchObject({ is: "gone" });
+  });
+
+  it("is a finding only once it is as old as --older-than says", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    const line = ["status", "--fail-on", "any", "--older-than"];
+    expectExit(await machine.vault(...line, "1h"), 0);
+    const began = new Date(Date.now() - 3_700_000).toISOString();
+    sql(join(machine.stateDir, "vault.db"), `UPDATE exchanges SET startedAt = '${began}'`);
+    expectExit(await machine.vault(...line, "1h"), 17);
+    expectExit(await machine.vault(...line, "2h"), 0);
+    expectError(await machine.vault("status", "--older-than", "1h", "--json"), 2, "usage");
+  });
+});
+
 describe("the table of many vaults", () => {
   /** Vaults with names of every length: one is locked, one held by somebody else, one limited, one without a label. */
   async function several(): Promise<{ machine: Machine; uuids: string[] }> {
@@ -231,7 +365,7 @@ describe("the table of many vaults", () => {
     await main(["status"], host);
     await host.flush();
     // oxlint-disable-next-line no-control-regex -- color is what it is about
-    expect(host.out).toMatch(/(?<!\u001B\[\d+m)imported(?!\u001B)/);
+    expect(host.out).toMatch(/(?<!\u001B\[\d+m)unverified(?!\u001B)/);
   });
 });
 

@@ -61,8 +61,8 @@ async function expectWhole(vault: (...args: string[]) => Promise<RunResult>): Pr
   const { vaults } = JSON.parse(status.stdout) as { vaults: Record<string, unknown>[] };
   expect(vaults).toMatchObject([
     { label: "first", unackedStarts: 0, limits: { unackedStarts: 7 } },
-    { status: "imported" },
-    { status: "start unanswered", unackedStarts: 1, failedAttempts: 1 },
+    { status: "unverified" },
+    { status: "unverified", unackedStarts: 1, failedAttempts: 1 },
     { exchange: { operation: "get" }, unackedStarts: 1 },
   ]);
   const exported = await vault("export", "--all");

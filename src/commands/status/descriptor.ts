@@ -1,7 +1,17 @@
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { vaultArgument } from "../../cli/command.ts";
+import { text, vaultArgument } from "../../cli/command.ts";
 
-const findings = ["locked", "pending", "at-risk"] as const;
+const findings = [
+  "locked",
+  "pending",
+  "at-risk",
+  "rejected",
+  "in-doubt",
+  "gone",
+  "unverified",
+] as const;
+
+export type Finding = (typeof findings)[number];
 
 export const status = {
   name: "status",
@@ -14,16 +24,21 @@ export const status = {
     history: { flag: "--history", help: "also show the stored generations and exchanges" },
     failOn: {
       flag: "--fail-on <findings>",
-      help: `exit 17 if a vault is one of these (comma-separated): ${findings.join(", ")}`,
-      values: { from: "list", values: findings, separated: true },
-      value: (is) => is.listOf(findings),
+      help: `exit 17 if a vault is one of these (comma-separated): ${findings.join(", ")}; or any`,
+      values: { from: "list", values: [...findings, "any"], separated: true },
+      value: (is) => is.listOf([...findings, "any"]),
+    },
+    olderThan: {
+      flag: "--older-than <duration>",
+      help: "with --fail-on: only if it has been so for this long, such as 30m",
+      value: text,
     },
   },
   examples: [
     "vault status",
     "vault status $VAULT --history",
     "vault status --pending --json",
-    "vault status --fail-on locked,pending,at-risk",
+    "vault status --fail-on any --older-than 1h",
   ],
 } as const satisfies Descriptor;
 

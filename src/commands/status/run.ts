@@ -9,39 +9,49 @@ import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { ListedVault } from "../../documents/state.ts";
-import { command } from "../../way.ts";
-import { describeVault } from "./vault-status.ts";
+import { command, wayText } from "../../way.ts";
+import { parseDuration } from "../../settings/parsers.ts";
+import { describeVault, findingsOf } from "./vault-status.ts";
 
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
 export async function runStatus(
   { io, settings, state }: Local,
   options: StatusOptions,
 ): Promise<number> {
+  const before = olderThan(options, io.host.now());
   const store = await state.store();
+  // The locks first: an exchange that has ended since is none that nobody uses.
+  const locks = await store.locks();
+  const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
   const records = await chosen(state, options);
   const lastReads = new Map(
     (await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]),
   );
   const circumstances = { policy: settings.policy, clock: io.host };
+  const reader = {
+    self: io.host.actor,
+    now: io.output.format === "table" ? io.host.now() : null,
+  };
   const vaults: ListedVault[] = [];
+  const found: { uuid: string; message: string }[] = [];
   for (const record of records) {
-    const exchanges =
-      options.history === true ? await store.exchanges(record.service, record.uuid, 20) : undefined;
-    const lastReadAt = lastReads.get(`${record.service} ${record.uuid}`) ?? null;
-    const vault = describeVault(record, lastReadAt, exchanges, circumstances);
-    if (options.pending !== true || vault.exchange !== null) vaults.push(vault);
+    const { service, uuid } = record;
+    const beside = {
+      lastReadAt: lastReads.get(`${service} ${uuid}`) ?? null,
+      exchanges: options.history === true ? await store.exchanges(service, uuid, 20) : undefined,
+      inUse: holders.get(uuid) ?? null,
+    };
+    const vault = describeVault(record, beside, circumstances);
+    const isPending = vault.exchange !== null && vault.inUse === null;
+    if (options.pending === true && !isPending) continue;
+    vaults.push(vault);
+    for (const { finding, since } of findingsOf(record, vault)) {
+      const isAsked = options.failOn?.some((asked) => asked === finding || asked === "any");
+      if (isAsked !== true || (since !== null && since > before)) continue;
+      const by = finding === "pending" ? bySince(vault.exchange ?? nobody, reader, ", by") : "";
+      found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+    }
   }
-  const found = (options.failOn ?? []).flatMap((finding) =>
-    vaults
-      .filter((v) => has(v, finding))
-      .map(({ uuid, exchange }) => {
-        const now = io.output.format === "table" ? io.host.now() : null;
-        const reader = { self: io.host.actor, now };
-        const who =
-          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-        return { uuid, message: `${uuid} is ${finding}${who}` };
-      }),
-  );
   const message = found.map((one) => one.message).join("; ");
   const [first] = found;
   const finding =
@@ -53,9 +63,10 @@ export async function runStatus(
     });
   if (isLong) io.narrator.note(countsOf(vaults));
   if (options.uuid === undefined) {
-    const isWaiting = ({ exchange, locked, guard }: ListedVault): boolean =>
-      !locked && (exchange !== null || !guard.allows);
-    sayNext(io.narrator, vaults.filter(isWaiting));
+    sayNext(
+      io.narrator,
+      vaults.filter(({ locked }) => !locked),
+    );
   } else if (isLong) {
     io.narrator.note(
       "",
@@ -64,6 +75,17 @@ export async function runStatus(
   }
   if (finding !== undefined) throw finding;
   return 0;
+}
+
+const nobody = { by: null, startedAt: "" };
+
+/** Until when something must have begun to be a finding, ISO 8601. */
+function olderThan({ failOn, olderThan: age }: StatusOptions, now: number): string {
+  if (age !== undefined && failOn === undefined)
+    throw new VaultError("usage", "--older-than requires --fail-on", {
+      next: [command`vault status --fail-on any --older-than 1h`],
+    });
+  return new Date(now - (age === undefined ? 0 : parseDuration(age, "--older-than"))).toISOString();
 }
 
 /** Most vaults that are named because they need a command of their own. */
@@ -83,7 +105,8 @@ export function sayNext(
   narrator: Narrator,
   vaults: readonly Pick<ListedVault, "uuid" | "next">[],
 ): void {
-  const steps = vaults.flatMap(({ next }) => next.slice(0, 1));
+  const firsts = vaults.flatMap(({ next }) => next.slice(0, 1));
+  const steps = [...new Map(firsts.map((way) => [wayText(way), way])).values()];
   const others = steps.filter(({ argv }) => argv[1] !== "ack" || argv.length > 3);
   const more = others.length - namedAtMost;
   narrator.note("", [
@@ -100,12 +123,6 @@ async function chosen(state: StatePart, options: StatusOptions): Promise<VaultRe
   const found = records.filter((record) => record.uuid.toLowerCase() === wanted);
   if (found.length === 0) throw noCredentials(options.uuid);
   return found;
-}
-
-function has(vault: ListedVault, finding: NonNullable<StatusOptions["failOn"]>[number]): boolean {
-  if (finding === "locked") return vault.locked;
-  if (finding === "pending") return vault.exchange !== null;
-  return vault.atRisk;
 }
 
 async function table(vaults: ListedVault[], options: StatusOptions, view: View): Promise<string> {

@@ -1,12 +1,14 @@
-import { candidates, currentGeneration } from "../../exchange/start/candidates.ts";
+import type { Holder } from "../../actor.ts";
+import { candidates, currentGeneration, likely } from "../../exchange/start/candidates.ts";
 import type { Policy } from "../../exchange/lockout.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { passage } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/lockout.ts";
-import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
 import { needsChoice, waysOn } from "../../exchange/ways.ts";
+import type { Finding } from "./descriptor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type {
   ExchangeStatus,
@@ -35,44 +37,56 @@ function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
   return (["locked", "gone"] as const).find((code) => code === lastError?.code);
 }
 
-/** Status of a vault. `isProven`: the service has accepted its credentials, or handed them out. */
-function statusOf(record: VaultRecord, isProven: boolean): ListedVault["status"] {
+/** Words for the open exchange of a vault that nobody uses. */
+const openWords = {
+  started: "started",
+  held: "held",
+  ending: "acknowledging",
+  "in-doubt": "in doubt",
+} as const;
+
+/** Status of a vault with this pair to start with; undefined if there is none that was not refused. */
+function statusOf(
+  record: VaultRecord,
+  pair: Generation | undefined,
+  { isInUse, atRisk }: { isInUse: boolean; atRisk: boolean },
+): ListedVault["status"] {
+  const { open, last } = record;
   const lock = lockOf(record);
   if (lock !== undefined) return lock;
+  if (isInUse) return "in-use";
   if (candidates(record).length === 0) return "forgotten";
-  const newest = record.open ?? record.last;
-  if (newest === null) return isProven ? "created" : "imported";
-  switch (newest.state) {
-    case "intent":
-      return newest.operation === "delete" ? "delete unanswered" : "start unanswered";
-    case "acknowledged":
-      return "ready";
-    case "expired":
-    case "discarded":
-      return isProven ? "ready" : "imported";
-    case "ending":
-      return "acknowledging";
-    case "in-doubt":
-      return "in doubt";
-    case "started":
-    case "held":
-    case "rejected":
-      return newest.state;
-  }
+  if (open !== null) return openWords[open.state as keyof typeof openWords];
+  if (pair === undefined) return "rejected";
+  if (!pair.proven) return "unverified";
+  if (last?.state === "intent")
+    return last.operation === "delete" ? "delete unanswered" : "start unanswered";
+  return atRisk ? "at risk" : "ready";
+}
+
+/** What `status` shows of a vault that its record does not have. */
+interface Beside {
+  lastReadAt: string | null;
+  /** With --history. */
+  exchanges: ExchangeRecord[] | undefined;
+  /** The process that has the vault. */
+  inUse: Holder | null;
 }
 
 /** One vault of `status`. */
 export function describeVault(
   record: VaultRecord,
-  lastReadAt: string | null,
-  exchanges: ExchangeRecord[] | undefined,
+  { lastReadAt, exchanges, inUse }: Beside,
   circumstances: Circumstances,
 ): ListedVault {
   const { policy } = circumstances;
   const now = circumstances.clock.now();
-  const risk = startRisk(record, policy);
+  const atRisk = !startRisk(record, policy).allows;
+  const [toTry] = likely(candidates(record)).filter(({ refused }) => !refused);
   const pair =
-    currentGeneration(record) ?? record.generations.find((g) => g.standing === "imported");
+    (record.open === null ? toTry : undefined) ??
+    currentGeneration(record) ??
+    record.generations.find((g) => g.standing === "imported");
   return {
     uuid: record.uuid,
     label: record.label,
@@ -81,16 +95,16 @@ export function describeVault(
     generation: pair?.generation ?? null,
     fingerprint: pair === undefined ? null : namedFingerprint(pair.fingerprint),
     proven: pair?.proven ?? null,
-    status: statusOf(record, pair?.proven === true),
+    status: statusOf(record, toTry, { isInUse: inUse !== null, atRisk }),
+    inUse,
     exchange: record.open === null ? null : describeExchange(record.open, now),
-    next: waysOn(record, circumstances),
+    next: inUse === null ? waysOn(record, circumstances) : [],
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
     possiblyFailed: record.possiblyFailed,
     unansweredStarts: record.unansweredStarts,
     limits: { ...policy },
-    guard: risk,
-    atRisk: !risk.allows,
+    atRisk,
     locked: lockOf(record) !== undefined,
     lastReadAt,
     usesRemaining: record.usesRemaining,
@@ -114,6 +128,26 @@ export function describeVault(
           exchanges: exchanges.map((exchange) => describeExchange(exchange, now)),
         }),
   };
+}
+
+/** What monitors ask for, with since when it is so. Nothing ends a lock but a person, so no time matters. */
+export function* findingsOf(
+  { open, last, generations }: VaultRecord,
+  { status, inUse, atRisk, generation, proven }: ListedVault,
+): Iterable<{ finding: Finding; since: string | null }> {
+  if (status === "locked" || status === "gone") yield { finding: status, since: null };
+  // A vault in use needs nobody.
+  if (inUse !== null) return;
+  const startedAt = last?.startedAt ?? null;
+  if (open !== null) yield { finding: "pending", since: open.startedAt };
+  if (open?.state === "in-doubt") yield { finding: "in-doubt", since: open.startedAt };
+  if (atRisk) yield { finding: "at-risk", since: startedAt };
+  // The next success supersedes what was refused.
+  if (generations.some(({ refused, standing }) => refused && standing !== "superseded"))
+    yield { finding: "rejected", since: last?.state === "rejected" ? startedAt : null };
+  const pair = generations.find((each) => each.generation === generation);
+  if (proven === false && status !== "rejected")
+    yield { finding: "unverified", since: pair?.createdAt ?? null };
 }
 
 /** One vault of `guard`. */

@@ -7,7 +7,7 @@ import { wrapMessage } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable, oneLineTable, tabbedLines } from "../../terminal/tables.ts";
 import { distance, lasting, when } from "../../terminal/time.ts";
-import { bySince } from "../../terminal/who.ts";
+import { bySince, usedBy } from "../../terminal/who.ts";
 import { wayLines, wayText } from "../../way.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
@@ -65,8 +65,13 @@ const statusFields = (vault: ListedVault): string[] => [
   vault.lastReadAt ?? "",
   String(vault.usesRemaining ?? ""),
   vault.exchange?.tokenExpiry ?? "",
-  vault.exchange?.by ? actorWords(vault.exchange.by) : "",
+  whose(vault),
 ];
+
+function whose({ inUse, exchange }: ListedVault): string {
+  const by = inUse?.by ?? exchange?.by;
+  return by ? actorWords(by) : "";
+}
 
 /** Everything about one vault. */
 export async function statusTable(vault: ListedVault, view: View): Promise<string> {
@@ -183,11 +188,12 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
 }
 
 function statusCell(
-  { status, locked, exchange }: ListedVault,
+  { status, locked, exchange, inUse }: ListedVault,
   view: View,
   palette: Palette,
 ): Painted {
-  if (locked) return { text: status, paint: palette.bad };
+  if (locked || status === "rejected") return { text: status, paint: palette.bad };
+  if (inUse !== null) return { text: `${status} ${usedBy(inUse, view)}`, paint: palette.same };
   if (exchange === null) return { text: status, paint: palette[paints[status] ?? "warn"] };
   const who = bySince(exchange, view, exchange.state === "held" ? " by" : ", by");
   return { text: `${status}${who}`, paint: palette.warn };
@@ -196,8 +202,7 @@ function statusCell(
 /** The color of a status with which nothing is to be done. */
 const paints: Readonly<Partial<Record<ListedVault["status"], "good" | "same" | "dim">>> = {
   ready: "good",
-  created: "good",
-  imported: "same",
+  unverified: "same",
   forgotten: "dim",
 };
 
