@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import type { Basics } from "../parts/settings.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
@@ -33,7 +32,7 @@ import type { Report } from "./report.ts";
 import { runAll } from "./run-all.ts";
 import type { SameRun } from "./same-run.ts";
 import { checkSameRun, deliveryOf, digestOf, isDone, newRun } from "./same-run.ts";
-import type { Turn } from "./turn.ts";
+import type { Turn } from "./turns.ts";
 import type { ExchangeSummary } from "../errors.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
@@ -62,7 +61,7 @@ export async function runMany(
     delivery: deliveryOf(app.io.host, operation, options),
     missing: (uuid) => (outDir === undefined ? null : missingIn(app.io.host, outDir, uuid)),
   };
-  const list = await inLittleMemory(async () => await sortedList(app, options, run));
+  const list = await sortedList(app, options, run);
   const form = formOf(app, options, operation);
   const { todo, skipped } = list;
   const total = todo.length + list.earlier.length + skipped.length;
@@ -81,7 +80,7 @@ export async function runMany(
     return outcome;
   };
   const { concurrency, maxFailures } = options;
-  const take = async (): Promise<void> =>
+  try {
     await runAll(app, todo, {
       work,
       operation,
@@ -93,24 +92,11 @@ export async function runMany(
       concurrency,
       maxFailures,
     });
-  // Without a rate limit, as for a test, time is worth more.
-  try {
-    await (app.settings.rate === 0 ? take() : inLittleMemory(take));
   } finally {
     if (isReplaced && options.ack !== false)
       warnOfReplaced(app.io, await app.state.store(), "in --from", command`vault export --all`);
   }
   return 0;
-}
-
-/** Garbage that waits for its collection takes more than a list of 100,000 vaults. Code compiled at the end is of use without this, too. */
-async function inLittleMemory<T>(work: () => Promise<T>): Promise<T> {
-  setFlagsFromString("--optimize-for-size");
-  try {
-    return await work();
-  } finally {
-    setFlagsFromString("--no-optimize-for-size");
-  }
 }
 
 /** The command line that continues the run. */

@@ -6,9 +6,9 @@ import type { Named } from "../cli/vault-name.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Report, ReportOptions } from "./report.ts";
 import { createReport } from "./report.ts";
-import type { Taken } from "./scheduler.ts";
-import { takeTurns } from "./scheduler.ts";
-import type { Turn } from "./turn.ts";
+import type { Taken } from "./turns.ts";
+import { takeTurns } from "./turns.ts";
+import type { Turn } from "./turns.ts";
 import type { Way } from "../way.ts";
 
 interface All<Vault extends Named> extends ReportOptions {

@@ -25,8 +25,8 @@ import { isMany } from "../../input/flags.ts";
 import { readNames } from "../../input/list.ts";
 import { newRun } from "../../runs/same-run.ts";
 import { runAll } from "../../runs/run-all.ts";
-import type { Turn } from "../../runs/turn.ts";
-import { takeTurns } from "../../runs/scheduler.ts";
+import type { Turn } from "../../runs/turns.ts";
+import { takeTurns } from "../../runs/turns.ts";
 import { command } from "../../way.ts";
 
 type Failed = Named & { error: VaultError };

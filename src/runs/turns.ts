@@ -1,0 +1,265 @@
+import type { Named } from "../cli/vault-name.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import type { ExchangeContext, ExchangeEvent } from "../exchange/context.ts";
+import type { Reply, Service } from "../exchange/ports.ts";
+import type { Remote } from "../parts/service.ts";
+import { once } from "../settings/once.ts";
+import type { SecretScope } from "../terminal/redactor.ts";
+import type { Outcome } from "./outcome.ts";
+
+export interface Turns<Vault extends Named> {
+  /** Does the exchange of one vault. What it throws is its outcome. */
+  work: (vault: Vault, turn: Turn) => Promise<Outcome>;
+  /** Is told each outcome. If it rejects, nothing more is begun. */
+  tell: (vault: Vault, outcome: Outcome) => Promise<void>;
+  /** Most exchanges at a time. */
+  concurrency?: number | undefined;
+  /** Stop after so many. */
+  maxFailures?: number | undefined;
+}
+
+export interface Taken<Vault> {
+  calls: number;
+  /** Those that were not begun. */
+  left: readonly Vault[];
+  /** Why nothing more was begun; null where all were. What is no VaultError is a failure of the output. */
+  stop: Error | "too many failures" | null;
+}
+
+const mostAtATime = 64;
+
+/** How many wait for the place of their start, so that none is left unused: more would keep other processes waiting. */
+const inQueue = 2;
+
+/** What is true for every vault: the service refuses the application, or the state cannot be used. */
+const concernsAll = ["unauthorized", "state"];
+
+/** What a start was answered with: the service is there. */
+const answersStart = ["rejected", "locked"];
+
+/** What is known of all turns. */
+interface Run {
+  calls: number;
+  /** The service does not answer. */
+  isAway: boolean;
+  /** How long a vault takes until its start can be sent, in milliseconds: a moving average. */
+  preparationMs: number;
+  probe: Promise<Reply> | undefined;
+  /** Begins what may be begun. */
+  goOn: () => void;
+}
+
+/**
+ * Takes many vaults, as many at a time as the rate limit can feed: the next one is begun when a start gets its place. The failure of one
+ * leaves the others alone; one that concerns all stops at once. While the service does not answer, one vault waits for a trial and no
+ * other is begun; a vault that is in use comes last. The first signal begins none, and lets those under way finish.
+ */
+export async function takeTurns<Vault extends Named>(
+  app: Remote,
+  vaults: readonly Vault[],
+  { work, tell, concurrency = mostAtATime, maxFailures = Infinity }: Turns<Vault>,
+): Promise<Taken<Vault>> {
+  const { interrupted, killed } = app.io.host;
+  const { rate } = app.settings;
+  const ended = Promise.withResolvers<void>();
+  const run: Run = { calls: 0, isAway: false, preparationMs: 0, probe: undefined, goOn };
+  const active = new Set<Turn>();
+  const later: Vault[] = [];
+  let next = 0;
+  let failures = 0;
+  let stop: Taken<Vault>["stop"] = null;
+
+  function mayBegin(): boolean {
+    const turns = [...active];
+    if (stop !== null || interrupted.aborted) return false;
+    if (run.isAway) return !turns.some((turn) => turn.triesNext);
+    const isFed =
+      turns.filter(({ phase }) => phase === "coming").length >=
+      inQueue + Math.ceil((rate * run.preparationMs) / 1000);
+    return active.size < Math.min(concurrency, mostAtATime) && (rate === 0 || !isFed);
+  }
+
+  function goOn(): void {
+    for (const turn of active) turn.stopIfIdle();
+    while (mayBegin()) {
+      const vault = next < vaults.length ? vaults[next++] : later.shift();
+      if (vault === undefined) break;
+      void take(vault, next >= vaults.length);
+    }
+    if (active.size === 0) ended.resolve();
+  }
+
+  async function take(vault: Vault, isLast: boolean): Promise<void> {
+    const turn = new Turn(app, vault.uuid, isLast, run);
+    active.add(turn);
+    try {
+      const outcome = await work(vault, turn).catch((error: unknown): Outcome => turn.fail(error));
+      const error = "error" in outcome ? outcome.error : undefined;
+      const { code, retry } = error ?? {};
+      // Not where the lock was lost in the middle: the start counts, and a limited vault has spent a read.
+      if (code === "busy" && retry === "safe" && !isLast) return void later.push(vault);
+      if (code === "interrupted" && error?.facts.exchange === undefined)
+        return void later.push(vault);
+      if (error !== undefined && code === "network") {
+        run.isAway = true;
+        const isOnly = ![...active].some((other) => other !== turn && other.triesNext);
+        if (isOnly && (retry === "safe" || turn.hasWaited)) stop ??= unavailable(error);
+        if (retry === "safe") return void later.push(vault);
+      }
+      await tell(vault, outcome);
+      if (error === undefined) return;
+      failures += 1;
+      if (answersStart.includes(error.code)) run.isAway = false;
+      if (concernsAll.includes(error.code)) stop ??= error;
+      if (failures >= maxFailures) stop ??= "too many failures";
+    } catch (error) {
+      stop ??= error as Error;
+    } finally {
+      turn.end();
+      active.delete(turn);
+      goOn();
+    }
+  }
+
+  for (const signal of [interrupted, killed]) signal.addEventListener("abort", goOn);
+  goOn();
+  await ended.promise;
+  for (const signal of [interrupted, killed]) signal.removeEventListener("abort", goOn);
+  return { calls: run.calls, left: [...later, ...vaults.slice(next)], stop };
+}
+
+/** The error of a run that has waited for the service as long as it may. */
+const unavailable = ({ message, facts: { hint, next } }: VaultError): VaultError =>
+  new VaultError("network", `the run has stopped; ${message}`, { hint, next });
+
+/** The turn of one of many vaults. Its patience (--max-wait) begins with it, and its secrets are forgotten at its end. */
+export class Turn {
+  /** Until its start has a place under the rate limit, until that is answered, and afterwards. */
+  phase: "coming" | "sent" | "stored" = "coming";
+  /** Has waited for the circuit breaker to let a trial out. */
+  hasWaited = false;
+  /** Its own start was lost, so that it waits longer for its trial than another vault would. */
+  #isLost = false;
+  readonly #app: Remote;
+  readonly #uuid: string;
+  readonly #run: Run;
+  /** Whether another process that uses the vault is waited for: as long as there are other vaults, they come first. */
+  readonly #waits: boolean;
+  readonly #secrets: SecretScope;
+  readonly #stop = new AbortController();
+  /** From a start that is sent until its end call is. */
+  #isUnderWay = false;
+
+  constructor(app: Remote, uuid: string, waits: boolean, run: Run) {
+    this.#app = app;
+    this.#uuid = uuid;
+    this.#waits = waits;
+    this.#run = run;
+    this.#secrets = app.io.redactor.scope();
+  }
+
+  /** Whether it goes on, or is the next to try, once the service is back. */
+  get triesNext(): boolean {
+    return this.phase !== "stored" && !this.#isLost;
+  }
+
+  /** Registers a secret for redaction until the turn is over. */
+  readonly learn = (secret: string): void => this.#secrets.add(secret);
+
+  /** Does the work with the vault locked: see `ServicePart`. */
+  async withVault<T>(work: (context: ExchangeContext) => Promise<T>): Promise<T> {
+    const { io, settings, service } = this.#app;
+    const began = io.host.elapsed();
+    const deadline = began + settings.maxWait;
+    return await service.withVault(
+      this.#uuid,
+      async (context) => await work({ ...context, deadline }),
+      {
+        waiting: { deadline: this.#waits ? deadline : began, signal: this.#stop.signal },
+        // One for the whole exchange: it has its place under the rate limit.
+        service: once(async () => this.#watched(await service.clientFor(this.learn), began)),
+        probing: async (send) =>
+          await (this.#run.probe ??= send().finally(() => (this.#run.probe = undefined))),
+        learnSecret: this.learn,
+        emit: (event) => this.#follow(event),
+      },
+    );
+  }
+
+  /** The outcome of a turn that has failed, which outlives the secrets that it may repeat. */
+  fail(failure: unknown): { ok: false; error: VaultError } {
+    const { redact, redactValue } = this.#app.io.redactor;
+    const { code, message, facts } = asVaultError(failure);
+    const { cause, ...shown } = facts;
+    const error = new VaultError(code, redact(message), { ...redactValue(shown), cause });
+    return { ok: false, error };
+  }
+
+  /** After a signal, stops an exchange that nothing would be lost with; after a second one, any. */
+  stopIfIdle(): void {
+    const { interrupted, killed } = this.#app.io.host;
+    if (killed.aborted) this.#stop.abort(killed.reason);
+    else if (interrupted.aborted && !this.#isUnderWay) this.#stop.abort(interrupted.reason);
+  }
+
+  end(): void {
+    this.#secrets.end();
+  }
+
+  #watched(service: Service, began: number): Service {
+    const run = this.#run;
+    return {
+      // The rate limit is not waited for within --max-wait.
+      admit: async (next, signal) => {
+        if (this.phase === "coming")
+          run.preparationMs += (this.#app.io.host.elapsed() - began - run.preparationMs) / 10;
+        await service.admit(next, signal);
+        if (this.phase === "coming") this.phase = "sent";
+        run.goOn();
+      },
+      reserveAhead: async (next) => await service.reserveAhead(next, Infinity),
+      call: async (call, signal) => {
+        run.calls += 1;
+        return await service.call(call, signal);
+      },
+    };
+  }
+
+  #follow(event: ExchangeEvent): void {
+    const { narrator } = this.#app.io;
+    const run = this.#run;
+    switch (event.type) {
+      case "warning":
+        narrator.warn(`vault ${this.#uuid}: ${event.message}`);
+        break;
+      case "settled":
+        narrator.tell(event);
+        break;
+      case "starting":
+        this.#isUnderWay = true;
+        break;
+      case "stored":
+        this.#isUnderWay = true;
+        this.phase = "stored";
+        run.isAway = false;
+        break;
+      case "waiting":
+        this.hasWaited = true;
+        this.#isLost = event.unansweredStarts > 0;
+        run.isAway = true;
+        break;
+      case "retrying":
+        this.#isUnderWay = false;
+        if (event.step !== "end") run.isAway = true;
+        break;
+      case "acknowledging":
+        // The engine itself gives an end call that is under way its time.
+        this.#isUnderWay = false;
+        break;
+      case "acknowledged":
+      case "finishing":
+        break;
+    }
+    run.goOn();
+  }
+}

@@ -1,0 +1,111 @@
+import { expect, it } from "vitest";
+import { VaultError } from "../../src/errors.ts";
+import type { ExchangeContext } from "../../src/exchange/context.ts";
+import type { LockContext } from "../../src/exchange/lock-vault.ts";
+import type { Service } from "../../src/exchange/ports.ts";
+import type { ServicePart } from "../../src/parts/service.ts";
+import type { Turns } from "../../src/runs/turns.ts";
+import { takeTurns } from "../../src/runs/turns.ts";
+import { fakeBasics, fakeHost } from "../support/fake-host.ts";
+
+type Vault = { uuid: string; label: null };
+type Work = (context: ExchangeContext) => Promise<unknown>;
+
+const named = (...uuids: string[]): Vault[] => uuids.map((uuid) => ({ uuid, label: null }));
+
+/** Takes turns with a rate limit whose places are given out one by one, by `place`. */
+function taking(count: number, work: Turns<Vault>["work"], concurrency?: number) {
+  const waiting: (() => void)[] = [];
+  const admit = async (): Promise<void> => await new Promise<void>((go) => void waiting.push(go));
+  const app = {
+    ...fakeBasics(fakeHost(), { rate: 25, maxWait: 5000 }),
+    service: {
+      clientFor: async () => Promise.resolve({ admit } as unknown as Service),
+      withVault: async (_uuid: string, inside: Work, own: Partial<LockContext>) =>
+        await inside({ ...own, service: await own.service?.() } as unknown as ExchangeContext),
+    } as unknown as ServicePart,
+  };
+  const told: string[] = [];
+  const tell = async ({ uuid }: Vault): Promise<void> =>
+    Promise.resolve(void told.push(uuid)).then(() => undefined);
+  const vaults = named(...Array.from({ length: count }, (_, n) => `${n}`));
+  const taken = takeTurns(app, vaults, { work, tell, concurrency });
+  const place = async (): Promise<void> => {
+    await expect.poll(() => waiting.length).toBeGreaterThan(0);
+    waiting.shift()?.();
+  };
+  return { told, taken, place };
+}
+
+const admitted = async ({ service, signal }: ExchangeContext): Promise<void> =>
+  await service.admit({ kind: "generic/offline" }, signal);
+
+it("takes a vault that somebody else has again at the end, but not one whose lock was lost in the middle", async () => {
+  const worked: string[] = [];
+  const { told, taken } = taking(
+    3,
+    async ({ uuid }) => {
+      const isFirst = !worked.includes(uuid);
+      worked.push(uuid);
+      if (uuid === "1") throw new VaultError("busy", "away too long", { retry: "after-status" });
+      if (uuid === "0" && isFirst) throw new VaultError("busy", "another process has it");
+      return await Promise.reject(new VaultError("pending", "as good as any other"));
+    },
+    1,
+  );
+  expect((await taken).left).toEqual([]);
+  expect(worked).toEqual(["0", "1", "2", "0"]);
+  expect(told).toEqual(["1", "2", "0"]);
+});
+
+it("begins the next vault when a start gets its place, however long the others take", async () => {
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const { taken, place } = taking(70, async ({ uuid }, turn) => {
+    begun.push(uuid);
+    await turn.withVault(async (context) => {
+      await admitted(context);
+      await new Promise<void>((end) => void ends.push(end));
+    });
+    return { ok: true };
+  });
+  expect(begun).toHaveLength(2);
+  for (let n = 3; n <= 64; n += 1) {
+    await place();
+    await expect.poll(() => begun.length, { interval: 1 }).toBe(n);
+  }
+  for (let n = 63; n <= 64; n += 1) await place();
+  expect(begun).toHaveLength(64);
+  const ending = setInterval(() => ends.shift()?.(), 1);
+  for (let n = 65; n <= 70; n += 1) await place();
+  await taken;
+  clearInterval(ending);
+  expect(begun).toHaveLength(70);
+});
+
+it("while the service is away lets one vault wait for a trial, begins no other, and stops when that has waited", async () => {
+  const begun: string[] = [];
+  let isBack = false;
+  const { told, taken, place } = taking(7, async ({ uuid }, turn) => {
+    begun.push(uuid);
+    await turn.withVault(async (context) => {
+      if (begun.length > 2)
+        context.emit({ type: "waiting", cause: "", waitMs: 1, unansweredStarts: 0, inTime: true });
+      await admitted(context);
+      if (!isBack) throw new VaultError("network", "cut off", { retry: "after-status" });
+      context.emit({ type: "stored", generation: 2 });
+      if (uuid === "3") isBack = false;
+    });
+    return { ok: true };
+  });
+  for (let n = 0; n < 2; n += 1) await place();
+  await expect.poll(() => begun).toEqual(["0", "1", "2"]);
+  isBack = true;
+  await place();
+  await expect.poll(() => begun).toEqual(["0", "1", "2", "3", "4"]);
+  for (let n = 0; n < 3; n += 1) await place();
+  const { left, stop } = await taken;
+  expect(stop).toMatchObject({ code: "network", message: "the run has stopped; cut off" });
+  expect(told.toSorted()).toEqual(["0", "1", "2", "3", "4", "5"]);
+  expect(left).toEqual(named("6"));
+});
