@@ -54,9 +54,9 @@ function chainOf(
       !countsAsFailure(one) && one.event !== "not-performed";
     return events.slice(events.slice(0, last).findLastIndex(isOther) + 1);
   }
-  const { item, count } = ending;
+  const { count } = ending;
   if (rule === "expired-invalid-start")
-    return events.filter(({ seen }) => seen.input === item.input && seen.line === item.line);
+    return newest(events, 1, (one) => one.seen.time === vault.invalidStart && countsAsFailure(one));
   // A refusal between failed attempts that lock by themselves did not.
   const isSure = ({ event }: VaultEvent): boolean => isFailedAccess(event) && event !== "refused";
   const sure = rule === "failed-attempts" ? newest(events, count, isSure) : [];

@@ -77,9 +77,10 @@ export interface Events {
 }
 
 export function eventsOf(log: Log, vault: Vault): Events {
-  const [earlier, newest] = [vault.earlier, vault].map((ring) =>
-    log.fold.rings.events(ring).map((seen) => new VaultEvent(log, seen)),
-  ) as [VaultEvent[], VaultEvent[]];
+  const listOf = (ring: number, count: number): VaultEvent[] =>
+    log.fold.rings.events(ring, count).map((seen) => new VaultEvent(log, seen));
+  const earlier = listOf(vault.earlierRing, vault.earlierCount);
+  const newest = listOf(vault.ring, vault.count);
   return vault.ending === undefined
     ? { before: [...earlier, ...newest], since: [] }
     : { before: earlier, since: newest };

@@ -95,11 +95,11 @@ function openExchange(
   { before }: Evidence,
 ): VaultReport["exchange"] {
   const start = before.findLast((one) => one.seen.time === lastStart && countsAsStart(one));
-  if (pending === undefined || start === undefined) return undefined;
+  if (start === undefined) return undefined;
   const { item } = start;
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
   return {
-    operation: pending,
+    operation: pending === 2 ? "update" : "get",
     externalRef: item.externalRef ?? null,
     startedAt: item.at,
     tokenExpiry: iso(expiry),
@@ -114,8 +114,8 @@ function timelineOf(
 ): Pick<VaultReport, "timeline" | "timelineOmitted"> {
   const events = [...before, ...since];
   const timeline = events.map((event): TimelineEvent => {
-    const { unackedStarts, failedAttempts, condition, isOpen, locks } = event.seen;
-    const state = condition === "active" && isOpen ? "exchange-open" : condition;
+    const { unackedStarts, failedAttempts, ended, pending, locks } = event.seen;
+    const state = ended ?? (pending > 0 ? "exchange-open" : "active");
     const isCause = chain.includes(event);
     return { item: event.item, unackedStarts, failedAttempts, state, isCause, locks };
   });

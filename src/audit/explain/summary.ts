@@ -22,7 +22,7 @@ export function answerOf(
   vaults: readonly Ranked[],
 ): Pick<ReplaySummary, "found" | "selected" | "vaultCount" | "verdicts"> {
   const where = log.selection?.conditions.map((one) => log.pseudonyms.condition(one)) ?? [];
-  const of = log.fold.vaults.filter((vault) => vault !== undefined).length;
+  const of = log.fold.vaults.filter(Boolean).length;
   const selected = log.selection && { where, vaults: vaults.length, of };
   const counts = Object.fromEntries(
     verdicts.map((one) => [one, vaults.filter(({ verdict }) => verdict === one).length]),

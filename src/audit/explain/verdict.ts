@@ -1,7 +1,7 @@
 import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import type { Verdict } from "../fold/events.ts";
+import { eventCodes, type Verdict } from "../fold/events.ts";
 import type { Ending, Vault } from "../fold/vault.ts";
 import { said } from "../read/clip.ts";
 import type { Log, VaultEvent } from "./log.ts";
@@ -34,17 +34,18 @@ export function judge(log: Log, vault: Vault): Judgement {
   const { ending, unackedStarts, failedAttempts, unclear } = vault;
   const doubts = doubtsOf(log, vault);
   const deleted = { verdict: "deleted", state: "deleted" } as const;
-  if (vault.condition === "deleted") {
+  if (ending?.state === "deleted") {
     const { length } = vault.contradictions;
     return { ...deleted, ...confidence(length > 0 ? doubts : [], "an item records it") };
   }
   if (ending !== undefined) return locked(vault, ending.rule, ending.since, doubts);
   const gone = "a call was refused because the service has no such vault";
-  if (vault.isGone) return { ...deleted, ...confidence([gone]) };
-  const state = vault.pending === undefined ? "active" : "exchange-open";
+  if (vault.gone > 0) return { ...deleted, ...confidence([gone]) };
+  const state = vault.pending > 0 ? "exchange-open" : "active";
   const unknown = { verdict: "unknown", state, certainty: "unknown" } as const;
   if (doubts.includes(unread)) return { ...unknown, reason: unread };
-  if (!vault.hasKnownAction) return { ...unknown, reason: "none of its items has a known action" };
+  if ((vault.kinds & ~(1 << eventCodes.other)) === 0)
+    return { ...unknown, reason: "none of its items has a known action" };
   // Any item that is not understood may be a start.
   const lastUse = Math.max(vault.firstTime, unclear > 0 ? vault.lastTime : vault.lastStart || 0);
   if (asOf - lastUse >= autoLockAfterMs && !isGeneric(log, vault))
@@ -72,7 +73,7 @@ function isGeneric(log: Log, vault: Vault): boolean {
  * be a lock. Without one it is what the service records of bad credentials (section 6).
  */
 const isUnclear = (log: Log, vault: Vault): boolean =>
-  (vault.unclear > 0 && !vault.isShownOpen) ||
+  (vault.unclear > 0 && vault.unclearSinceCall > 0) ||
   (vault.refusals > 0 &&
     eventsOf(log, vault)
       .before.filter(({ event }) => event === "refused" || event === "unauthorized")
@@ -134,7 +135,7 @@ function confidenceInRule(vault: Vault, rule: LockRule, doubts: readonly string[
   );
 }
 
-const isRecorded = ({ item }: Ending): boolean => item.event.startsWith("lock");
+const isRecorded = ({ event }: Ending): boolean => event.startsWith("lock");
 
 /** Who says that the vault was locked. */
 const saidBy = (ending: Ending): string =>
@@ -142,24 +143,27 @@ const saidBy = (ending: Ending): string =>
     ? "the item records the lock"
     : "a call was refused because the vault was locked";
 
-const knownBy = ({ wasCreated, wasUnlocked }: Vault): string =>
-  wasCreated
+const knownBy = (vault: Vault): string =>
+  vault.had("create")
     ? "the log begins with the vault's creation"
-    : `an ${wasUnlocked ? "unlock" : "acknowledgement"} in the log reset the counters`;
+    : `an ${vault.had("unlock") ? "unlock" : "acknowledgement"} in the log reset the counters`;
 
 const doubtsOf = (log: Log, vault: Vault) => [
   ...said(
     [vault.ending?.isUnsure === true, "an item that is not understood may have unlocked it since"],
     [log.skips.mayName(vault.uuid), unread],
     [vault.contradictions.length > 0, "the log contradicts itself for this vault"],
-    [vault.hasLate, "some of its items are too far out of order to be sorted"],
-    [vault.hasUnanswered, "a call got no response: it may have counted"],
+    [vault.late > 0, "some of its items are too far out of order to be sorted"],
+    [
+      vault.had("unanswered-start", "unanswered-ack"),
+      "a call got no response: it may have counted",
+    ],
     // The lower bounds, which lock, are none the less sure.
     [
       vault.refusals > 0 && vault.ending === undefined,
       "a refused call gives no reason: wrong credentials, a lock, or the application",
     ],
-    [vault.hasAlike, "identical items without ids were counted once"],
+    [vault.alike > 0, "identical items without ids were counted once"],
     [vault.unclear > 0 && vault.ending === undefined, "some of its items were not understood"],
     [
       !vault.hasKnownCounters,

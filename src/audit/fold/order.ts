@@ -1,48 +1,79 @@
 import type { Entry } from "../read/item.ts";
 import { noEntry } from "../read/item.ts";
-import type { EventKind } from "./events.ts";
-import { eventCodes, eventKinds } from "./events.ts";
+import { eventCodes, eventKinds, type EventKind } from "./events.ts";
 
-/** Entries as columns of numbers: objects that wait for their turn would take several times the memory. */
+/** Words of four bytes that an entry takes. */
+const width = 8;
+
+/** Entries without their vaults, as rows of numbers: an object for each would take several times the memory. */
+export class Rows {
+  readonly words: Int32Array;
+  /** The same memory. */
+  readonly doubles: Float64Array;
+
+  constructor(count: number) {
+    this.words = new Int32Array(count * width);
+    this.doubles = new Float64Array(this.words.buffer);
+  }
+
+  /** `last` takes the place of the hash. */
+  set(row: number, entry: Entry, last = entry.idHash): void {
+    const { words, doubles } = this;
+    const at = row * width;
+    doubles[at >> 1] = entry.time;
+    doubles[(at >> 1) + 1] = entry.offset;
+    words[at + 4] = entry.line;
+    words[at + 5] = (entry.input << 8) | eventCodes[entry.event];
+    words[at + 6] = entry.length;
+    words[at + 7] = last;
+  }
+
+  timeAt(row: number): number {
+    return this.doubles[(row * width) >> 1] as number;
+  }
+
+  /** Writes an entry into an object, and returns it. */
+  get(row: number, into: Entry): Entry {
+    const { words, doubles } = this;
+    const at = row * width;
+    const kind = words[at + 5] as number;
+    into.time = doubles[at >> 1] as number;
+    into.offset = doubles[(at >> 1) + 1] as number;
+    into.line = (words[at + 4] as number) >>> 0;
+    into.input = kind >>> 8;
+    into.code = kind & 0xff;
+    into.event = eventKinds[into.code] as EventKind;
+    into.length = words[at + 6] as number;
+    into.idHash = words[at + 7] as number;
+    return into;
+  }
+
+  /** Moves `count` rows from another place, or from others. */
+  copy(from: number, count: number, others: Rows = this): void {
+    this.words.set(others.words.subarray(from * width, (from + count) * width));
+  }
+}
+
+/** Entries that wait for their turn. */
 export class Entries {
   count = 0;
-  /** Time and offset of each entry. */
-  #doubles = new Float64Array(0);
-  /** Its six other numbers. */
-  #words = new Int32Array(0);
+  #rows = new Rows(0);
+  #vaults = new Int32Array(0);
 
   push(entry: Entry): void {
-    if (this.#doubles.length === 2 * this.count) this.#resize(Math.max(1024, 2 * this.count));
-    const double = 2 * this.count;
-    const word = 6 * this.count;
-    this.count += 1;
-    this.#doubles[double] = entry.time;
-    this.#doubles[double + 1] = entry.offset;
-    this.#words[word] = entry.vault;
-    this.#words[word + 1] = eventCodes[entry.event];
-    this.#words[word + 2] = entry.input;
-    this.#words[word + 3] = entry.line;
-    this.#words[word + 4] = entry.length;
-    this.#words[word + 5] = entry.idHash;
+    if (this.count === this.#vaults.length) this.#grow();
+    this.#rows.set(this.count, entry);
+    this.#vaults[this.count++] = entry.vault;
   }
 
   timeAt(index: number): number {
-    return this.#doubles[2 * index] as number;
+    return this.#rows.timeAt(index);
   }
 
   /** Writes an entry into an object, and returns it. */
   get(index: number, into: Entry): Entry {
-    const word = 6 * index;
-    into.time = this.#doubles[2 * index] as number;
-    into.offset = this.#doubles[2 * index + 1] as number;
-    into.vault = this.#words[word] as number;
-    into.code = this.#words[word + 1] as number;
-    into.event = eventKinds[into.code] as EventKind;
-    into.input = this.#words[word + 2] as number;
-    into.line = this.#words[word + 3] as number;
-    into.length = this.#words[word + 4] as number;
-    into.idHash = this.#words[word + 5] as number;
-    return into;
+    into.vault = this.#vaults[index] as number;
+    return this.#rows.get(index, into);
   }
 
   /** Moves up to a thousand of the last entries, the last one first. */
@@ -54,9 +85,9 @@ export class Entries {
 
   /** Removes the first entries. */
   shift(count: number): void {
-    this.#doubles.copyWithin(0, 2 * count, 2 * this.count);
-    this.#words.copyWithin(0, 6 * count, 6 * this.count);
     this.count -= count;
+    this.#rows.copy(count, this.count);
+    this.#vaults.copyWithin(0, count, count + this.count);
   }
 
   /** Sorts the entries by time, stably. */
@@ -66,12 +97,12 @@ export class Entries {
     for (const entry of all.sort((a, b) => a.time - b.time)) this.push(entry);
   }
 
-  #resize(room: number): void {
-    const [doubles, words] = [this.#doubles, this.#words];
-    this.#doubles = new Float64Array(2 * room);
-    this.#words = new Int32Array(6 * room);
-    this.#doubles.set(doubles);
-    this.#words.set(words);
+  #grow(): void {
+    const [rows, vaults] = [this.#rows, this.#vaults];
+    this.#vaults = new Int32Array(Math.max(1024, 2 * this.count));
+    this.#rows = new Rows(this.#vaults.length);
+    this.#vaults.set(vaults);
+    this.#rows.copy(0, this.count, rows);
   }
 }
 

@@ -40,7 +40,7 @@ export class Overlap {
   #isSeveral = false;
   #hasParts = false;
   #coarsest = 1;
-  readonly #seen = new Map<Vault, Known[]>();
+  readonly #seen = new Map<number, Known[]>();
   /** The time that the items in `#seen` have, at the coarsest precision. */
   #bucket = Number.NaN;
   count = 0;
@@ -81,13 +81,13 @@ export class Overlap {
     const bucket = this.#isSeveral ? Math.floor(time / this.#coarsest) : time;
     if (bucket !== this.#bucket) this.#seen.clear();
     this.#bucket = bucket;
-    let list = this.#seen.get(vault);
+    let list = this.#seen.get(vault.number);
     if (list === undefined) {
       const event = eventKinds[vault.lastCode] as EventKind;
       const parts = [this.#partOf(input, vault.lastLine)];
       // With a single input, the first item of a time was not remembered.
       list = this.#isSeveral ? [] : [{ time, event, idHash: vault.lastHash, parts }];
-      this.#seen.set(vault, list);
+      this.#seen.set(vault.number, list);
     }
     const part = this.#partOf(input, line);
     const one = { time, event, idHash, parts: [part] };
@@ -99,14 +99,14 @@ export class Overlap {
       // Two exports may number the same items differently.
       const isOther = (known: Known): boolean =>
         known.event === event && known.time === time && inputOf(known) !== input;
-      if (list.some(isOther)) vault.hasAlike = true;
+      if (list.some(isOther)) vault.alike += 1;
       list.push(one);
       return false;
     }
     found.parts.push(part);
     this.count += 1;
     // Without an id, it cannot be told from another item with equal content.
-    if (found.idHash !== idHash || !hasId) vault.hasAlike = true;
+    if (found.idHash !== idHash || !hasId) vault.alike += 1;
     return true;
   }
 

@@ -1,16 +1,17 @@
-import { type Entry, type ItemLocation, locationOf } from "../read/item.ts";
 import type { Contradiction, LockRule } from "../../documents/audit.ts";
-import type { Condition, Ring } from "./rings.ts";
+import type { Entry, ItemLocation } from "../read/item.ts";
+import { eventCodes, type EventKind } from "./events.ts";
 
 /** Maximum number of contradictions listed for a vault. */
 const maxContradictions = 20;
 
 /** How a vault came to be locked or deleted. */
 export interface Ending {
+  state: "locked" | "deleted";
   /** Time at which it was, in milliseconds since the epoch. */
   since: number;
-  /** The item that did it, or showed it. */
-  item: ItemLocation;
+  /** What did it, or showed it. */
+  event: EventKind;
   /** Rule that locked a locked vault. */
   rule: LockRule;
   /** Number of items that led to it by the rule. */
@@ -34,91 +35,99 @@ interface Contradicting {
   item: ItemLocation;
 }
 
+const none: readonly Contradicting[] = [];
+
 /**
- * What the items of a vault so far amount to. Each number has a first value, without which V8 makes an object of it at each change. Times
- * are milliseconds since the epoch, NaN for none.
+ * What the items of a vault so far amount to: numbers of items, and times in milliseconds since the epoch; 0 for none. As memory grows with
+ * the vaults, it has few properties, all of them numbers.
  */
-export class Vault implements Ring {
-  // What each item changes comes first, on the same lines of the processor's cache. The newest events, as a ring:
-  ring = 0;
-  count = 0;
-  /** Of a vault that is locked or deleted. */
-  ending: Ending | undefined;
-  condition: Condition = "active";
-  /** Of the last item. */
-  lastTime = Number.NaN;
+export class Vault {
+  // What each item changes comes first, on the same lines of the processor's cache. Of the last item:
+  lastTime = 0;
   lastHash = 0;
   lastLine = 0;
   lastCode = 0;
   items = 0;
-  /** An item has a known action. */
-  hasKnownAction = false;
-  /** Number of starts without acknowledgement, and of consecutive failed attempts: what is seen, with what may count. */
+  /** The ring of the newest events, and the number of events that it was given. */
+  ring = 0;
+  count = 0;
+  /** Of a vault that is locked or deleted. */
+  ending: Ending | undefined;
+  /** Kinds of the events, each the bit of its code. */
+  kinds = 0;
+  /** Starts without acknowledgement, and consecutive failed attempts: what is seen, with what may count. */
   unackedStarts = 0;
   failedAttempts = 0;
   /** Lower bounds of both, which no item of unknown meaning raises. */
   surelyUnacked = 0;
   surelyFailed = 0;
-  /** Operation of the open exchange. */
-  pending: "get" | "update" | undefined;
-  /** Time of the last start, which is that of the open exchange. */
-  lastStart = Number.NaN;
-  /** Number of items that are not understood since an acknowledgement, and of calls refused for an unknown reason since an accepted call. */
+  /** The open exchange: 1 for a read, 2 for an update, and the time of its start, which is the last one. */
+  pending = 0;
+  lastStart = 0;
+  /** Items that are not understood: since an acknowledgement, and since an accepted call. */
   unclear = 0;
+  unclearSinceCall = 0;
+  /** Since an accepted call: those refused for a reason that is not known, or because the service has no such vault. */
   refusals = 0;
-  /** A call was accepted after the last item that is not understood. */
-  isShownOpen = true;
-  /** The service said that it has no such vault. */
-  isGone = false;
-  /** The counters are known: the creation, an acknowledgement or an unlock was seen. */
-  hasKnownCounters = false;
+  gone = 0;
   /** The oldest start with invalid credentials whose transaction has not expired (releases up to 1.2.22). */
-  invalidStart: { time: number; item: ItemLocation } | undefined;
+  invalidStart = 0;
   /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
   earlyAcks = 0;
-  earlyAckTime = Number.NaN;
-  /** The newest events before the last lock. */
-  earlier: Ring | undefined;
+  earlyAckTime = 0;
+  /** The ring of the newest events before the last lock, and the number of events that it was given. */
+  earlierRing = 0;
+  earlierCount = 0;
   /** In lower case. */
-  readonly uuid: string = "";
+  readonly uuid: string;
   /** Number in the table of vaults. */
-  readonly number: number = -1;
-  firstTime = Number.NaN;
-  wasCreated = false;
-  wasUnlocked = false;
-  // What makes a verdict doubtful.
-  contradictions: readonly Contradicting[] = [];
+  readonly number: number;
+  readonly firstTime: number;
+  contradictions: readonly Contradicting[] = none;
   moreContradictions = 0;
-  /** An item came too late to be sorted. */
-  hasLate = false;
-  /** A call of this machine had no response: it may count. */
-  hasUnanswered = false;
-  /** Items without ids were taken for items of another input. */
-  hasAlike = false;
+  /** Items that came too late to be sorted, and those without ids that were taken for items of another input. */
+  late = 0;
+  alike = 0;
 
-  constructor(uuid: string, number: number, time: number) {
+  constructor(uuid: string, number: number, firstTime: number, ring: number) {
     this.uuid = uuid;
     this.number = number;
-    this.firstTime = time;
+    this.firstTime = firstTime;
+    this.ring = ring;
+  }
+
+  get ended(): Ending["state"] | undefined {
+    return this.ending?.state;
+  }
+
+  /** Whether there was an event of one of these kinds. */
+  had(...kinds: readonly EventKind[]): boolean {
+    return kinds.some((kind) => (this.kinds & (1 << eventCodes[kind])) !== 0);
+  }
+
+  /** Whether the counters are known. */
+  get hasKnownCounters(): boolean {
+    return this.had("create", "unlock", "ack-read", "ack-update");
   }
 
   clearStarts(): void {
     this.unackedStarts = 0;
     this.surelyUnacked = 0;
     this.unclear = 0;
+    this.pending = 0;
   }
 
   clearFailures(): void {
     this.failedAttempts = 0;
     this.surelyFailed = 0;
     this.refusals = 0;
-    this.isGone = false;
-    if (this.invalidStart !== undefined) this.invalidStart = undefined;
+    this.gone = 0;
+    this.invalidStart = 0;
   }
 
   addContradiction(kind: Contradiction["kind"], entry: Entry): void {
-    if (this.contradictions.length < maxContradictions)
-      this.contradictions = [...this.contradictions, { kind, item: locationOf(entry) }];
-    else this.moreContradictions += 1;
+    const known = this.contradictions;
+    if (known.length === maxContradictions) this.moreContradictions += 1;
+    else this.contradictions = [...known, { kind, item: { ...entry } }];
   }
 }

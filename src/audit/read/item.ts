@@ -53,14 +53,6 @@ export const noEntry: Entry = {
   idHash: 0,
 };
 
-export const locationOf = ({ input, line, event, offset, length }: Entry): ItemLocation => ({
-  input,
-  line,
-  event,
-  offset,
-  length,
-});
-
 /** Properties of an item that a column can hold, by the names of their roles in `--map`. */
 export const properties = {
   time: "time",
