@@ -14,6 +14,7 @@ import type {
   ExchangeRecord,
   Intent,
   NewPair,
+  PastExchange,
   RunExchange,
   Started,
   VaultRecord,
@@ -266,6 +267,8 @@ export interface Store {
   run(service: string, name: string, uuid?: string): Promise<RunExchange[]>;
   /** Exchanges of a vault, newest first, at most `limit`. */
   exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]>;
+  /** The exchanges of a vault that the journal has, or that one alone, newest first. Reads all of the journal: for what is rare. */
+  past(service: string, uuid: string, exchange?: string): Promise<PastExchange[]>;
   /**
    * Records durably that a vault is about to be created, and makes sure that the key for its credentials is there. The caller holds the
    * lock of the creation's id, in place of a uuid. One of the next two methods must follow.

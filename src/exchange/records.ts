@@ -85,6 +85,16 @@ export interface ExchangeRecord {
   by: Actor | null;
 }
 
+/** An exchange as the journal has it, also one that its vault does not have any more. */
+export interface PastExchange extends Pick<
+  ExchangeRecord,
+  "id" | "operation" | "externalRef" | "startedAt" | "by" | "state"
+> {
+  /** When and by whom it came into its state. */
+  changedAt: string;
+  changedBy: Actor | null;
+}
+
 /** An exchange that can be acknowledged. */
 export type OpenExchange = ExchangeRecord & { operation: Operation };
 

@@ -7,6 +7,7 @@ import type {
   ErrorNote,
   ExchangeRecord,
   InterruptedCreation,
+  PastExchange,
   RunExchange,
   VaultRecord,
   VaultSummary,
@@ -15,6 +16,8 @@ import { keyIdOf } from "../secrets/sealing.ts";
 import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
 import type { JournalEntry } from "./journal/journal.ts";
 import { appending } from "./journal/journal.ts";
+import type { Entry } from "./journal/past.ts";
+import { entriesOf, pastExchanges } from "./journal/past.ts";
 import type { Keyring } from "./keys/keyring.ts";
 import type { Labels } from "./read-vaults.ts";
 import { exchangeRecord, recordsIn, summariesIn, summariesOf, vaultsWhere } from "./read-vaults.ts";
@@ -86,6 +89,12 @@ export abstract class StoredState {
     return ((await this.#query(statement)) as object[]).map((row) =>
       exchangeRecord(exchangeRow(row)),
     );
+  }
+
+  async past(...of: Parameters<Store["past"]>): Promise<PastExchange[]> {
+    const [service, uuid, exchange] = of;
+    const entries = await this.#query(entriesOf(this.dialect.prefix, service, uuid, exchange));
+    return pastExchanges(entries as Entry[]);
   }
 
   async beginCreation(creation: Creation): Promise<void> {

@@ -6,11 +6,16 @@ export const ack = {
   name: "ack",
   summary: "acknowledge pending or held exchanges",
   description:
-    "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error. Many vaults: vault help many-vaults.",
+    "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error; with nothing pending, exit 6 says that your last exchange ended otherwise. Many vaults: vault help many-vaults.",
   arguments: { vaults: vaultsArgument },
   options: {
     ...manyFlags,
     all: { flag: "--all", help: "every pending exchange" },
+    exchange: {
+      flag: "--exchange <id>",
+      help: "this exchange and no other: exit 6 if it was discarded or has expired",
+      value: text,
+    },
     unread: {
       flag: "--unread",
       help: "also acknowledge reads that may not have been delivered (uses up a read)",

@@ -1,17 +1,18 @@
 import type { Io } from "../../parts/io.ts";
-import type { Basics, SettingsPart } from "../../parts/settings.ts";
+import type { SettingsPart } from "../../parts/settings.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials, otherService } from "../../exchange/start/start.ts";
 import { vaultLine } from "../../cli/output.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { when } from "../../terminal/time.ts";
 import { bySince, stateWords } from "../../terminal/who.ts";
+import { acknowledgedOne, checkOwn, shown } from "./past.ts";
 import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
@@ -98,7 +99,9 @@ function checkCombination(options: AckOptions): ForeignToken | undefined {
   if (uuid === undefined && options.all !== true && options.from === undefined)
     throw usage("a vault is missing (its UUID or label), or --all");
   if (uuid !== undefined && options.all === true) throw usage("--all cannot be used with a vault");
-  const { token, kind, operation } = options;
+  const { token, kind, operation, exchange } = options;
+  if (exchange !== undefined && (uuid === undefined || isMany(options) || token !== undefined))
+    throw usage("--exchange requires one vault, and no --token");
   if (token === undefined) {
     if (kind === undefined && operation === undefined) return undefined;
     throw usage("--kind and --operation require --token");
@@ -128,7 +131,7 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
   const entries = await readNames(app.io, { vaults: here, from: options.from }, known);
   const acknowledged: Acknowledged[] = [];
   const work = async ({ uuid }: Named, turn: Turn): Promise<Outcome> => {
-    const work = acknowledging(app, uuid, options);
+    const work = await acknowledging(app, uuid, options);
     acknowledged.push(...(await turn.withVault(work)));
     return { ok: true };
   };
@@ -191,7 +194,7 @@ async function pendingVaults({
 async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Promise<Result> {
   try {
     let last: ExchangeRecord | undefined;
-    const work = acknowledging(app, uuid, options, (exchange) => (last = exchange));
+    const work = await acknowledging(app, uuid, options, (exchange) => (last = exchange));
     return { acknowledged: await app.service.withVault(uuid, work), failed: [], last };
   } catch (cause) {
     const failure = asVaultError(cause);
@@ -202,16 +205,27 @@ async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Prom
 }
 
 /** Acknowledges what is open of a locked vault, if anything is; else `tell` is told what came last, if that ended otherwise. */
-const acknowledging =
-  (
-    { io, settings }: Basics,
-    uuid: string,
-    { unread, saved, saveCmd }: AckOptions,
-    tell: (last: ExchangeRecord) => void = () => undefined,
-  ) =>
-  async (context: ExchangeContext): Promise<Acknowledged[]> => {
+async function acknowledging(
+  { io, settings, state }: Local,
+  uuid: string,
+  { exchange: wanted, unread, saved, saveCmd }: AckOptions,
+  tell: (last: ExchangeRecord) => void = () => undefined,
+): Promise<(context: ExchangeContext) => Promise<Acknowledged[]>> {
+  const store = await state.store();
+  const now = io.output.format === "table" ? io.host.now() : null;
+  return async (context) => {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
+    const past = {
+      store,
+      policy: context.policy,
+      clock: context.clock,
+      reader: { self: io.host.actor, now },
+    };
+    if (wanted !== undefined && record.open?.id !== wanted) {
+      const exchange = await acknowledgedOne(past, record, wanted);
+      return [asAcknowledged({ ...record, open: null }, exchange)];
+    }
     const exchange = await acknowledgeOpen(context, {
       unread: unread === true,
       saved: saved === true,
@@ -222,26 +236,30 @@ const acknowledging =
               await saveRecovery({ io, settings }, saveCmd, document, given),
           }),
     });
-    if (exchange !== null) return [asAcknowledged(record, exchange)];
+    if (record.open === null) await checkOwn(past, record);
+    if (exchange !== null)
+      return [asAcknowledged(record, shown(summarize(exchange), exchange.acknowledgedAt))];
     if (record.last !== null) tell(record.last);
     return [];
   };
-
-function asAcknowledged({ uuid, label, open }: VaultRecord, exchange: OpenExchange): Acknowledged {
-  const { operation, acknowledgedAt } = exchange;
-  return {
-    uuid,
-    label,
-    operation,
-    ...(open === null ? { earlier: true } : {}),
-    exchange: { ...summarize(exchange), operation, acknowledgedAt },
-  };
 }
 
+const asAcknowledged = (
+  { uuid, label, open }: VaultRecord,
+  exchange: Acknowledged["exchange"],
+): Acknowledged => ({
+  uuid,
+  label,
+  operation: exchange.operation,
+  ...(open === null ? { earlier: true } : {}),
+  exchange,
+});
+
 async function print(io: Io, result: Result): Promise<void> {
-  const { acknowledged, failed } = result;
+  const { acknowledged, failed, last } = result;
   const document: AckDocument = {
     acknowledged,
+    ...(last === undefined ? {} : { last: summarize(last) }),
     failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
   };
   await io.output.sayDone(document, (view) =>

@@ -1,0 +1,142 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { main } from "../../src/main.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import type { Lab } from "../support/lab.ts";
+import { card, expectError, expectExit, offlineCard, openLab } from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
+import { sql } from "../support/state-file.ts";
+
+const grace = { host: "build-7", user: "grace", pid: 7 };
+
+/** Runs a command as somebody else with the same state. */
+async function asGrace({ env, home }: Machine, ...words: string[]): Promise<number> {
+  const host = fakeHost({ env, home, cwd: home, now: "real", files: "real" });
+  return await main(words, Object.assign(host, { actor: grace }));
+}
+
+/** A vault whose update is held. */
+async function heldUpdate(): Promise<{ lab: Lab; machine: Machine; uuid: string; id: string }> {
+  const lab = await openLab(offlineCard);
+  const machine = await lab.warmMachine();
+  const { uuid } = lab.vault;
+  const contents = `@${machine.file("card.json", card)}`;
+  expectExit(await machine.vault("update", uuid, "--card", contents, "--no-ack"), 0);
+  const id = (await machine.status(uuid)).exchange?.id ?? "";
+  return { lab, machine, uuid, id };
+}
+
+const drop = ["--discard-pending", "--force"];
+
+describe.concurrent("ack with nothing pending", () => {
+  it("is 6 where the last exchange of this user was dropped by somebody else, and says by whom", async () => {
+    const { machine, uuid, id } = await heldUpdate();
+    expect(await asGrace(machine, "get", uuid, ...drop)).toBe(0);
+    const ack = await machine.vault("ack", uuid, "--json");
+    expectError(
+      ack,
+      6,
+      "rejected",
+      /update was not acknowledged: discarded by grace@build-7 at 20/,
+    );
+    expect(errorOf(ack)).toMatchObject({
+      by: grace,
+      exchange: { id, operation: "update", state: "discarded" },
+      next: [{ argv: ["vault", "update", uuid, "--card", "@FILE"] }],
+    });
+    expect(documentOf(ack)).toMatchObject({
+      acknowledged: [],
+      failed: [{ error: { exitCode: 6 } }],
+    });
+    expect(await asGrace(machine, "ack", uuid)).toBe(0);
+    expectExit(await machine.vault("ack", "--all"), 0);
+  });
+
+  it("is 0 where that was acknowledged, whatever became of others and of starts that were never sent", async () => {
+    const { lab, machine, uuid } = await heldUpdate();
+    expectExit(await machine.vault("ack", uuid), 0);
+    expect(await asGrace(machine, "get", uuid, "--no-ack")).toBe(0);
+    expect(await asGrace(machine, "get", uuid, ...drop)).toBe(0);
+    lab.faults("start:status=429*all");
+    const env = { VAULTSVC_MAX_WAIT: "0s" };
+    expectExit(await machine.vaultWith({ env }, "get", uuid), 9);
+    lab.service.faults.clear();
+    const ack = await machine.vault("ack", uuid, "--json");
+    expectExit(ack, 0);
+    expect(documentOf(ack)).toMatchObject({ acknowledged: [], last: { state: "discarded" } });
+  });
+
+  it("is 6 after a refusal, with the way on", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid, kind } = lab.vault;
+    const machine = lab.machine();
+    const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
+    const file = `@${machine.file("wrong.json", wrong)}`;
+    expectExit(await machine.vault("get", uuid, "--kind", kind, "--credentials", file), 6);
+    const ack = await machine.vault("ack", uuid, "--json");
+    expectError(ack, 6, "rejected");
+    expect(errorOf(ack)).toMatchObject({
+      next: [{ argv: ["vault", "import", uuid, "--credentials", "@FILE"] }],
+    });
+  });
+
+  it("looks in the log for what the rows do not have any more", async () => {
+    const { machine, uuid, id } = await heldUpdate();
+    expect(await asGrace(machine, "get", uuid, ...drop)).toBe(0);
+    sql(
+      join(machine.stateDir, "vault.db"),
+      `DELETE FROM exchanges WHERE json_extract("by", '$.user') <> 'grace'`,
+    );
+    for (const more of [[], ["--exchange", id]])
+      expectError(
+        await machine.vault("ack", uuid, ...more, "--json"),
+        6,
+        "rejected",
+        /discarded by grace/,
+      );
+  });
+});
+
+describe.concurrent("ack --exchange", () => {
+  it("means that very one: acknowledges it, and is 0 for ever after", async () => {
+    const { machine, uuid, id } = await heldUpdate();
+    for (const earlier of [undefined, true, true]) {
+      const ack = await machine.vault("ack", uuid, "--exchange", id, "--json");
+      expectExit(ack, 0);
+      const [one] = (documentOf(ack) as unknown as { acknowledged: Record<string, unknown>[] })
+        .acknowledged;
+      expect(one).toMatchObject({
+        uuid,
+        operation: "update",
+        exchange: { id, state: "acknowledged" },
+      });
+      expect(one?.["earlier"]).toBe(earlier);
+      if (earlier === true) expectExit(await machine.vault("get", uuid), 0);
+    }
+    sql(join(machine.stateDir, "vault.db"), `DELETE FROM exchanges WHERE id = '${id}'`);
+    expectExit(await machine.vault("ack", uuid, "--exchange", id), 0);
+  });
+
+  it("is 6 for one that was dropped, and leaves another one as it is; 3 for one that nobody knows", async () => {
+    const { lab, machine, uuid, id } = await heldUpdate();
+    expect(await asGrace(machine, "get", uuid, ...drop, "--no-ack")).toBe(0);
+    const { length } = lab.service.sandbox.requests();
+    const line = ["ack", uuid, "--json", "--exchange"];
+    expectError(await machine.vault(...line, id), 6, "rejected", /discarded by grace@build-7/);
+    expectError(await machine.vault(...line, "01M7Y3P9D38A32BTQW7FNSAFG1"), 3, "invalid-input");
+    expect(lab.service.sandbox.requests()).toHaveLength(length);
+    expect(await machine.status(uuid)).toMatchObject({ status: "held" });
+    const all = await machine.vault("ack", "--all", "--exchange", id, "--json");
+    expectError(all, 2, "usage", /one vault/);
+  });
+
+  it("is 6 for one that has expired", async () => {
+    const { lab, machine, uuid, id } = await heldUpdate();
+    lab.clock.ahead = 86_400_000;
+    expectExit(await machine.vault("ack", uuid), 13);
+    const ack = await machine.vault("ack", uuid, "--exchange", id, "--json");
+    expectError(ack, 6, "rejected", /expired by ada@desk/);
+    expectError(await machine.vault("ack", uuid, "--json"), 6, "rejected");
+  });
+});
