@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Entries, type TimeOrder } from "./fold/order.ts";
 import { Input, type InputSpec } from "./read/input.ts";
 import { type Item, noEntry, properties } from "./read/item.ts";
@@ -31,19 +32,25 @@ export class Inputs {
     for (const [index, spec] of specs.entries()) {
       const input = new Input(spec);
       this.#inputs.push(input);
+      await input.open((bytes) => progress?.(bytes, null, 0));
       this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
     }
-    const sum = (sizes: readonly number[]): number => sizes.reduce((one, other) => one + other, 0);
-    const sizes = this.#inputs.map(({ total }) => total);
-    const total = sizes.includes(null) ? null : sum(sizes as number[]);
-    await readMerged(this.sources, order, () => {
-      const items = sum(this.sources.map(({ report }) => report.items));
-      progress?.(sum(this.#inputs.map(({ bytesRead }) => bytesRead)), total, items);
+    const sum = (valueOf: (source: Source) => number): number =>
+      this.sources.reduce((all, source) => all + valueOf(source), 0);
+    const total = sum(({ input }) => input.size);
+    await readMerged(this.sources, order, async () => {
+      progress?.(
+        sum(({ bytesRead }) => bytesRead),
+        total,
+        sum(({ report }) => report.items),
+      );
+      // Handles signals.
+      await setImmediate();
     });
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#inputs.map(async (input) => await input.close()));
+  close(): void {
+    for (const input of this.#inputs) input.close();
   }
 }
 
@@ -68,13 +75,13 @@ interface Head {
 async function readMerged(
   sources: readonly Source[],
   order: TimeOrder,
-  progress: () => void,
+  progress: () => Promise<void>,
 ): Promise<void> {
   const [only, other] = sources;
   if (only !== undefined && other === undefined) {
-    while (await only.next(order.entries)) {
+    while (only.next(order.entries)) {
       order.release(false);
-      progress();
+      await progress();
     }
     return;
   }
@@ -86,10 +93,10 @@ async function readMerged(
   const entry = { ...noEntry };
   for (;;) {
     for (const head of heads)
-      for (; head.at === head.entries.count && head.isOpen; progress()) {
+      for (; head.at === head.entries.count && head.isOpen; await progress()) {
         head.entries.shift(head.at);
         head.at = 0;
-        head.isOpen = await head.source.next(head.entries);
+        head.isOpen = head.source.next(head.entries);
       }
     heads = heads.filter(({ at, entries }) => at < entries.count);
     const [first, second] = heads.toSorted((a, b) => timeOf(a) - timeOf(b));

@@ -45,7 +45,7 @@ export interface Replay {
   /** Yields reports, which are created lazily. */
   vaults(filter: { problems: boolean }): Iterable<VaultReport>;
   whatIf?: WhatIfReport;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /**
@@ -79,13 +79,11 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     const log = { ...options, pseudonyms, selection, itemOf, skips };
     return {
       ...conclude(log, sources, intake, classifier),
-      close: async () => await inputs.close(),
+      close: () => inputs.close(),
     };
   } catch (error) {
-    const closing = inputs.close();
-    if (!signal.aborted) await closing;
+    inputs.close();
     // A read may be pending, and the abort surface as another error of it.
-    else closing.catch(() => undefined);
     throw signal.aborted ? (signal.reason as Error) : error;
   }
 }

@@ -36,7 +36,7 @@ async function replayed(files: readonly Uint8Array[]): Promise<Replayed | string
   try {
     const result = await replayWith({ inputs });
     const vaults = [...result.vaults({ problems: false })].map((one) => [one.uuid, one] as const);
-    await result.close();
+    result.close();
     return { summary: result.summary, vaults: new Map(vaults) };
   } catch (error) {
     if (error instanceof VaultError) return `${error.code}: ${error.message}`;

@@ -180,7 +180,7 @@ describe("of an export", () => {
     const lists = `{"links":[{"rel":"self"}],"ids":[1,2],"items":[${items.join()}],"failed":[{"time":"soon","action":"READ_VAULT"}]}`;
     const { result } = await replayText(lists);
     expect(result.summary).toMatchObject({
-      warnings: ["items: what looks like no audit item was passed over: 2 in ids, 1 in links."],
+      warnings: ["items: what looks like no audit item was passed over: 1 in links, 2 in ids."],
       skipped: [{ reason: 'invalid time: "soon"' }],
     });
   });

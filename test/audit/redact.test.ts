@@ -65,7 +65,7 @@ async function replayed(more: Partial<ReplayOptions> = {}) {
     json: [...jsonDocument(replay, vaults)].join(""),
     ndjson: [...ndjsonDocument(replay, vaults)].join(""),
   };
-  await replay.close();
+  replay.close();
   return { found: replay.summary.found.text, vaults, outputs };
 }
 

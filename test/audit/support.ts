@@ -81,7 +81,7 @@ export async function replayText(
       : { name: "items", stream: chunks(Buffer.from(text), size) };
   const result = await replayWith({ inputs: [input], ...options });
   const reports = [...result.vaults({ problems: false })];
-  await result.close();
+  result.close();
   return { result, reports };
 }
 

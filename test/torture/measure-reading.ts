@@ -63,7 +63,10 @@ function* content(): Generator<Buffer> {
 const bytes = Readable.from(content());
 const skips = new Skips();
 const source = await Source.open(
-  new Input({ name: kind, stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes }),
+  await new Input({
+    name: kind,
+    stream: kind.endsWith("gzip") ? bytes.pipe(createGzip()) : bytes,
+  }).open(),
   { index: 0, vaults: new VaultTable(1_000_000), classifier: new Classifier() },
   skips,
 );
@@ -72,11 +75,11 @@ let count = 0;
 const kept: (string | undefined)[] = [];
 const entries = new Entries();
 for (let isOpen = true; isOpen; entries.shift(entries.count)) {
-  isOpen = await source.next(entries);
+  isOpen = source.next(entries);
   for (let at = 0; at < entries.count; at++)
     if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, { ...noEntry })).description);
 }
-await source.input.close();
+source.input.close();
 
 const told = skips.first.slice(0, 3).map(({ line, reason }) => `${line}: ${reason}`);
 process.stdout.write(JSON.stringify({ count, skips: told, kept: kept.length }));

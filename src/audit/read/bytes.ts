@@ -10,11 +10,14 @@ export function textOf(bytes: Buffer, from = 0, to = bytes.length): string {
 export interface Bytes {
   readonly bytes: Buffer;
   readonly view: DataView;
+  /** Offset of these bytes in their input. */
+  offset: number;
 }
 
 export const viewOf = (bytes: Buffer): Bytes => ({
   bytes,
   view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length),
+  offset: 0,
 });
 
 export const copyOf = ({ bytes }: Bytes, from: number, to: number): Bytes =>
@@ -104,8 +107,8 @@ export function endOfString({ bytes, view }: Bytes, from: number, to: number): n
   return at;
 }
 
-/** Returns the offset after the string, list or object that begins at `from`, or -1 if it does not end before `to`. */
-export function endOfValue({ bytes }: Bytes, from: number, to: number): number {
+/** Returns the offset after the string, list or object that begins at `from`; -1 if it does not end before `to`, or is deeper than `most`. */
+export function endOfValue({ bytes }: Bytes, from: number, to: number, most = Infinity): number {
   let depth = 0;
   let isString = false;
   for (let at = from; at < to; at++) {
@@ -115,8 +118,9 @@ export function endOfValue({ bytes }: Bytes, from: number, to: number): number {
       isString = !isString;
       if (depth === 0 && !isString) return at + 1;
     } else if (isString) continue;
-    else if (byte === openObject || byte === openList) depth += 1;
-    else if ((byte === closeObject || byte === closeList) && --depth <= 0) return at + 1;
+    else if (byte === openObject || byte === openList) {
+      if (++depth > most) return -1;
+    } else if ((byte === closeObject || byte === closeList) && --depth <= 0) return at + 1;
   }
   return -1;
 }

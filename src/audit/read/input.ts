@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import {
   closeSync,
   createReadStream,
+  fstatSync,
   openSync,
   readSync,
   statSync,
@@ -11,119 +12,127 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { crc32, createInflateRaw } from "node:zlib";
 import { VaultError } from "../../errors.ts";
-import { Chunks, gunzip, isGzip, pieceSize } from "./gunzip.ts";
 
 /** Number of bytes by which the format is recognized. */
 const headSize = 64 * 1024;
 
+/** Number of bytes processed at a time, which fit the CPU's cache. */
+export const pieceSize = 256 * 1024;
+
+/** Bytes decompressed at a time: an error in them drops all that they hold. A member's header is shorter. */
+const packedSize = 16 * 1024;
+
 /** Maximum number of times that an input is packed. */
 const mostPacked = 3;
+
+type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** An export: a file or a stream. */
 export interface InputSpec {
   /** For messages. */
   name: string;
   path?: string;
-  stream?: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  stream?: Pieces;
 }
 
-/** The text of an export, UTF-8 without a byte-order mark, which is read once, and any part of it again. */
+/** The text of an export as a file in UTF-8: the file itself, or a copy without a name of what is streamed, packed or in UTF-16. */
 export class Input {
   readonly name: string;
-  /** Size of the file in bytes, compressed or not; null if unknown. */
-  readonly total: number | null;
-  /** Number of these bytes that were read, for progress. */
-  bytesRead = 0;
-  isGzip = false;
   /** The beginning of the text, and whether that is all of it. */
-  head = Buffer.alloc(0);
+  head: Buffer = Buffer.alloc(0);
   isWhole = false;
-  /** Why the text ended early, once it has ended. */
+  /** Size of the text in bytes. */
+  size = 0;
+  isGzip = false;
+  /** Why the text ends early, if it does. */
   problem: string | null = null;
-  readonly #file: number | undefined;
-  readonly #source: AsyncGenerator<Uint8Array>;
-  #text: Chunks;
-  /** Offset of the text in the file; undefined if it must be copied to be read again. */
-  #start: number | undefined;
-  /** A file without a name, with the text as far as it was read. */
-  #copy: number | undefined;
+  readonly #spec: InputSpec;
+  #file: number | undefined;
+  /** Offset of the text in the file, after a byte-order mark. */
+  #start = 0;
 
-  constructor({ name, path = name, stream }: InputSpec) {
-    this.name = name;
-    const found = stream === undefined ? this.#attempt(() => statSync(path)) : undefined;
-    this.total = found?.isFile() === true ? found.size : null;
-    if (this.total !== null) this.#file = this.#attempt(() => openSync(path, "r"));
-    this.#source = this.#counted(
-      stream ?? (this.#file === undefined ? createReadStream(path) : piecesOf(this.#file)),
-    );
-    this.#text = new Chunks(this.#source);
+  constructor(spec: InputSpec) {
+    this.name = spec.name;
+    this.#spec = spec;
   }
 
   /**
-   * Reads the beginning.
+   * Opens the file, or keeps a copy. `progress` is told how many bytes were kept of it.
    *
-   * @throws `invalid-input` if it cannot be read, or is no text.
+   * @throws `invalid-input` if it cannot be read or kept, or is no text.
    */
-  async open(): Promise<this> {
-    for (let packed = 0; packed < mostPacked && isGzip(await this.#text.peek(2)); packed++) {
+  async open(progress?: (bytes: number) => void): Promise<this> {
+    const { name, path = name, stream } = this.#spec;
+    const isFile = stream === undefined && this.#attempt(() => statSync(path)).isFile();
+    if (isFile) this.#file = this.#attempt(() => openSync(path, "r"));
+    else await this.#keep(stream ?? createReadStream(path), progress);
+    for (let packed = 0; packed < mostPacked && isGzip(this.#at(0, 2)); packed++) {
       this.isGzip = true;
-      this.#text = new Chunks(gunzip(this.#text, (problem) => void (this.problem ??= problem)));
+      const onProblem = (problem: string) => void (this.problem ??= problem);
+      await this.#keep(
+        gunzip((offset, size) => this.#at(offset, size), onProblem),
+        progress,
+      );
     }
-    const first = await this.#text.peek(512);
-    checkText(first, this.name);
+    const first = this.#at(0, 512);
+    checkText(first, name);
     const [mark, encoding] = encodingOf(first);
-    await this.#text.take(mark.length);
-    if (encoding !== "utf-8") this.#text = new Chunks(decoded(this.#text, encoding));
-    else if (this.#file !== undefined && !this.isGzip) this.#start = mark.length;
-    this.head = Buffer.from(await this.#text.peek(headSize));
+    if (encoding !== "utf-8") await this.#keep(this.#decoded(encoding));
+    else this.#start = mark.length;
+    this.head = this.#at(0, headSize);
+    this.size = fstatSync(this.#file as number).size - this.#start;
     this.isWhole = this.head.length < headSize;
     return this;
   }
 
   /**
-   * Reads up to `most` bytes, which are valid until the next call; none at the end.
+   * Reads up to `most` bytes of the text into others. Returns their number, 0 at the end.
    *
-   * @throws `invalid-input` if reading or copying fails.
+   * @throws `invalid-input` if reading fails.
    */
-  async take(most: number): Promise<Buffer> {
-    const bytes = await this.#text.take(most);
+  read(offset: number, into: Buffer, at: number, most: number): number {
+    const from = this.#start + offset;
+    return this.#attempt(() => readSync(this.#file as number, into, at, most, from));
+  }
+
+  close(): void {
+    if (this.#file !== undefined) closeSync(this.#file);
+    this.#file = undefined;
+  }
+
+  #at(offset: number, size: number): Buffer {
+    const bytes = Buffer.alloc(size);
+    return bytes.subarray(0, this.read(offset, bytes, 0, size));
+  }
+
+  /** Reads all of the file, in UTF-16. */
+  *#decoded(encoding: string): Generator<Uint8Array> {
+    const decoder = new TextDecoder(encoding);
+    for (let at = 0, bytes; (bytes = this.#at(at, pieceSize)).length > 0; at += bytes.length)
+      yield Buffer.from(decoder.decode(bytes, { stream: true }));
+    yield Buffer.from(decoder.decode());
+  }
+
+  /** Takes a copy of these bytes in the place of the file. */
+  async #keep(pieces: Pieces, progress?: (bytes: number) => void): Promise<void> {
     const problem = `${this.name} cannot be kept in ${tmpdir()} while it is read`;
-    if (this.#start === undefined)
-      this.#attempt(() => writeFileSync((this.#copy ??= openUnnamed()), bytes), problem);
-    return bytes;
-  }
-
-  /**
-   * Returns bytes that were read.
-   *
-   * @throws `invalid-input` if the file has become shorter.
-   */
-  at(offset: number, length: number): Buffer {
-    const bytes = Buffer.alloc(length);
-    const file = (this.#copy ?? this.#file) as number;
-    const from = offset + (this.#start ?? 0);
-    if (this.#attempt(() => readSync(file, bytes, 0, length, from)) < length)
-      throw hasChanged(this.name);
-    return bytes;
-  }
-
-  async close(): Promise<void> {
-    await this.#source.return(undefined);
-    for (const file of [this.#file, this.#copy]) if (file !== undefined) closeSync(file);
-  }
-
-  async *#counted(
-    chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  ): AsyncGenerator<Uint8Array> {
+    const copy = this.#attempt(openUnnamed, problem);
+    let kept = 0;
     try {
-      for await (const chunk of chunks) {
-        this.bytesRead += chunk.length;
-        yield chunk;
+      for await (const bytes of pieces) {
+        this.#attempt(() => writeFileSync(copy, bytes), problem);
+        progress?.((kept += bytes.length));
+        // Handles signals.
+        await setImmediate();
       }
     } catch (error) {
-      throw error instanceof VaultError ? error : failure(`cannot read ${this.name}`, error);
+      closeSync(copy);
+      throw failure(`cannot read ${this.name}`, error);
     }
+    this.close();
+    this.#file = copy;
   }
 
   #attempt<T>(action: () => T, problem = `cannot read ${this.name}`): T {
@@ -136,6 +145,7 @@ export class Input {
 }
 
 function failure(problem: string, cause: unknown): VaultError {
+  if (cause instanceof VaultError) return cause;
   const { code = "unreadable" } = cause as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {
     EISDIR: "it is a folder",
@@ -147,17 +157,7 @@ function failure(problem: string, cause: unknown): VaultError {
   });
 }
 
-export const hasChanged = (name: string): VaultError =>
-  new VaultError("invalid-input", `${name} changed while it was read`, { hint: "run it again" });
-
-/** Reads a file without waiting, and handles signals in between. */
-async function* piecesOf(file: number): AsyncGenerator<Uint8Array> {
-  const room = Buffer.alloc(pieceSize);
-  for (let length; (length = readSync(file, room)) > 0; await setImmediate())
-    yield room.subarray(0, length);
-}
-
-/** Opens a file that is gone when it is closed. */
+/** Creates a file that is gone as soon as it is closed. */
 function openUnnamed(): number {
   const path = join(tmpdir(), `vault-audit-${randomBytes(8).toString("hex")}`);
   const file = openSync(path, "wx+", 0o600);
@@ -219,9 +219,57 @@ function encodingOf(head: Buffer): readonly [mark: string, encoding: string] {
   return ["", !isWide ? "utf-8" : odd > 0 ? "utf-16le" : "utf-16be"];
 }
 
-/** Decodes UTF-16. */
-async function* decoded(text: Chunks, encoding: string): AsyncGenerator<Uint8Array> {
-  const decoder = new TextDecoder(encoding);
-  for await (const chunk of text) yield Buffer.from(decoder.decode(chunk, { stream: true }));
-  yield Buffer.from(decoder.decode());
+const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
+
+/**
+ * Decompresses gzip of one or more members (RFC 1952, section 2.3), as far as it can be. Calls `onProblem` with the reason if that is not all.
+ * (Node's own `Gunzip` loses what comes before an error.) `at` returns bytes of it.
+ */
+async function* gunzip(
+  at: (offset: number, size: number) => Buffer,
+  onProblem: (problem: string) => void,
+): AsyncGenerator<Uint8Array> {
+  const [cutOff, damaged] = ["the gzip data is cut off", "the gzip data is damaged"];
+  let offset = 0;
+  while (isGzip(at(offset, 2))) {
+    const header = at(offset, packedSize);
+    if (header.length > 2 && header[2] !== 8) return onProblem(damaged);
+    offset += headerLength(header);
+    const output: Buffer[] = [];
+    let settle: (problem?: Error | null) => void = () => undefined;
+    const inflate = createInflateRaw({ chunkSize: 64 * 1024 })
+      .on("data", (bytes: Buffer) => output.push(bytes))
+      .on("error", (error) => settle(error));
+    let checksum = 0;
+    for (let hasEnded = false; !hasEnded;) {
+      const packed = at(offset, packedSize);
+      if (packed.length === 0) return onProblem(cutOff);
+      const before = inflate.bytesWritten;
+      const problem = await new Promise((resolve) => inflate.write(packed, (settle = resolve)));
+      for (const bytes of output.splice(0)) {
+        checksum = crc32(bytes, checksum);
+        yield bytes;
+      }
+      if (problem instanceof Error) return onProblem(damaged);
+      hasEnded = inflate.bytesWritten - before < packed.length;
+      offset += inflate.bytesWritten - before;
+    }
+    inflate.destroy();
+    const trailer = at(offset, 8);
+    if (trailer.length < 8) return onProblem(cutOff);
+    if (trailer.readUInt32LE(0) !== checksum) return onProblem(damaged);
+    offset += trailer.length;
+  }
+  // Zeros pad a tape, and an end of a line is added in passing.
+  for (let rest; (rest = at(offset, pieceSize)).length > 0; offset += rest.length)
+    if (rest.some((byte) => byte !== 0 && byte !== 10 && byte !== 13))
+      return onProblem("something else follows the gzip data");
+}
+
+function headerLength(header: Buffer): number {
+  const [flags = 0, extraLow = 0, extraHigh = 0] = [3, 10, 11].map((at) => header[at]);
+  const afterExtra = 10 + ((flags & 4) === 0 ? 0 : 2 + extraLow + 256 * extraHigh);
+  const texts = [8, 16].filter((flag) => (flags & flag) !== 0);
+  const afterTexts = texts.reduce((at) => header.indexOf(0, at) + 1, afterExtra);
+  return afterTexts + (flags & 2);
 }

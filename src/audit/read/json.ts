@@ -28,40 +28,39 @@ import { uuidLength } from "../fold/vault-table.ts";
 
 /** What becomes of the records of an input. */
 export interface Sink {
-  /** Offset of the bytes at hand in the input. */
-  readonly offset: number;
-  /** Reads the entries of plain records, as soon as the columns are known. */
-  readonly reader: ItemReader | undefined;
-  /** Whether it takes no more records for now. */
-  readonly isFull: boolean;
+  /** Reads the entries of plain records, if the columns are known. */
+  readonly reader?: ItemReader | undefined;
   /** Takes the entry of a plain record. */
-  add(entry: Entry, list?: List): void;
+  add(entry: Entry, list?: string): void;
   /** Takes a record that was parsed whole. */
   record(record: RawRecord): void;
-  /** Is called for what is no record. The reason is safe on a terminal. `text`: what could not be read, which may name vaults. */
-  skip(line: number, reason: string, text: string): void;
+  /**
+   * Is called for what is no record. The reason is safe on a terminal. `text`: what could not be read, which may name vaults. `isCut`: what
+   * comes after is missing.
+   */
+  skip(line: number, reason: string, text: string, isCut?: boolean): void;
   /** Is called for more of what could not be read. */
   unread(text: string): void;
-  /** The input is cut off at a line, or cannot be read any further: what comes after is missing. */
-  cut(line: number): void;
   /** Is called for a value in a list of that name that is no item. */
   passOver(list: string): void;
 }
 
-/** A list of records. */
-export interface List {
-  readonly name: string;
-  /** An item was found in it. */
-  isOfItems?: boolean;
-}
+/** A sink that takes nothing. */
+export const nothing: Sink = {
+  add: () => undefined,
+  record: () => undefined,
+  skip: () => undefined,
+  unread: () => undefined,
+  passOver: () => undefined,
+};
 
 /** A record whose columns have no meaning yet, with its bytes. */
 export interface RawRecord {
   line: number;
   fields: Fields;
   likeness: number;
-  /** The list that it is in, of several: only those that have an item are lists of items. */
-  list?: List | undefined;
+  /** Name of the list that it is in. */
+  list?: string | undefined;
   /** What makes it no item if it does not hold the vault that it names. */
   doubt?: string | undefined;
   given: Bytes;
@@ -102,10 +101,10 @@ export abstract class Cutter {
   /** Takes what begins at an offset. Returns the offset after it, or -1 if it is not whole; at the end of the input all is. */
   protected abstract takeOne(given: Bytes, from: number, to: number, isEnd: boolean): number;
 
-  /** Takes the whole records between two offsets. Returns the offset where the first one begins that is not whole, or not taken. */
+  /** Takes the whole records between two offsets. Returns the offset where the first one begins that is not whole. */
   take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     let at = from;
-    while (at < to && !this.sink.isFull) {
+    while (at < to) {
       if (this.isPassing) {
         const end = this.endOfLine(given, at, to);
         this.sink.unread(textOf(given.bytes, at, end < 0 ? to : end));
@@ -210,12 +209,12 @@ export class JsonCutter extends Cutter {
   /** Takes the object at an offset. Returns the offset after it or, for one that holds items, in it; -1 if it is not whole. */
   #takeObject(given: Bytes, from: number, to: number, isEnd: boolean): number {
     const place = this.#place;
-    const { reader, offset } = this.sink;
+    const { reader } = this.sink;
     if (reader !== undefined && place.hasItems) {
       const end = reader.readObject(given, from, to);
-      const entry = end < 0 ? null : reader.entry(given, this.next, offset, from, end);
+      const entry = end < 0 ? null : reader.entry(given, this.next, from, end);
       if (entry !== null) {
-        this.sink.add(entry, place);
+        this.sink.add(entry, place.name);
         return this.#after(end);
       }
     }
@@ -268,7 +267,7 @@ export class JsonCutter extends Cutter {
   #record(given: Bytes, from: number, to: number, fields: Fields, likeness: number): number {
     const place = this.#place;
     place.hasItems ||= likeness > unlike;
-    const list = this.#stack.length > 1 ? place : undefined;
+    const list = this.#stack.length > 1 ? place.name : undefined;
     this.sink.record({ line: this.next, fields, likeness, list, given, from, to });
     return this.#after(to);
   }
@@ -296,8 +295,7 @@ export class JsonCutter extends Cutter {
 
   #stop(reason: string, { bytes }: Bytes, to: number): void {
     if (this.isPassing) return;
-    this.sink.skip(this.next, `${reason}: reading stopped`, textOf(bytes, this.#last, to));
-    this.sink.cut(this.next);
+    this.sink.skip(this.next, `${reason}: reading stopped`, textOf(bytes, this.#last, to), true);
     this.isPassing = true;
   }
 }
@@ -324,7 +322,7 @@ export class LineCutter extends Cutter {
       while (after >= 0 && after < to && bytes[after] !== lineEnd)
         after = (bytes[after] as number) <= space ? after + 1 : -1;
       const isPlain = after >= 0 && after < to;
-      const entry = isPlain ? sink.reader.entry(given, line, sink.offset, from, end) : null;
+      const entry = isPlain ? sink.reader.entry(given, line, from, end) : null;
       if (entry !== null) {
         sink.add(entry);
         this.next += 1;
@@ -356,22 +354,19 @@ export class LineCutter extends Cutter {
     const unread: string[] = [];
     let isCut = false;
     new JsonCutter({
-      offset: 0,
-      reader: undefined,
-      isFull: false,
-      add: () => undefined,
+      ...nothing,
       record: (record) => void records.push({ ...record, line, list: undefined }),
-      skip: (_line, _reason, part) => void unread.push(part),
+      skip: (_line, _reason, part, isEnd) => {
+        unread.push(part);
+        isCut ||= isLast && isEnd === true;
+      },
       unread: (part) => void unread.push(part),
-      cut: () => (isCut = isLast),
-      passOver: () => undefined,
     }).take(given, from, to, true);
     // An object that looks like nothing may be a part of an item whose beginning is missing.
     const items = records.filter((record) => record.likeness > unlike);
     for (const item of items) sink.record(item);
     const rest = items.length === 0 ? text : unread.join(" ");
-    if (items.length === 0 || rest.includes("{") || anyUuid.test(rest))
-      sink.skip(line, isCut ? "not JSON: the last line is cut off" : reason, rest);
-    if (isCut) sink.cut(line);
+    if (isCut || items.length === 0 || rest.includes("{") || anyUuid.test(rest))
+      sink.skip(line, isCut ? "not JSON: the last line is cut off" : reason, rest, isCut);
   }
 }

@@ -59,6 +59,9 @@ interface Key {
   within: Keys | undefined;
 }
 
+/** Number of keys of an object that are remembered by their place. */
+const mostUsual = 100;
+
 /** The keys of the columns below a prefix like `vault.`. */
 class Keys {
   readonly texts: TextValues<Key>;
@@ -80,6 +83,9 @@ interface Word {
   text: string;
   meanings: Map<string | undefined, Meaning>;
 }
+
+/** Depth of a value that is passed over: whether a deeper one is too deep is told by who parses the record. */
+const deepest = 40;
 
 /** Maximum number of outcomes by which the meanings of an action are remembered. */
 const mostOutcomes = 1000;
@@ -187,7 +193,7 @@ export class ItemReader {
         if (isText) at += 1;
         if (at >= to) return -1;
         // As far as a value that is no text: another one may begin with what this one does.
-        if (known === undefined && index === usual.length)
+        if (index === usual.length && index < mostUsual)
           usual.push({ text: copyOf(given, start, at), key, isText });
       }
       at = isText ? this.#readText(given, at, to, key.slot) : this.#readValue(given, at, to, key);
@@ -224,7 +230,7 @@ export class ItemReader {
     if (byte === openObject && within !== undefined)
       return slot < 0 ? this.#readObject(given, from, to, within) : -1;
     if (byte === openObject || byte === openList) {
-      const end = slot < 0 ? endOfValue(given, from, to) : -1;
+      const end = slot < 0 ? endOfValue(given, from, to, deepest) : -1;
       return end >= 0 && bytes.subarray(from, end).includes(this.#lineEnd) ? -1 : end;
     }
     let at = from;
@@ -245,10 +251,10 @@ export class ItemReader {
   }
 
   /**
-   * Returns the entry of the values that were read from a record at these bytes, of an input from `offset` on; null if they are not plain,
-   * or no item. It is the same object each time.
+   * Returns the entry of the values that were read from a record at these bytes; null if they are not plain, or no item. It is the same
+   * object each time.
    */
-  entry(given: Bytes, line: number, offset: number, from: number, to: number): Entry | null {
+  entry(given: Bytes, line: number, from: number, to: number): Entry | null {
     const { index, times, classifier } = this.#layout;
     if (!this.#isPlain || !this.#has(time) || !this.#has(action)) return null;
     const entry = this.#entry;
@@ -272,7 +278,7 @@ export class ItemReader {
     entry.event = classifier.take(meaning, described, path);
     entry.input = index;
     entry.line = line;
-    entry.offset = offset + from;
+    entry.offset = given.offset + from;
     entry.length = to - from;
     entry.idHash = this.#has(id)
       ? idHashOf(given, this.#from[id] as number, this.#to[id] as number)
@@ -280,16 +286,26 @@ export class ItemReader {
     return entry;
   }
 
-  /** Completes the entry of an item that was parsed whole, which has its place and the hash of its content. */
-  complete(entry: Entry, { time, vault = "", id, ...item }: Item): void {
-    const { vaults, classifier } = this.#layout;
+  /** Returns the entry of an item that was parsed whole from these bytes. */
+  complete(item: Item, line: number, given: Bytes, from: number, to: number): Entry {
+    const { index, vaults, classifier } = this.#layout;
     const result = item.outcome ?? this.#noOutcome;
     const meaning = classifier.meaningOf(item.action, result, this.#inverted);
-    entry.time = time;
-    entry.vault = vaults.of(vault);
-    entry.event = classifier.take(meaning, item.description, item.endpoint);
-    if (id !== undefined)
-      entry.idHash = idHashOf(viewOf(Buffer.from(id)), 0, Buffer.byteLength(id));
+    const { id } = item;
+    return {
+      ...noEntry,
+      time: item.time,
+      vault: vaults.of(item.vault ?? ""),
+      event: classifier.take(meaning, item.description, item.endpoint),
+      input: index,
+      line,
+      offset: given.offset + from,
+      length: to - from,
+      idHash:
+        id === undefined
+          ? contentHashOf(given, from, to)
+          : idHashOf(viewOf(Buffer.from(id)), 0, Buffer.byteLength(id)),
+    };
   }
 
   /** Returns the number of the vault that a value names; -1 if it is none. */

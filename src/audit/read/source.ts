@@ -1,19 +1,19 @@
+import { setImmediate } from "node:timers/promises";
 import type { Columns, InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
-import { chooseColumns, type Given, timeIn } from "../columns/choose.ts";
+import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { TimeReader } from "../columns/times.ts";
 import { uuidOf } from "../columns/values.ts";
 import { Entries } from "../fold/order.ts";
-import { contentHashOf, textOf, viewOf } from "./bytes.ts";
+import { textOf, viewOf } from "./bytes.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed, listNames } from "./clip.ts";
 import type { Fields } from "./fields.ts";
 import { anyUuid, likenessOf, parse, unlike, unwrapped } from "./fields.ts";
-import { pieceSize } from "./gunzip.ts";
-import { hasChanged, type Input } from "./input.ts";
-import { type Entry, type Item, type ItemLocation, noEntry, type Skip } from "./item.ts";
+import { type Input, pieceSize } from "./input.ts";
+import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
 import { ItemReader, itemOf, type Layout } from "./reader.ts";
-import { type Cutter, type List, longestRecord, type RawRecord, type Sink } from "./json.ts";
+import { type Cutter, longestRecord, nothing, type RawRecord, type Sink } from "./json.ts";
 import { cutterFor } from "./table.ts";
 
 /** What the entries of an input are made with. */
@@ -27,9 +27,45 @@ const sampleSize = 1000;
 /** Bytes after which fewer are enough: a record may be a megabyte. */
 const sampleBytes = 8 * 1024 * 1024;
 
-/** A record with the place of its entry: one of the sample has no meaning yet. */
-interface Held extends RawRecord {
-  entry: Entry;
+/** What is told by the first records of an input. */
+interface Recognized extends Choice {
+  order: InputReport["order"];
+  /** The column whose texts are the items. */
+  wrapping?: string | undefined;
+  /** Names of lists of items. */
+  lists: Set<string>;
+}
+
+/** Passes an input through a cutter from the beginning, a piece at a time. */
+class Passage {
+  readonly cutter: Cutter;
+  readonly #input: Input;
+  // The bytes at hand, and where the whole records in them end.
+  readonly #given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
+  #from = 0;
+  #to = 0;
+
+  constructor(input: Input, sink: Sink) {
+    this.#input = input;
+    this.cutter = cutterFor(sink, input.head, input.isWhole);
+  }
+
+  /** Number of bytes that were read. */
+  get bytesRead(): number {
+    return this.#given.offset + this.#to;
+  }
+
+  /** Reads the next bytes and cuts them. Returns false at the end. */
+  next(): boolean {
+    const given = this.#given;
+    given.bytes.copyWithin(0, this.#from, this.#to);
+    given.offset += this.#from;
+    this.#to -= this.#from;
+    const count = this.#input.read(this.bytesRead, given.bytes, this.#to, pieceSize);
+    this.#to += count;
+    this.#from = this.cutter.take(given, 0, this.#to, count === 0);
+    return count > 0;
+  }
 }
 
 /** An input whose entries are read once, in its order. */
@@ -37,84 +73,58 @@ export class Source implements Sink {
   readonly input: Input;
   readonly report: InputReport;
   /** What may make all of it wrong, or was passed over. Complete once everything is read. */
-  warnings: string[] = [];
-  readonly #options: EntryOptions;
+  readonly warnings: string[];
+  readonly reader: ItemReader | undefined;
+  readonly #items: ItemReader;
+  readonly #layout: Layout;
+  readonly #wrapping: string | undefined;
   readonly #skips: Skips;
-  readonly #cutter: Cutter;
-  #layout: Layout;
-  /** The column whose texts are the items. */
-  #wrapping: string | undefined;
-  // The bytes at hand, and where the whole records in them end.
-  readonly #given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
-  #from = 0;
-  #to = 0;
-  #isEnd = false;
-  offset = 0;
-  #items: ItemReader;
-  reader: ItemReader | undefined;
-  #isSampling = true;
-  readonly #sample: Held[] = [];
+  readonly #passage: Passage;
   /** Where entries go. */
   #into = new Entries();
   /** All entries of an input that has the newest first, once it is read. */
   #all: Entries | undefined;
+  readonly #lists: Set<string>;
+  /** The list that had the last item. */
+  #list: string | undefined;
   readonly #passedOver = new Map<string, number>();
 
-  private constructor(input: Input, options: EntryOptions, skips: Skips) {
+  private constructor(input: Input, options: EntryOptions, found: Recognized, skips: Skips) {
+    const { columns, times, warnings, order, wrapping, lists } = found;
     this.input = input;
-    this.#options = options;
+    this.warnings = warnings;
+    this.#layout = { ...options, columns, times };
+    this.#wrapping = wrapping;
+    this.#lists = lists;
     this.#skips = skips;
-    this.#cutter = cutterFor(this, input.head, input.isWhole);
-    const { columns = {} } = options;
-    this.#layout = { ...options, columns, times: new TimeReader() };
-    this.#items = new ItemReader(this.#layout, this.#cutter);
-    this.report = {
-      name: input.name,
-      format: options.columns === undefined ? this.#cutter.format : "journal",
-      gzip: input.isGzip,
-      order: "oldest-first",
-      items: 0,
-      columns: {},
-    };
+    this.#passage = new Passage(input, this);
+    const { cutter } = this.#passage;
+    this.#items = new ItemReader(this.#layout, cutter);
+    this.reader = wrapping === undefined ? this.#items : undefined;
+    const format = options.columns === undefined ? cutter.format : "journal";
+    this.report = { name: input.name, format, gzip: input.isGzip, order, items: 0, columns };
   }
 
   /**
-   * Reads the beginning, and recognizes the format and the columns.
+   * Recognizes the format and the columns of an input that is open.
    *
-   * @throws what `Input.open` and `chooseColumns` throw.
+   * @throws what `chooseColumns` throws.
    */
   static async open(input: Input, options: EntryOptions, skips: Skips): Promise<Source> {
-    const source = new Source(await input.open(), options, skips);
-    const sample = source.#sample;
-    while (!source.isFull && (sample.length === 0 || source.offset < sampleBytes))
-      if (!(await source.#read())) break;
-    source.#isSampling = false;
-    if (options.columns === undefined) source.#choose(likest(sample));
-    if (source.#wrapping === undefined) source.reader = source.#items;
-    return source;
+    const sample: RawRecord[] = [];
+    const passage = new Passage(input, {
+      ...nothing,
+      record: (record) => void (sample.length < sampleSize && sample.push(record)),
+    });
+    const isEnough = (): boolean =>
+      sample.length === sampleSize || (sample.length > 0 && passage.bytesRead >= sampleBytes);
+    while (options.columns === undefined && !isEnough() && passage.next()) await setImmediate();
+    return new Source(input, options, recognize(input, sample, options), skips);
   }
 
-  #choose(sample: readonly Held[]): void {
-    const { name, head } = this.input;
-    const isUnlike = sample.every(({ likeness }) => likeness === unlike);
-    const said = isUnlike ? errorIn(textOf(head)) : undefined;
-    if (said !== undefined)
-      throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
-        hint: "export the items again",
-      });
-    for (const { list } of sample) if (list !== undefined) list.isOfItems = true;
-    this.#wrapping = wrappingOf(sample);
-    const records = sample.flatMap(({ fields }) => {
-      const own = this.#unwrap(fields);
-      return own === null ? [] : [{ fields: own }];
-    });
-    const choice = chooseColumns(records.slice(0, sampleSize), this.#options, name);
-    const { columns, times } = choice;
-    this.warnings = choice.warnings;
-    this.#layout = { ...this.#layout, columns, times };
-    this.#items = new ItemReader(this.#layout, this.#cutter);
-    this.report.columns = columns;
-    this.report.order = orderOf(records.map(({ fields }) => times.parse(timeIn(fields, columns))));
+  /** Number of bytes that were read. */
+  get bytesRead(): number {
+    return this.#passage.bytesRead;
   }
 
   /**
@@ -123,10 +133,14 @@ export class Source implements Sink {
    * @throws `invalid-input` if its file has changed.
    */
   itemOf({ offset, length }: ItemLocation): Item {
-    const own = this.#unwrap(this.#cutter.fieldsOf(this.input.at(offset, length)));
-    const item = own === null ? "" : itemOf(own, this.#layout);
-    if (typeof item === "string") throw hasChanged(this.input.name);
-    return item;
+    const bytes = Buffer.alloc(length);
+    const isWhole = this.input.read(offset, bytes, 0, length) === length;
+    const own = isWhole && this.#unwrap(this.#passage.cutter.fieldsOf(bytes));
+    const item = own ? itemOf(own, this.#layout) : "";
+    if (typeof item !== "string") return item;
+    throw new VaultError("invalid-input", `${this.input.name} changed while it was read`, {
+      hint: "run it again",
+    });
   }
 
   /** Says what the input is, if it has no items. */
@@ -138,78 +152,64 @@ export class Source implements Sink {
   }
 
   /** Reads on, and adds entries in the order of the input, oldest first. Returns false once there are no more. */
-  async next(into: Entries): Promise<boolean> {
-    if (this.report.order === "oldest-first") return await this.#next(into);
+  next(into: Entries): boolean {
+    if (this.report.order === "oldest-first") return this.#next(into);
     if (this.#all === undefined) {
       this.#all = new Entries();
-      while (await this.#next(this.#all));
+      while (this.#next(this.#all));
     }
     this.#all.popInto(into);
     return this.#all.count > 0;
   }
 
-  async #next(into: Entries): Promise<boolean> {
+  #next(into: Entries): boolean {
     this.#into = into;
-    for (const held of this.#sample.splice(0)) this.#take(held);
-    const hasMore = await this.#read();
+    const hasMore = this.#passage.next();
     if (!hasMore) this.#end();
     return hasMore;
   }
 
-  /** Reads the next bytes and takes the records in them. Returns false at the end. */
-  async #read(): Promise<boolean> {
-    if (this.#isEnd && this.#from === this.#to) return false;
-    const { bytes } = this.#given;
-    bytes.copyWithin(0, this.#from, this.#to);
-    this.offset += this.#from;
-    this.#to -= this.#from;
-    const enough = this.#to + pieceSize;
-    while (this.#to < enough && !this.#isEnd) {
-      const taken = await this.input.take(enough - this.#to);
-      this.#isEnd = taken.length === 0;
-      bytes.set(taken, this.#to);
-      this.#to += taken.length;
-    }
-    this.#from = this.#cutter.take(this.#given, 0, this.#to, this.#isEnd);
-    return true;
-  }
-
-  /** The sample is held in memory, where a small record takes a hundred times its bytes. */
-  get isFull(): boolean {
-    return this.#isSampling && this.#sample.length >= sampleSize;
-  }
-
-  add(entry: Entry, list?: List): void {
+  add(entry: Entry, list?: string): void {
     this.#into.push(entry);
     this.report.items += 1;
-    if (list !== undefined) list.isOfItems = true;
+    if (list !== this.#list && list !== undefined) this.#lists.add(list);
+    this.#list = list;
   }
 
-  record(record: RawRecord): void {
-    const { line, given, from, to } = record;
-    const entry = {
-      ...noEntry,
-      input: this.#options.index,
-      line,
-      offset: this.offset + from,
-      length: to - from,
-      idHash: contentHashOf(given, from, to),
-    };
-    const held = { ...record, entry };
-    if (this.#isSampling) this.#sample.push(held);
-    else this.#take(held);
+  record({ line, list, doubt, fields, given, from, to }: RawRecord): void {
+    const own = this.#unwrap(fields);
+    const text = (): string => [...fields.values()].join(" ");
+    if (own === null) {
+      const wrapping = this.#wrapping ?? "";
+      if (anyUuid.test(text())) this.skip(line, `no item in ${listNames([wrapping])}`, text());
+      else this.passOver(fields.has(wrapping) ? wrapping : (list ?? ""));
+      return;
+    }
+    const item = itemOf(own, this.#layout);
+    if (typeof item !== "string") {
+      const entry = this.#items.complete(item, line, given, from, to);
+      if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
+        return this.skip(line, doubt, text());
+      // The column of the vault holds something else: what the record names may be the vault.
+      if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
+        this.unread(text());
+      this.add(entry, list);
+    } else if (
+      list === undefined ||
+      this.#lists.has(list) ||
+      own.has(this.#layout.columns.action?.name ?? "")
+    )
+      this.skip(line, doubt ?? item, text());
+    else this.passOver(list);
   }
 
-  skip(line: number, reason: string, text: string): void {
-    this.#skips.add({ input: this.#options.index, line, reason }, text);
+  skip(line: number, reason: string, text: string, isCut = false): void {
+    this.#skips.add({ input: this.#layout.index, line, reason }, text);
+    if (isCut) this.report.cutAt ??= line;
   }
 
   unread(text: string): void {
     this.#skips.name(text);
-  }
-
-  cut(line: number): void {
-    this.report.cutAt ??= line;
   }
 
   passOver(list: string): void {
@@ -222,40 +222,10 @@ export class Source implements Sink {
     return this.#wrapping === undefined ? fields : unwrapped(fields, this.#wrapping);
   }
 
-  #take(held: Held): void {
-    const { line, list, doubt, fields, entry } = held;
-    const own = this.#unwrap(fields);
-    const text = (): string => [...fields.values()].join(" ");
-    if (own === null) {
-      const wrapping = this.#wrapping ?? "";
-      if (anyUuid.test(text())) this.skip(line, `no item in ${listNames([wrapping])}`, text());
-      else this.passOver(fields.has(wrapping) ? wrapping : (list?.name ?? ""));
-      return;
-    }
-    const item = itemOf(own, this.#layout);
-    if (typeof item !== "string") {
-      this.#items.complete(entry, item);
-      if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
-        return this.skip(line, doubt, text());
-      // The column of the vault holds something else: what the record names may be the vault.
-      if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
-        this.unread(text());
-      this.add(entry, list);
-    } else if (
-      list === undefined ||
-      list.isOfItems === true ||
-      own.has(this.#layout.columns.action?.name ?? "")
-    )
-      this.skip(line, doubt ?? item, text());
-    else this.passOver(list.name);
-  }
-
   #end(): void {
     const { name, problem } = this.input;
-    if (problem !== null) {
-      this.skip(this.#cutter.next, `${problem}: reading stopped`, "");
-      this.cut(this.#cutter.next);
-    }
+    if (problem !== null)
+      this.skip(this.#passage.cutter.next, `${problem}: reading stopped`, "", true);
     if (this.#passedOver.size === 0 || this.report.items === 0) return;
     const lists = [...this.#passedOver].map(
       ([list, count]) => `${grouped(count)} in ${list === "" ? "a list" : listNames([list])}`,
@@ -264,8 +234,42 @@ export class Source implements Sink {
   }
 }
 
+/**
+ * Recognizes the columns of an input by its first records.
+ *
+ * @throws what `chooseColumns` throws, and `invalid-input` for an error in the place of items.
+ */
+function recognize(
+  { name, head }: Input,
+  sample: readonly RawRecord[],
+  options: EntryOptions,
+): Recognized {
+  const lists = new Set<string>();
+  const times = new TimeReader();
+  if (options.columns !== undefined)
+    return { columns: options.columns, times, warnings: [], order: "oldest-first", lists };
+  const records = likest(sample);
+  const isUnlike = records.every(({ likeness }) => likeness === unlike);
+  const said = isUnlike ? errorIn(textOf(head)) : undefined;
+  if (said !== undefined)
+    throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
+      hint: "export the items again",
+    });
+  for (const { list } of records) if (list !== undefined) lists.add(list);
+  const wrapping = wrappingOf(records);
+  const found = records.flatMap(({ fields }) => {
+    const own = wrapping === undefined ? fields : unwrapped(fields, wrapping);
+    return own === null ? [] : [{ fields: own }];
+  });
+  const choice = chooseColumns(found, options, name);
+  const order = orderOf(
+    found.map(({ fields }) => choice.times.parse(timeIn(fields, choice.columns))),
+  );
+  return { ...choice, order, wrapping, lists };
+}
+
 /** Returns the records of the lists whose records look most like items. */
-function likest(sample: readonly Held[]): readonly Held[] {
+function likest(sample: readonly RawRecord[]): readonly RawRecord[] {
   const most = sample.reduce((best, { likeness }) => Math.max(best, likeness), unlike);
   const best = sample.filter(({ likeness }) => likeness === most);
   const lists = new Set(best.map(({ list }) => list));
@@ -273,7 +277,7 @@ function likest(sample: readonly Held[]): readonly Held[] {
 }
 
 /** Returns the column whose texts look more like items than the records that they are in, if there is one. */
-function wrappingOf(sample: readonly Held[]): string | undefined {
+function wrappingOf(sample: readonly RawRecord[]): string | undefined {
   const counts = new Map<string, number>();
   for (const { fields } of sample) {
     for (const [name, value] of fields) {

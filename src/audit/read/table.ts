@@ -88,7 +88,7 @@ class RowCutter extends Cutter {
     if (count === 1 && this.#isEmpty(0)) return end;
     if (header === undefined && this.#takeHeader(bytes)) return end;
     const isPlain = count === width && sink.reader?.readRow(given, this.#cells, header ?? []);
-    const entry = isPlain ? sink.reader?.entry(given, line, sink.offset, from, to) : null;
+    const entry = isPlain ? sink.reader?.entry(given, line, from, to) : null;
     if (entry) {
       sink.add(entry);
       return end;
@@ -99,8 +99,7 @@ class RowCutter extends Cutter {
     if (isCut || count > width || count * 2 <= width) {
       const isNote = count === 1 && isRemark(this.#cell(bytes, 0));
       if (isNote) sink.passOver("lines of one cell");
-      else sink.skip(line, doubt ?? "", textOf(bytes, from, to));
-      if (isCut && !isNote) sink.cut(line);
+      else sink.skip(line, doubt ?? "", textOf(bytes, from, to), isCut);
       return end;
     }
     const fields = this.#fields(bytes);
@@ -114,8 +113,7 @@ class RowCutter extends Cutter {
     const { sink, next: line } = this;
     const end = this.endOfLine(given, from, to);
     const reason = this.#isOpen ? "is opened and not closed" : "that is not closed in its cell";
-    sink.skip(line, `a quote ${reason}`, textOf(given.bytes, from, end < 0 ? to : end));
-    if (end < 0) sink.cut(line);
+    sink.skip(line, `a quote ${reason}`, textOf(given.bytes, from, end < 0 ? to : end), end < 0);
     this.#strays += 1;
     this.next += 1;
     return end < 0 ? to : end;

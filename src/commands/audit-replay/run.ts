@@ -59,7 +59,7 @@ export async function runAuditReplay(
     );
   } finally {
     bar?.clear();
-    await opened?.close();
+    opened?.close();
     close();
   }
 }
