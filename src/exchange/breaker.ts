@@ -1,60 +1,53 @@
 /**
- * The circuit breaker of a service, one for all that share a state (vault help network). Closed, starts go out; open, only a
- * trial does. Times are milliseconds since the epoch, by the clock of the state.
+ * The circuit breaker of a service, one for all that share a state (vault help network). Closed, starts go out; open, only a trial
+ * does. Times are milliseconds since the epoch, by the clock of the state.
  */
 export interface Breaker {
   /** Grows with each change, from 0: two processes that claim one trial differ in what they have seen. */
   version: number;
-  /** When the last start without an answer was sent, as far as is known; null while it is closed. */
+  /** When a start was last lost, or a trial claimed; null while it is closed. */
   lostAt: number | null;
   /** Trials that were lost since it opened: each lengthens the wait for the next one. */
   lostTrials: number;
-  /** Whether the service has answered something else, which lets one trial out at once. `used`: only once per opening. */
-  hint: "none" | "given" | "used";
   /** What opened it, if there was an answer at all. */
   httpStatus: number | null;
-  contentType: string | null;
-  /** When it was last closed; 0 if it never opened. */
-  closedAt: number;
+  /** When the start that opened it was begun, or when it was closed: what was begun before says nothing new. */
+  since: number;
+  /** Whether the service has ever answered a probe; time alone lets a trial out if not. */
+  probes: "unasked" | "unanswered" | "answered";
+  /** No probe before then: one is under way, or was not answered. */
+  probedUntil: number;
 }
 
 export const closed: Breaker = {
   version: 0,
   lostAt: null,
   lostTrials: 0,
-  hint: "none",
   httpStatus: null,
-  contentType: null,
-  closedAt: 0,
+  since: 0,
+  probes: "unasked",
+  probedUntil: 0,
 };
-
-/** A response, if one came: null where none did. */
-export interface Response extends Pick<Breaker, "httpStatus" | "contentType"> {
-  /** The service's own answer: JSON with `responseStatus`, and a status below 500. */
-  isService: boolean;
-}
-
-export const noResponse: Response = { httpStatus: null, contentType: null, isService: false };
 
 export type BreakerEvent =
   /** A start got no whole answer. */
-  | { type: "unanswered"; at: number; response: Response }
+  | { type: "lost"; at: number; startedAt: number; httpStatus: number | null }
   /** A start was found without an outcome: its process died. */
   | { type: "found"; startedAt: number }
+  /** A probe goes out, or came back. */
+  | { type: "probing"; at: number }
+  | { type: "probed"; at: number; isAnswered: boolean }
   /** A start goes out as a trial. It counts as lost until it is answered, so that a process that dies leaves nothing to clean up. */
   | { type: "claimed"; at: number }
-  /** A trial was not sent, or its answer counts nothing: all is as it was before it was claimed. */
+  /** A trial was not sent, or its answer counts nothing: it is due as before. */
   | { type: "withdrawn"; before: Breaker }
-  /** Something else than a start was answered. */
-  | { type: "responded"; response: Response; isProbe: boolean }
-  /**
-   * A start was answered, or a person says that the service works. `startedAt`: of a start that is no trial, which proves nothing if
-   * it was under way when another one was lost.
-   */
+  /** A start was answered, or a person says that the service works. `startedAt`: of a start that is no trial. */
   | { type: "answered"; at: number; startedAt?: number | undefined };
 
-const intervalsMs = [30_000, 60_000, 120_000, 300_000] as const;
+const intervalsMs = [2000, 10_000, 30_000, 60_000, 120_000] as const;
 const longestMs = 300_000;
+const probeMs = 30_000;
+const hourMs = 3_600_000;
 
 /** The breaker after an event. The same object if nothing has changed. */
 export function after(breaker: Breaker, event: BreakerEvent): Breaker {
@@ -63,70 +56,64 @@ export function after(breaker: Breaker, event: BreakerEvent): Breaker {
 }
 
 function changesBy(breaker: Breaker, event: BreakerEvent): Partial<Breaker> | null {
+  const { lostAt, lostTrials, since, probes } = breaker;
   switch (event.type) {
-    case "unanswered":
-      return breaker.lostAt !== null ? { lostAt: event.at } : opened(event.at, event.response);
-    case "found":
-      return breaker.lostAt !== null || event.startedAt <= breaker.closedAt
-        ? null
-        : opened(event.startedAt, noResponse);
-    case "claimed": {
-      const byHint = breaker.hint === "given";
-      return {
-        lostAt: event.at,
-        ...(byHint ? { hint: "used" } : { lostTrials: breaker.lostTrials + 1 }),
-      };
+    case "lost": {
+      const { at, startedAt, httpStatus } = event;
+      return lostAt === null
+        ? { lostAt: at, httpStatus, since: startedAt, probedUntil: 0 }
+        : { lostAt: at };
     }
-    case "withdrawn":
-      // Whoever has changed it since has decided.
-      return breaker.version === event.before.version + 1 ? event.before : null;
-    case "responded":
-      return breaker.lostAt !== null && breaker.hint === "none" && isHint(breaker, event)
-        ? { hint: "given" }
+    case "found": {
+      const { startedAt } = event;
+      return lostAt === null && startedAt > since
+        ? { lostAt: startedAt, since: startedAt, probedUntil: 0 }
         : null;
+    }
+    case "probing":
+      return {
+        probedUntil: event.at + probeMs,
+        probes: probes === "unasked" ? "unanswered" : probes,
+      };
+    case "probed":
+      return event.isAnswered ? { probes: "answered" } : { probedUntil: event.at + probeMs };
+    case "claimed":
+      return { lostAt: event.at, lostTrials: lostTrials + 1 };
+    case "withdrawn": {
+      const { before } = event;
+      // Whoever has changed it since has decided.
+      return breaker.version === before.version + 1 ? { ...before, probedUntil: 0 } : null;
+    }
     case "answered":
-      if (
-        breaker.lostAt !== null &&
-        event.startedAt !== undefined &&
-        event.startedAt < breaker.lostAt
-      )
-        return null;
-      return { ...closed, closedAt: event.at };
+      return lostAt !== null && event.startedAt !== undefined && event.startedAt < since
+        ? null
+        : { ...closed, since: event.at, probes };
   }
 }
 
-const opened = (lostAt: number, { httpStatus, contentType }: Response): Partial<Breaker> => ({
-  lostAt,
-  lostTrials: 0,
-  hint: "none",
-  httpStatus,
-  contentType,
-});
-
-/** Whether the service itself has answered; or a probe's answer below 500 shows that something has changed on the way to it. */
-function isHint(
-  breaker: Breaker,
-  { response, isProbe }: BreakerEvent & { type: "responded" },
-): boolean {
-  if (response.isService) return true;
-  const { httpStatus, contentType } = response;
-  if (!isProbe || httpStatus === null || httpStatus >= 500) return false;
-  return httpStatus !== breaker.httpStatus || contentType !== breaker.contentType;
+/** When the next trial is due for a vault with so many unanswered starts, which waits longer; null while the breaker is closed. */
+export function trialDueAt(
+  { lostAt, lostTrials, probedUntil }: Breaker,
+  now: number,
+  unansweredStarts: number,
+): number | null {
+  if (lostAt === null) return null;
+  const interval = intervalsMs[lostTrials] ?? longestMs;
+  const waitMs = Math.max(
+    (unansweredStarts + 1) * interval,
+    // Its third one on.
+    unansweredStarts >= 2 ? longestMs : 0,
+  );
+  // A time that is further ahead than possible was written by a clock that has been set back since.
+  return Math.max(
+    lostAt + interval > now + longestMs ? 0 : lostAt + waitMs,
+    probedUntil > now + probeMs ? 0 : probedUntil,
+  );
 }
 
-/** What lets a start out, or when the next trial is due. */
-export type Passage = { by: "closed" | "hint" | "trial" } | { dueAt: number };
-
-/** Whether a start may be sent now for a vault with so many unanswered ones, which waits longer, so that another goes first. */
-export function passage(breaker: Breaker, now: number, unansweredStarts: number): Passage {
-  if (breaker.lostAt === null) return { by: "closed" };
-  if (breaker.hint === "given") return { by: "hint" };
-  const interval = intervalsMs[breaker.lostTrials] ?? longestMs;
-  // A clock that was set back must not keep it open.
-  const isVoid = breaker.lostAt + interval > now + longestMs;
-  const dueAt = breaker.lostAt + (unansweredStarts + 1) * interval;
-  return isVoid || dueAt <= now ? { by: "trial" } : { dueAt };
-}
+/** Whether a trial that is due goes out without a probe. */
+export const isTriedByTime = ({ probes, lostAt }: Breaker, now: number): boolean =>
+  probes !== "answered" || Math.abs(now - (lostAt ?? now)) >= hourMs;
 
 /** The breaker of a service in a state: what this process last saw of it, and how to change it. */
 export interface ServiceBreaker {
@@ -135,8 +122,17 @@ export interface ServiceBreaker {
   /** By the clock of the state. */
   now(): number;
   read(): Promise<Breaker>;
-  /** Applies a change to it as it is now. May call `change` again if another process was faster. Not synced. */
-  change(change: (breaker: Breaker) => Breaker): Promise<Breaker>;
+  /** Writes `next` in the place of `before`. Returns false if another process has changed it since. Not synced. */
+  replace(before: Breaker, next: Breaker): Promise<boolean>;
+}
+
+/** Applies an event to the breaker as it is now. Whenever another process is faster, it is tried again: each race has a winner. */
+export async function applyTo(breaker: ServiceBreaker, event: BreakerEvent): Promise<Breaker> {
+  for (;;) {
+    const before = await breaker.read();
+    const next = after(before, event);
+    if (next === before || (await breaker.replace(before, next))) return next;
+  }
 }
 
 /** What a start has seen of the breaker: `recordIntent` records nothing if that is no longer so. `claim`: it is a trial. */

@@ -34,8 +34,6 @@ export interface ExchangeContext {
   session: VaultSession;
   service: Service;
   breaker: ServiceBreaker;
-  /** See `sendProbe`. */
-  probe(): Promise<Reply>;
   clock: Clock;
   ids: Ids;
   policy: Policy;

@@ -6,7 +6,7 @@ import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./lockout.ts";
 import { command } from "../way.ts";
 import type { Reply, Send, Service, StartCall, Store, Waiting } from "./ports.ts";
-import { noteResponse, sendProbe } from "./start/breaker-gate.ts";
+import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 import type { Settled } from "./states.ts";
 import { createIds } from "./ulid.ts";
@@ -14,7 +14,7 @@ import { createIds } from "./ulid.ts";
 /** The context of an exchange that has no vault yet. */
 export interface LockContext extends Omit<
   ExchangeContext,
-  "session" | "service" | "breaker" | "probe" | "ids" | "deadline" | "signal"
+  "session" | "service" | "breaker" | "ids" | "deadline" | "signal"
 > {
   store: Pick<Store, "breaker" | "find" | "lock">;
   waiting: Waiting;
@@ -24,8 +24,6 @@ export interface LockContext extends Omit<
   serviceName: () => string;
   /** Whether the settings name a service. */
   isConfigured: boolean;
-  /** Sends a probe, or shares one that another vault has under way. */
-  probing?: (send: () => Promise<Reply>) => Promise<Reply>;
   /** Credentials for this base URL are given: the vault may be known under another one, too. */
   given?: boolean;
   /** Nothing will be sent: without a configured base URL, use the one under which the vault is known. */
@@ -38,17 +36,8 @@ export interface LockContext extends Omit<
  * and what `serviceName` throws
  */
 export async function lockVault(lockContext: LockContext, uuid: string): Promise<ExchangeContext> {
-  const {
-    store,
-    service,
-    serviceName,
-    isConfigured,
-    waiting,
-    given,
-    local,
-    probing = async (send) => await send(),
-    ...context
-  } = lockContext;
+  const { store, service, serviceName, isConfigured, waiting, given, local, ...context } =
+    lockContext;
   const { deadline, signal } = waiting;
   const [only, ...more] = local === true && !isConfigured ? await store.find(uuid) : [];
   const here = only !== undefined && more.length === 0 ? only.service : serviceName();
@@ -63,7 +52,6 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
     await session.release();
     throw error;
   }
-  const breaker = store.breaker(here);
   const { clock } = context;
   return {
     ...context,
@@ -76,11 +64,7 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
     deadline,
     signal,
     session,
-    breaker,
-    probe: async () =>
-      await probing(
-        async () => await sendProbe({ ...context, service: await service(), deadline, signal }),
-      ),
+    breaker: store.breaker(here),
     ids: createIds(context.clock),
     service: {
       admit: async (...next) => await (await service()).admit(...next),
@@ -88,8 +72,7 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
       async call(call, signal) {
         const client = await service();
         await session.ensureHeld();
-        const reply = await client.call(call, signal);
-        return call.step === "end" ? await noteResponse(breaker, reply) : reply;
+        return await client.call(call, signal);
       },
     },
   };
@@ -106,10 +89,14 @@ export async function withVault<T>(
   const settled = new Map<string, Settled>();
   let sent = false;
   let startCounts = false;
+  let isStartAnswered = false;
   const call: Send = async (called, signal) => {
     const reply = await context.service.call(called, signal);
-    sent ||= reply.type !== "not-sent";
-    if (called.step === "start") startCounts ||= counts(reply, called);
+    sent ||= reply.type !== "not-sent" && called.step !== "probe";
+    if (called.step === "start") {
+      startCounts ||= counts(reply, called);
+      isStartAnswered ||= isOfService(reply);
+    }
     return reply;
   };
   const emit: ExchangeContext["emit"] = (event) => {
@@ -142,6 +129,8 @@ export async function withVault<T>(
       const event = { type: "settled", settled: one } as const;
       if (isInDoubt(event)) context.emit(event);
     }
+    if (isStartAnswered && !context.signal.aborted)
+      await learnProbes(context).catch(() => undefined);
     await context.session.release();
   }
 }

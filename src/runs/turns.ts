@@ -1,7 +1,7 @@
 import type { Named } from "../cli/vault-name.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { ExchangeContext, ExchangeEvent } from "../exchange/context.ts";
-import type { Reply, Service } from "../exchange/ports.ts";
+import type { Service } from "../exchange/ports.ts";
 import type { Remote } from "../parts/service.ts";
 import { once } from "../settings/once.ts";
 import type { SecretScope } from "../terminal/redactor.ts";
@@ -44,7 +44,6 @@ interface Run {
   isAway: boolean;
   /** How long a vault takes until its start can be sent, in milliseconds: a moving average. */
   preparationMs: number;
-  probe: Promise<Reply> | undefined;
   /** Begins what may be begun. */
   goOn: () => void;
 }
@@ -62,7 +61,7 @@ export async function takeTurns<Vault extends Named>(
   const { interrupted, killed } = app.io.host;
   const { rate } = app.settings;
   const ended = Promise.withResolvers<void>();
-  const run: Run = { calls: 0, isAway: false, preparationMs: 0, probe: undefined, goOn };
+  const run: Run = { calls: 0, isAway: false, preparationMs: 0, goOn };
   const active = new Set<Turn>();
   const later: Vault[] = [];
   let next = 0;
@@ -178,8 +177,6 @@ export class Turn {
         waiting: { deadline: this.#waits ? deadline : began, signal: this.#stop.signal },
         // One for the whole exchange: it has its place under the rate limit.
         service: once(async () => this.#watched(await service.clientFor(this.learn), began)),
-        probing: async (send) =>
-          await (this.#run.probe ??= send().finally(() => (this.#run.probe = undefined))),
         learnSecret: this.learn,
         emit: (event) => this.#follow(event),
       },

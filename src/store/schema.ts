@@ -147,8 +147,8 @@ export const sharedTables = (prefix: string, own: Own): string => `
     version int NOT NULL,
     "lostAt" ${own.time},
     "lostTrials" int NOT NULL,
-    hint text NOT NULL CHECK (hint IN ('none', 'given', 'used')),
     "httpStatus" int,
-    "contentType" text,
-    "closedAt" ${own.time} NOT NULL
+    since ${own.time} NOT NULL,
+    probes text NOT NULL CHECK (probes IN ('unasked', 'unanswered', 'answered')),
+    "probedUntil" ${own.time} NOT NULL
   )${own.keyed}`;

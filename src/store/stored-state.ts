@@ -125,23 +125,17 @@ export abstract class StoredState {
       known.set(service, breaker);
       return breaker;
     };
-    const read = async (): Promise<Breaker> =>
-      note(breakerIn(await this.#query(breakerOf(dialect.prefix, service))));
     return {
       get known() {
         return known.get(service) ?? closed;
       },
       now: () => Math.round(this.now()),
-      read,
-      change: async (change) => {
-        for (let tries = 20; ; tries -= 1) {
-          const before = await read();
-          const breaker = change(before);
-          if (breaker === before) return before;
-          const replace = replacing(dialect.prefix, service, before, breaker);
-          const [done] = await this.change(replace, "unsynced");
-          if (done !== undefined || tries <= 1) return note(breaker);
-        }
+      read: async () => note(breakerIn(await this.#query(breakerOf(dialect.prefix, service)))),
+      replace: async (before, next) => {
+        const statement = replacing(dialect.prefix, service, before, next);
+        const [done] = await this.change(statement, "unsynced");
+        if (done !== undefined) note(next);
+        return done !== undefined;
       },
     };
   }

@@ -44,92 +44,132 @@ async function follow({
   return codes;
 }
 
-describe("a gateway that does not answer probes as the service does: one start was lost", () => {
+describe("a gateway through which neither starts nor probes are answered: one start is lost", () => {
   it.each<[string, Rule, string[]]>([
     ["503", html(503), []],
     ["501, as to a method that it does not know", html(501), []],
+    ["a page with 404", html(404), []],
+    ["JSON of its own", { status: 404, type: "application/json", body: "{}" }, []],
     ["a reset connection", "drop", []],
     // Which is known when the time is over, as much as the machine is busy.
     ["nothing", "hang", ["--timeout", "100ms"]],
   ])(
-    "probes get %s: nothing is sent before the trial is due, and the trial reads",
+    "probes get %s: each is due 30 seconds after the one before, and the first start after an answer reads",
     async (_, probes, timeout) => {
       const behind = await warm();
       const { gateway, vault, uuid, clock } = behind;
-      gateway.be({ probes: "drop", starts: "drop" });
-      const first = await vault("get", uuid, "--json", "--max-wait", "1s");
+      gateway.be({ probes, starts: "drop" });
+      const first = await vault("get", uuid, "--json", ...timeout, "--max-wait", "20s");
       expectExit(first, 10);
       expect(errorOf(first)).toMatchObject({
         code: "network",
         retry: "after-status",
         spent: { unackedStarts: 1 },
       });
-      expect(gateway.starts()).toBe(1);
+      expect([gateway.starts(), gateway.probes()]).toEqual([1, 1]);
       gateway.be({ probes });
-      const second = await vault("get", uuid, "--json", ...timeout, "--max-wait", "0s");
+      const second = await vault("get", uuid, "--json", "--max-wait", "0s");
       expectExit(second, 10);
       expect(errorOf(second)).toMatchObject({ code: "network", retry: "safe" });
       expect(errorOf(second)).not.toHaveProperty("spent");
-      expect(dueAt(second)).toBeGreaterThan(clock.time);
-      expect([gateway.starts(), gateway.probes()]).toEqual([0, expect.any(Number)]);
-      expect(gateway.probes()).toBeGreaterThan(0);
+      expect(gateway.probes()).toBe(0);
       clock.time = dueAt(second);
-      expectExit(await vault("get", uuid, "--json"), 0);
-      expect(gateway.starts()).toBe(1);
+      const third = await vault("get", uuid, "--json", ...timeout, "--max-wait", "0s");
+      expectExit(third, 10);
+      expect(errorOf(third)).not.toHaveProperty("spent");
+      expect([gateway.starts(), gateway.probes()]).toEqual([0, 1]);
+      expect(dueAt(third) - clock.time).toBeGreaterThan(29_000);
+      clock.time = dueAt(third);
+      gateway.be({});
+      expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 0);
+      expect([gateway.starts(), gateway.probes()]).toEqual([1, 1]);
       expectFarFromLock(behind.lab, uuid);
     },
   );
 
-  it("a command waits for the trial by itself within --max-wait, and says so", async () => {
+  it("an hour after the last lost start, the next one goes out without a probe", async () => {
     const { gateway, vault, uuid, clock } = await warm();
-    gateway.be({ probes: html(503), starts: (before) => (before === 0 ? "drop" : "pass") });
+    gateway.be({ probes: "drop", starts: "drop" });
+    const began = clock.time;
+    const told: number[] = [];
+    while (gateway.starts() < 2) {
+      expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 10);
+      told.push((clock.time - began) / 60_000);
+      clock.time += 60_000;
+    }
+    expect(told.at(-1)).toBeCloseTo(60, 0);
+    gateway.be({ probes: "drop" });
+    clock.time += 3_600_000;
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 0);
+  });
+});
+
+describe("a gateway that never answers probes, as a state has asked once, after its first start", () => {
+  it("is tried by time alone, by one of all that wait", async () => {
+    const behind = await behindGateway();
+    const { lab, machine, gateway, vault, clock } = behind;
+    const { uuid } = lab.vault;
+    gateway.be({ probes: html(503) });
+    expectExit(await vault(...firstGetArgs(machine, lab.vault), "--json"), 0);
+    expectExit(await vault("get", uuid, "--json"), 0);
+    expect(gateway.probes()).toBe(1);
+    gateway.be({ probes: html(503), starts: "drop" });
+    const lost = await vault("get", uuid, "--json", "--max-wait", "0s");
+    expectExit(lost, 10);
+    clock.time = dueAt(lost);
+    gateway.be({ probes: html(503) });
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 0);
+    expect([gateway.starts(), gateway.probes()]).toEqual([1, 0]);
+  });
+});
+
+describe("a start is lost", () => {
+  it("a single one: the command waits for the trial, which is due within seconds, and reads", async () => {
+    const { gateway, vault, uuid, clock } = await warm();
+    gateway.be({ starts: (before) => (before === 0 ? "drop" : "pass") });
     const began = clock.time;
     const result = await vault("get", uuid, "--json", "--verbose");
     expectExit(result, 0);
     expect(result.stderr).toMatch(
-      /Waiting: the service is unavailable: HTTP 503[^\n]*; the next trial start is due in \d+(?:\.\d)? s/,
+      /Waiting: the service did not respond to a start; the next trial start is due in \d+(?:\.\d)? s/,
     );
-    expect(clock.time - began).toBeGreaterThanOrEqual(29_000);
-    expect(gateway.starts()).toBe(2);
+    // An interval for the opening, and one for the start that the vault has lost itself.
+    expect(clock.time - began).toBeGreaterThanOrEqual(4000);
+    expect(clock.time - began).toBeLessThan(10_000);
+    expect([gateway.starts(), gateway.probes()]).toEqual([2, 1]);
   });
 
-  it("create and delete obey it like starts, an end call goes out, and its answer lets out one of them", async () => {
-    const { lab, gateway, vault, uuid } = await warm();
-    gateway.be({ probes: html(503) });
+  it("create and delete obey like starts, an end call goes out", async () => {
+    const { lab, gateway, vault, uuid, clock } = await warm();
     expectExit(await vault("get", uuid, "--json", "--no-ack"), 0);
     gateway.be({ probes: html(503), starts: "drop" });
-    expectExit(
-      await vault("get", uuid, "--json", "--discard-pending", "--no-ack", "--max-wait", "0s"),
-      10,
-    );
-    const create = [
-      "create",
-      "--kind",
-      "generic/offline",
-      "--content",
-      "env:HOME",
-      "--json",
-      "--max-wait",
-      "0s",
-    ];
+    const get = ["get", uuid, "--json", "--discard-pending", "--no-ack", "--max-wait", "0s"];
+    expectExit(await vault(...get), 10);
+    const create = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--json"];
+    const remove = ["delete", uuid, "--discard-pending", "--yes", "--json"];
     const before = lab.service.sandbox.requests().length;
-    for (const args of [
-      create,
-      ["delete", uuid, "--discard-pending", "--yes", "--json", "--max-wait", "0s"],
-    ]) {
-      const result = await vault(...args);
-      expectExit(result, 10);
-      expect(errorOf(result)).toMatchObject({
-        code: "network",
-        retry: "safe",
-        message: expect.stringMatching(/trial start is due at/) as string,
-      });
+    for (const wait of [0, 10_000]) {
+      clock.time += wait;
+      for (const args of [create, remove]) {
+        const result = await vault(...args, "--max-wait", "0s");
+        expectExit(result, 10);
+        expect(errorOf(result)).toMatchObject({
+          code: "network",
+          retry: "safe",
+          message: expect.stringMatching(/trial start is due at/) as string,
+        });
+      }
     }
+    // One for the create: the delete comes within its 30 seconds.
+    expect(gateway.probes()).toBe(1);
     expect(lab.service.sandbox.requests()).toHaveLength(before);
-    // The token of the exchange that is held may be of use or not: the service has answered.
+    // The token of the exchange that is held may be of use or not.
     await vault("ack", uuid, "--json");
     expect(lab.service.sandbox.requests()).toHaveLength(before + 1);
-    expectExit(await vault(...create), 0);
+    gateway.be({});
+    clock.time += 30_000;
+    expectExit(await vault(...create, "--max-wait", "0s"), 0);
+    expect(gateway.probes()).toBe(1);
     expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
   });
 
@@ -169,15 +209,15 @@ describe("a gateway that answers probes while starts are lost", () => {
     ["a reset connection", "drop"],
     ["a reset connection after the service has processed them", "lose"],
   ])(
-    "starts get %s: one goes out at once, the next when its trial is due, and then it reads",
+    "starts get %s: one trial goes out each time that one is due, and then it reads",
     async (_, starts) => {
       const behind = await warm();
       const { gateway, vault, uuid } = behind;
       gateway.be({ starts });
       expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
-      expect(gateway.starts()).toBe(2);
+      expect([gateway.starts(), gateway.probes()]).toEqual([2, 1]);
       expectExit(await vault("get", uuid, "--json", "--max-wait", "5s"), 10);
-      expect(gateway.starts()).toBe(2);
+      expect([gateway.starts(), gateway.probes()]).toEqual([2, 1]);
       gateway.be({});
       expect(await follow(behind)).toEqual([10, 0]);
       expectFarFromLock(behind.lab, uuid);
@@ -209,28 +249,28 @@ describe("many vaults", () => {
     for (const uuid of uuids) expectFarFromLock(lab, uuid);
   });
 
-  it.each<[string, Rule]>([
-    ["answered", "pass"],
-    ["not answered", html(503)],
+  it.each<[string, Rule, number]>([
+    ["answered", "pass", 6],
+    ["not answered", html(503), 0],
   ])(
-    "in an outage, with probes %s, a run costs the starts that were under way and one for each trial",
-    async (_, probes) => {
+    "in an outage, with probes %s, a run costs the starts that were under way and the trials",
+    async (_, probes, trials) => {
       const { gateway, vault, clock, lab, uuids } = await fleet(count);
       gateway.be({ probes, starts: (before) => (before < 20 ? "pass" : html(503)) });
       const began = clock.time;
-      const first = await vault(...all, "--max-wait", "10s");
+      const first = await vault(...all, "--max-wait", "1s");
       expectExit(first, 10);
       expect(errorOf(first).help).toMatch(/^[^;]*; vault get --all .*--run may/);
       expect(outcomesOf(first)).toHaveLength(count);
       const lost = gateway.starts() - 20;
-      expect(lost).toBeLessThanOrEqual(8 + 1);
-      // Run again and again for ten minutes: at most 30, 90, 210, and 510 seconds after it began.
+      expect(lost).toBeLessThanOrEqual(8);
+      // Run again and again for ten minutes: trials at most 2, 12, 42, 102, 222 and 522 seconds after it began.
       while (clock.time < began + 600_000) {
         expectExit(await vault(...all, "--max-wait", "10s"), 10);
         clock.time += 10_000;
       }
-      expect(gateway.starts() - 20 - lost).toBeLessThanOrEqual(4);
-      gateway.be({ probes });
+      expect(gateway.starts() - 20 - lost).toBeLessThanOrEqual(trials);
+      gateway.be({});
       clock.time += 300_000;
       const last = await vault(...all);
       expectExit(last, 0);

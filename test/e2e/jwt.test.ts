@@ -10,6 +10,7 @@ import {
   expectInStep,
   expectNothingLost,
   firstGetArgs,
+  noVault,
   onlineCard,
   openLab,
 } from "../support/lab.ts";
@@ -211,10 +212,11 @@ describe("online vaults need none (specification, section 5.4): what an applicat
   test("none is sent to them: it would be shown to an endpoint that does not ask for it", async () => {
     const sent: [string, boolean][] = [];
     const service = await startHostileService(({ path, headers }, { good, send }) => {
-      sent.push([
-        path.replace(/^.*v1-2.vault.|.[0-9a-f-]{36}/g, ""),
-        headers.authorization !== undefined,
-      ]);
+      if (!path.includes(noVault))
+        sent.push([
+          path.replace(/^.*v1-2.vault.|.[0-9a-f-]{36}/g, ""),
+          headers.authorization !== undefined,
+        ]);
       send(good);
     });
     const env = {
@@ -271,7 +273,8 @@ describe("renewal", () => {
       jwt: { command: `printf x >> ${count}; cat ${machine.file("token", dead)}` },
     });
     expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 0);
-    expect(readFileSync(count, "utf8")).toBe("xx");
+    // And for the probe behind it.
+    expect(readFileSync(count, "utf8")).toBe("xxx");
   });
 
   test("one that cannot be: the exchange is pending, and `ack` finishes it", async () => {
@@ -301,8 +304,8 @@ describe("renewal", () => {
 test("no token is in any output or in the state, also where the service repeats it", async () => {
   const secrets = new Secrets();
   const sent: string[] = [];
-  const service = await httpServer(({ headers: { authorization = "" } }, response) => {
-    sent.push(authorization);
+  const service = await httpServer(({ url = "", headers: { authorization = "" } }, response) => {
+    if (!url.includes(noVault)) sent.push(authorization);
     const token = authorization.replace("Bearer ", "");
     const parts = [authorization, token, token.split(".")[2] ?? ""];
     for (const part of parts) secrets.add("token", part);

@@ -519,7 +519,8 @@ it(
     expect(
       document.scenarios.map(({ failure, outcome, check }) => `${failure} ${outcome} ${check}`),
     ).toEqual(
-      Array.from({ length: 2 }, () =>
+      // Start, end call, and a probe.
+      Array.from({ length: 3 }, () =>
         ["lost-before", "lost-after", "killed-before", "killed-after"].map(
           (failure) => `${failure} fine 0`,
         ),

@@ -8,7 +8,6 @@ import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { createIds } from "../../src/exchange/ulid.ts";
 import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import { sendProbe } from "../../src/exchange/start/breaker-gate.ts";
 import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
@@ -110,13 +109,6 @@ export class World {
         session,
         service: this.#service,
         breaker: this.#store.breaker(serviceName),
-        probe: async () =>
-          await sendProbe({
-            service: this.#service,
-            clock: this.clock,
-            deadline: 0,
-            signal: this.#interrupt.signal,
-          }),
         clock: this.clock,
         ids: createIds(this.clock),
         policy: { failedAttempts: 3, unackedStarts: 5 },
@@ -324,4 +316,4 @@ export async function currentIsAccepted(world: World): Promise<boolean> {
 export const starts = (world: World): number =>
   world.sandbox.requests().filter((r) => r.step === "start").length;
 export const ends = (world: World): number =>
-  world.sandbox.requests().filter((r) => r.step === "end").length;
+  world.sandbox.requests().filter((r) => r.step === "end" && r.uuid === world.uuid).length;

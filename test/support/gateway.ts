@@ -7,7 +7,7 @@ import type { FakeHost } from "./fake-host.ts";
 import { fakeHost } from "./fake-host.ts";
 import type { Certificate } from "./keys.ts";
 import type { Lab, ManyVaults } from "./lab.ts";
-import { expectExit, importAll, offlineNote, openLab } from "./lab.ts";
+import { expectExit, importAll, noVault, offlineNote, openLab } from "./lab.ts";
 import { onLoopback } from "./servers.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
@@ -70,8 +70,6 @@ interface Gateway {
   /** Whether it has to answer a request. */
   isBusy: () => boolean;
 }
-
-const noVault = "00000000-0000-0000-0000-000000000000";
 
 /** A gateway in front of a service on this machine. Stopped when the test file has ended. */
 async function startGateway(behind: string): Promise<Gateway> {

@@ -318,7 +318,7 @@ function storeIn(contents: Contents): Store {
     quiet: counted("quietStarts"),
     refusedSince: vault?.refusedSince === true,
     limited: vault?.limited === true,
-    breaker: { isOpen: false, isHinted: false, closedAfter: 0 },
+    breaker: { isOpen: false, closedAfter: 0 },
     proof: proof === null ? null : Date.parse(proof),
   };
 }

@@ -8,7 +8,6 @@ import type { Store, VaultSession } from "../../exchange/ports.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
 import { createVault, findIt } from "../../exchange/single/create.ts";
 import { credentialsJson } from "../../exchange/recovery/document.ts";
-import { sendProbe } from "../../exchange/start/breaker-gate.ts";
 import { createIds } from "../../exchange/ulid.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
@@ -110,11 +109,9 @@ async function create(
   };
   try {
     const { redactor } = app.io;
-    const single = await app.service.single();
     const context = {
-      ...single,
+      ...(await app.service.single()),
       breaker: store.breaker(service),
-      probe: async () => await sendProbe(single),
       store,
       redact: (text: string) => redactor.redact(text),
       learnSecret: (secret: string) => redactor.add(secret),

@@ -3,7 +3,7 @@ import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { command, vaultsArgument } from "../../cli/command.ts";
 import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
-import { after } from "../../exchange/breaker.ts";
+import { applyTo } from "../../exchange/breaker.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { CounterReset } from "../../exchange/records.ts";
 import type { Way } from "../../way.ts";
@@ -156,7 +156,7 @@ async function takeBack(app: App, given: readonly string[] | null, yes: boolean)
   for (const name of services) {
     const breaker = store.breaker(name);
     if ((await breaker.read()).lostAt !== null)
-      await breaker.change((now) => after(now, { type: "answered", at: breaker.now() }));
+      await applyTo(breaker, { type: "answered", at: breaker.now() });
   }
 }
 

@@ -4,7 +4,6 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { serviceDetails, whatCame } from "../../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
-import { noteResponse } from "../../exchange/start/breaker-gate.ts";
 import type { SingleCall } from "../../exchange/ports.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { kindList } from "../../protocol/endpoints.ts";
@@ -57,9 +56,6 @@ async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuc
   const context = await app.service.single();
   const call: SingleCall = { step: "info", kind: asked, uuid: target };
   const reply = await sendSingle(context, call, 2);
-  const breaker = (await app.state.store()).breaker(app.settings.serviceName());
-  await breaker.read();
-  await noteResponse(breaker, reply);
   if (reply.type === "no-answer") {
     if (app.io.host.interrupted.aborted)
       throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });

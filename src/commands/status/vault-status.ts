@@ -3,7 +3,7 @@ import { candidates, currentGeneration, likely } from "../../exchange/start/cand
 import type { Policy } from "../../exchange/lockout.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
-import { passage } from "../../exchange/breaker.ts";
+import { trialDueAt } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
 import type { Circumstances } from "../../exchange/ways.ts";
@@ -186,12 +186,12 @@ export function describeBreaker(
   now: number,
 ): ServiceBreaker {
   const { service, lostAt, lostTrials, httpStatus } = breaker;
-  const way = passage(breaker, now, 0);
+  const dueAt = trialDueAt(breaker, now, 0) ?? now;
   return {
     service,
     state: lostAt === null ? "closed" : "open",
     lostAt: lostAt === null ? null : new Date(lostAt).toISOString(),
-    trialDueAt: "by" in way ? null : new Date(way.dueAt).toISOString(),
+    trialDueAt: dueAt <= now ? null : new Date(dueAt).toISOString(),
     lostTrials,
     httpStatus,
   };

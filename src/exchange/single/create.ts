@@ -15,7 +15,7 @@ import { refusedSingle, sendSingle } from "./call.ts";
 import { defined } from "../../defined.ts";
 
 interface CreateContext
-  extends SingleContext, Pick<ExchangeContext, "breaker" | "learnSecret" | "probe" | "redact"> {
+  extends SingleContext, Pick<ExchangeContext, "breaker" | "learnSecret" | "redact"> {
   store: Pick<Store, "beginCreation" | "completeCreation" | "failCreation">;
 }
 

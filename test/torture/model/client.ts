@@ -12,39 +12,22 @@ export function isFound({ exchanges, breaker }: Store): boolean {
 /** Only a trial goes out: the last start, of whatever process, was not answered. */
 export const isOpen = (store: Store): boolean => store.breaker.isOpen || isFound(store);
 
-function open({ breaker }: Store): void {
-  if (!breaker.isOpen) Object.assign(breaker, { isOpen: true, isHinted: false });
-}
-
 /** A start was answered, or a person says that the service works. */
 export function close(store: Store): void {
-  store.breaker = { isOpen: false, isHinted: false, closedAfter: store.exchanges.at(-1)?.id ?? 0 };
-}
-
-/** Who is about to start meets a start without an outcome. */
-function meet(store: Store): void {
-  if (isFound(store)) open(store);
-}
-
-/** A trial is claimed with its ①: a process that dies leaves nothing to be cleaned up. */
-export function claim(store: Store, trial: Process["trial"]): void {
-  if (trial === "at once") store.breaker.isHinted = true;
+  store.breaker = { isOpen: false, closedAfter: store.exchanges.at(-1)?.id ?? 0 };
 }
 
 /** What the reply to a start says of the service; nothing if the start is taken back. */
-export function noteStart({ store, truth }: State, { reply, trial, fenced }: Process): void {
-  if (reply === "not-sent" || reply === "rate" || reply === "application") {
-    if (trial !== "at once") return;
-    store.breaker.isHinted = false;
-    truth.atOnce -= 1;
-  } else if (reply === "no-answer") {
-    open(store);
+export function noteStart({ store, truth }: State, { reply, fenced }: Process): void {
+  if (reply === "not-sent" || reply === "rate" || reply === "application") return;
+  if (reply === "no-answer") {
+    store.breaker.isOpen = true;
     if (!fenced) truth.isSilent = true;
   } else if (!fenced) {
     // Not by the answer to a start that was sent before the one that is lost. Also where it is closed, but for a success: its start may
     // stay on record without an outcome.
     if (store.breaker.isOpen || reply !== "success") close(store);
-    Object.assign(truth, { isSilent: false, atOnce: 0 });
+    truth.isSilent = false;
   }
 }
 
@@ -62,8 +45,8 @@ export interface Client {
   isForAPerson(store: Store, candidates: readonly number[]): boolean;
   /** Only a trial goes out: the last start, of whatever process, was not answered. */
   isOpen(store: Store): boolean;
-  /** A trial need not wait until it is due, since the service has answered something else. */
-  mayTryAtOnce(store: Store): boolean;
+  /** A trial that is due goes out without a probe. */
+  isTriedByTime(hasAnsweredProbes: boolean): boolean;
   /** A probe, or an end call, was answered: what that does to the breaker. */
   heard(store: Store): void;
   /** An unanswered start of this generation may be repeated by the program itself. */
@@ -126,7 +109,7 @@ export const client: Client = {
     return candidates.filter(isLikely).length > 1 && store.failed + 2 >= lockAt.failed;
   },
   isOpen,
-  mayTryAtOnce: ({ breaker }) => !breaker.isOpen || !breaker.isHinted,
+  isTriedByTime: (hasAnsweredProbes) => !hasAnsweredProbes,
   heard: () => undefined,
   mayRepeat: (store, number) =>
     isSole(store, number) && store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store),
@@ -264,7 +247,8 @@ export function tryStart(client: Client, state: State, place: number): string | 
   if (!process.forced && client.guardRefuses(state.store, process.command))
     return finish(state, place, "guard");
   const at = !process.forced && client.isOpen(state.store) ? "trial" : "intent";
-  if (at === "trial") meet(state.store);
+  // A start without an outcome opens it.
+  if (at === "trial") state.store.breaker.isOpen = true;
   Object.assign(process, { at, reply: null, late: false, exchange: null, trial: null });
   return undefined;
 }

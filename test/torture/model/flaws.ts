@@ -185,10 +185,16 @@ export const flaws: Flaw[] = [
     parts: decides({ isOpen: ({ breaker }) => breaker.isOpen }),
   },
   {
-    mistake: "each answered probe lets a trial out at once",
+    mistake: "time alone lets a trial out, although the service answers probes",
     in: probed,
-    breaks: /^the breaker: more than one trial/,
-    parts: decides({ mayTryAtOnce: () => true }),
+    breaks: /^the breaker: a trial goes out without a probe/,
+    parts: decides({ isTriedByTime: () => true }),
+  },
+  {
+    mistake: "a service that never answers probes is never tried again",
+    in: silent,
+    breaks: /^(stopped for nothing: .* network|in a circle: get is network)/,
+    parts: decides({ isTriedByTime: () => false }),
   },
   {
     mistake: "an answered probe closes the breaker",

@@ -35,7 +35,7 @@ export function keyOf(state: State): string {
   if (state.processes.length === 1) key += processKey(state.processes[0] ?? null, names, state);
   else key += state.processes.map((process) => processKey(process, names, state)).sort();
   const { delayed, fault, truth } = state;
-  key += `|${truth.isSilent ? "s" : ""}${truth.atOnce}${truth.hasArrived ? "a" : ""}${truth.isSet ? "=" : ""}${truth.refused
+  key += `|${truth.isSilent ? "s" : ""}${truth.hasArrived ? "a" : ""}${truth.isSet ? "=" : ""}${truth.refused
     .map((pair) => names.of(pair))
     .sort()
     .join("")}`;
@@ -80,8 +80,7 @@ const unansweredOf = ({ unacked, unanswered }: Store): number =>
   Math.max(0, unanswered - Math.max(0, unacked - enough.unacked));
 
 const breakerKey = (store: Store, isExact: boolean): string =>
-  ((isExact ? isOpen(store) : store.breaker.isOpen) ? "o" : "") +
-  (store.breaker.isHinted ? "h" : "");
+  (isExact ? isOpen(store) : store.breaker.isOpen) ? "o" : "";
 
 const letters = { current: "c", imported: "i", offered: "o", superseded: "s", void: "v" } as const;
 

@@ -1,4 +1,4 @@
-import { choose, claim, finish, noteStart, tryStart } from "./client.ts";
+import { choose, finish, noteStart, tryStart } from "./client.ts";
 import type { Client } from "./client.ts";
 import type { Point, Process, State, Store } from "./state.ts";
 import { exchangeOf, generationOf } from "./state.ts";
@@ -49,15 +49,13 @@ export function tried(state: State, place: number, trial: Process["trial"]): str
 function intent(parts: Parts, state: State, place: number): string | undefined {
   const process = state.processes[place] as Process;
   const id = (state.fresh += 1);
-  const { command, pairs, trial } = process;
+  const { command, pairs } = process;
   const operation = command.do === "update" ? "update" : "get";
   const code = write(parts, state, place, (steps, store) => {
-    claim(store, trial);
     steps.intent(store, { id, operation, base: pairs[0] ?? 0 });
   });
   if (code !== undefined) return code;
   Object.assign(process, { at: "send-start", exchange: id });
-  if (trial === "at once") state.truth.atOnce += 1;
   return undefined;
 }
 

@@ -22,7 +22,7 @@ function calmly(
   while (code === undefined) {
     const step = steps(parts, bounds, state).find(({ place, isFine }) => place === 0 && isFine);
     if (step === undefined) throw new Error(`nothing goes on at ${state.processes[0]?.at}`);
-    if (step.label === "the trial is due") trials += 1;
+    if (state.processes[0]?.at === "trial") trials += 1;
     ({ to: state, code } = step);
   }
   return { state, code, trials };
@@ -136,7 +136,7 @@ export function violation(parts: Parts, bounds: Bounds, state: State): string | 
     oneExchange(state) ??
     counting(bounds, state) ??
     state.processes
-      .map((process) => (process === null ? undefined : aboutToSend(state, process)))
+      .map((process) => (process === null ? undefined : aboutToSend(bounds, state, process)))
       .find((v) => v !== undefined) ??
     (isAtRest ? (stopped(parts, bounds, state) ?? circle(parts, bounds, state)) : undefined)
   );
@@ -184,7 +184,7 @@ function counting(bounds: Bounds, { service, store, processes, truth }: State): 
 }
 
 /** 2 and 4: what must be so when a request leaves. */
-function aboutToSend(state: State, process: Process): string | undefined {
+function aboutToSend(bounds: Bounds, state: State, process: Process): string | undefined {
   const { store, truth } = state;
   const exchange = exchangeOf(store, process.exchange);
   if (process.at === "send-end") {
@@ -210,7 +210,8 @@ function aboutToSend(state: State, process: Process): string | undefined {
     return "never what was refused before: it is about to be sent again";
   if (!process.forced && truth.isSilent && process.trial === null)
     return "the breaker: a start that is no trial goes out while it is open";
-  if (truth.atOnce > 1) return "the breaker: more than one trial goes out before it is due";
+  if (bounds.gateway === "answers probes" && process.trial === "due")
+    return "the breaker: a trial goes out without a probe";
   const isLast = store.unacked >= lockAt.unacked - 1;
   if (isLast && process.command.noAck)
     return "never the locking request: the last start before it, whose acknowledgement waits";

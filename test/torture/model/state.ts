@@ -25,8 +25,6 @@ export interface State {
 export interface Truth {
   /** The last start that was sent got no answer, and no person has said since that the service is back. */
   isSilent: boolean;
-  /** Trials that did not wait until they were due, since a start was last answered. */
-  atOnce: number;
   /** Some of the starts that count as unanswered have reached the service, as its audit log shows. */
   hasArrived: boolean;
   /** A person has set the number of starts to what the audit log shows, which may have been any of them. */
@@ -132,8 +130,6 @@ export interface Store {
 interface Breaker {
   /** Only trials go out. */
   isOpen: boolean;
-  /** The one trial of this opening that does not wait until it is due has gone out. */
-  isHinted: boolean;
   /** The last exchange before it was closed: an older ① without an outcome does not open it. */
   closedAfter: number;
 }
@@ -217,8 +213,8 @@ export interface Process {
   forced: boolean;
   /** The automatic repetition is used up. */
   repeated: boolean;
-  /** As what the breaker has let its start out; null where it is closed, or --force goes past it. */
-  trial: "due" | "at once" | null;
+  /** As what the breaker has let its start out, by time alone or after a probe; null where it is closed, or --force goes past it. */
+  trial: "due" | "probed" | null;
   reply: StartReply | EndReply | null;
   /** The pair, and so the token, that it has in memory: handed out by a success, or of the exchange that was left. */
   offered: number | null;
@@ -248,7 +244,6 @@ export function edit({ service, store, processes, truth, ...rest }: State): Stat
 export const copyTruth = (truth: Truth): Truth => ({ ...truth, refused: [...truth.refused] });
 export const firstTruth = (): Truth => ({
   isSilent: false,
-  atOnce: 0,
   hasArrived: false,
   isSet: false,
   refused: [],
@@ -290,7 +285,7 @@ export const emptyStore = (): Store => ({
   quiet: 0,
   refusedSince: false,
   limited: false,
-  breaker: { isOpen: false, isHinted: false, closedAfter: 0 },
+  breaker: { isOpen: false, closedAfter: 0 },
   proof: null,
 });
 

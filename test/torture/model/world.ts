@@ -35,7 +35,7 @@ export interface Bounds {
   strangers?: true;
   /** A request that was believed lost can arrive later. */
   delays?: true;
-  /** What stands in front of the service, and loses starts; without it nothing is ever known before a trial is due. */
+  /** What stands in front of the service, and loses starts; without it no probe was ever answered. */
   gateway?: "answers probes" | "is silent";
 }
 
@@ -110,7 +110,7 @@ export function reset(parts: Parts, to: State, how: Reset): void {
   );
   if (how === "guard --reset --unanswered") {
     close(to.store);
-    Object.assign(to.truth, { isSilent: false, atOnce: 0 });
+    to.truth.isSilent = false;
   }
   // Whose audit log shows starts that have arrived.
   if (how === "guard --reset --failed N --starts N")
@@ -216,20 +216,19 @@ function act(
     found.push({ label, isFine, to, place, code });
   };
   switch (process.at) {
-    case "trial":
-      if (bounds.gateway === "answers probes") {
-        // Which may say that the service is back, or only that the gateway is there.
-        if (parts.client.mayTryAtOnce(state.store)) {
-          go("the probe is answered", true, (to) => {
-            parts.client.heard(to.store);
-            return moves.tried(to, place, "at once");
-          });
-          break;
-        }
-      }
-      go("the trial is due", true, (to) => moves.tried(to, place, "due"));
-      go("no trial is due while there is time", false, (to) => moves.tried(to, place, null));
+    case "trial": {
+      const answers = bounds.gateway === "answers probes";
+      const byTime = parts.client.isTriedByTime(answers);
+      if (byTime) go("the trial is due", true, (to) => moves.tried(to, place, "due"));
+      else if (answers)
+        go("the probe is answered", true, (to) => {
+          parts.client.heard(to.store);
+          return moves.tried(to, place, "probed");
+        });
+      const isFine = !byTime && !answers;
+      go("no trial goes out while there is time", isFine, (to) => moves.tried(to, place, null));
       break;
+    }
     case "send-start":
       sendStart(parts, bounds, state, go);
       break;

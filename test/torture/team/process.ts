@@ -5,7 +5,7 @@ import type { HttpRequest } from "../../../src/service/request.ts";
 import { requestOf } from "../../../src/service/request.ts";
 import type { Dice } from "../../support/dice.ts";
 import { answerOf, application, lockHere, target } from "../../support/in-process.ts";
-import { after } from "../../../src/exchange/breaker.ts";
+import { applyTo } from "../../../src/exchange/breaker.ts";
 import { asVaultError } from "../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../src/exchange/end/acknowledge.ts";
 import { withVault } from "../../../src/exchange/lock-vault.ts";
@@ -151,7 +151,12 @@ export class TeamProcess {
     const sending: Service = {
       admit: async () => Promise.resolve(),
       reserveAhead: async () => Promise.resolve(),
-      call: async (sent) => await send(sent),
+      call: async (sent) =>
+        sent.step !== "probe"
+          ? await send(sent)
+          : probe()
+            ? { type: "answer", answer: { httpStatus: 404, body: { responseStatus: {} } } }
+            : { type: "no-answer", cause: "reset" },
     };
     const context = await lockHere(
       {
@@ -165,12 +170,6 @@ export class TeamProcess {
           await this.#gate(`send ${call}`);
           return sending;
         },
-        probing: async () =>
-          Promise.resolve(
-            probe()
-              ? { type: "answer", answer: { httpStatus: 404, body: {} } }
-              : { type: "no-answer", cause: "reset" },
-          ),
         clock,
       },
       30,
@@ -187,9 +186,8 @@ export class TeamProcess {
     await withVault(context, async () => {
       if (command === "guard --reset") {
         // And a person says that the service works: these clocks stand still, so that no trial comes due.
-        await context.breaker.change((now) =>
-          after(now, { type: "answered", at: context.breaker.now() }),
-        );
+        const { breaker } = context;
+        await applyTo(breaker, { type: "answered", at: breaker.now() });
         return await context.session.resetCounters("all");
       }
       if (command === "ack")

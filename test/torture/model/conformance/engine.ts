@@ -1,7 +1,7 @@
 import { asVaultError, VaultError } from "../../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../../src/exchange/end/acknowledge.ts";
 import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
-import { after } from "../../../../src/exchange/breaker.ts";
+import { applyTo } from "../../../../src/exchange/breaker.ts";
 import type { ExchangeContext } from "../../../../src/exchange/context.ts";
 import { HandoverFailure } from "../../../../src/exchange/delivery.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../../src/exchange/ports.ts";
@@ -44,20 +44,8 @@ type Writing = (typeof writing)[number];
 
 /** By the clock of the program a token dies only where a command or a call says so: the service's is another. */
 const noon = Date.parse("2026-11-20T12:00:00Z");
-/** The last start was lost so long ago that a trial is due. */
-const longAgo = (breaker: Breaker): Breaker => ({
-  ...breaker,
-  version: breaker.version + 1,
-  lostAt: (breaker.lostAt ?? 0) - 3_600_000,
-});
-/** What is recorded next has a later time than that at which the breaker was closed, also in milliseconds. */
-async function later(breaker: ServiceBreaker, changed: Breaker): Promise<Breaker> {
-  while (breaker.now() <= changed.closedAt) await breaker.read();
-  return changed;
-}
-/** What a probe has shown is forgotten. */
-const unclaimed = (breaker: Breaker): Breaker =>
-  breaker.hint === "given" ? { ...breaker, version: breaker.version + 1, hint: "none" } : breaker;
+/** A trial is due by then, whatever its vault has lost, and the hour is not over after which no probe is needed. */
+const halfAnHour = 1_800_000;
 /** No token lives that long. */
 const ages = 365 * 86_400_000;
 
@@ -69,13 +57,9 @@ export class RealEngine {
   /** By how much the wall clock is ahead of the monotonic one. */
   #ahead = 0;
   #isDead = false;
-  /** When the start was lost after which a trial is due now that is not claimed. */
-  #lostAt: number | null = null;
-  /** What stands in its place meanwhile. */
-  #shifted: number | null = null;
-  /** The gateway has answered a probe, of which the breaker is about to hear. */
-  #isHeard = false;
-  /** It waits for a trial, and no answer lets one out before that is due. */
+  /** How the trial goes out that is due now; null where the last start was only just lost. */
+  #trial: "the trial is due" | "the probe is answered" | null = null;
+  /** It is about to wait for a trial. */
   #isWaiting = false;
   #tell: (event: Event) => void = () => undefined;
   #next: Promise<Event> = Promise.resolve({ code: "" });
@@ -88,6 +72,7 @@ export class RealEngine {
   /** Runs a command up to its first call, or to its end. */
   async begin(command: Command, generation: number | undefined): Promise<Event> {
     this.#isDead = false;
+    this.#trial = null;
     this.#time = noon;
     this.#ahead = command.lapsed ? ages : 0;
     this.#listen();
@@ -111,8 +96,6 @@ export class RealEngine {
   async die(asked: Asked): Promise<void> {
     this.#isDead = true;
     await this.step(asked, "dies");
-    // Nobody has claimed the trial that was due, or that an answer had let out.
-    await this.#store.breaker.change((now) => unclaimed(this.#notDue(now)));
   }
 
   #listen(): void {
@@ -177,7 +160,10 @@ export class RealEngine {
         if (!this.#isWaiting) return;
         this.#isWaiting = false;
         // Who waits takes an error of the clock for the end of the pause: for the dead no time is left.
-        await this.#trial().catch(() => (this.#time += 60_000));
+        const outcome = await this.#ask("trial").catch(() => "");
+        if (outcome === "the trial is due" || outcome === "the probe is answered")
+          this.#trial = outcome;
+        else this.#time += 60_000;
       },
     };
     return {
@@ -186,6 +172,8 @@ export class RealEngine {
         admit: async () => Promise.resolve(),
         reserveAhead: async () => Promise.resolve(),
         call: async (call) => {
+          if (call.step === "probe")
+            return { type: "answer", answer: { httpStatus: 404, body: { responseStatus: {} } } };
           if (call.step !== "start" && call.step !== "end") throw new Error("no such call here");
           const outcome = await this.#ask(await this.#nameOf(call));
           // The token that a start may bring has all its time before it.
@@ -194,7 +182,6 @@ export class RealEngine {
         },
       },
       breaker: this.#breaker(),
-      probe: async () => await this.#trial(),
       clock,
       ids: createIds(clock),
       policy: { failedAttempts: 3, unackedStarts: 5 },
@@ -202,52 +189,38 @@ export class RealEngine {
       killed: new AbortController().signal,
       deadline: this.#time + 10_000,
       emit: ({ type }) => {
-        if (type === "waiting") this.#isWaiting = this.#store.breaker.known.hint === "used";
+        if (type === "waiting") this.#isWaiting = true;
       },
       redact: (text) => text,
       learnSecret: () => undefined,
     };
   }
 
-  /** Where a trial is waited for: a probe is answered, or the trial comes due all the same, or does not. */
-  async #trial(): Promise<Reply> {
-    const outcome = await this.#ask("trial");
-    this.#isHeard = outcome === "the probe is answered";
-    if (this.#isHeard) return { type: "answer", answer: { httpStatus: 404, body: {} } };
-    if (outcome === "the trial is due") {
-      this.#lostAt = this.#store.breaker.known.lostAt;
-      await this.#store.breaker.change(longAgo);
-      this.#shifted = this.#store.breaker.known.lostAt;
-    } else this.#time += 60_000;
-    return { type: "no-answer", cause: "reset" };
-  }
-
-  /** The real one, behind a gateway through which no answer is heard but those to starts and to probes. */
+  /** The real one, which waits for a trial until that is asked for. */
   #breaker(): ServiceBreaker {
     const real = this.#store.breaker;
-    const unheard = (change: (breaker: Breaker) => Breaker) => (before: Breaker) => {
-      const changed = change(before);
-      if (changed === before) return before;
-      if (changed.hint !== "given") return this.#notDue(changed);
-      const isHeard = this.#isHeard;
-      this.#isHeard = false;
-      // A trial that was given back is let out by the answer to another probe.
-      return before.hint === "used" ? unclaimed(changed) : isHeard ? changed : before;
-    };
+    const shown = (breaker: Breaker): Breaker =>
+      breaker.lostAt === null
+        ? breaker
+        : {
+            ...breaker,
+            lostAt: real.now() - (this.#trial === null ? 0 : halfAnHour),
+            probes: this.#trial === "the probe is answered" ? "answered" : "unanswered",
+            probedUntil: 0,
+          };
     return {
       get known() {
-        return real.known;
+        return shown(real.known);
       },
       now: () => real.now(),
-      read: async () => await real.read(),
-      change: async (change) => await later(real, await real.change(unheard(change))),
+      read: async () => shown(await real.read()),
+      replace: async (before, next) => {
+        const isDone = await real.replace(before, next);
+        // What is recorded next has a later time than that at which it was closed, also in milliseconds.
+        while (real.now() <= next.since) await real.read();
+        return isDone;
+      },
     };
-  }
-
-  /** A trial that was given back is due as it was before. */
-  #notDue(breaker: Breaker): Breaker {
-    const isShifted = this.#shifted !== null && breaker.lostAt === this.#shifted;
-    return isShifted ? { ...breaker, version: breaker.version + 1, lostAt: this.#lostAt } : breaker;
   }
 
   async #nameOf(call: StartCall | EndCall): Promise<string> {
@@ -297,6 +270,7 @@ export class RealEngine {
       return async (...values) => await method.apply(real, values);
     return async (...values) => {
       await this.#ask(await this.#written(name as Writing, values));
+      if (name === "recordIntent") this.#trial = null;
       return await method.apply(real, values);
     };
   }
@@ -324,10 +298,8 @@ export class RealEngine {
   async resetUnanswered(): Promise<void> {
     const { session, breaker } = this.#store;
     await session.resetCounters("unanswered");
-    await later(
-      breaker,
-      await breaker.change((now) => after(now, { type: "answered", at: breaker.now() })),
-    );
+    await applyTo(breaker, { type: "answered", at: breaker.now() });
+    while (breaker.now() <= breaker.known.since) await breaker.read();
   }
 
   /** `vault import` of a pair, as the command does it. Returns false where it is refused. */

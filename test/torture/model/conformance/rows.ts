@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
-import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
+import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { parseGivenKey } from "../../../../src/secrets/key-source.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../../src/store/steps/rows.ts";
@@ -30,12 +30,8 @@ interface ModelRows {
   breaker: BreakerTimes;
 }
 
-/** When the circuit breaker has opened, null where it is closed; when it was last closed; and whether an answer let a trial out. */
-export interface BreakerTimes {
-  lostAt: number | null;
-  closedAt: number;
-  hint: "none" | "given" | "used";
-}
+/** Of the circuit breaker: see `Breaker`. */
+export type BreakerTimes = Pick<Breaker, "lostAt" | "since">;
 
 /** The rows of one vault in a real state. */
 export interface RealRows {
@@ -99,15 +95,9 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       const assigned = Object.keys(rows.vault).map((column) => `${column} = ?`);
       run(db, `UPDATE vaults SET ${assigned.join(", ")}`, ...Object.values(rows.vault));
       run(db, "DELETE FROM breakers");
-      const { lostAt, closedAt, hint } = rows.breaker;
-      run(
-        db,
-        "INSERT INTO breakers VALUES (?, 1, ?, 0, ?, NULL, NULL, ?)",
-        serviceName,
-        lostAt,
-        hint,
-        closedAt,
-      );
+      const { lostAt, since } = rows.breaker;
+      const breaker = "INSERT INTO breakers VALUES (?, 1, ?, 0, NULL, ?, 'unasked', 0)";
+      run(db, breaker, serviceName, lostAt, since);
       for (const table of tables) for (const row of rows[table]) insert(table, row);
       db.exec("COMMIT");
       session = await lock();
@@ -121,10 +111,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
         ).map(credentialsRow),
         exchanges: all<object>(db, "SELECT * FROM exchanges ORDER BY seq").map(exchangeRow),
         refusals: all<{ combination: string }>(db, "SELECT combination FROM refusals"),
-        breaker: one<BreakerTimes>(
-          db,
-          "SELECT lostAt, closedAt, hint FROM breakers",
-        ) as BreakerTimes,
+        breaker: one<BreakerTimes>(db, "SELECT lostAt, since FROM breakers") as BreakerTimes,
       }),
     close: async () => {
       await session.release();
@@ -185,7 +172,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
         ...rows,
         exchanges: rows.exchanges.map((row, index) => ({ ...row, seq: index + 1 })),
       };
-      const { lostAt, closedAt, hint } = rows.breaker;
+      const { lostAt, since } = rows.breaker;
       const assigned = Object.entries(rows.vault).map(
         ([column, value]) => `"${column}" = ${text(value)}`,
       );
@@ -195,8 +182,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           ...tables.map((table) => `DELETE FROM ${table}`),
           `UPDATE vaults SET ${assigned.join(", ")}`,
           "DELETE FROM breakers",
-          `INSERT INTO breakers (service, version, "lostAt", "lostTrials", hint, "closedAt")
-            VALUES (${[serviceName, 1, lostAt, 0, hint, closedAt].map(text).join(", ")})`,
+          `INSERT INTO breakers VALUES (${[serviceName, 1, lostAt, 0, null, since, "unasked", 0].map(text).join(", ")})`,
           ...tables.flatMap((table) => numbered[table].map((row) => insert(table, row))),
           "COMMIT",
         ].join(";"),
@@ -211,7 +197,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
           'credentials', ${rows("SELECT * FROM credentials WHERE sealed IS NOT NULL ORDER BY generation")},
           'exchanges', ${rows("SELECT * FROM exchanges ORDER BY seq")},
           'refusals', ${rows("SELECT combination FROM refusals")},
-          'breaker', (SELECT json_build_object('lostAt', "lostAt", 'closedAt', "closedAt", 'hint', hint) FROM breakers)) AS read`,
+          'breaker', (SELECT json_build_object('lostAt', "lostAt", 'since', since) FROM breakers)) AS read`,
       );
       const [{ read } = { read: undefined }] = found;
       if (read === undefined) throw new Error("the state says nothing");

@@ -13,8 +13,8 @@ import type { BreakerTimes, RealRows, Row } from "./rows.ts";
 import type { Exchange, Generation, Store } from "../state.ts";
 
 /** A start without an outcome opens the breaker, once it is met. */
-const isLeft = (last: ExchangeRow | undefined, { closedAt }: BreakerTimes): boolean =>
-  last?.state === "intent" && Date.parse(last.startedAt) > closedAt;
+const isLeft = (last: ExchangeRow | undefined, { since }: BreakerTimes): boolean =>
+  last?.state === "intent" && Date.parse(last.startedAt) > since;
 
 const key = "7".repeat(64);
 const sealingKey = parseGivenKey(key);
@@ -96,8 +96,7 @@ export class RealStore {
       // As if it had just opened; and an older start without an outcome opens it no more.
       breaker: {
         lostAt: store.breaker.isOpen ? now : null,
-        closedAt: isFound(store) ? 0 : now,
-        hint: store.breaker.isOpen && store.breaker.isHinted ? "used" : "none",
+        since: isFound(store) ? 0 : now,
       },
       credentials: store.generations.map(
         ({ pair, standing, proven, elsewhere, refused, placed, ended }, index) => ({
@@ -193,7 +192,6 @@ export class RealStore {
       limited: vault.limited,
       breaker: {
         isOpen: breaker.lostAt !== null || isLeft(exchanges.at(-1), breaker),
-        isHinted: breaker.hint === "used",
         closedAfter: Number.MAX_SAFE_INTEGER,
       },
       proof:
