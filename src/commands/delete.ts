@@ -28,10 +28,11 @@ export const deleteVault = command(
     callsService: true,
   },
   async (app: App, options) => {
-    const [{ askSettings, askVault }, { lookUp }, { checkRemoval, deleteVault }] =
+    const [{ askSettings, askVault }, { lookUp }, { checkRemoval }, { deleteVault }] =
       await Promise.all([
         import("../input/ask.ts"),
         import("../input/look-up.ts"),
+        import("../exchange/refusals.ts"),
         import("../exchange/single/delete.ts"),
       ]);
     await askSettings(app);

@@ -30,7 +30,7 @@ export const forget = command(
     const [{ confirmOrFail }, { askVault }, { checkRemoval }] = await Promise.all([
       import("../cli/prompts.ts"),
       import("../input/ask.ts"),
-      import("../exchange/single/delete.ts"),
+      import("../exchange/refusals.ts"),
     ]);
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;

@@ -1,5 +1,7 @@
 import { VaultError } from "../errors.ts";
-import { object } from "../protocol/answers.ts";
+import type { StartSuccess } from "../protocol/answers.ts";
+import { object, readStartSuccess } from "../protocol/answers.ts";
+import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import {
@@ -12,30 +14,27 @@ import {
 } from "./context.ts";
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
-import {
-  expiredError,
-  inDoubtError,
-  settledAs,
-  settledByStart,
-  settleInterrupted,
-} from "./end/acknowledge.ts";
+import { expiredError, settledAs, settledByStart, settleInterrupted } from "./end/acknowledge.ts";
 import { sendEnd } from "./end/send.ts";
-import type { OpenExchange } from "./records.ts";
+import { inDoubtError } from "./refusals.ts";
+import type { StartCall } from "./ports.ts";
+import type { OpenExchange, VaultRecord } from "./records.ts";
 import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
 import { bareCredentials } from "./recovery/document.ts";
+import type { Accepted, Counted } from "./start/attempt.ts";
+import { attempt, noTries } from "./start/attempt.ts";
+import { chosenPair } from "./start/credentials.ts";
 import type { Decision } from "./start/decide.ts";
-import { decide } from "./start/decide.ts";
-import type { Accepted } from "./start/send.ts";
+import { decide, toStartWith } from "./start/decide.ts";
 import type { Start } from "./start/start.ts";
 import { waitsForEnd } from "./start/start.ts";
-import { startWith } from "./start/send.ts";
 import type { Settled } from "./states.ts";
 import { withWords } from "../way.ts";
 import { heldWays } from "./ways.ts";
 
 /**
- * Runs one whole exchange with a locked vault: settle, guard, ① start ② deliver ③ end ④. Returns what was delivered, with the
- * exchange as it is then: `acknowledged`, or `held` with --no-ack.
+ * Runs one whole exchange with a locked vault, one durable step for each answer of `nextAction`: settle, ① start ② deliver ③ end ④.
+ * Returns what was delivered, with the exchange as it is then: `acknowledged`, or `held` with --no-ack.
  * @throws every kind of error with the exit codes 2 to 15, and 130. Whatever it throws, the state holds a pair that the service
  * accepts and knows which one, or knows that it is one of two
  */
@@ -46,25 +45,73 @@ export async function runExchange(
 ): Promise<Delivery> {
   const { given } = start;
   if (given?.type === "recovery") await adoptRecovery(context, given.document);
-  let decision = await decide(context, await context.session.read(), start);
-  const { acknowledges } = decision;
-  const settled = acknowledges === null ? [] : await settleInterrupted(context, acknowledges);
-  throwIfInterrupted(context);
-  const recordedAs = await recordGiven(context, start, decision);
-  if (acknowledges !== null || recordedAs !== decision.recordedAs)
-    decision = await decide(context, await currentRecord(context), start, recordedAs);
-  const accepted = await startWith(context, start, decision);
-  const delivery = await recordNewPair(context, start, handover, accepted, settled);
-  return await deliverAndEnd(context, start, handover, delivery);
+  const settled: Settled[] = [];
+  const tries = noTries();
+  let recordedAs: number | null | undefined;
+  for (;;) {
+    const vault = await context.session.read();
+    const decision = await decide(context, vault, start, tries, recordedAs);
+    const { kind, wish, action } = decision;
+    ({ recordedAs } = decision);
+    if (action?.do === "end") {
+      settled.push(...(await settleInterrupted(context, action.exchange)));
+      continue;
+    }
+    throwIfInterrupted(context);
+    if (vault === null || action === null) {
+      recordedAs = await recordGiven(context, start, kind);
+      continue;
+    }
+    const first = toStartWith(context, vault, wish, action, tries.refusal);
+    const pair = await chosenPair(context, vault, kind, first, start);
+    const accepted = await attempt(context, vault, pair, startOf(start, decision), tries);
+    if (accepted === null) continue;
+    // For an exchange in doubt, its reported outcome says so.
+    if (tries.refusal !== undefined && vault.open?.state !== "in-doubt") {
+      context.emit({
+        type: "warning",
+        message: `${tries.refusal.message}; generation ${pair.generation} was accepted`,
+      });
+    }
+    const delivery = await recordNewPair(context, start, handover, vault, accepted, settled);
+    return await deliverAndEnd(context, start, handover, delivery);
+  }
 }
 
-/** Records a given pair that is new. Returns the generation of the pair. */
+/** The start of this decision. */
+function startOf(start: Start, decision: Decision): Counted<StartCall, StartSuccess> {
+  const { uuid, operation, newVault, externalRef, run } = start;
+  const { kind, wish } = decision;
+  return {
+    wish: { ...wish, operation },
+    kind,
+    externalRef,
+    run,
+    next: (vault) => decision.next(vault),
+    call: ({ credentials, device }, ref) => ({
+      step: "start",
+      uuid,
+      kind,
+      operation,
+      externalRef: ref,
+      credentials,
+      device,
+      newVault,
+    }),
+    read: (call, reply) =>
+      reply.type === "not-sent" || reply.answer === undefined
+        ? undefined
+        : readStartSuccess(call, reply.answer),
+  };
+}
+
+/** Records a given pair. Returns its generation. */
 async function recordGiven(
   { session }: ExchangeContext,
   { given, hashedPin, device }: Start,
-  { kind, recordedAs }: Decision,
-): Promise<number | null> {
-  if (given?.type !== "pair" || recordedAs !== null) return recordedAs;
+  kind: Kind,
+): Promise<number> {
+  if (given?.type !== "pair") throw new VaultError("internal", "no credentials were given");
   const credentials = bareCredentials({ ...given.credentials, hashedPin });
   return await session.recordPair({ credentials, kind, device });
 }
@@ -74,7 +121,8 @@ async function recordNewPair(
   context: ExchangeContext,
   start: Start,
   handover: Handover,
-  { record: before, pair, exchangeId, success }: Accepted,
+  before: VaultRecord,
+  { pair, exchangeId, success }: Accepted<StartSuccess>,
   settled: readonly Settled[],
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;
@@ -178,7 +226,7 @@ async function deliverAndEnd(
     );
   if (ended.outcome === "in-doubt") {
     const record = await currentRecord(context);
-    throw inDoubtError(record, { ...exchange, state: "in-doubt" }, context, ended.answer);
+    throw inDoubtError(record, context, ended.answer);
   }
   context.emit({ type: "acknowledged", generation: exchange.newGeneration ?? 0 });
   try {

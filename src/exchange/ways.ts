@@ -1,102 +1,60 @@
-import type { ExchangeContext } from "./context.ts";
 import { isTokenAlive, isUndelivered, isUnread } from "./context.ts";
-import type { Policy } from "./lockout.ts";
 import { countersLeft, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
-import type { Clock } from "./ports.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
-import { candidates, likely } from "./start/candidates.ts";
-
-/** What decides the ways on, beside the record: `clock` is that of the state. */
-export type Circumstances = Pick<ExchangeContext, "policy"> & { clock: Pick<Clock, "now"> };
-
-interface Rule {
-  when(vault: VaultRecord, circumstances: Circumstances): boolean;
-  ways(vault: VaultRecord, circumstances: Circumstances): Way[];
-}
+import type { Circumstances, Refusal } from "./next-action.ts";
+import { aRead, isRestored, nextAction, unrefused } from "./next-action.ts";
 
 /**
- * Which way leads on from each combination of status, standings and counters: the first rule that fits. Messages, `status`, `guard`
- * and the JSON take `next` from it. A way never leads back to the same refusal with nothing changed.
+ * The ways on for a vault, the best first; none where nothing is to be done. Messages, `status`, `guard` and the JSON take `next` from
+ * it. A way never leads back to the same refusal with nothing changed.
  */
-const rules: readonly Rule[] = [
+export function waysOn(vault: VaultRecord, circumstances: Circumstances): Way[] {
+  const { uuid, lastError, open, last } = vault;
+  if (lastError?.code === "locked")
+    return [unlockedOf(uuid), ...(open?.state === "ending" ? [command`vault ack ${uuid}`] : [])];
+  if (lastError?.code === "gone") return goneWays(vault);
+  if (vault.generations.length === 0) return [importOf(uuid, "--kind", "KIND")];
+  if (open?.state === "held") return heldWays(vault, circumstances);
+  if (open !== null && open.state !== "in-doubt") return leftWays(vault, open, circumstances);
+  const action = nextAction(vault, aRead, circumstances);
+  if (action.do === "refuse") return refusalWays(vault, action, circumstances);
+  if (open !== null) return [{ ...command`vault get ${uuid}`, note: doubtNote(open) }];
+  if (isRestored(vault)) return restoredWays(uuid);
+  return last?.state === "intent" ? [command`vault get ${uuid}`] : [];
+}
+
+function refusalWays(
+  vault: VaultRecord,
+  { because, candidates }: Refusal,
+  circumstances: Circumstances,
+): Way[] {
+  if (because === "guard") return guardedWays(vault, circumstances);
+  return because === "choice" ? choices(vault, candidates, circumstances) : [importOf(vault.uuid)];
+}
+
+const restoredWays = (uuid: string): Way[] => [
   {
-    when: ({ lastError }) => lastError?.code === "locked",
-    ways: ({ uuid, open }) => [
-      unlockedOf(uuid),
-      ...(open?.state === "ending" ? [command`vault ack ${uuid}`] : []),
-    ],
+    ...command`vault status`,
+    note: "on each machine that has used it: adds what that has kept, and sends nothing",
   },
-  {
-    when: ({ lastError }) => lastError?.code === "gone",
-    ways: ({ uuid, usesRemaining, open }) => [
-      ...(usesRemaining !== null && usesRemaining <= 1
-        ? [
-            {
-              ...command`vault forget ${uuid} ${open === null ? [] : ["--discard-pending"]}`,
-              note: "its last read has probably used it up",
-            },
-          ]
-        : []),
-      {
-        ...command`vault get ${uuid}`,
-        note: "asks the service again, once --base-url and --kind are right",
-      },
-    ],
-  },
-  {
-    when: ({ generations }) => generations.length === 0,
-    ways: ({ uuid }) => [importOf(uuid, "--kind", "KIND")],
-  },
-  {
-    when: ({ open }) => open?.state === "ending",
-    ways: ({ uuid }) => [command`vault ack ${uuid}`],
-  },
-  { when: ({ open }) => open?.state === "held", ways: heldWays },
-  { when: ({ open }) => open?.state === "started", ways: startedWays },
-  { when: (vault, { policy }) => !startRisk(vault, policy).allows, ways: guardedWays },
-  {
-    when: (vault) => unrefused(vault).length === 0,
-    ways: ({ uuid }) => [importOf(uuid)],
-  },
-  {
-    when: (vault, { policy }) => needsChoice(vault, policy),
-    ways: (vault, circumstances) => choices(vault, unrefused(vault), circumstances),
-  },
-  {
-    when: ({ open }) => open?.state === "in-doubt",
-    ways: ({ uuid, open }) => [{ ...command`vault get ${uuid}`, note: doubtNote(open) }],
-  },
-  {
-    // Only a restore or a failover takes its proof from the current pair.
-    when: ({ generations }) =>
-      generations.some(({ standing, proven }) => standing === "current" && !proven),
-    ways: ({ uuid }) => [
-      {
-        ...command`vault status`,
-        note: "on each machine that has used it: adds what that has kept, and sends nothing",
-      },
-      { ...command`vault get ${uuid}`, note: "tries the restored credentials" },
-    ],
-  },
-  {
-    when: ({ last }) => last?.state === "intent",
-    ways: ({ uuid }) => [command`vault get ${uuid}`],
-  },
+  { ...command`vault get ${uuid}`, note: "tries the restored credentials" },
 ];
 
-const unrefused = (record: VaultRecord): Generation[] =>
-  candidates(record).filter(({ refused }) => !refused);
-
-/** Whether a start is refused because a person must choose among the credentials that may be valid. */
-export const needsChoice = (record: VaultRecord, policy: Policy): boolean =>
-  mustPersonChoose(record, policy) && likely(unrefused(record)).length > 1;
-
-/** The ways on for a vault, the best first; none where nothing is to be done. */
-export const waysOn = (vault: VaultRecord, circumstances: Circumstances): Way[] =>
-  rules.find((rule) => rule.when(vault, circumstances))?.ways(vault, circumstances) ?? [];
+function goneWays({ uuid, usesRemaining, open }: VaultRecord): Way[] {
+  const isUsedUp = usesRemaining !== null && usesRemaining <= 1;
+  const forget = {
+    ...command`vault forget ${uuid} ${open === null ? [] : ["--discard-pending"]}`,
+    note: "its last read has probably used it up",
+  };
+  const again = {
+    ...command`vault get ${uuid}`,
+    note: "asks the service again, once --base-url and --kind are right",
+  };
+  return isUsedUp ? [forget, again] : [again];
+}
 
 /** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
 export const unlockedOf = (uuid: string): Way => ({
@@ -110,23 +68,21 @@ export const importOf = (uuid: string, ...more: readonly string[]): Way => ({
   note: "the right credentials",
 });
 
-/** A person chooses among these candidates: each is one command, unless there is a lock or the guard to pass first. */
+/** A person chooses among these credentials: each is one command. */
 export function choices(
-  record: VaultRecord,
+  vault: VaultRecord,
   generations: readonly Generation[],
-  circumstances: Circumstances,
+  { policy }: Circumstances,
 ): Way[] {
-  const { policy } = circumstances;
-  if (record.lastError?.code === "locked" || !startRisk(record, policy).allows)
-    return waysOn(record, circumstances);
-  const answered = { ...record, ...countersLeft(record, "unanswered") };
+  if (vault.lastError?.code === "locked") return [unlockedOf(vault.uuid)];
+  const answered = { ...vault, ...countersLeft(vault, "unanswered") };
   return [
-    ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(record.uuid)]),
+    ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(vault.uuid)]),
     ...generations.map(({ generation, standing }) => ({
-      ...command`vault get ${record.uuid} --generation ${generation}`,
+      ...command`vault get ${vault.uuid} --generation ${generation}`,
       note: standing,
     })),
-    importOf(record.uuid),
+    importOf(vault.uuid),
   ];
 }
 
@@ -138,8 +94,8 @@ export const endedAtOnce = ({ uuid, open }: VaultRecord): Way =>
 const discarding = (open: OpenExchange | null): string[] =>
   open?.state === "held" ? ["--discard-pending"] : [];
 
-const doubtNote = (open: OpenExchange | null): string =>
-  `finds out which credentials are valid${open?.operation === "update" ? ", and so whether the update took effect" : ""}`;
+const doubtNote = (open: OpenExchange): string =>
+  `finds out which credentials are valid${open.operation === "update" ? ", and so whether the update took effect" : ""}`;
 
 /** The command that starts an exchange again. */
 export const againOf = (
@@ -191,17 +147,17 @@ const saving = (way: Way): Way => ({
   fill: [...(way.fill ?? []), "CMD"],
 });
 
-function startedWays({ uuid, open, ...vault }: VaultRecord, circumstances: Circumstances): Way[] {
-  if (open === null || !isUnread(open)) return [command`vault ack ${uuid}`];
+/** What leads on from ② and ③. */
+function leftWays(vault: VaultRecord, open: OpenExchange, circumstances: Circumstances): Way[] {
+  const { uuid } = vault;
+  if (open.state === "ending" || !isUnread(open)) return [command`vault ack ${uuid}`];
   const ack: Way = { ...command`vault ack ${uuid} --unread`, note: "uses the read up" };
   if (startRisk(vault, circumstances.policy).allows)
     return [
       { ...command`vault get ${uuid}`, note: "reads it again with the old credentials" },
       ack,
     ];
-  return isTokenAlive(open, circumstances.clock.now())
-    ? [ack]
-    : guardedWays({ uuid, open, ...vault }, circumstances);
+  return isTokenAlive(open, circumstances.clock.now()) ? [ack] : guardedWays(vault, circumstances);
 }
 
 const noneArrived = (uuid: string): Way => ({

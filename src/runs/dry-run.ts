@@ -28,14 +28,13 @@ export async function dryRun(
 ): Promise<void> {
   const { session, policy } = context;
   const decision = await previewStart(context, start);
-  const { record, kind, refusal, pairs } = decision;
+  const { record, kind, refusal, pair } = decision;
   // The decision has checked that there is one.
   const endpoint = findEndpoint(kind, start.operation, "start") as Endpoint;
   const given =
     start.given?.type === "recovery"
       ? "the new credentials of the recovery document"
       : "the given credentials";
-  const [pair] = pairs;
   const sent = pair ?? besideGiven(kind, record, start);
   const { unackedStarts = 0, failedAttempts = 0 } = record ?? {};
   const oneMore = { unackedStarts: unackedStarts + 1, failedAttempts: failedAttempts + 1 };

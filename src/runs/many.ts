@@ -6,9 +6,9 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import { summarize } from "../exchange/context.ts";
 import { settleInterrupted } from "../exchange/end/acknowledge.ts";
 import { runExchange } from "../exchange/run.ts";
-import type { Circumstances } from "../exchange/ways.ts";
+import type { Circumstances } from "../exchange/next-action.ts";
+import { beforeStart } from "../exchange/next-action.ts";
 import type { VaultSummary } from "../exchange/records.ts";
-import { whatFirst } from "../exchange/start/decide.ts";
 import { timeOf } from "../exchange/ulid.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
@@ -184,8 +184,8 @@ function whySkipped(
   circumstances: Circumstances,
 ): SkipReason | null {
   if (vault.lastError === "locked" || vault.lastError === "gone") return "locked";
-  const first = whatFirst(vault, start, circumstances);
-  if (first === "held" || first === "guard") return first;
+  const first = beforeStart(vault, start, circumstances);
+  if (first?.do === "refuse") return first.because === "held" ? "held" : "guard";
   return start.operation === "get" && vault.limited && !takesLimited ? "limited" : null;
 }
 

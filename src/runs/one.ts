@@ -8,7 +8,8 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
 import { runExchange } from "../exchange/run.ts";
-import { checkFirst } from "../exchange/start/decide.ts";
+import { beforeStart } from "../exchange/next-action.ts";
+import { refusalError } from "../exchange/refusals.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
@@ -130,8 +131,11 @@ async function completeStart(
   const isDryRun = options.dryRun === true;
   const record = known === null || known.generations.length === 0 ? null : known;
   // A start that is certain to be refused is refused before a person is asked.
-  if (record !== null && app.io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun)
-    checkFirst(record, asked, { policy: app.settings.policy, clock: await app.state.store() });
+  if (record !== null && app.io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun) {
+    const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
+    const first = beforeStart(record, asked, circumstances);
+    if (first?.do === "refuse") throw refusalError(record, first, asked, circumstances);
+  }
   const start = await askForStart(app.io, record, asked);
   const { given, generation, force } = start;
   const named = vaultOf(given);

@@ -56,7 +56,9 @@ describe.concurrent("vault run on a terminal", () => {
     await pty.waitFor(/Name: /);
     pty.type("Ada\r");
     const { code, text } = await pty.exit;
-    expect(text).toBe("24 80\nName: Ada\nHello Ada, 4111111111111111\n30 80\n");
+    // A machine under load may take longer than two seconds, which is said.
+    const own = text.replaceAll(/^Waiting for .*\n/gm, "");
+    expect(own).toBe("24 80\nName: Ada\nHello Ada, 4111111111111111\n30 80\n");
     expect(code).toBe(0);
     await expectInStep(lab, machine, uuid);
   });

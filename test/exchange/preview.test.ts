@@ -74,6 +74,6 @@ it.each<[string, Left, "get" | "update", Partial<Omit<Start, "given">>, string]>
       expect(ran.error).toMatchObject({ code: expected, message: refusal.message });
     if (shown instanceof Error || shown.refusal !== null) return;
     expect(shown.acknowledges !== null).toBe(expected === "end");
-    expect((await known(world)).last?.baseGeneration).toBe(shown.pairs[0]?.generation);
+    expect((await known(world)).last?.baseGeneration).toBe(shown.pair?.generation);
   },
 );

@@ -5,7 +5,8 @@ import { actorOf } from "../../src/actor.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";
 import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
 import { describeGuard } from "../../src/commands/status/vault-status.ts";
-import { guardStart } from "../../src/exchange/guard.ts";
+import { nextAction } from "../../src/exchange/next-action.ts";
+import { refusalError } from "../../src/exchange/refusals.ts";
 import type { Counters } from "../../src/exchange/lockout.ts";
 import { waysOn } from "../../src/exchange/ways.ts";
 import { wayLines } from "../../src/way.ts";
@@ -225,7 +226,10 @@ it.each<Partial<Counters>>([
     "vault get V --generation 1 --force",
   ]);
   expect(ways[1]?.note).toMatch(/^locks the vault if /);
-  expect(() => guardStart(record, { policy, clock: Date })).toThrow(
+  const wish = { operation: "get", discardPending: false, force: false } as const;
+  const action = nextAction(record, wish, { policy, clock: Date });
+  if (action.do !== "refuse") throw new Error("it is not refused");
+  expect(refusalError(record, action, wish, { policy, clock: Date }).message).toMatch(
     /4 of 5 unacknowledged starts used/,
   );
 });

@@ -11,7 +11,7 @@ import {
   sealCredentials,
 } from "../../src/store/steps/sealed.ts";
 import { vaultRecord } from "../../src/store/read-vaults.ts";
-import { candidates } from "../../src/exchange/start/candidates.ts";
+import { candidates } from "../../src/exchange/next-action.ts";
 import { adopt, recordPair } from "../../src/store/steps/import.ts";
 import type { CredentialsRow, VaultRows } from "../../src/store/steps/rows.ts";
 import {

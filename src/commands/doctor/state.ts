@@ -2,7 +2,7 @@ import { when } from "../../terminal/time.ts";
 import type { Reader } from "../../terminal/who.ts";
 import { inUse } from "../../terminal/who.ts";
 import type { OpenState } from "../../parts/state.ts";
-import { liveGenerations } from "../../exchange/start/candidates.ts";
+import { liveGenerations } from "../../exchange/start/credentials.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";

@@ -1,6 +1,6 @@
 import { command } from "../../way.ts";
 import { startRisk } from "../../exchange/lockout.ts";
-import type { Circumstances } from "../../exchange/ways.ts";
+import type { Circumstances } from "../../exchange/next-action.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { when } from "../../terminal/time.ts";

@@ -3,7 +3,8 @@ import type { ServicePart } from "../../parts/service.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
-import { choosePairs } from "../../exchange/start/choose-pair.ts";
+import { candidates, unrefused } from "../../exchange/next-action.ts";
+import { refusalError } from "../../exchange/refusals.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
@@ -103,13 +104,18 @@ async function credentialsOf(
   const { session } = context;
   const { open, uuid } = record;
   // --generation reaches every kept pair, and so what was refused or superseded.
-  const choice = { generation, force: generation !== undefined };
-  const [first, ...others] = await choosePairs(context, record, record.kind, choice).catch(
-    (error: unknown) => {
-      throw error instanceof VaultError && error.code === "guard" ? refusedOnly(record) : error;
-    },
-  );
-  const chosen = first?.generation ?? 0;
+  const wanted =
+    generation === undefined
+      ? unrefused(record)
+      : record.generations.filter((g) => g.generation === generation);
+  const [first, ...others] = wanted;
+  if (first === undefined) {
+    if (generation === undefined && candidates(record).length > 0) throw refusedOnly(record);
+    const because = generation === undefined ? "superseded" : "generation";
+    const wish = { operation: "get", discardPending: false, force: true, generation } as const;
+    throw refusalError(record, { do: "refuse", because, candidates: [] }, wish, context);
+  }
+  const chosen = first.generation;
   const isOfOpen =
     open !== null &&
     generation === undefined &&

@@ -7,9 +7,10 @@ import type { ValueSources } from "../../settings/given.ts";
 import type { App } from "../../app.ts";
 import { readSecret } from "../../settings/given.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { acknowledgeOpen, heldError, settledAs } from "../../exchange/end/acknowledge.ts";
+import { acknowledgeOpen, settledAs } from "../../exchange/end/acknowledge.ts";
 import { adoptRecovery, checkRecovery } from "../../exchange/recovery/exchange.ts";
-import { candidates } from "../../exchange/start/candidates.ts";
+import { aRead, candidates } from "../../exchange/next-action.ts";
+import { refusalError } from "../../exchange/refusals.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
@@ -231,10 +232,9 @@ async function importOne(
 
 /** Settles an adopted exchange, but never one of this machine that waits for a decision. */
 async function settleRecovery(context: ExchangeContext): Promise<void> {
-  const record = await currentRecord(context);
-  const { open } = record;
-  if (open === null) return;
-  if (open.state === "held") throw heldError(record, open, context);
+  const vault = await currentRecord(context);
+  if (vault.open?.state === "held")
+    throw refusalError(vault, { do: "refuse", because: "held", candidates: [] }, aRead, context);
   const settled = await acknowledgeOpen(context, { unread: false, saved: false });
   if (settled !== null)
     context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });

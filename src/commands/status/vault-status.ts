@@ -1,13 +1,13 @@
 import type { Holder } from "../../actor.ts";
-import { candidates, currentGeneration, likely } from "../../exchange/start/candidates.ts";
-import type { Policy } from "../../exchange/lockout.ts";
+import { currentGeneration } from "../../exchange/start/credentials.ts";
+import type { Circumstances } from "../../exchange/next-action.ts";
+import { aRead, candidates, likely, nextAction } from "../../exchange/next-action.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { trialDueAt } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
-import type { Circumstances } from "../../exchange/ways.ts";
-import { needsChoice, waysOn } from "../../exchange/ways.ts";
+import { waysOn } from "../../exchange/ways.ts";
 import type { Finding } from "./descriptor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type {
@@ -164,16 +164,19 @@ export function describeGuard(record: VaultRecord, circumstances: Circumstances)
     limits: { ...policy },
     allows: startRisk(record, policy).allows,
     next: waysOn(record, circumstances),
-    refuses: refusal(record, policy),
+    refuses: refusal(record, circumstances),
   };
 }
 
-function refusal(record: VaultRecord, policy: Policy): string | null {
+function refusal(record: VaultRecord, circumstances: Circumstances): string | null {
+  const { policy } = circumstances;
   const { allows, failedWouldLock } = startRisk(record, policy);
-  if (allows)
-    return needsChoice(record, policy)
+  if (allows) {
+    const action = nextAction(record, aRead, circumstances);
+    return action.do === "refuse" && action.because === "choice"
       ? "a start without --generation: any of several credentials may be valid"
       : null;
+  }
   if (isLockedBy(record, policy)) return "any start: by these counters, the vault is locked";
   return failedWouldLock
     ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`

@@ -2,17 +2,18 @@ import type { Retry } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
 import type { Answer } from "../../protocol/answers.ts";
 import type { ExchangeContext } from "../context.ts";
-import { currentRecord, interrupted, isUnread, summarize } from "../context.ts";
+import { currentRecord, interrupted, summarize } from "../context.ts";
 import { HandoverFailure } from "../delivery.ts";
 import type { ExchangeRecord, OpenExchange, RecoveryDocument, VaultRecord } from "../records.ts";
 import { recoveryDocument } from "../recovery/exchange.ts";
+import { nextAction } from "../next-action.ts";
+import { inDoubtError, refusalError } from "../refusals.ts";
 import type { EndOutcome } from "./send.ts";
 import { sendEnd } from "./send.ts";
 import { serviceDetails, wording } from "../dispositions.ts";
 import type { Settled } from "../states.ts";
-import type { Circumstances } from "../ways.ts";
 import { command } from "../../way.ts";
-import { againOf, waysOn } from "../ways.ts";
+import { againOf } from "../ways.ts";
 
 export interface AckChoice {
   /** Also acknowledge a read of a limited vault that may not have been delivered. */
@@ -34,47 +35,29 @@ export async function acknowledgeOpen(
   choice: AckChoice,
 ): Promise<OpenExchange | null> {
   const { uuid } = context.session;
-  const record = await currentRecord(context);
-  const { open } = record;
-  if (open === null) return lastAcknowledged(record);
-  if (open.state === "in-doubt") throw inDoubtError(record, open, context);
-  if (open.state !== "ending") await meetObligations(context, record, open, choice);
-  const ended = await sendEnd(context, open, open.delivered, true);
+  const vault = await currentRecord(context);
+  const { unread, save, saved } = choice;
+  const wish = { ...anAck, unread, saved: saved || save !== undefined };
+  const action = nextAction(vault, wish, context);
+  if (action.do === "refuse") throw refusalError(vault, action, wish, context);
+  if (action.do !== "end") return lastAcknowledged(vault);
+  const { exchange } = action;
+  if (save !== undefined && exchange.state !== "ending")
+    await saveNow(context, exchange, save, await recoveryDocument(context, vault, exchange));
+  const ended = await sendEnd(context, exchange, exchange.delivered, true);
   const after = await currentRecord(context);
-  if (ended.outcome === "in-doubt")
-    throw inDoubtError(after, after.open ?? open, context, ended.answer);
+  if (ended.outcome === "in-doubt") throw inDoubtError(after, context, ended.answer);
   if (ended.outcome === "expired")
-    throw expiredError(uuid, { ...open, state: "expired" }, ended.answer, "safe");
+    throw expiredError(uuid, { ...exchange, state: "expired" }, ended.answer, "safe");
   const last = lastAcknowledged(after);
-  return last?.id === open.id ? last : { ...open, state: "acknowledged" };
+  return last?.id === exchange.id ? last : { ...exchange, state: "acknowledged" };
 }
+
+const anAck = { operation: "ack", discardPending: false, force: false } as const;
 
 /** The last exchange, if it was acknowledged. Deletes never are, which makes the assertion safe. */
 function lastAcknowledged({ last }: VaultRecord): OpenExchange | null {
   return last?.state === "acknowledged" ? (last as OpenExchange) : null;
-}
-
-async function meetObligations(
-  context: ExchangeContext,
-  record: VaultRecord,
-  open: OpenExchange,
-  choice: AckChoice,
-): Promise<void> {
-  const { uuid } = context.session;
-  if (isUnread(open) && !choice.unread) {
-    throw new VaultError(
-      "pending",
-      "this read of a limited vault may not have been delivered, and acknowledging it uses it up",
-      {
-        uuid,
-        exchange: summarize(open),
-        next: waysOn(record, context),
-      },
-    );
-  }
-  if (choice.save !== undefined)
-    await saveNow(context, open, choice.save, await recoveryDocument(context, record, open));
-  else if (open.saveOwed && !choice.saved) throw heldError(record, open, context);
 }
 
 async function saveNow(
@@ -140,56 +123,6 @@ export function settledByStart(open: OpenExchange, generation: number): Settled 
   // Neither of its two pairs: somebody may have acknowledged it before.
   return settledAs(open, generation === open.baseGeneration ? "expired" : "in-doubt");
 }
-
-/** Exit 11 for the held exchange of a record, naming the ways out. */
-export const heldError = (
-  record: VaultRecord,
-  held: OpenExchange,
-  circumstances: Circumstances,
-): VaultError =>
-  new VaultError("pending", `an exchange of this vault is held (${describeHold(held)})`, {
-    uuid: record.uuid,
-    exchange: summarize(held),
-    next: waysOn(record, circumstances),
-  });
-
-function describeHold(held: ExchangeRecord): string {
-  switch (held.holdReason) {
-    case "delivery":
-      return "its contents could not be delivered";
-    case "masked":
-      return "the contents of a limited vault were not shown";
-    case "credentials-out":
-      return "--credentials-out could not be written";
-    case "save-cmd":
-      return "--save-cmd failed";
-    case "exec":
-      return "--exec failed";
-    case "run":
-      return "the program of vault run failed";
-    case "no-ack":
-    case null:
-      return "by --no-ack";
-  }
-}
-
-/** Why an exchange is in doubt. */
-export const explainDoubt =
-  "the acknowledgement may or may not have arrived; both the old and the new credentials are kept";
-
-/** Exit 12 for an exchange that is in doubt in this record. */
-export const inDoubtError = (
-  record: VaultRecord,
-  exchange: ExchangeRecord,
-  circumstances: Circumstances,
-  answer?: Answer,
-): VaultError =>
-  new VaultError("in-doubt", explainDoubt, {
-    uuid: record.uuid,
-    exchange: summarize(exchange),
-    service: answer && serviceDetails(answer),
-    next: waysOn(record, circumstances),
-  });
 
 export function expiredError(
   uuid: string,

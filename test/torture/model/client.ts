@@ -235,8 +235,8 @@ export function choose(client: Client, state: State, place: number): string | un
   if (!isFirst && (isLocked || (!forced && client.guardRefuses(store))))
     return finish(state, place, "rejected");
   // One failed attempt is left before the last: where there is more than one candidate, a person chooses.
-  if (isFirst && !forced && !chooses && client.isForAPerson(store, pairs))
-    return finish(state, place, "guard");
+  if (!forced && !chooses && client.isForAPerson(store, pairs))
+    return finish(state, place, isFirst ? "guard" : "rejected");
   Object.assign(process, { purpose: "own", exchange: null, offered: null, pairs, forced });
   return tryStart(client, state, place);
 }

@@ -89,6 +89,7 @@ export class RealStore {
         quietStarts: store.quiet,
         refusedSince: Number(store.refusedSince),
         limited: Number(store.limited),
+        provenAt: store.proof === null ? null : new Date(now).toISOString(),
         proofExpiry: store.proof === null ? null : this.expiry(store.proof),
         forgotten: 0,
         lastError: null,

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import type { OpenExchange } from "../../src/exchange/records.ts";
-import type { First } from "../../src/exchange/start/decide.ts";
-import { whatFirst } from "../../src/exchange/start/decide.ts";
-import type { Start } from "../../src/exchange/start/start.ts";
+import { beforeStart } from "../../src/exchange/next-action.ts";
+import type { Wish } from "../../src/exchange/next-action.ts";
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 const circumstances = {
@@ -42,34 +41,53 @@ const limited = { limited: true };
 const lost = { endsUnanswered: 1 };
 
 /** What comes first where the guard allows a start, and where it does not. */
-it.each<[OpenExchange | null, Partial<Start>, First, First]>([
+it.each<[OpenExchange | null, Partial<Wish>, string, string]>([
   [null, {}, "start", "guard"],
   [null, { force: true }, "start", "start"],
-  [left("started", "get"), {}, "start", "acknowledge"],
+  [left("started", "get"), {}, "start", "end"],
   [left("started", "get", limited), {}, "start", "guard"],
   [left("started", "get"), { discardPending: true }, "start", "guard"],
   [left("started", "get"), { operation: "update" }, "start", "guard"],
-  [left("started", "update"), {}, "acknowledge", "acknowledge"],
+  [left("started", "update"), {}, "end", "end"],
   [left("started", "update"), { operation: "update" }, "start", "guard"],
   [left("started", "update"), { discardPending: true }, "start", "guard"],
-  [left("started", "get", lost), {}, "acknowledge", "acknowledge"],
+  [left("started", "get", lost), {}, "end", "end"],
   [left("started", "get", { ...lost, ...limited }), {}, "start", "guard"],
   [left("held", "get"), {}, "held", "held"],
   [left("held", "get"), { force: true }, "held", "held"],
   [left("held", "get"), { discardPending: true }, "start", "guard"],
+  [left("held", "get"), { operation: "update", discardPending: true }, "start", "guard"],
+  [left("held", "update"), { operation: "update", discardPending: true }, "start", "guard"],
+  [left("held", "update"), { discardPending: true }, "held", "held"],
+  [left("held", "update"), { discardPending: true, force: true }, "start", "start"],
   [left("held", "get", expired), {}, "start", "guard"],
   [left("held", "get", expired), { operation: "update" }, "held", "held"],
   [left("held", "get", { ...expired, saveOwed: true }), {}, "held", "held"],
   [left("held", "update", expired), {}, "held", "held"],
-  [left("ending", "get"), {}, "acknowledge", "acknowledge"],
-  [left("ending", "get"), { discardPending: true }, "acknowledge", "acknowledge"],
-  [left("ending", "update", expired), { force: true }, "acknowledge", "acknowledge"],
+  [left("ending", "get"), {}, "end", "end"],
+  [left("ending", "get"), { discardPending: true }, "end", "end"],
+  [left("ending", "update", expired), { force: true }, "end", "end"],
   [left("in-doubt", "update"), {}, "start", "guard"],
   [left("in-doubt", "get"), { force: true }, "start", "start"],
+  [null, { operation: "ack" }, "done", "done"],
+  [left("started", "get"), { operation: "ack" }, "end", "end"],
+  [left("started", "get", limited), { operation: "ack" }, "unread", "unread"],
+  [left("started", "get", limited), { operation: "ack", unread: true }, "end", "end"],
+  [left("held", "get", { saveOwed: true }), { operation: "ack" }, "save-owed", "save-owed"],
+  [left("held", "get", { saveOwed: true }), { operation: "ack", saved: true }, "end", "end"],
+  [left("ending", "get", limited), { operation: "ack" }, "end", "end"],
+  [left("in-doubt", "get"), { operation: "ack" }, "in-doubt", "in-doubt"],
+  [left("ending", "get"), { operation: "delete" }, "open", "open"],
+  [left("in-doubt", "get"), { operation: "delete" }, "in-doubt", "in-doubt"],
+  [left("ending", "get"), { operation: "delete", discardPending: true }, "start", "guard"],
 ])("what an exchange does first, after %o, with %o", (open, asked, allowed, refused) => {
-  const start = { operation: "get", discardPending: false, force: false, ...asked } as const;
-  const counters = { failedAttempts: 0, possiblyFailed: 0, unackedStarts: 0, unansweredStarts: 0 };
-  expect(whatFirst({ ...counters, open }, start, circumstances)).toBe(allowed);
+  const wish: Wish = { operation: "get", discardPending: false, force: false, ...asked };
+  const none = { failedAttempts: 0, possiblyFailed: 0, unackedStarts: 0, unansweredStarts: 0 };
+  const first = (counters: object): string => {
+    const action = beforeStart({ ...none, ...counters, open }, wish, circumstances);
+    return action?.do === "refuse" ? action.because : (action?.do ?? "start");
+  };
+  expect(first({})).toBe(allowed);
   for (const spent of [{ failedAttempts: 2 }, { unackedStarts: 4 }])
-    expect(whatFirst({ ...counters, ...spent, open }, start, circumstances)).toBe(refused);
+    expect(first(spent)).toBe(refused);
 });

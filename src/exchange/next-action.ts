@@ -1,0 +1,243 @@
+import type { Operation } from "../protocol/endpoints.ts";
+import { isTokenAlive, isUnread } from "./context.ts";
+import type { Counters, Policy } from "./lockout.ts";
+import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
+import type { Clock } from "./ports.ts";
+import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
+
+/** What is asked for with a vault, as far as it decides what comes next. */
+export interface Wish {
+  operation: Operation | "delete" | "ack";
+  /** Drop what is held or left, and start again with the old credentials. */
+  discardPending: boolean;
+  /** Send it whatever the guard says. */
+  force: boolean;
+  /** The stored credentials to send, in place of all that may be valid. */
+  generation?: number | undefined;
+  /** The acknowledgement waits for something else: --no-ack, or another program. */
+  noAck?: boolean;
+  takesTime?: boolean | undefined;
+  /** `ack`: also a read of a limited vault that may not have been delivered; the new credentials are saved elsewhere. */
+  unread?: boolean;
+  saved?: boolean;
+}
+
+/** A plain read. */
+export const aRead: Wish = { operation: "get", discardPending: false, force: false };
+
+/** What decides, beside the vault and the wish: `clock` is that of the state. */
+export interface Circumstances {
+  policy: Policy;
+  clock: Pick<Clock, "now">;
+}
+
+/** What a command knows beside the vault's record. */
+export interface SoFar {
+  /** Generations that the service has refused to this very command. */
+  tried: readonly number[];
+  /** Those that it has refused as they would be sent now (pin, device, kind); by default those that it has refused as stored. */
+  refused?: ReadonlySet<number>;
+}
+
+const atFirst: SoFar = { tried: [] };
+
+/** Why nothing is done. */
+export type Reason =
+  /** Somebody must decide on an exchange that waits: held, a read that may be unseen, a save that is owed, any one before a removal. */
+  | "held"
+  | "unread"
+  | "save-owed"
+  | "open"
+  | "in-doubt"
+  /** One more start could lock the vault; or would be the last that cannot, and is not acknowledged at once. */
+  | "guard"
+  | "last-start"
+  /** Several credentials may be valid, and only a person may choose among them. */
+  | "choice"
+  /** The service has refused all that may be valid: before, or now. */
+  | "refused-before"
+  | "all-refused"
+  /** There are no credentials; or all are superseded; or the chosen ones are not kept or superseded. */
+  | "no-credentials"
+  | "superseded"
+  | "generation";
+
+/** A refusal; `candidates` are those among which a person chooses. */
+export interface Refusal {
+  do: "refuse";
+  because: Reason;
+  candidates: readonly Generation[];
+}
+
+/** What may be done with a vault now. */
+export type NextAction =
+  /** Nothing is pending that could be acknowledged. */
+  | { do: "done" }
+  /** Acknowledge this exchange, and then ask again. */
+  | { do: "end"; exchange: OpenExchange }
+  /** Start with the first of these, which are in the order in which they are tried; never empty. */
+  | { do: "start"; candidates: readonly [Generation, ...Generation[]] }
+  | Refusal;
+
+const refuse = (because: Reason, candidates: readonly Generation[] = []): Refusal => ({
+  do: "refuse",
+  because,
+  candidates,
+});
+
+/**
+ * Decides what may be done with a vault now. Whatever shows, counts or carries out what comes next asks here.
+ * `guard` comes before all that is about the choice of credentials, unless something was sent and refused already.
+ */
+export function nextAction(
+  vault: VaultRecord,
+  wish: Wish,
+  circumstances: Circumstances,
+  soFar: SoFar = atFirst,
+): NextAction {
+  if (soFar.tried.length > 0 && untried(vault, wish, soFar).length === 0)
+    return refuse("all-refused");
+  return beforeStart(vault, wish, circumstances) ?? choose(vault, wish, circumstances, soFar);
+}
+
+/** The part of the decision that needs no credentials; null for a start. */
+export function beforeStart(
+  vault: Counters & Pick<VaultRecord, "open">,
+  wish: Wish,
+  { policy, clock }: Circumstances,
+): Exclude<NextAction, { do: "start" }> | null {
+  const { open } = vault;
+  const { allows } = startRisk(vault, policy);
+  if (open !== null) {
+    const first = withOpen(open, wish, allows || wish.force, clock.now());
+    if (first === "end") return { do: "end", exchange: open };
+    if (first !== "start") return refuse(first);
+  } else if (wish.operation === "ack") return { do: "done" };
+  return allows || wish.force ? null : refuse("guard");
+}
+
+/** What comes first while an exchange is open. A start drops it, or settles it if it is in doubt. */
+function withOpen(
+  open: OpenExchange,
+  { operation, discardPending, force, unread, saved }: Wish,
+  mayStart: boolean,
+  now: number,
+): "end" | "start" | Reason {
+  if (operation === "ack") {
+    if (open.state === "in-doubt") return "in-doubt";
+    if (open.state === "ending") return "end";
+    if (isUnread(open) && unread !== true) return "unread";
+    return open.saveOwed && saved !== true ? "save-owed" : "end";
+  }
+  if (operation === "delete") {
+    if (discardPending) return "start";
+    return open.state === "in-doubt" ? "in-doubt" : "open";
+  }
+  if (open.state === "ending") return "end";
+  if (open.state === "in-doubt") return "start";
+  if (open.state === "held") {
+    // A read does not drop an update that somebody may be about to finish.
+    const isOther = open.operation === "update" && operation === "get" && !force;
+    if (discardPending) return isOther ? "held" : "start";
+    const isLapsed = open.operation === "get" && !open.saveOwed && !isTokenAlive(open, now);
+    return isLapsed && operation === "get" ? "start" : "held";
+  }
+  if (discardPending) return "start";
+  // The state has lost what came next, as after a failover: the service is asked by the end call.
+  if (open.endsUnanswered > 0 && !open.limited) return "end";
+  if (operation === "update") return "start";
+  // That is what the user had asked for.
+  if (open.operation === "update") return "end";
+  // Acknowledging an undelivered read of a limited vault would use it up unseen.
+  return mayStart || open.limited ? "start" : "end";
+}
+
+/** Most credentials that one command tries: a refusal of the first makes the second likely to be valid. */
+const triesAtMost = 2;
+
+function choose(
+  vault: VaultRecord,
+  wish: Wish,
+  { policy }: Circumstances,
+  soFar: SoFar,
+): NextAction {
+  const { tried } = soFar;
+  const { generation, force, operation } = wish;
+  if (generation === undefined && sendable(vault, wish).length === 0)
+    return refuse(vault.generations.length === 0 ? "no-credentials" : "superseded");
+  if (generation !== undefined && sendable(vault, wish).length === 0) return refuse("generation");
+  const left = untried(vault, wish, soFar);
+  const [first, ...others] = left;
+  if (first === undefined) return refuse("refused-before", sendable(vault, wish));
+  if (tried.length > 0 && isLockedBy(vault, policy)) return refuse("guard", left);
+  if (generation === undefined) {
+    const isClear = likely(left).length < 2 || !mustPersonChoose(vault, policy);
+    if ((!force && !isClear) || tried.length >= mostTries(vault)) return refuse("choice", left);
+  }
+  const waits = wish.noAck === true || wish.takesTime === true;
+  if (waits && !force && operation !== "delete" && isLastToWait(vault, policy))
+    return refuse("last-start");
+  return { do: "start", candidates: [first, ...others] };
+}
+
+/** Where nothing is proven since a restore, the machine that has the right credentials must still have its turn. */
+const mostTries = (vault: VaultRecord): number => (isRestored(vault) ? 1 : triesAtMost);
+
+/** Only a restore or a failover takes its proof from the current credentials. */
+export const isRestored = ({ generations }: VaultRecord): boolean =>
+  generations.some(({ standing, proven }) => standing === "current" && !proven);
+
+/** What may be sent at all, refused or not, in order. */
+function sendable(vault: VaultRecord, { generation, force, operation }: Wish): Generation[] {
+  if (generation === undefined) return candidates(vault, operation === "delete");
+  return vault.generations.filter(
+    (g) => g.generation === generation && (force || g.standing !== "superseded"),
+  );
+}
+
+/** What is left to send: without what was refused, or that last with --force. */
+function untried(vault: VaultRecord, wish: Wish, { refused, tried }: SoFar): Generation[] {
+  const isRefused = (g: Generation): boolean => refused?.has(g.generation) ?? g.refused;
+  const all = sendable(vault, wish).filter((g) => !tried.includes(g.generation));
+  const fresh = all.filter((g) => !isRefused(g));
+  return wish.force ? [...fresh, ...all.filter(isRefused)] : fresh;
+}
+
+/**
+ * The credentials that may be valid, in the order in which they are tried: imported since the last proof, a successor of the current
+ * ones first; those of an exchange in doubt, the new ones first if an end call may have been sent; the current ones; older ones. While
+ * an exchange waits for its acknowledgement those that it began with are the only ones: any other would discard it. `ends`: the vault
+ * is to be removed although an end call may have been sent, after which either of the two can be right.
+ */
+export function candidates({ generations, open }: VaultRecord, ends = false): Generation[] {
+  const numbered = (number: number | null | undefined): Generation[] =>
+    generations.filter((g) => g.generation === number);
+  const isEither = open?.state === "in-doubt" || (ends && open?.state === "ending");
+  if (open !== null && !isEither) return numbered(open.baseGeneration);
+  const [older, newer] = [numbered(open?.baseGeneration), numbered(open?.newGeneration)];
+  const inDoubt = (
+    open !== null && open.endsUnanswered > 0 ? [...newer, ...older] : [...older, ...newer]
+  ).filter((g) => g.placed !== "older");
+  const standing = (name: Generation["standing"]): Generation[] =>
+    generations.filter((g) => g.standing === name);
+  const imported = (placed: Generation["placed"]): Generation[] =>
+    standing("imported").filter((g) => g.placed === placed);
+  const all = [
+    ...imported("successor"),
+    // Those of an adopted exchange in doubt are imported too, but the exchange decides their order.
+    ...imported(null).filter((g) => !inDoubt.includes(g)),
+    ...inDoubt,
+    ...standing("current"),
+    ...imported("older"),
+    ...generations.filter((g) => g.standing === "void" || g.standing === "offered"),
+  ];
+  return [...new Set(all)].filter((g) => g.standing !== "superseded");
+}
+
+/** The candidates that the service has not refused. */
+export const unrefused = (vault: VaultRecord): Generation[] =>
+  candidates(vault).filter(({ refused }) => !refused);
+
+/** Those that are equally likely to be valid: neither older nor void. */
+export const likely = (generations: readonly Generation[]): Generation[] =>
+  generations.filter(({ placed, standing }) => placed !== "older" && standing !== "void");

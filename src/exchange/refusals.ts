@@ -1,0 +1,257 @@
+import { VaultError } from "../errors.ts";
+import type { Answer } from "../protocol/answers.ts";
+import type { Way } from "../way.ts";
+import { command } from "../way.ts";
+import { isUnread, summarize } from "./context.ts";
+import { serviceDetails } from "./dispositions.ts";
+import { isLockedBy, spentBy, startRisk } from "./lockout.ts";
+import type { Circumstances, Refusal, Wish } from "./next-action.ts";
+import type { Generation, VaultRecord } from "./records.ts";
+import { noCredentials } from "./start/start.ts";
+import type { HoldReason } from "./states.ts";
+import { choices, endedAtOnce, importOf, unlockedOf, waysOn } from "./ways.ts";
+
+/** The error of a refusal, with the ways on. Nothing was sent. */
+export function refusalError(
+  vault: VaultRecord,
+  { because, candidates }: Refusal,
+  wish: Wish,
+  circumstances: Circumstances,
+): VaultError {
+  const { uuid, open } = vault;
+  const { policy } = circumstances;
+  const spent = spentBy(vault, policy);
+  switch (because) {
+    case "held":
+    case "save-owed":
+      return heldError(vault, wish, circumstances);
+    case "unread":
+      return new VaultError(
+        "pending",
+        "this read of a limited vault may not have been delivered, and acknowledging it uses it up",
+        {
+          uuid,
+          exchange: open === null ? undefined : summarize(open),
+          next: waysOn(vault, circumstances),
+        },
+      );
+    case "open":
+      return removalError(vault, "delete");
+    case "in-doubt":
+      return wish.operation === "delete"
+        ? removalError(vault, "delete")
+        : inDoubtError(vault, circumstances);
+    case "guard":
+      return new VaultError("guard", `not sent: ${whyGuarded(vault, circumstances)}`, {
+        uuid,
+        next: waysOn(vault, circumstances),
+        spent,
+        by: vault.last?.by ?? undefined,
+      });
+    case "last-start":
+      return new VaultError(
+        "guard",
+        `not sent: ${vault.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
+        { uuid, next: [endedAtOnce(vault)], spent },
+      );
+    case "choice":
+      return new VaultError("guard", `not sent: ${whyChoice(vault, candidates)}`, {
+        uuid,
+        next: choices(vault, candidates, circumstances),
+      });
+    case "refused-before":
+    case "all-refused": {
+      const why = explainRefusal(vault);
+      return new VaultError(
+        "guard",
+        `not sent: the service has refused generation ${candidates[0]?.generation ?? ""} of vault ${uuid} before${why === null ? "" : `. ${why}`}`,
+        { uuid, next: [importOf(uuid)] },
+      );
+    }
+    case "no-credentials":
+      return noCredentials(uuid);
+    case "superseded":
+      return new VaultError(
+        "no-credentials",
+        `all stored credentials of vault ${uuid} were superseded; they are never sent`,
+        {
+          uuid,
+          next: [
+            {
+              ...command`vault import ${uuid} --credentials @FILE`,
+              note: "the credentials that replaced them",
+            },
+          ],
+        },
+      );
+    case "generation":
+      return notSendable(vault, wish);
+  }
+}
+
+/**
+ * The error of a command whose last start was refused, once nothing more is done by itself. Something was sent, and the refusal of the
+ * guard alone would not say so.
+ */
+export function afterRefusal(
+  vault: VaultRecord,
+  { because, candidates }: Refusal,
+  { code, message, facts }: VaultError,
+  wish: Wish,
+  circumstances: Circumstances,
+): VaultError {
+  const { uuid } = vault;
+  if (because === "choice")
+    return new VaultError(code, `${message}. ${whyChoice(vault, candidates)}`, {
+      ...facts,
+      uuid,
+      next: choices(vault, candidates, circumstances),
+    });
+  const isLocked = isLockedBy(vault, circumstances.policy);
+  if (isLocked || (because === "all-refused" && wish.generation === undefined)) {
+    const why = [explainRefusal(vault), message].filter((part) => part !== null).join(": ");
+    return new VaultError(
+      code,
+      isLocked ? `${why}; by the counters, the vault is locked now` : why,
+      {
+        ...facts,
+        next: [...(isLocked ? [unlockedOf(uuid)] : []), importOf(uuid)],
+      },
+    );
+  }
+  const ways = waysOn(vault, circumstances);
+  return new VaultError(code, message, { ...facts, next: ways.length > 0 ? ways : facts.next });
+}
+
+/** What the counters say of another start. */
+function whyGuarded(vault: VaultRecord, { policy }: Circumstances): string {
+  const { uuid, failedAttempts, possiblyFailed, unackedStarts, unansweredStarts } = vault;
+  const risk = startRisk(vault, policy);
+  const part = (is: boolean, counted: number, unanswered: number, limit: string): string[] => {
+    const uncertain = unanswered === 0 ? "" : ` (${unanswered} of them unanswered)`;
+    return is ? [`${counted} of ${limit} used${uncertain}`] : [];
+  };
+  const failed = `${policy.failedAttempts} failed attempts`;
+  const starts = `${policy.unackedStarts} unacknowledged starts`;
+  const used = [
+    ...part(risk.failedWouldLock, failedAttempts, possiblyFailed, failed),
+    ...part(risk.unackedWouldLock, unackedStarts, unansweredStarts, starts),
+  ].join(" and ");
+  return isLockedBy(vault, policy)
+    ? `by the counters, vault ${uuid} is locked: ${used}`
+    : `it could lock vault ${uuid}: ${used}; one more locks the vault`;
+}
+
+function whyChoice({ failedAttempts }: VaultRecord, left: readonly Generation[]): string {
+  const named = left.map(({ generation, standing }) => `${generation} (${standing})`).join(", ");
+  return `${failedAttempts} failed ${failedAttempts === 1 ? "attempt is" : "attempts are"} on record, and several credentials may be valid: generations ${named}`;
+}
+
+/** Explains why credentials that have worked are refused; null if none of those that were refused have worked. */
+const explainRefusal = ({ provenAt, generations }: VaultRecord): string | null =>
+  provenAt !== null && generations.some(({ proven, refused }) => proven && refused)
+    ? `another machine or program has probably used this vault since ${provenAt}, when its credentials last worked here`
+    : null;
+
+/** `--generation N` of credentials that are not kept, or superseded. */
+function notSendable({ uuid, generations }: VaultRecord, { generation, force }: Wish): VaultError {
+  const isKept = generations.some((g) => g.generation === generation);
+  const sendable = generations.filter((g) => force || g.standing !== "superseded");
+  return new VaultError(
+    "no-credentials",
+    `generation ${generation ?? ""} of vault ${uuid} ${isKept ? "was superseded; it is sent only with --force" : "is not kept"}`,
+    {
+      uuid,
+      hint: `generations that can be sent: ${sendable.map((g) => g.generation).join(", ") || "none"}`,
+      next: [command`vault status ${uuid} --history`],
+    },
+  );
+}
+
+/** Exit 11 for an exchange that waits for a decision. */
+function heldError(vault: VaultRecord, wish: Wish, circumstances: Circumstances): VaultError {
+  const { uuid, open } = vault;
+  const what = open === null ? "" : holdWords[open.holdReason ?? "no-ack"];
+  const isDropped = wish.discardPending && open?.operation === "update";
+  const dropping: Way = {
+    ...command`vault get ${uuid} --discard-pending --force`,
+    note: "drops the update, and reads the vault with the old credentials",
+  };
+  return new VaultError(
+    "pending",
+    isDropped
+      ? `an update of this vault is held (${what}), and a read drops it only with --force`
+      : `an exchange of this vault is held (${what})`,
+    {
+      uuid,
+      exchange: open === null ? undefined : summarize(open),
+      next: isDropped ? [command`vault ack ${uuid}`, dropping] : waysOn(vault, circumstances),
+    },
+  );
+}
+
+const holdWords: Readonly<Record<HoldReason, string>> = {
+  delivery: "its contents could not be delivered",
+  masked: "the contents of a limited vault were not shown",
+  "credentials-out": "--credentials-out could not be written",
+  "save-cmd": "--save-cmd failed",
+  exec: "--exec failed",
+  run: "the program of vault run failed",
+  "no-ack": "by --no-ack",
+};
+
+/** Why an exchange is in doubt. */
+const explainDoubt =
+  "the acknowledgement may or may not have arrived; both the old and the new credentials are kept";
+
+/** Exit 12 for the exchange of a record that is in doubt. */
+export const inDoubtError = (
+  vault: VaultRecord,
+  circumstances: Circumstances,
+  answer?: Answer,
+): VaultError =>
+  new VaultError("in-doubt", explainDoubt, {
+    uuid: vault.uuid,
+    exchange: vault.open === null ? undefined : summarize(vault.open),
+    service: answer && serviceDetails(answer),
+    next: waysOn(vault, circumstances),
+  });
+
+/**
+ * Checks that the credentials of a vault may be removed: they are known, and no exchange is open unless it is to be dropped.
+ * @throws `no-credentials`, `pending`, `in-doubt`
+ */
+export function checkRemoval(
+  name: "delete" | "forget",
+  uuid: string,
+  vault: VaultRecord | null | undefined,
+  discardPending: boolean,
+): VaultRecord {
+  if (!vault || vault.generations.length === 0) throw noCredentials(uuid);
+  if (vault.open !== null && !discardPending) throw removalError(vault, name);
+  return vault;
+}
+
+function removalError({ uuid, open }: VaultRecord, name: "delete" | "forget"): VaultError {
+  const isInDoubt = open?.state === "in-doubt";
+  const isUnseen = open !== null && isUnread(open);
+  const found = isInDoubt ? explainDoubt : `an exchange of this vault is ${open?.state ?? "open"}`;
+  const [done, risk] =
+    name === "delete" ? ["deleted", ""] : ["forgotten", "; forgetting the vault now could lose it"];
+  return new VaultError(isInDoubt ? "in-doubt" : "pending", `not ${done}: ${found}${risk}`, {
+    uuid,
+    exchange: open === null ? undefined : summarize(open),
+    next: [
+      {
+        ...(isInDoubt
+          ? command`vault get ${uuid}`
+          : command`vault ack ${uuid} ${isUnseen ? ["--unread"] : []}`),
+        note: "finishes it",
+      },
+      {
+        ...command`vault ${name} ${uuid} --discard-pending`,
+        note: `${name}s the vault anyway`,
+      },
+    ],
+  });
+}

@@ -1,0 +1,278 @@
+import { VaultError } from "../../errors.ts";
+import { isSuccess } from "../../protocol/answers.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { command } from "../../way.ts";
+import type { ExchangeContext } from "../context.ts";
+import { currentRecord, interrupted, nextTry, note, pause } from "../context.ts";
+import type { CallOutcome, Refused } from "../dispositions.ts";
+import { outcomeOf, refusal, serviceDetails, whatCame, wording } from "../dispositions.ts";
+import { allowsRetry } from "../lockout.ts";
+import type { NextAction, SoFar, Wish } from "../next-action.ts";
+import type { DeleteCall, Reply, StartCall } from "../ports.ts";
+import type { Intent, RunPart, VaultRecord } from "../records.ts";
+import { refusalError } from "../refusals.ts";
+import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
+import type { ChosenPair } from "./credentials.ts";
+
+/** A call that the service counts: a start, or a delete. */
+export interface Counted<Call extends DeleteCall | StartCall, Success> {
+  wish: Wish & Pick<Intent, "operation">;
+  kind: Kind;
+  /** By default contains the exchange's id. */
+  externalRef: string | undefined;
+  run?: RunPart | undefined;
+  /** The call with these credentials. */
+  call(pair: ChosenPair, externalRef: string): Call;
+  /** Reads a reply that accepts it; undefined for any other. */
+  read(call: Call, reply: Reply): Success | undefined;
+  /** Decides again, as before this call. */
+  next(vault: VaultRecord): NextAction;
+}
+
+/** What a command has sent so far. */
+export interface Tries extends SoFar {
+  tried: number[];
+  /** Calls so far. */
+  calls: number;
+  /** A call with the present credentials got no answer: it is repeated once. */
+  isUnanswered: boolean;
+  /** The last refusal of credentials. */
+  refusal?: VaultError;
+}
+
+export const noTries = (): Tries => ({ tried: [], calls: 0, isUnanswered: false });
+
+/** A call that the service has accepted. */
+export interface Accepted<Success> {
+  pair: ChosenPair;
+  exchangeId: string;
+  externalRef: string;
+  success: Success;
+}
+
+/**
+ * Sends one start (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
+ * where the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
+ * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
+ */
+export async function attempt<Call extends DeleteCall | StartCall, Success>(
+  context: ExchangeContext,
+  vault: VaultRecord,
+  pair: ChosenPair,
+  counted: Counted<Call, Success>,
+  tries: Tries,
+): Promise<Accepted<Success> | null> {
+  const { wish, kind, run } = counted;
+  const { operation } = wish;
+  const { generation, sole } = pair;
+  const exchangeId = context.ids.next(vault.last?.id);
+  const externalRef = counted.externalRef ?? `vault-${exchangeId}`;
+  const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
+  const seen = await letOut(context, vault, intent, wish.force);
+  if (operation !== "delete")
+    context.emit({ type: "starting", operation, generation, attempt: tries.calls });
+  const call = counted.call(pair, externalRef);
+  const reply = await context.service.call(call, context.signal);
+  const outcome = outcomeOf(reply, call, counted.read(call, reply));
+  await noteStart(context.breaker, seen, reply, outcome);
+  if (outcome.type === "accepted")
+    return { exchangeId, externalRef, pair, success: outcome.success };
+  const again = await recorded(context, { exchangeId, pair, counted, tries }, outcome, vault);
+  if (again === null) return null;
+  tries.calls += 1;
+  context.emit({ type: "retrying", step: call.step, ...again });
+  const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
+  await pause(context, again.waitMs, left ?? undefined);
+  return null;
+}
+
+interface Sent {
+  exchangeId: string;
+  pair: ChosenPair;
+  counted: Pick<Counted<never, unknown>, "next" | "wish">;
+  tries: Tries;
+}
+
+/** A wait before the call is repeated. */
+interface Again {
+  waitMs: number;
+  cause: string;
+}
+
+/**
+ * Records what a call counts that was not accepted. Returns the wait before it is repeated, null after a refusal of the credentials.
+ * @throws the error of a call that is not repeated, or not in time
+ */
+async function recorded(
+  context: ExchangeContext,
+  sent: Sent,
+  outcome: Exclude<CallOutcome, { type: "accepted" }>,
+  before: VaultRecord,
+): Promise<Again | null> {
+  if (outcome.type === "not-sent") return await notSent(context, sent, outcome);
+  if (outcome.type === "refused") return await refused(context, sent, outcome, before);
+  return sent.counted.wish.operation === "delete"
+    ? await deleteUnanswered(context, sent, outcome)
+    : await unanswered(context, sent, outcome);
+}
+
+async function notSent(
+  context: ExchangeContext,
+  { exchangeId, tries }: Sent,
+  reply: Reply & { type: "not-sent" },
+): Promise<Again> {
+  await context.session.revertIntent(exchangeId, note(context, "network", reply.cause));
+  if (context.signal.aborted) throw interrupted(context);
+  const { waitMs, inTime } = nextTry(context, tries.calls, reply);
+  if (inTime) return { waitMs, cause: reply.cause };
+  throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
+    uuid: context.session.uuid,
+    hint: reply.hint ?? "nothing was sent; run it again when the service is available",
+  });
+}
+
+type NoAnswer = Reply & { type: "no-answer" };
+
+async function noteUnanswered(
+  context: ExchangeContext,
+  exchangeId: string,
+  { tooLarge, cause }: NoAnswer,
+): Promise<"network" | "service"> {
+  const code = tooLarge ? "service" : "network";
+  await context.session.noteUnanswered(exchangeId, note(context, code, cause));
+  return code;
+}
+
+async function unanswered(
+  context: ExchangeContext,
+  { exchangeId, pair, counted, tries }: Sent,
+  reply: NoAnswer,
+): Promise<Again> {
+  const { uuid } = context.session;
+  await noteUnanswered(context, exchangeId, reply);
+  const vault = await currentRecord(context);
+  if (context.signal.aborted) throw interrupted(context, vault.last ?? undefined);
+  if (reply.tooLarge) {
+    throw new VaultError(
+      "service",
+      `the start was sent, but its response is too large: ${reply.cause}`,
+      {
+        uuid,
+        hint: "the stored credentials are still valid; it counts as a start, and so does each repetition",
+        next: [command`vault status ${uuid}`],
+      },
+    );
+  }
+  const { waitMs, inTime } = nextTry(context, tries.calls);
+  if (pair.sole && !tries.isUnanswered && allowsRetry(vault, context.policy) && inTime) {
+    tries.isUnanswered = true;
+    return { waitMs, cause: reply.cause };
+  }
+  const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
+  // A time is named only where the same command goes through at it.
+  const next = counted.next(vault);
+  const due =
+    next.do === "refuse"
+      ? "; the lockout guard refuses another start"
+      : counted.wish.force
+        ? ""
+        : `; ${trialDue(context.breaker, vault)}`;
+  throw new VaultError("network", `the start was sent, but ${whatCame(reply)}`, {
+    uuid,
+    retry: "after-status",
+    service: reply.answer && serviceDetails(reply.answer),
+    hint: counts + due,
+    next:
+      next.do === "refuse"
+        ? refusalError(vault, next, counted.wish, context).facts.next
+        : [{ ...command`vault status ${uuid}`, note: "then run it again" }],
+  });
+}
+
+/** A delete that may have arrived is never repeated. */
+async function deleteUnanswered(
+  context: ExchangeContext,
+  { exchangeId }: Sent,
+  reply: NoAnswer,
+): Promise<never> {
+  const { uuid } = context.session;
+  const code = await noteUnanswered(context, exchangeId, reply);
+  const what = "the vault may have been deleted; its credentials are kept";
+  const isStopped = context.signal.aborted;
+  throw new VaultError(
+    isStopped ? "interrupted" : code,
+    isStopped
+      ? `interrupted while the delete was in progress; ${what}`
+      : `the delete was sent, but ${whatCame(reply)}; ${what}`,
+    {
+      uuid,
+      retry: "after-status",
+      service: reply.answer && serviceDetails(reply.answer),
+      next: [
+        { ...command`vault info ${uuid}`, note: "is the vault still there? then run it again" },
+      ],
+    },
+  );
+}
+
+/** Settles what ① counted by a whole answer that is not an accepted SUCCESS. */
+async function refused(
+  context: ExchangeContext,
+  { exchangeId, pair, counted, tries }: Sent,
+  outcome: Refused,
+  before: VaultRecord,
+): Promise<Again | null> {
+  const { answer, is, code, start } = outcome;
+  const { session } = context;
+  const { uuid } = session;
+  const said = wording(answer);
+  if (isSuccess(answer)) {
+    await session.noteUnanswered(
+      exchangeId,
+      note(context, "service", "SUCCESS without usable credentials"),
+    );
+    throw new VaultError(
+      "service",
+      "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored",
+      {
+        uuid,
+        service: serviceDetails(answer),
+        hint: "the stored credentials are still valid, and it counts as a start",
+        next: [command`vault status ${uuid}`],
+      },
+    );
+  }
+  const noted = note(context, is === "gone" ? is : code, said);
+  if (start === "not-counted") await session.revertIntent(exchangeId, noted);
+  else if (start === "unknown") await session.noteUnanswered(exchangeId, noted);
+  else
+    await session.reject(exchangeId, start === "failed-attempt" ? pair.combination : null, noted);
+  const isDelete = counted.wish.operation === "delete";
+  if (isDelete && is === "missing" && isUnansweredDelete(before)) throw maybeDeleted(uuid, outcome);
+  const about = { uuid, counted: isDelete ? "delete" : "start", generation: pair.generation };
+  if (code === "rejected") {
+    tries.tried.push(pair.generation);
+    Object.assign(tries, { calls: 0, isUnanswered: false });
+    tries.refusal = refusal(outcome, about);
+    return null;
+  }
+  if (is !== "rate") throw refusal(outcome, about);
+  const { waitMs, inTime } = nextTry(context, tries.calls, { type: "answer", answer });
+  if (inTime) return { waitMs, cause: "rate limited" };
+  throw refusal(outcome, { ...about, waitMs });
+}
+
+const isUnansweredDelete = ({ last }: VaultRecord): boolean =>
+  last?.operation === "delete" && last.state === "intent";
+
+/** An earlier, unanswered delete may have taken effect. Its endpoint is an extended one: only a read says for certain whether the vault is there. */
+const maybeDeleted = (uuid: string, { what, answer }: Refused): VaultError =>
+  new VaultError(
+    "service",
+    `${what} (${wording(answer)}); an earlier delete without a response may have taken effect`,
+    {
+      uuid,
+      service: serviceDetails(answer),
+      next: [{ ...command`vault get ${uuid}`, note: "reads the vault if it is still there" }],
+    },
+  );
