@@ -5,6 +5,7 @@ import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";
 import type { Way } from "../way.ts";
+import { since } from "./time.ts";
 import type { Reader } from "./who.ts";
 import { bySince, inUse, stateOf } from "./who.ts";
 
@@ -124,8 +125,14 @@ function describeSettled({ exchange, operation, outcome }: Settled, reader: Read
       return `Finished ${which}.`;
     case "applied":
       return `Finished ${which}; the update took effect.`;
-    case "not-applied":
-      return `Dropped ${which}; ${operation === "update" ? "the update did not take effect" : "the old credentials are still valid"}.`;
+    case "not-applied": {
+      const { by, startedAt } = exchange;
+      const isOwn = by !== null && isSameUser(by, reader.self);
+      const whose = isOwn
+        ? `your ${operation}, open ${since(startedAt, reader.now)}`
+        : `the ${operation}${bySince(exchange, reader, " of")}`;
+      return `Dropped ${whose} (exchange ${exchange.id}); ${operation === "update" ? "the update did not take effect" : "the old credentials are still valid"}.`;
+    }
     case "in-doubt":
       return `Could not finish ${which}: it is in doubt, and the old and the new credentials are kept.`;
   }
@@ -141,10 +148,12 @@ const seconds = (milliseconds: number): string =>
  * The stream replaces secrets.
  */
 export function errorLines(error: VaultError, reader: Reader): string {
-  const { hint, exchange, spent, by, since } = error.facts;
+  const { hint, exchange, spent, by, since: usedSince } = error.facts;
   const other = by === undefined || isSameUser(by, reader.self) ? "" : actorWords(by);
   const facts = [
-    ...(by === undefined || since === undefined ? [] : [inUse({ by, since }, reader)]),
+    ...(by === undefined || usedSince === undefined
+      ? []
+      : [inUse({ by, since: usedSince }, reader)]),
     ...(exchange === undefined
       ? []
       : [`exchange ${exchange.id} (${exchange.operation}): ${stateOf(exchange, reader)}`]),

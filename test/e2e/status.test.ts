@@ -103,6 +103,13 @@ describe("who did it", () => {
     expect(await told(machine, ...words, uuid)).toMatch(new RegExp(said));
   });
 
+  it("is said of one's own that is dropped, without a name", async () => {
+    const { machine, uuid } = await held();
+    expect(await told(machine, "get", uuid, "--discard-pending")).toMatch(
+      /Dropped your get, open since \d\d:\d\d \(exchange /,
+    );
+  });
+
   it("has the role of the database beside the name, if it is another", async () => {
     for (const role of ["team", "grace"]) {
       const { machine, uuid } = await held({ ...grace, role });
