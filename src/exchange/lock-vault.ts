@@ -112,12 +112,10 @@ export async function withVault<T>(
       ...(sent ? await spentIfKnown(context) : {}),
       ...(settled.size > 0 ? { settled: [...settled.values()] } : {}),
     };
-    // These errors about the command line imply that nothing was sent, which is no longer true.
-    const saysNothingSent = ["usage", "invalid-input"].includes(error.code);
     // A state that was lost after a start has not recorded what became of it.
     startCounts ||= sent && error.code === "state";
-    if (!startCounts || (error.retry !== "safe" && !saysNothingSent)) throw error.with(facts);
-    throw new VaultError(saysNothingSent ? "network" : error.code, error.message, {
+    if (!startCounts || error.retry !== "safe") throw error.with(facts);
+    throw new VaultError(error.code, error.message, {
       ...error.facts,
       ...facts,
       retry: "after-status",

@@ -174,10 +174,11 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
     note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
   };
   if (isLockedBy(vault, policy)) return [unlockedOf(uuid), shown];
-  if (onlyUnanswered) return [noneArrived(uuid), shown];
-  // Refused ones never lead on; for the others a person can say which are right.
   const usable = unrefused(vault);
   const right = importOf(uuid);
+  // Refused ones never lead on, whatever the counters are; of the others a person can say which are right.
+  if (usable.length === 0) return [right];
+  if (onlyUnanswered) return [noneArrived(uuid), shown];
   const forced = (note: (standing: string) => string): Way[] =>
     usable.map(({ generation, standing }) => ({
       ...command`vault get ${uuid} --generation ${generation} --force ${discarding(open)}`,
@@ -185,7 +186,7 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
     }));
   if (unackedWouldLock) {
     const locking = `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`;
-    return [shown, ...(usable.length === 0 ? [right] : forced(() => locking))];
+    return [shown, ...forced(() => locking)];
   }
   const sends = (standing: string): string =>
     `sends the ${standing} credentials, and one more refusal locks the vault`;

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
+import { asVaultError, VaultError } from "../../src/errors.ts";
+import type { Handover } from "../../src/exchange/delivery.ts";
+import { runExchange } from "../../src/exchange/run.ts";
+import { currentIsAccepted, ends, known, knownVault, run, startOf, starts } from "./world.ts";
 import type { Weather } from "./world.ts";
 import { helpOf } from "../support/help.ts";
+
+const nobody: Handover = {
+  leavesState: false,
+  deliver: async () => Promise.resolve(),
+  confirm: async () => Promise.resolve(),
+};
 
 describe("counting towards a lock", () => {
   it.each<[Weather[], string, { unackedStarts: number; failedAttempts: number }]>([
@@ -153,6 +162,48 @@ describe("pairs that may not be sent", () => {
       state: "active",
       maxFailedAccesses: 2,
     });
+  });
+
+  it("one wrong import is sent, and not a second one while a proven pair is here: a person chooses", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    for (const name of ["a", "b"])
+      await world.hold(
+        async ({ session }) =>
+          await session.recordPair({ credentials: wrong(name), kind: "credit-card/offline" }),
+      );
+    const sent = starts(world);
+    const { code, error } = await run(world, "get");
+    expect(code).toBe("rejected");
+    expect(error?.message).toMatch(/generations 3 \(imported\), 2 \(current\)$/);
+    expect(starts(world)).toBe(sent + 1);
+    expect((await run(world, "get")).code).toBe("guard");
+    expect((await run(world, "get", { generation: 2 })).code).toBe("ok");
+    expect(world.sandbox.inspect(world.uuid).maxFailedAccesses).toBe(1);
+  });
+
+  it("a state that cannot be read any more after a refusal is told as that, and not as another refusal", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    await world.hold(
+      async ({ session }) =>
+        await session.recordPair({ credentials: wrong("a"), kind: "credit-card/offline" }),
+    );
+    let isLost = false;
+    const ended = await world
+      .hold(async (context) => {
+        const session = new Proxy(context.session, {
+          get: (object, name) => {
+            if (name === "refusals" && isLost) throw new VaultError("state", "the disk is gone");
+            isLost ||= name === "reject";
+            const value = Reflect.get(object, name, object) as unknown;
+            return typeof value === "function" ? (value.bind(object) as unknown) : value;
+          },
+        });
+        return await runExchange({ ...context, session }, startOf(world, "get"), nobody);
+      })
+      .catch(asVaultError);
+    expect(ended).toMatchObject({ code: "state", facts: { spent: { failedAttempts: 1 } } });
   });
 
   it("a superseded pair is sent only as a generation chosen with --force", async () => {

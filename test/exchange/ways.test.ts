@@ -265,6 +265,26 @@ it("in doubt with a possible failure, status and ack name the choice that a plai
   });
 });
 
+it("a lost start whose repetition is refused: the right credentials lead on, and then what the audit log shows", async () => {
+  const world = await knownVault();
+  await run(world, "get");
+  const right = world.colleague(
+    await world.hold(async ({ session }) => await session.credentials(2)),
+  );
+  world.weather = ["request-lost"];
+  expect((await run(world, "get")).code).toBe("rejected");
+  const refused = await run(world, "get");
+  expect(refused.code).toBe("guard");
+  expect(commandsOf(refused.error?.facts.next)).toEqual([
+    `vault import ${world.uuid} --credentials @FILE`,
+  ]);
+  await importing(world, right);
+  const { error } = await run(world, "get");
+  expect(commandsOf(error?.facts.next)[0]).toBe(`vault guard ${world.uuid} --reset --unanswered`);
+  await world.hold(async ({ session }) => await session.resetCounters("unanswered"));
+  expect((await run(world, "get")).code).toBe("ok");
+});
+
 describe("the last start that cannot lock the vault", () => {
   it("is not sent where its acknowledgement waits for something else; a plain get sends it", async () => {
     const world = await knownVault();

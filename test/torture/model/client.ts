@@ -316,15 +316,11 @@ function guardedWays(client: Client, store: Store): Way[] {
   };
   if (without.failed >= lockAt.failed || without.unacked >= lockAt.unacked)
     return ["guard --reset", shown];
+  // Of what was refused only other credentials lead on, whatever the counters are.
+  if (client.candidates(store).every((number) => isRefused(store, number))) return ["import"];
   if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
-  const first = client.candidates(store).find((number) => !isRefused(store, number));
   // One start more is the one that locks, whatever it sends.
-  if (store.unacked + 1 >= lockAt.unacked)
-    return [shown, first === undefined ? "import" : "get --generation N --force"];
-  // Of what was refused only other credentials lead on, and what was not refused may be wrong as well.
-  return [
-    shown,
-    "import",
-    ...(first === undefined ? [] : (["get --generation N --force"] as const)),
-  ];
+  if (store.unacked + 1 >= lockAt.unacked) return [shown, "get --generation N --force"];
+  // What was not refused may be wrong as well.
+  return [shown, "import", "get --generation N --force"];
 }
