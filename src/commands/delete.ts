@@ -31,7 +31,7 @@ export const deleteVault = command(
     const [{ askSettings, askVault }, { lookUp }, { checkRemoval }, { deleteVault }] =
       await Promise.all([
         import("../input/ask.ts"),
-        import("../input/look-up.ts"),
+        import("../input/read-start.ts"),
         import("../exchange/refusals.ts"),
         import("../exchange/single/delete.ts"),
       ]);

@@ -34,7 +34,7 @@ export const get = command(
     // Elsewhere than to standard output, or not at all.
     else if (options.outDir === undefined && options.exec === undefined && options.dryRun !== true)
       (await import("../cli/output.ts")).refuseClosedOutput(app.io.host.stdout, "contents");
-    return await (await import("../runs/one.ts")).runVaults(app, options, "get");
+    return await (await import("../runs/vaults.ts")).runVaults(app, options, "get");
   },
 );
 

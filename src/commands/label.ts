@@ -24,7 +24,7 @@ export const label = command(
     { uuid, text },
   ) => {
     const { noCredentials } = await import("../exchange/start/start.ts");
-    const { checkLabels } = await import("../input/look-up.ts");
+    const { checkLabels } = await import("../input/read-start.ts");
     await checkLabels(state, [{ uuid, label: text }]);
     const work = async ({ session }: ExchangeContext): Promise<void> => {
       if ((await session.read()) === null) throw noCredentials(uuid);

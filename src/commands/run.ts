@@ -69,7 +69,7 @@ export const run = command(
     checkNested(app, command);
     const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
     const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials });
-    const { runVaults } = await import("../runs/one.ts");
+    const { runVaults } = await import("../runs/vaults.ts");
     try {
       await runVaults(app, { ...options, vaults: [vault] }, "get", program);
     } catch (error) {

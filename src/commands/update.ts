@@ -27,5 +27,5 @@ export const update = command(
     callsService: true,
   },
   async (app: App, options) =>
-    await (await import("../runs/one.ts")).runVaults(app, options, "update"),
+    await (await import("../runs/vaults.ts")).runVaults(app, options, "update"),
 );

@@ -11,7 +11,7 @@ import { pairsOf, parseCredentials, vaultOf } from "../exchange/recovery/documen
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import { meant } from "../settings/given.ts";
-import { checkWritable } from "./writable-file.ts";
+import { checkWritable } from "./out-file.ts";
 
 /** A document is a few thousand bytes. */
 const longest = 1024 * 1024;

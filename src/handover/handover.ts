@@ -113,34 +113,6 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
   };
 }
 
-/** A state, and whether this command has made it. */
-interface NewState {
-  readonly shown: string;
-  readonly isNew: boolean;
-}
-
-/** Warns, before a start with a state that was just made, that the next run may not find what this one counts. */
-export function warnOfCounters({ narrator }: Io, { shown, isNew }: NewState): void {
-  if (isNew)
-    narrator.warn(
-      `counters toward lockout are kept only in a state, and ${shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
-    );
-}
-
-/** Warns, after an acknowledgement, that credentials which were given are of no use, where the new ones are in nothing but a new state. */
-export function warnOfReplaced(
-  { narrator }: Io,
-  { shown, isNew }: NewState,
-  given: string,
-  way: Way,
-): void {
-  if (isNew)
-    narrator.warn(
-      `the credentials given ${given} no longer work; the new ones are only in ${shown}, which this command has made`,
-      [{ ...way, note: "prints them; --credentials-out and --save-cmd pass them on" }],
-    );
-}
-
 /**
  * Delivers the contents, and returns whether they are whole. The last read of a limited vault is not if the output masks it, nor any
  * where a person does not want it shown: with --no-ack it is printed nevertheless, because nothing is acknowledged.

@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import type { Io } from "../parts/io.ts";
 import type { VaultNames, Named } from "../cli/vault-name.ts";
 import { byLabel } from "../cli/vault-name.ts";
+import { optionTypes } from "../cli/option-types.ts";
+import type { ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { checkCredentials, deviceOf, labelOf, vaultOf } from "../exchange/recovery/document.ts";
@@ -9,14 +11,35 @@ import type { KnownVault } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked, noCredentials } from "../exchange/start/start.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
-import { creditCard, externalRef, uuid } from "../protocol/fields.ts";
+import { creditCard, device, externalRef, uuid } from "../protocol/fields.ts";
 import type { Place } from "../protocol/json.ts";
 import { parseList, placeName } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkContentsOptions } from "./contents.ts";
-import { placed, vaultProperties } from "./lines.ts";
 import { command } from "../way.ts";
+
+/** Given or stored credentials, or a recovery document; `parseCredentials` checks which. */
+export const givenCredentials = z.looseObject(
+  {},
+  { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' },
+);
+
+/** Properties of one vault in a file of many. */
+export const vaultProperties = {
+  uuid,
+  kind: z.optional(optionTypes.kind),
+  credentials: z.optional(givenCredentials),
+  device: z.optional(device),
+  label: z.optional(z.nullable(optionTypes.label)),
+};
+
+/** The error with its place in the file before it. */
+export const placed = (
+  where: string,
+  error: VaultError,
+  code: ErrorKind = error.code,
+): VaultError => new VaultError(code, `${where}: ${error.message}`, error.facts);
 
 /** Which vaults: `vaults`, `from` and `all` exclude each other. */
 export interface ListChoice {

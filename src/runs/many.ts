@@ -1,43 +1,38 @@
-import type { Basics } from "../parts/settings.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
+import type { Named } from "../cli/vault-name.ts";
 import { VaultNames } from "../cli/vault-name.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
+import type { ExchangeSummary } from "../errors.ts";
+import { asVaultError, VaultError } from "../errors.ts";
 import { summarize } from "../exchange/context.ts";
-import { settleInterrupted } from "../exchange/end/acknowledge.ts";
-import { runExchange } from "../exchange/run.ts";
 import type { Circumstances } from "../exchange/next-action.ts";
 import { beforeStart } from "../exchange/next-action.ts";
 import type { VaultSummary } from "../exchange/records.ts";
-import { timeOf } from "../exchange/ulid.ts";
 import type { Start } from "../exchange/start/start.ts";
-import type { Operation } from "../protocol/endpoints.ts";
-import { askSettings, productionMark } from "../input/ask.ts";
-import { commonOf, learnAll } from "../input/read-start.ts";
+import { timeOf } from "../exchange/ulid.ts";
 import { execOf } from "../handover/document-command.ts";
 import type { Outputs } from "../handover/handover.ts";
-import {
-  createHandover,
-  passedDocument,
-  tableOf,
-  updateDocument,
-  warnOfReplaced,
-} from "../handover/handover.ts";
-import { checkTarget, missingIn, prepareOutDir, writeOut } from "../handover/out-file.ts";
+import { passedDocument, tableOf, updateDocument } from "../handover/handover.ts";
+import { checkTarget, prepareOutDir, writeOut } from "../handover/out-file.ts";
+import { askSettings, productionMark } from "../input/ask.ts";
+import type { ManyOptions, VaultsOptions } from "../input/flags.ts";
 import { readStarts } from "../input/list.ts";
-import { counted } from "../terminal/count.ts";
+import { commonOf, learnAll } from "../input/read-start.ts";
+import type { Host } from "../host.ts";
+import type { Remote } from "../parts/service.ts";
+import type { Basics } from "../parts/settings.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import { count, counted, grouped } from "../terminal/count.ts";
 import { when } from "../terminal/time.ts";
-import type { Outcome, SkipReason } from "./outcome.ts";
-import type { Report } from "./report.ts";
-import { runAll } from "./run-all.ts";
-import type { SameRun } from "./same-run.ts";
-import { checkSameRun, deliveryOf, digestOf, isDone, newRun } from "./same-run.ts";
-import type { Turn } from "./turns.ts";
-import type { ExchangeSummary } from "../errors.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
-import { VaultError } from "../errors.ts";
-import type { VaultsOptions, ManyOptions } from "../input/flags.ts";
+import type { Outcome, SkipReason } from "./outcome.ts";
+import type { Report, ReportOptions } from "./report.ts";
+import { createReport } from "./report.ts";
+import type { Taken, Turn, Turns } from "./turns.ts";
+import { takeTurns } from "./turns.ts";
+import type { Run } from "./run.ts";
+import { checkSameRun, exchange, isDone, runOf, warnOfReplaced } from "./run.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
@@ -52,61 +47,50 @@ export async function runMany(
   await askSettings(app);
   // Missing settings are reported before a list is read.
   await app.service.client();
-  const name = options.run ?? newRun(operation, app.io.host);
-  const { outDir } = options;
-  const run: SameRun = {
-    name,
-    isNamed: options.run !== undefined,
-    operation,
-    delivery: deliveryOf(app.io.host, operation, options),
-    missing: (uuid) => (outDir === undefined ? null : missingIn(app.io.host, outDir, uuid)),
-  };
+  const run = runOf(app, options, operation);
   const list = await sortedList(app, options, run);
   const form = formOf(app, options, operation);
-  const { todo, skipped } = list;
-  const total = todo.length + list.earlier.length + skipped.length;
+  const { todo, earlier, skipped } = list;
   if (options.dryRun === true) {
     await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped, form);
     return skipped.length === 0 ? 0 : 16;
   }
   if (todo.length === 0 && skipped.length === 0) warnOfNothingLeft(app, list, run);
   if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
-  if (outDir !== undefined) prepareOutDir(app, outDir);
-  const exchange = await exchangesOf(app, options, run);
+  if (options.outDir !== undefined) prepareOutDir(app, options.outDir);
   let isReplaced = false;
-  const work: typeof exchange = async (start, turn, report) => {
-    const outcome = await exchange(start, turn, report);
-    isReplaced ||= outcome.ok && outcome.earlier !== true && start.given !== undefined;
-    return outcome;
-  };
-  const { concurrency, maxFailures } = options;
+  const pass = options.exec === undefined ? undefined : execOf(app, options.exec, run.name);
   try {
     await runAll(app, todo, {
-      work,
+      work: async (start, turn, report) => {
+        const outcome = await exchangeInTurn(app, options, run, { start, turn, report, pass });
+        isReplaced ||= outcome.ok && outcome.earlier !== true && start.given !== undefined;
+        return outcome;
+      },
       operation,
-      total,
+      total: todo.length + earlier.length + skipped.length,
       form,
-      name,
+      name: run.name,
       rest: restOf(app.io.line, run),
       before: knownOf(list),
-      concurrency,
-      maxFailures,
+      concurrency: options.concurrency,
+      maxFailures: options.maxFailures,
     });
   } finally {
     if (isReplaced && options.ack !== false)
-      warnOfReplaced(app.io, await app.state.store(), "in --from", command`vault export --all`);
+      await warnOfReplaced(app, "in --from", command`vault export --all`);
   }
   return 0;
 }
 
 /** The command line that continues the run. */
-const restOf = (line: Way, { name, isNamed }: SameRun): Way => ({
+const restOf = (line: Way, { name, isNamed }: Run): Way => ({
   ...(isNamed ? line : withWords(line, "--run", name)),
   note: "does the rest, and sends nothing for what is done",
 });
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
-function warnOfNothingLeft({ io }: App, { earlier, earlierAt }: SortedList, run: SameRun): void {
+function warnOfNothingLeft({ io }: App, { earlier, earlierAt }: SortedList, run: Run): void {
   const anew = io.line.argv.flatMap((word, index, words) =>
     words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
   );
@@ -135,7 +119,7 @@ function* knownOf({ earlier, skipped }: SortedList): Iterable<[Start, Outcome]> 
 }
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
-async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promise<SortedList> {
+async function sortedList(app: App, options: VaultsOptions, run: Run): Promise<SortedList> {
   const { name, operation } = run;
   const [store, service] = [await app.state.store(), app.settings.serviceName()];
   const known = new VaultNames(await store.summaries(service));
@@ -152,7 +136,7 @@ async function sortedList(app: App, options: VaultsOptions, run: SameRun): Promi
   );
   if (begun.size > 0) {
     const listed = new Map(starts.map((start) => [start.uuid.toLowerCase(), start]));
-    for (const one of begun.values()) checkSameRun(run, one, listed.get(one.uuid));
+    for (const one of begun.values()) checkSameRun(app, run, one, listed.get(one.uuid));
   }
   const takesLimited = options.outDir !== undefined || options.exec !== undefined;
   const list: SortedList = { todo: [], earlier: [], earlierAt: 0, skipped: [] };
@@ -189,52 +173,40 @@ function whySkipped(
   return start.operation === "get" && vault.limited && !takesLimited ? "limited" : null;
 }
 
-/** What is done in each vault's turn: its exchange, unless the run has acknowledged it before. */
-async function exchangesOf(
+/** The exchange of one vault, in its turn. */
+async function exchangeInTurn(
   app: App,
   options: VaultsOptions,
-  run: SameRun,
-): Promise<(start: Start, turn: Turn, report: Report) => Promise<Outcome>> {
-  const { name, delivery } = run;
-  const { outDir, exec, withCredentials } = options;
-  const store = await app.state.store();
-  const pass = exec === undefined ? undefined : execOf(app, exec, name);
-  return async (start, turn, report) => {
-    const { uuid, given, newVault } = start;
-    const write: Outputs["write"] = async (document, delivered) => {
-      const passed = passedDocument(document, options);
-      if (outDir !== undefined) writeOut(app.io.host, outDir, passed);
-      await pass?.(passed);
-      if (outDir === undefined && pass === undefined)
-        await report.contents(document, async (view) => await tableOf(delivered, view));
-    };
-    const line = restOf(app.io.line, run);
-    const outputs = { write, withCredentials, line, stop: app.io.host.killed };
-    if (outDir !== undefined) checkTarget(app.io.host, outDir, uuid);
-    if (given !== undefined) learnAll(turn.learn, given);
-    if (newVault !== undefined)
-      turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-    return await turn.withVault(async (context) => {
-      // Only now: before, another process may have had it.
-      const [begun] = run.isNamed ? await store.run(app.settings.serviceName(), name, uuid) : [];
-      if (begun !== undefined) checkSameRun(run, begun, start);
-      if (begun !== undefined && isDone(begun)) return { ok: true, earlier: true };
-      if (begun?.state === "ending" && begun.delivered && (await isSettled(context)))
-        return { ok: true };
-      const inRun = { ...start, run: { name, digest: digestOf(start), delivery } };
-      const delivered = await runExchange(context, inRun, createHandover(app, outputs, inRun));
-      if (start.operation === "update") await report.receipt(updateDocument(delivered));
-      return { ok: true };
-    });
+  run: Run,
+  {
+    start,
+    turn,
+    report,
+    pass,
+  }: { start: Start; turn: Turn; report: Report; pass: ReturnType<typeof execOf> | undefined },
+): Promise<Outcome> {
+  const { host, line } = app.io;
+  const { outDir, withCredentials } = options;
+  const { uuid, given, newVault } = start;
+  const write: Outputs["write"] = async (document, delivery) => {
+    const passed = passedDocument(document, options);
+    if (outDir !== undefined) writeOut(host, outDir, passed);
+    await pass?.(passed);
+    if (outDir === undefined && pass === undefined)
+      await report.contents(document, async (view) => await tableOf(delivery, view));
   };
-}
-
-/** Sends the end call that an earlier command of the run has left; whether nothing remains to be done then. */
-async function isSettled(context: ExchangeContext): Promise<boolean> {
-  const record = await context.session.read();
-  if (record?.open?.state !== "ending") return false;
-  const [settled] = await settleInterrupted(context, record.open);
-  return settled?.outcome === "acknowledged" || settled?.outcome === "applied";
+  if (outDir !== undefined) checkTarget(host, outDir, uuid);
+  if (given !== undefined) learnAll(turn.learn, given);
+  if (newVault !== undefined)
+    turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
+  const outputs = { write, withCredentials, line: restOf(line, run), stop: host.killed };
+  return await turn.withVault(async (context) => {
+    const done = await exchange(app, context, start, outputs, run);
+    if (done === "earlier") return { ok: true, earlier: true };
+    if (done !== "settled" && run.operation === "update")
+      await report.receipt(updateDocument(done));
+    return { ok: true };
+  });
 }
 
 /** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
@@ -321,4 +293,130 @@ function formOf(
       "use -o ndjson, --out-dir, --exec or --reveal",
     );
   return "rows";
+}
+
+interface All<Vault extends Named>
+  extends ReportOptions, Pick<Turns<Vault>, "concurrency" | "maxFailures"> {
+  /** Does the exchange of one vault, whose contents the report prints. What it throws is its outcome. */
+  work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
+  /** Of the run. */
+  name: string;
+  /** Outcomes that are known already. */
+  before: Iterable<readonly [Named, Outcome]>;
+}
+
+/**
+ * Takes many vaults, and reports the outcome of each, then the summary.
+ * @throws what has stopped them; `partial` where some failed or were skipped
+ */
+export async function runAll<Vault extends Named>(
+  app: Remote,
+  todo: readonly Vault[],
+  all: All<Vault>,
+): Promise<void> {
+  const { host, narrator } = app.io;
+  const { work, name, rest, before, concurrency, maxFailures } = all;
+  const report = createReport(app, all);
+  const beganAt = host.elapsed();
+  const onSignal = (): void =>
+    narrator.note(
+      "Finishing the vaults under way; no other is started. Ctrl-C again ends at once.",
+    );
+  let failure: VaultError | undefined;
+  host.interrupted.addEventListener("abort", onSignal, { once: true });
+  try {
+    await tellAll(report, before);
+    const taken = await takeTurns(app, todo, {
+      work: async (vault, turn) => await work(vault, turn, report),
+      tell: async (vault, outcome) => await report.outcome(vault, outcome),
+      concurrency,
+      maxFailures,
+    });
+    failure = endOf(host, report, all, taken);
+    await tellAll(report, stopped(taken.left));
+    await report.end({
+      run: name,
+      seconds: Math.round(host.elapsed() - beganAt) / 1000,
+      calls: taken.calls,
+      next: failure?.facts.next ?? [],
+    });
+  } catch (error) {
+    failure ??= outputFailed(name, rest, error);
+  } finally {
+    host.interrupted.removeEventListener("abort", onSignal);
+    report.close();
+  }
+  if (failure !== undefined) throw failure;
+}
+
+/** Lines that are written together: a file is synced once for them. */
+const together = 1000;
+
+async function tellAll(
+  report: Pick<Report, "outcome">,
+  outcomes: Iterable<readonly [Named, Outcome]>,
+): Promise<void> {
+  let told: Promise<void>[] = [];
+  for (const [vault, outcome] of outcomes) {
+    told.push(report.outcome(vault, outcome));
+    if (told.length < together) continue;
+    await Promise.all(told);
+    told = [];
+  }
+  await Promise.all(told);
+}
+
+function* stopped(left: readonly Named[]): Iterable<[Named, Outcome]> {
+  for (const vault of left) yield [vault, { ok: false, skipped: "stopped" }];
+}
+
+/** What the command ends with. The summary has the counts and the causes. */
+function endOf(
+  host: Pick<Host, "interrupted">,
+  report: Pick<Report, "causes" | "tally">,
+  { name, rest }: Pick<All<Named>, "name" | "rest">,
+  { stop }: Pick<Taken<Named>, "stop">,
+): VaultError | undefined {
+  const { total, done, failed } = report.tally;
+  if (done === total) return undefined;
+  if (host.interrupted.aborted)
+    return new VaultError("interrupted", `run ${name} was interrupted`, {
+      retry: "safe",
+      next: [rest],
+    });
+  if (stop instanceof VaultError) {
+    const { code, message, facts, retry } = stop;
+    const ways = facts.next ?? [];
+    // Where the same line may be run again, it is the harmless way.
+    const next = retry === "safe" ? [rest, ...ways] : [...ways, rest];
+    return new VaultError(code, message, { ...facts, next });
+  }
+  if (stop instanceof Error) return outputFailed(name, rest, stop);
+  const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
+  const left = `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}: ${report.causes.inShort()}`;
+  const { count: staying, hint, next } = report.causes.staying();
+  if (done + staying === total) {
+    return new VaultError("partial", `${left}; the same command line would not change that`, {
+      retry: "after-fix",
+      hint,
+      next,
+    });
+  }
+  return new VaultError("partial", left, { hint, next: [rest, ...next] });
+}
+
+/** The output has failed: nobody gets what else would be read. */
+function outputFailed(name: string, rest: Way, error: unknown): VaultError {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof VaultError || code === undefined) return asVaultError(error);
+  const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
+  return new VaultError(
+    "partial",
+    `run ${name} was stopped, because the output could not be written: ${why}`,
+    {
+      hint: "what was not delivered is held, and was not acknowledged",
+      next: [rest],
+      cause: error,
+    },
+  );
 }

@@ -24,7 +24,7 @@ import { checkCreateOptions, readMetadata } from "./options.ts";
 import type { CredentialsOut } from "../../handover/credentials-out.ts";
 import { readHashedPin } from "../../input/read-start.ts";
 import { withCredentialsOut } from "../../handover/credentials-out.ts";
-import { checkLabels } from "../../input/look-up.ts";
+import { checkLabels } from "../../input/read-start.ts";
 import { defined } from "../../defined.ts";
 import { command } from "../../way.ts";
 

@@ -7,7 +7,7 @@ import type { Device } from "../../protocol/fields.ts";
 import type { Place } from "../../protocol/json.ts";
 import { parseList, placeName } from "../../protocol/json.ts";
 import { checkGiven } from "../../protocol/validate.ts";
-import { givenCredentials, vaultProperties } from "../../input/lines.ts";
+import { givenCredentials, vaultProperties } from "../../input/list.ts";
 
 const line = z.object({ ...vaultProperties, credentials: givenCredentials });
 

@@ -12,7 +12,7 @@ import { isOtherVault, readInfo } from "../../protocol/extended-answers.ts";
 import type { InfoDocument } from "../../documents/exchange.ts";
 import type { InfoOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
-import { lookUp } from "../../input/look-up.ts";
+import { lookUp } from "../../input/read-start.ts";
 import { defined } from "../../defined.ts";
 
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */

@@ -1,0 +1,136 @@
+import { createHash } from "node:crypto";
+import type { App } from "../app.ts";
+import { VaultError } from "../errors.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import type { Delivery } from "../exchange/delivery.ts";
+import { settleInterrupted } from "../exchange/end/acknowledge.ts";
+import type { RunExchange } from "../exchange/records.ts";
+import { pairsOf } from "../exchange/recovery/document.ts";
+import { runExchange } from "../exchange/run.ts";
+import type { Start } from "../exchange/start/start.ts";
+import { createIds } from "../exchange/ulid.ts";
+import type { Outputs } from "../handover/handover.ts";
+import { createHandover } from "../handover/handover.ts";
+import { missingIn, realPath } from "../handover/out-file.ts";
+import type { VaultsOptions } from "../input/flags.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import type { Way } from "../way.ts";
+
+/** A run, as a command that begins or continues it knows it. */
+export interface Run {
+  name: string;
+  /** Whether the name was given, so that it may have begun before, or be shared. */
+  isNamed: boolean;
+  operation: Operation;
+  /** Tells whether two reads deliver to the same place: stdout, this folder, this command. Undefined for what delivers nothing. */
+  delivery: string | undefined;
+  outDir: string | undefined;
+}
+
+/** A name for a run that was given none. */
+export const newRun = (operation: Operation | "ack", clock: { now(): number }): string =>
+  `${operation}-${createIds(clock).next().toLowerCase()}`;
+
+export function runOf(
+  { io: { host } }: App,
+  { run, outDir, exec }: VaultsOptions,
+  operation: Operation,
+): Run {
+  const place = [outDir === undefined ? null : realPath(host.resolve(outDir)), exec ?? null];
+  return {
+    name: run ?? newRun(operation, host),
+    isNamed: run !== undefined,
+    operation,
+    delivery: operation === "get" ? sha256(place) : undefined,
+    outDir,
+  };
+}
+
+/** What an exchange came to: what it delivered, or that the run had done it before, or has now settled what it had left. */
+export type Exchanged = Delivery | "earlier" | "settled";
+
+/**
+ * Does the exchange of one vault, which is locked, unless the run has done it before.
+ * @throws what `checkSameRun`, `CredentialsOut.checkKnown` and `runExchange` throw
+ */
+export async function exchange(
+  app: App,
+  context: ExchangeContext,
+  start: Start,
+  outputs: Outputs,
+  run: Run | undefined,
+): Promise<Exchanged> {
+  const store = await app.state.store();
+  if (run?.isNamed === true) {
+    // Only now: before, another process may have had the vault.
+    const [begun] = await store.run(app.settings.serviceName(), run.name, start.uuid);
+    if (begun !== undefined) checkSameRun(app, run, begun, start);
+    if (begun !== undefined && isDone(begun)) return "earlier";
+    if (begun?.state === "ending" && begun.delivered && (await isSettled(context)))
+      return "settled";
+  }
+  await outputs.out?.checkKnown(context, pairsOf(start.given));
+  const part = run && { name: run.name, digest: digestOf(start), delivery: run.delivery };
+  const handover = createHandover(app, outputs, start);
+  if (handover.leavesState && store.isNew)
+    app.io.narrator.warn(
+      `counters toward lockout are kept only in a state, and ${store.shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
+    );
+  return await runExchange(context, { ...start, run: part }, handover);
+}
+
+/**
+ * Warns, after an acknowledgement, that credentials which were given are of no use, where the new ones are in nothing but a new state.
+ */
+export async function warnOfReplaced({ io, state }: App, given: string, way: Way): Promise<void> {
+  const { isNew, shown } = await state.store();
+  if (isNew)
+    io.narrator.warn(
+      `the credentials given ${given} no longer work; the new ones are only in ${shown}, which this command has made`,
+      [{ ...way, note: "prints them; --credentials-out and --save-cmd pass them on" }],
+    );
+}
+
+/** Sends the end call that an earlier command of the run has left; whether nothing remains to be done then. */
+async function isSettled(context: ExchangeContext): Promise<boolean> {
+  const record = await context.session.read();
+  if (record?.open?.state !== "ending") return false;
+  const [settled] = await settleInterrupted(context, record.open);
+  return settled?.outcome === "acknowledged" || settled?.outcome === "applied";
+}
+
+/** Whether nothing remains to be done in the run: what somebody acknowledged undelivered is read again. */
+export const isDone = ({ operation, state, delivered }: RunExchange): boolean =>
+  state === "acknowledged" && (delivered || operation !== "get");
+
+/**
+ * Compares what a run has begun before with what it is to be now, and with what is asked for with the same vault, if the list has it.
+ * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
+ */
+export function checkSameRun(
+  { io: { host } }: App,
+  { name, operation, delivery, outDir }: Run,
+  begun: RunExchange,
+  start: Start | undefined,
+): void {
+  const differs = (what: string): VaultError =>
+    new VaultError("invalid-input", `--run ${name}: ${what}; nothing was sent`, {
+      uuid: begun.uuid,
+      hint: "repeat the former command line; or choose another name for another run",
+    });
+  if (begun.operation !== operation) throw differs(`it is a run of vault ${begun.operation}`);
+  if (begun.delivery !== null && begun.delivery !== delivery)
+    throw differs("it delivers to another place (stdout, a --out-dir or a --exec)");
+  if (start === undefined) return;
+  const { uuid } = start;
+  if (begun.digest !== null && begun.digest !== digestOf(start))
+    throw differs(`the contents for vault ${uuid} are not those that the run has sent before`);
+  const file = isDone(begun) && outDir !== undefined ? missingIn(host, outDir, uuid) : null;
+  if (file !== null) throw differs(`it has read vault ${uuid}, but ${file} is missing`);
+}
+
+/** Tells whether two updates send the same contents. */
+const digestOf = ({ newVault }: Start): string | undefined => newVault && sha256(newVault);
+
+const sha256 = (value: unknown): string =>
+  createHash("sha256").update(JSON.stringify(value)).digest("hex");

@@ -1,0 +1,201 @@
+import type { App } from "../app.ts";
+import { confirmOrFail } from "../cli/prompts.ts";
+import { VaultError } from "../errors.ts";
+import { summarize } from "../exchange/context.ts";
+import type { Delivery } from "../exchange/delivery.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
+import { checkRecovery } from "../exchange/recovery/exchange.ts";
+import { beforeStart } from "../exchange/next-action.ts";
+import { refusalError } from "../exchange/refusals.ts";
+import type { Start, Unchecked, VaultContents } from "../exchange/start/start.ts";
+import { checkAsked } from "../exchange/start/start.ts";
+import type { CredentialsOut } from "../handover/credentials-out.ts";
+import { withCredentialsOut } from "../handover/credentials-out.ts";
+import { passedDocument, updateDocument } from "../handover/handover.ts";
+import type { Program } from "../handover/program.ts";
+import { askForStart, askSettings, askVault, productionMark } from "../input/ask.ts";
+import type { GivenContents } from "../input/contents.ts";
+import type { VaultsOptions } from "../input/flags.ts";
+import { isMany } from "../input/flags.ts";
+import { checkPairOptions, lookUp, readStart } from "../input/read-start.ts";
+import type { Basics } from "../parts/settings.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
+import { command } from "../way.ts";
+import { exchange, warnOfReplaced } from "./run.ts";
+
+/**
+ * Reads or updates the vaults that a command line names. What is asked for becomes a list of starts; `exchange` does each, with the vault
+ * locked; a reporter prints what comes of them. One vault differs by its questions and its reporter. A program receives what is read, in
+ * place of stdout. Resolves to the exit code.
+ * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question; of one vault what `runExchange` throws; of
+ * many what has stopped them, or `partial`
+ */
+export async function runVaults(
+  app: App,
+  options: VaultsOptions,
+  operation: Operation,
+  program?: Program,
+): Promise<number> {
+  return program === undefined && isMany(options)
+    ? await (await import("./many.ts")).runMany(app, options, operation)
+    : await runOne(app, options, operation, program);
+}
+
+/** Reads or updates one vault, while the file of --credentials-out is locked: asks for what the command line lacks. */
+async function runOne(
+  app: App,
+  options: VaultsOptions,
+  operation: Operation,
+  program: Program | undefined,
+): Promise<number> {
+  const { out: outFile, saveCmd, withCredentials } = options;
+  const contents =
+    operation === "update"
+      ? await (await import("../input/contents.ts")).readContents(app.io, options)
+      : undefined;
+  checkPairOptions(options);
+  await withCredentialsOut(app, options, async (out) => {
+    await askSettings(app);
+    const fits = ({ kind }: VaultRecord): boolean =>
+      findEndpoint(kind, operation, "start") !== undefined &&
+      (contents === undefined || mayHold(kind, contents));
+    const uuid = await askVault(app, options.vaults[0], operation, fits);
+    const asked = await readStart(app, uuid, operation, options);
+    if (program !== undefined) asked.takesTime = true;
+    // Missing settings are reported before anything is written.
+    await app.service.client();
+    const start = await completeStart(app, options, asked, { out, contents, program });
+    if (options.dryRun === true) {
+      const { dryRun } = await import("./dry-run.ts");
+      return await app.service.withVault(uuid, async (context) => {
+        await out?.checkKnown(context, pairsOf(start.given));
+        await dryRun(app, context, start);
+      });
+    }
+    const write = outFile === undefined ? undefined : await fileWriter(app, outFile, options);
+    const outputs = {
+      write,
+      out,
+      saveCmd,
+      program,
+      withCredentials,
+      stop: app.io.host.interrupted,
+    };
+    const done = await app.service.withVault(
+      uuid,
+      async (context) => await exchange(app, context, start, outputs, undefined),
+    );
+    if (typeof done === "string") return;
+    const isKept = out !== undefined || saveCmd !== undefined;
+    if (start.given !== undefined && done.exchange.state === "acknowledged" && !isKept)
+      await warnOfReplaced(app, `for vault ${uuid}`, command`vault export ${uuid}`);
+    if (program === undefined) await report(app, start, done);
+  });
+  return 0;
+}
+
+/** Whether a vault of this kind can hold what was given of its contents. */
+const mayHold = (kind: VaultRecord["kind"], { card, content }: GivenContents): boolean =>
+  isCreditCard(kind) ? content === undefined : Object.keys(card).length === 0;
+
+/** What --out receives. */
+async function fileWriter({ io: { host } }: Basics, path: string, options: VaultsOptions) {
+  const { writeOutFile } = await import("../handover/out-file.ts");
+  return async (document: Parameters<typeof passedDocument>[0]): Promise<void> =>
+    Promise.resolve(writeOutFile(host, path, passedDocument(document, options)));
+}
+
+/** Asks for what the command line lacks, and checks all that needs no lock. */
+async function completeStart(
+  app: App,
+  options: VaultsOptions,
+  asked: Unchecked,
+  {
+    out,
+    contents,
+    program,
+  }: {
+    out: CredentialsOut | undefined;
+    contents: GivenContents | undefined;
+    program: Program | undefined;
+  },
+): Promise<Start> {
+  const { io } = app;
+  const { uuid, operation } = asked;
+  const isDryRun = options.dryRun === true;
+  const known = await lookUp(app, uuid);
+  const record = known === null || known.generations.length === 0 ? null : known;
+  // A start that is certain to be refused is refused before a person is asked.
+  if (record !== null && io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun) {
+    const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
+    const first = beforeStart(record, asked, circumstances);
+    if (first?.do === "refuse") throw refusalError(record, first, asked, circumstances);
+  }
+  const start = await askForStart(io, record, asked);
+  const { given, generation, force } = start;
+  const named = vaultOf(given);
+  if (named !== undefined) checkRecovery(uuid, { uuid: named });
+  out?.check(uuid, given?.exact);
+  if (options.out !== undefined)
+    (await import("../handover/out-file.ts")).checkOut(app, options, options.out, uuid);
+  const kind = checkAsked(record, start);
+  const fields = [
+    ...(io.output.field === undefined ? [] : [["--field", io.output.field] as const]),
+    ...[...(program?.fields ?? [])].map(([name, path]) => [`--env ${name}:`, path] as const),
+  ];
+  if (fields.length > 0) {
+    const { checkFieldPath } = await import("../documents/field-paths.ts");
+    for (const [flag, path] of fields)
+      checkFieldPath(path, { flag, operation, kind, dryRun: isDryRun && flag === "--field" });
+  }
+  if (generation !== undefined && force && !isDryRun) {
+    const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
+    await confirmOrFail(io.ask, options.yes === true, question);
+  }
+  const checked = { ...start, kind, label: record?.label ?? labelOf(given) };
+  if (contents === undefined) return checked;
+  const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
+  checkContentsOptions(options, kind);
+  const newVault = await completeContents(io, kind, contents);
+  if (!isDryRun && options.yes !== true) await confirmUpdate(app, checked, newVault);
+  return { ...checked, newVault };
+}
+
+async function confirmUpdate(
+  { io, settings }: Basics,
+  { uuid, label }: Start,
+  contents: VaultContents,
+): Promise<void> {
+  const { ask, host } = io;
+  const question = `${productionMark(settings)}Send these new contents to vault ${label === null ? uuid : `"${label}"`}?`;
+  // An update with a live profile needs --yes where nobody can be asked.
+  if (!ask.isPossible) {
+    if (settings.live) await confirmOrFail(ask, false, question);
+    return;
+  }
+  const { contentsTable } = await import("../cli/vault-view.ts");
+  const view = { facts: host.stderr, now: host.now(), reveal: false, self: host.actor };
+  await host.stderr.writeColored(await contentsTable(contents, view));
+  if (await ask.confirm(question)) return;
+  throw new VaultError("canceled", "canceled; nothing was sent", { uuid, retry: "safe" });
+}
+
+/** Reports one vault, whose contents were printed by its delivery: the receipt of an update, and the closing line. */
+async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery): Promise<void> {
+  const { exchange } = delivery;
+  const isHeld = exchange.state === "held";
+  const next = [isHeld ? command`vault ack ${uuid}` : command`vault status ${uuid}`];
+  if (newVault !== undefined) {
+    const { receiptTable } = await import("../cli/vault-view.ts");
+    const what = `the update is ${exchange.state}`;
+    await io.output.printDone(
+      updateDocument(delivery),
+      async (view) => await receiptTable(delivery, newVault, view),
+      { what, uuid, exchange: summarize(exchange), next },
+    );
+  }
+  const stored = `New credentials stored (generation ${exchange.newGeneration ?? 0})`;
+  io.narrator.note(isHeld ? `${stored}; the exchange is held.` : `${stored}.`, isHeld ? next : []);
+}
