@@ -11,9 +11,14 @@ import { sql } from "../support/state-file.ts";
 const grace = { host: "build-7", user: "grace", pid: 7 };
 
 /** Runs a command as somebody else with the same state. */
-async function asGrace({ env, home }: Machine, ...words: string[]): Promise<number> {
+async function asGrace(
+  { env, home }: Machine,
+  ...words: string[]
+): Promise<{ code: number; err: string }> {
   const host = fakeHost({ env, home, cwd: home, now: "real", files: "real" });
-  return await main(words, Object.assign(host, { actor: grace }));
+  const code = await main(words, Object.assign(host, { actor: grace }));
+  await host.flush();
+  return { code, err: host.err };
 }
 
 /** A vault whose update is held. */
@@ -29,10 +34,32 @@ async function heldUpdate(): Promise<{ lab: Lab; machine: Machine; uuid: string;
 
 const drop = ["--discard-pending", "--force"];
 
+describe.concurrent("a held update of somebody else", () => {
+  it("is dropped by a get only with --force, and 11 names that way; it is told whose it was", async () => {
+    const { lab, machine, uuid, id } = await heldUpdate();
+    const { length } = lab.service.sandbox.requests();
+    const stopped = await asGrace(machine, "get", uuid, "--discard-pending", "--json");
+    expect(stopped.code).toBe(11);
+    expect(stopped.err).toMatch(/held \(by --no-ack\)/);
+    const { next } = (JSON.parse(stopped.err) as { error: { next: { argv: string[] }[] } }).error;
+    expect(next.map(({ argv }) => argv.slice(1))).toEqual([
+      ["ack", uuid],
+      ["get", uuid, ...drop],
+    ]);
+    expect(lab.service.sandbox.requests()).toHaveLength(length);
+    expect(await machine.status(uuid)).toMatchObject({ status: "held", exchange: { id } });
+    const read = await asGrace(machine, "get", uuid, ...drop);
+    expect(read.code).toBe(0);
+    expect(read.err).toMatch(
+      /^Dropped the update of ada@desk since \S+ \(exchange \w+\); the update did not/m,
+    );
+  });
+});
+
 describe.concurrent("ack with nothing pending", () => {
   it("is 6 where the last exchange of this user was dropped by somebody else, and says by whom", async () => {
     const { machine, uuid, id } = await heldUpdate();
-    expect(await asGrace(machine, "get", uuid, ...drop)).toBe(0);
+    expect(await asGrace(machine, "get", uuid, ...drop)).toMatchObject({ code: 0 });
     const ack = await machine.vault("ack", uuid, "--json");
     expectError(
       ack,
@@ -49,15 +76,15 @@ describe.concurrent("ack with nothing pending", () => {
       acknowledged: [],
       failed: [{ error: { exitCode: 6 } }],
     });
-    expect(await asGrace(machine, "ack", uuid)).toBe(0);
+    expect(await asGrace(machine, "ack", uuid)).toMatchObject({ code: 0 });
     expectExit(await machine.vault("ack", "--all"), 0);
   });
 
   it("is 0 where that was acknowledged, whatever became of others and of starts that were never sent", async () => {
     const { lab, machine, uuid } = await heldUpdate();
     expectExit(await machine.vault("ack", uuid), 0);
-    expect(await asGrace(machine, "get", uuid, "--no-ack")).toBe(0);
-    expect(await asGrace(machine, "get", uuid, ...drop)).toBe(0);
+    expect(await asGrace(machine, "get", uuid, "--no-ack")).toMatchObject({ code: 0 });
+    expect(await asGrace(machine, "get", uuid, ...drop)).toMatchObject({ code: 0 });
     lab.faults("start:status=429*all");
     const env = { VAULTSVC_MAX_WAIT: "0s" };
     expectExit(await machine.vaultWith({ env }, "get", uuid), 9);
@@ -83,7 +110,7 @@ describe.concurrent("ack with nothing pending", () => {
 
   it("looks in the log for what the rows do not have any more", async () => {
     const { machine, uuid, id } = await heldUpdate();
-    expect(await asGrace(machine, "get", uuid, ...drop)).toBe(0);
+    expect(await asGrace(machine, "get", uuid, ...drop)).toMatchObject({ code: 0 });
     sql(
       join(machine.stateDir, "vault.db"),
       `DELETE FROM exchanges WHERE json_extract("by", '$.user') <> 'grace'`,
@@ -120,7 +147,7 @@ describe.concurrent("ack --exchange", () => {
 
   it("is 6 for one that was dropped, and leaves another one as it is; 3 for one that nobody knows", async () => {
     const { lab, machine, uuid, id } = await heldUpdate();
-    expect(await asGrace(machine, "get", uuid, ...drop, "--no-ack")).toBe(0);
+    expect(await asGrace(machine, "get", uuid, ...drop, "--no-ack")).toMatchObject({ code: 0 });
     const { length } = lab.service.sandbox.requests();
     const line = ["ack", uuid, "--json", "--exchange"];
     expectError(await machine.vault(...line, id), 6, "rejected", /discarded by grace@build-7/);

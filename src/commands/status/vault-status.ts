@@ -1,7 +1,7 @@
 import type { Holder } from "../../actor.ts";
 import { currentGeneration } from "../../exchange/start/credentials.ts";
-import type { Circumstances } from "../../exchange/next-action.ts";
-import { aRead, candidates, likely, nextAction } from "../../exchange/next-action.ts";
+import type { Circumstances, NextAction } from "../../exchange/next-action.ts";
+import { aRead, candidates, likely, nextAction, unrefused } from "../../exchange/next-action.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { trialDueAt } from "../../exchange/breaker.ts";
@@ -45,23 +45,24 @@ const openWords = {
   "in-doubt": "in doubt",
 } as const;
 
-/** Status of a vault with this pair to start with; undefined if there is none that was not refused. */
+/** Status of a vault by what a read would do now, with these credentials: undefined if all that are likely to be valid were refused. */
 function statusOf(
   record: VaultRecord,
+  action: NextAction,
   pair: Generation | undefined,
-  { isInUse, atRisk }: { isInUse: boolean; atRisk: boolean },
+  isInUse: boolean,
 ): ListedVault["status"] {
   const { open, last } = record;
   const lock = lockOf(record);
   if (lock !== undefined) return lock;
   if (isInUse) return "in-use";
-  if (candidates(record).length === 0) return "forgotten";
   if (open !== null) return openWords[open.state as keyof typeof openWords];
+  if (candidates(record).length === 0) return "forgotten";
   if (pair === undefined) return "rejected";
   if (!pair.proven) return "unverified";
   if (last?.state === "intent")
     return last.operation === "delete" ? "delete unanswered" : "start unanswered";
-  return atRisk ? "at risk" : "ready";
+  return action.do === "refuse" ? "at risk" : "ready";
 }
 
 /** What `status` shows of a vault that its record does not have. */
@@ -81,8 +82,8 @@ export function describeVault(
 ): ListedVault {
   const { policy } = circumstances;
   const now = circumstances.clock.now();
-  const atRisk = !startRisk(record, policy).allows;
-  const [toTry] = likely(candidates(record)).filter(({ refused }) => !refused);
+  const action = nextAction(record, aRead, circumstances);
+  const [toTry] = likely(unrefused(record));
   const pair =
     (record.open === null ? toTry : undefined) ??
     currentGeneration(record) ??
@@ -95,7 +96,7 @@ export function describeVault(
     generation: pair?.generation ?? null,
     fingerprint: pair === undefined ? null : namedFingerprint(pair.fingerprint),
     proven: pair?.proven ?? null,
-    status: statusOf(record, toTry, { isInUse: inUse !== null, atRisk }),
+    status: statusOf(record, action, toTry, inUse !== null),
     inUse,
     exchange: record.open === null ? null : describeExchange(record.open, now),
     next: inUse === null ? waysOn(record, circumstances) : [],
@@ -104,7 +105,7 @@ export function describeVault(
     possiblyFailed: record.possiblyFailed,
     unansweredStarts: record.unansweredStarts,
     limits: { ...policy },
-    atRisk,
+    atRisk: !startRisk(record, policy).allows,
     locked: lockOf(record) !== undefined,
     lastReadAt,
     usesRemaining: record.usesRemaining,
@@ -141,7 +142,7 @@ export function* findingsOf(
   const startedAt = last?.startedAt ?? null;
   if (open !== null) yield { finding: "pending", since: open.startedAt };
   if (open?.state === "in-doubt") yield { finding: "in-doubt", since: open.startedAt };
-  if (atRisk) yield { finding: "at-risk", since: startedAt };
+  if (atRisk || status === "at risk") yield { finding: "at-risk", since: startedAt };
   // The next success supersedes what was refused.
   if (generations.some(({ refused, standing }) => refused && standing !== "superseded"))
     yield { finding: "rejected", since: last?.state === "rejected" ? startedAt : null };
