@@ -14,9 +14,7 @@ import {
 } from "./context.ts";
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
-import { expiredError, settledAs, settledByStart, settleInterrupted } from "./end/acknowledge.ts";
-import { sendEnd } from "./end/send.ts";
-import { inDoubtError } from "./refusals.ts";
+import { sendEnd, settleInterrupted, throwUnlessAcknowledged } from "./end.ts";
 import type { StartCall } from "./ports.ts";
 import type { OpenExchange, VaultRecord } from "./records.ts";
 import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
@@ -29,6 +27,7 @@ import { decide, toStartWith } from "./start/decide.ts";
 import type { Start } from "./start/start.ts";
 import { waitsForEnd } from "./start/start.ts";
 import type { Settled } from "./states.ts";
+import { settledAs, settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
 import { heldWays } from "./ways.ts";
 
@@ -217,17 +216,7 @@ async function deliverAndEnd(
     throw error;
   });
   // The start counts, so a repetition is not safe.
-  if (ended.outcome === "expired")
-    throw expiredError(
-      context.session.uuid,
-      { ...exchange, state: "expired" },
-      ended.answer,
-      "after-status",
-    );
-  if (ended.outcome === "in-doubt") {
-    const record = await currentRecord(context);
-    throw inDoubtError(record, context, ended.answer);
-  }
+  await throwUnlessAcknowledged(context, exchange, ended, "after-status");
   context.emit({ type: "acknowledged", generation: exchange.newGeneration ?? 0 });
   try {
     await handover.confirm(delivery.credentials);

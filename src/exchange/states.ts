@@ -59,3 +59,26 @@ export interface Settled {
   operation: "get" | "update";
   outcome: "applied" | "not-applied" | "acknowledged" | "in-doubt";
 }
+
+/** How an exchange ended: only the service's answer decides it. */
+export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
+
+export function settledAs(
+  { id, operation, externalRef, startedAt, by }: Settled["exchange"],
+  outcome: EndOutcome,
+): Settled {
+  const acknowledged = operation === "update" ? "applied" : "acknowledged";
+  const words = { acknowledged, expired: "not-applied", "in-doubt": "in-doubt" } as const;
+  const exchange = { id, operation, externalRef, startedAt, by };
+  return { exchange, operation, outcome: words[outcome] };
+}
+
+/** What the success of a start with `generation` says about an exchange in doubt. */
+export function settledByStart(
+  open: Settled["exchange"] & { baseGeneration: number; newGeneration: number | null },
+  generation: number,
+): Settled {
+  if (generation === open.newGeneration) return settledAs(open, "acknowledged");
+  // Neither of its two pairs: somebody may have acknowledged it before.
+  return settledAs(open, generation === open.baseGeneration ? "expired" : "in-doubt");
+}

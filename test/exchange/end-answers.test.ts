@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { VaultError } from "../../src/errors.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Reply, Send } from "../../src/exchange/ports.ts";
-import { acknowledgeOpen } from "../../src/exchange/end/acknowledge.ts";
+import { acknowledgeOpen } from "../../src/exchange/acknowledge.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { currentIsAccepted, known, knownVault, run, startOf } from "./world.ts";

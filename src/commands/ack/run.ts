@@ -3,7 +3,7 @@ import type { SettingsPart } from "../../parts/settings.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { acknowledgeOpen } from "../../exchange/end/acknowledge.ts";
+import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";

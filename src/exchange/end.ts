@@ -1,8 +1,9 @@
-import { VaultError } from "../../errors.ts";
-import { isSuccess, object } from "../../protocol/answers.ts";
-import type { Answer } from "../../protocol/answers.ts";
-import { command } from "../../way.ts";
-import type { ExchangeContext } from "../context.ts";
+import type { ErrorFacts, Retry } from "../errors.ts";
+import { VaultError } from "../errors.ts";
+import { isSuccess, object } from "../protocol/answers.ts";
+import type { Answer } from "../protocol/answers.ts";
+import { command } from "../way.ts";
+import type { ExchangeContext } from "./context.ts";
 import {
   currentRecord,
   interrupted,
@@ -14,22 +15,20 @@ import {
   isTokenAlive,
   tokenExpiresAt,
   nextTry,
-} from "../context.ts";
-import { dispositionOf, serviceDetails, wording } from "../dispositions.ts";
-import type { EndCall, Reply } from "../ports.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "../records.ts";
-
-/** Replies that settle nothing. */
-type Unsettled = Exclude<Reply, { type: "answer" }>;
-
-/** How an exchange ended: only the service's answer decides it. */
-export type EndOutcome = "acknowledged" | "expired" | "in-doubt";
+} from "./context.ts";
+import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
+import type { EndCall, Reply } from "./ports.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
+import { inDoubtError } from "./refusals.ts";
+import type { EndOutcome, Settled } from "./states.ts";
+import { settledAs } from "./states.ts";
+import { againOf } from "./ways.ts";
 
 /** The outcome, with the answer that refused the end call. */
-type Ended =
-  | { outcome: "acknowledged" }
-  | { outcome: "expired"; answer: Answer }
-  | { outcome: "in-doubt"; answer: Answer | undefined };
+interface Ended {
+  outcome: EndOutcome;
+  answer?: Answer | undefined;
+}
 
 /** How long an end call may take after the deadline or the first interruption, in milliseconds. */
 const graceMs = 5000;
@@ -58,34 +57,24 @@ export async function sendEnd(
     const reply = asServiceReply(await endWithGrace(context, call), call);
     if (reply.type === "answer") {
       const ended = await settleAnswer(context, exchange, call, reply.answer, isLast);
-      if (ended !== "again") return ended;
+      if (ended !== null) return ended;
     } else if (reply.type === "not-sent") {
       await session.noteEndAnswered(open.id, note(context, "network", reply.cause));
     }
     exchange = openExchange(await currentRecord(context), open.id);
     if (context.signal.aborted) throw interrupted(context, exchange);
-    if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now()))
-      return await giveUp(context, exchange, reply);
+    const answer = reply.type === "not-sent" ? undefined : reply.answer;
+    const cause = reply.type === "answer" ? "rate limited" : reply.cause;
+    if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now())) {
+      // One more try has settled nothing: only a start can find out which pair is valid.
+      await session.markInDoubt(open.id, note(context, "in-doubt", cause));
+      return { outcome: "in-doubt", answer };
+    }
     const waitMs = waitForNextTry(context, exchange, reply, attempt);
-    if (waitMs === undefined) throw outstanding(context, exchange, reply);
-    context.emit({
-      type: "retrying",
-      step: "end",
-      cause: reply.type === "answer" ? "rate limited" : reply.cause,
-      waitMs,
-    });
+    if (waitMs === undefined) throw outstanding(context, exchange, cause, { answer });
+    context.emit({ type: "retrying", step: "end", cause, waitMs });
     await pause(context, waitMs, exchange);
   }
-}
-
-/** The token is past its expiry and one more try settled nothing: only a start can find out which pair is valid. */
-async function giveUp(
-  context: ExchangeContext,
-  exchange: OpenExchange,
-  reply: Unsettled,
-): Promise<Ended> {
-  await context.session.markInDoubt(exchange.id, note(context, "in-doubt", reply.cause));
-  return { outcome: "in-doubt", answer: reply.type === "no-answer" ? reply.answer : undefined };
 }
 
 /**
@@ -93,7 +82,7 @@ async function giveUp(
  * @throws `pending` if no place comes free in time or the call cannot be authenticated, `interrupted`, `state`
  */
 async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Promise<void> {
-  const { service, clock, signal, deadline, session } = context;
+  const { service, clock, signal, deadline } = context;
   try {
     await service.admit(
       { kind: exchange.kind, isEnd: true },
@@ -103,17 +92,8 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
   } catch (error) {
     if (signal.aborted) throw interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
-    throw new VaultError(
-      "pending",
-      `the new credentials are stored, but the acknowledgement is outstanding: ${error.message}`,
-      {
-        uuid: session.uuid,
-        exchange: summarize(exchange),
-        hint: error.code === "invalid-input" ? error.facts.hint : undefined,
-        next: [command`vault ack ${session.uuid}`],
-        cause: error,
-      },
-    );
+    const hint = error.code === "invalid-input" ? error.facts.hint : undefined;
+    throw outstanding(context, exchange, error.message, { hint, cause: error });
   }
 }
 
@@ -150,7 +130,7 @@ function waitForNextTry(
 }
 
 /**
- * Records what a whole answer to an end call settles. An end call carries nothing but the application and the token, so a
+ * Records what a whole answer to an end call settles; null for a 429. An end call carries nothing but the application and the token, so a
  * definite error that is not about the application, the rate or a lock is about the token.
  */
 async function settleAnswer(
@@ -159,7 +139,7 @@ async function settleAnswer(
   call: EndCall,
   answer: Answer,
   isLast: boolean,
-): Promise<Ended | "again"> {
+): Promise<Ended | null> {
   const { session } = context;
   const { id, endsUnanswered } = before;
   if (isSuccess(answer)) {
@@ -169,7 +149,7 @@ async function settleAnswer(
   const said = wording(answer);
   const { code, what, end, meaning, fix, next } = dispositionOf(answer, call);
   if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
-  if (end === "again") return "again";
+  if (end === "again") return null;
   const record = await currentRecord(context);
   const exchange = openExchange(record, id);
   const facts = {
@@ -262,20 +242,65 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
   }
 }
 
-function outstanding(context: ExchangeContext, exchange: ExchangeRecord, reply: Reply): VaultError {
-  const { uuid } = context.session;
-  const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-  const facts = {
+/** Exit 11: the token may still be valid. */
+function outstanding(
+  { session: { uuid } }: ExchangeContext,
+  exchange: ExchangeRecord,
+  why: string,
+  { answer, ...facts }: ErrorFacts & { answer?: Answer | undefined },
+): VaultError {
+  const message = `the new credentials are stored, but the acknowledgement is outstanding: ${why}`;
+  return new VaultError("pending", message, {
     uuid,
     exchange: summarize(exchange),
-    service: reply.type === "not-sent" ? undefined : reply.answer && serviceDetails(reply.answer),
-  };
-  return new VaultError(
-    "pending",
-    `the new credentials are stored, but the acknowledgement is outstanding: ${cause}`,
+    service: answer && serviceDetails(answer),
+    next: [command`vault ack ${uuid}`],
+    ...facts,
+  });
+}
+
+/**
+ * Acknowledges an open exchange that an earlier run left, before a start. Returns what that settled.
+ * @throws what `sendEnd` throws
+ */
+export async function settleInterrupted(
+  context: ExchangeContext,
+  open: OpenExchange,
+): Promise<Settled[]> {
+  const { outcome } = await sendEnd(context, open, false);
+  const settled = settledAs(open, outcome);
+  context.emit({ type: "settled", settled });
+  // The start that follows resolves the doubt, and reports it.
+  return outcome === "in-doubt" ? [] : [settled];
+}
+
+/**
+ * Ends a command whose last step was this end call.
+ * @throws `service` if the token has expired: the old credentials are current; `in-doubt`
+ */
+export async function throwUnlessAcknowledged(
+  context: ExchangeContext,
+  exchange: OpenExchange,
+  { outcome, answer }: Ended,
+  retry: Retry,
+): Promise<void> {
+  if (outcome === "acknowledged") return;
+  if (outcome === "in-doubt") throw inDoubtError(await currentRecord(context), context, answer);
+  const { uuid } = context.session;
+  const what =
+    exchange.operation === "update"
+      ? "the update was not applied"
+      : "the read was not acknowledged";
+  const said = answer === undefined ? "" : ` (${wording(answer)})`;
+  throw new VaultError(
+    "service",
+    `the service no longer accepts the token${said}; ${what}, and the old credentials are still valid`,
     {
-      ...facts,
-      next: [command`vault ack ${uuid}`],
+      uuid,
+      exchange: { ...summarize(exchange), state: "expired" },
+      service: answer && serviceDetails(answer),
+      retry,
+      next: [againOf(uuid, exchange)],
     },
   );
 }
