@@ -10,6 +10,7 @@ import { hostileWorld, importOld, kind } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
+import { sql } from "../support/state-file.ts";
 import { execFileSync } from "node:child_process";
 
 // What others write (a label, the service, a file, an argument) forges no line and no way on (DESIGN, invariant 9).
@@ -85,6 +86,14 @@ const cases: Record<string, { before?: (world: World) => unknown; args: (w: Worl
       before: async ({ machine, text }) =>
         await machine.vault(...get, "--no-ack", "--json", "--external-ref", text.slice(0, 64)),
       args: () => [...get],
+    },
+    "an exchange": { args: ({ text }) => ["ack", uuid, "--exchange", text] },
+    "who has begun an exchange": {
+      before: ({ machine, text }) => {
+        const by = JSON.stringify({ host: text, user: text, pid: 1 }).replaceAll("'", "''");
+        sql(join(machine.stateDir, "vault.db"), `UPDATE exchanges SET "by" = '${by}'`);
+      },
+      args: () => ["status", uuid, "--history"],
     },
     "a program that fails": {
       before: ({ service }) => service.be(kind),

@@ -133,7 +133,7 @@ describe("what remains on the screen", () => {
   test("status: how many there are of each, and what to do", async () => {
     const { text } = await onTerminal(["status", "--no-pager"]).exit;
     expect(remaining(text)).toMatch(
-      /\n40 vaults: 1 ready, 1 held, 38 imported\nnext: vault ack --all$/,
+      /\n40 vaults: 1 ready, 1 held, 38 unverified\nnext: vault ack --all$/,
     );
   });
 
@@ -172,7 +172,7 @@ test("quitting the pager before its end is no failure", async () => {
   }).exit;
   expect(code).toBe(17);
   expect(text).toMatch(
-    / {2}Vault .*\n40 vaults: 1 ready, 1 held, 38 imported\nnext: .*\nvault: .* is pending/,
+    / {2}Vault .*\n40 vaults: 1 ready, 1 held, 38 unverified\nnext: .*\nvault: .* is pending/,
   );
 });
 

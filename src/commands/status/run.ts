@@ -18,12 +18,13 @@ export async function runStatus(
   { io, settings, state }: Local,
   options: StatusOptions,
 ): Promise<number> {
-  const before = olderThan(options, io.host.now());
+  const until = olderThan(options, io.host.now());
   const store = await state.store();
-  // The locks first: an exchange that has ended since is none that nobody uses.
-  const locks = await store.locks();
-  const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
+  // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
+  const before = await store.locks();
   const records = await chosen(state, options);
+  const locks = [...before, ...(await store.locks())];
+  const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
   const lastReads = new Map(
     (await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]),
   );
@@ -47,7 +48,7 @@ export async function runStatus(
     vaults.push(vault);
     for (const { finding, since } of findingsOf(record, vault)) {
       const isAsked = options.failOn?.some((asked) => asked === finding || asked === "any");
-      if (isAsked !== true || (since !== null && since > before)) continue;
+      if (isAsked !== true || (since !== null && since > until)) continue;
       const by = finding === "pending" ? bySince(vault.exchange ?? nobody, reader, ", by") : "";
       found.push({ uuid, message: `${uuid} is ${finding}${by}` });
     }
