@@ -63,6 +63,7 @@ export async function runExchange(
     }
     const first = toStartWith(context, vault, wish, action, tries.refusal);
     const pair = await chosenPair(context, vault, kind, first, start);
+    tries.only = wish.generation ?? null;
     const accepted = await attempt(context, vault, pair, startOf(start, decision), tries);
     if (accepted === null) continue;
     // For an exchange in doubt, its reported outcome says so.

@@ -268,6 +268,20 @@ describe("left at ③", () => {
     expect(await currentIsAccepted(world)).toBe(true);
   });
 
+  it("an expired exchange whose old credentials are given and refused: nothing else is sent for them", async () => {
+    const world = await knownVault();
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
+    await run(world, "get");
+    const open = (await known(world)).open?.id ?? "";
+    world.acknowledgeElsewhere(await world.hold(async ({ session }) => await session.token(open)));
+    world.time += 61_000;
+    expect(await ack(world)).toBe("service");
+    const sent = starts(world);
+    expect((await run(world, "get", { given: world.first })).code).toBe("rejected");
+    expect(starts(world)).toBe(sent + 1);
+    expect((await run(world, "get")).code).toBe("ok");
+  });
+
   it("in doubt with both refused, an import is the way on, and says who has used the vault since", async () => {
     const world = await knownVault();
     world.weather = ["fine", ...Array.from({ length: 12 }, () => "request-lost" as const)];

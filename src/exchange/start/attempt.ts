@@ -32,6 +32,8 @@ export interface Counted<Call extends DeleteCall | StartCall, Success> {
 /** What a command has sent so far. */
 export interface Tries extends SoFar {
   tried: number[];
+  /** The generation that was chosen for the first call; null where all may be tried. */
+  only?: number | null;
   /** Calls so far. */
   calls: number;
   /** A call with the present credentials got no answer: it is repeated once. */

@@ -31,14 +31,17 @@ export async function decide(
   context: ExchangeContext,
   vault: VaultRecord | null,
   start: Start,
-  soFar: SoFar,
+  soFar: SoFar & { only?: number | null },
   checkedAs?: number | null,
 ): Promise<Decision> {
   const kind = checkStart(vault, start);
   const recordedAs = checkedAs === undefined ? await checkGiven(context, vault, start) : checkedAs;
-  // An open exchange decides between its two pairs.
-  const generation =
-    start.generation ?? (vault?.open === null ? (recordedAs ?? undefined) : undefined);
+  // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
+  const chosen =
+    soFar.only === undefined
+      ? (start.generation ?? (vault?.open === null ? recordedAs : null))
+      : soFar.only;
+  const generation = chosen ?? undefined;
   const wish = { ...start, generation };
   const isNew = start.given?.type === "pair" && recordedAs === null;
   const refused =
