@@ -79,7 +79,7 @@ async function readMerged(
 ): Promise<void> {
   const [only, other] = sources;
   if (only !== undefined && other === undefined) {
-    while (only.next(order.entries)) {
+    while (only.next(order)) {
       order.release(false);
       await progress();
     }
@@ -102,7 +102,7 @@ async function readMerged(
     const [first, second] = heads.toSorted((a, b) => timeOf(a) - timeOf(b));
     if (first === undefined) return;
     const until = second === undefined ? Number.POSITIVE_INFINITY : timeOf(second);
-    do order.entries.push(first.entries.get(first.at++, entry));
+    do order.push(first.entries.get(first.at++, entry));
     while (first.at < first.entries.count && timeOf(first) <= until);
     order.release(false);
   }

@@ -148,28 +148,27 @@ const knownBy = (vault: Vault): string =>
     ? "the log begins with the vault's creation"
     : `an ${vault.had("unlock") ? "unlock" : "acknowledgement"} in the log reset the counters`;
 
-const doubtsOf = (log: Log, vault: Vault) => [
-  ...said(
-    [vault.ending?.isUnsure === true, "an item that is not understood may have unlocked it since"],
-    [log.skips.mayName(vault.uuid), unread],
-    [vault.contradictions.length > 0, "the log contradicts itself for this vault"],
-    [vault.late > 0, "some of its items are too far out of order to be sorted"],
-    [
-      vault.had("unanswered-start", "unanswered-ack"),
-      "a call got no response: it may have counted",
-    ],
-    // The lower bounds, which lock, are none the less sure.
-    [
-      vault.refusals > 0 && vault.ending === undefined,
-      "a refused call gives no reason: wrong credentials, a lock, or the application",
-    ],
-    [vault.alike > 0, "identical items without ids were counted once"],
-    [vault.unclear > 0 && vault.ending === undefined, "some of its items were not understood"],
-    [
-      !vault.hasKnownCounters,
-      "the items begin after the vault's creation: its counters before are unknown",
-    ],
-  ),
+const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
+  "an item that is not understood may have unlocked it since": ({ ending }) =>
+    ending?.isUnsure === true,
+  [unread]: ({ uuid }, { skips }) => skips.mayName(uuid),
+  "the log contradicts itself for this vault": ({ contradictions }) => contradictions.length > 0,
+  "some of its items are too far out of order to be sorted": ({ late }) => late > 0,
+  "a call got no response: it may have counted": (vault) =>
+    vault.had("unanswered-start") || vault.had("unanswered-ack"),
+  // The lower bounds, which lock, are none the less sure.
+  "a refused call gives no reason: wrong credentials, a lock, or the application": (vault) =>
+    vault.refusals > 0 && vault.ending === undefined,
+  "identical items without ids were counted once": ({ alike }) => alike > 0,
+  "some of its items were not understood": (vault) =>
+    vault.unclear > 0 && vault.ending === undefined,
+  "the items begin after the vault's creation: its counters before are unknown": (vault) =>
+    !vault.hasKnownCounters,
+};
+const ofVault = Object.entries(doubts);
+
+const doubtsOf = (log: Log, vault: Vault): string[] => [
+  ...ofVault.flatMap(([doubt, is]) => (is(vault, log) ? doubt : [])),
   ...log.doubts,
 ];
 

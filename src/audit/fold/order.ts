@@ -23,7 +23,7 @@ export class Rows {
     doubles[at >> 1] = entry.time;
     doubles[(at >> 1) + 1] = entry.offset;
     words[at + 4] = entry.line;
-    words[at + 5] = (entry.input << 8) | eventCodes[entry.event];
+    words[at + 5] = (entry.input << 8) | entry.code;
     words[at + 6] = entry.length;
     words[at + 7] = last;
   }
@@ -62,8 +62,8 @@ export class Entries {
 
   push(entry: Entry): void {
     if (this.count === this.#vaults.length) this.#grow();
-    this.#rows.set(this.count, entry);
-    this.#vaults[this.count++] = entry.vault;
+    entry.code = eventCodes[entry.event];
+    this.#set(this.count++, entry);
   }
 
   timeAt(index: number): number {
@@ -93,8 +93,13 @@ export class Entries {
   /** Sorts the entries by time, stably. */
   sort(): void {
     const all = Array.from({ length: this.count }, (_, index) => this.get(index, { ...noEntry }));
-    this.count = 0;
-    for (const entry of all.sort((a, b) => a.time - b.time)) this.push(entry);
+    for (const [index, entry] of all.sort((a, b) => a.time - b.time).entries())
+      this.#set(index, entry);
+  }
+
+  #set(index: number, entry: Entry): void {
+    this.#rows.set(index, entry);
+    this.#vaults[index] = entry.vault;
   }
 
   #grow(): void {
@@ -110,38 +115,39 @@ export class Entries {
 const windowSize = 4096;
 
 /** Sorts items by time within a window. An item that comes later than the window allows is passed on out of order. */
-export class TimeOrder {
-  /** Items are added here. */
-  readonly entries = new Entries();
+export class TimeOrder extends Entries {
   readonly #look: (entry: Entry) => void;
   readonly #pass: (entry: Entry) => void;
-  /** Number of items whose order was looked at. */
-  #seen = 0;
   #newest = Number.NEGATIVE_INFINITY;
+  #isSorted = true;
   /** Number of items that came after a later one. */
   reordered = 0;
 
-  /** `look` sees each item as it is added, `pass` in the order of time. Both are given the same object each time. */
+  /** `look` sees each item as it is added, `pass` in the order of time. It is given the same object each time. */
   constructor(look: (entry: Entry) => void, pass: (entry: Entry) => void) {
+    super();
     this.#look = look;
     this.#pass = pass;
   }
 
+  override push(entry: Entry): void {
+    this.#look(entry);
+    if (entry.time >= this.#newest) this.#newest = entry.time;
+    else {
+      this.reordered += 1;
+      this.#isSorted = false;
+    }
+    super.push(entry);
+  }
+
   /** Passes on the items that were added but those of the window, in the end all of them. */
   release(isEnd: boolean): void {
-    const { entries } = this;
-    const before = this.reordered;
-    const entry = { ...noEntry };
-    for (; this.#seen < entries.count; this.#seen++) {
-      this.#look(entries.get(this.#seen, entry));
-      if (entry.time >= this.#newest) this.#newest = entry.time;
-      else this.reordered += 1;
-    }
-    if (this.reordered > before) entries.sort();
-    const count = isEnd ? entries.count : entries.count - windowSize;
+    if (!this.#isSorted) this.sort();
+    this.#isSorted = true;
+    const count = isEnd ? this.count : this.count - windowSize;
     if (count <= 0) return;
-    for (let index = 0; index < count; index++) this.#pass(entries.get(index, entry));
-    entries.shift(count);
-    this.#seen -= count;
+    const entry = { ...noEntry };
+    for (let index = 0; index < count; index++) this.#pass(this.get(index, entry));
+    this.shift(count);
   }
 }

@@ -35,6 +35,12 @@ interface Contradicting {
   item: ItemLocation;
 }
 
+/** Kinds after which the counters are known. */
+const resetting = (["create", "unlock", "ack-read", "ack-update"] as const).reduce(
+  (all, kind) => all | (1 << eventCodes[kind]),
+  0,
+);
+
 const none: readonly Contradicting[] = [];
 
 /**
@@ -100,14 +106,14 @@ export class Vault {
     return this.ending?.state;
   }
 
-  /** Whether there was an event of one of these kinds. */
-  had(...kinds: readonly EventKind[]): boolean {
-    return kinds.some((kind) => (this.kinds & (1 << eventCodes[kind])) !== 0);
+  /** Whether there was an event of a kind. */
+  had(kind: EventKind): boolean {
+    return (this.kinds & (1 << eventCodes[kind])) !== 0;
   }
 
   /** Whether the counters are known. */
   get hasKnownCounters(): boolean {
-    return this.had("create", "unlock", "ack-read", "ack-update");
+    return (this.kinds & resetting) !== 0;
   }
 
   clearStarts(): void {

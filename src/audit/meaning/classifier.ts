@@ -109,13 +109,10 @@ export class Classifier {
     const key = asksEndpoint
       ? `${called}\0${isAdministrator(endpoint ?? "")}\0${description}`
       : description;
-    // Ids and times in a description do not change what it says.
-    const shape = (): string | undefined =>
-      key?.replaceAll(/[\w-]{5,}/g, (token) => (/\d/.test(token) ? "#" : token));
     const [kind, remark] =
       described.get(key) ??
-      described.get(shape()) ??
-      this.#remember(described, shape(), this.#classify(meaning, description, endpoint));
+      described.get(shapeOf(key)) ??
+      this.#remember(described, shapeOf(key), this.#classify(meaning, description, endpoint));
     if (called !== undefined && endpoint !== undefined) this.#note("endpoint", action);
     if (meaning.isUnnamed) this.#note("unnamed", action);
     if (remark === "action" || remark === "outcome") this.#note(remark, meaning[remark] ?? "");
@@ -200,6 +197,10 @@ export class Classifier {
     return [kind, result === undefined ? "description" : "outcome"];
   }
 }
+
+/** What a description says without its ids and times. */
+const shapeOf = (text: string | undefined): string | undefined =>
+  text?.replaceAll(/[\w-]{5,}/g, (token) => (/\d/.test(token) ? "#" : token));
 
 /** Returns what a call with an unknown action does, by its endpoint, which may stand in the place of the action. */
 const byEndpoint = (action: string, endpoint = action): EventKind | undefined =>
