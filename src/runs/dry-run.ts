@@ -12,10 +12,10 @@ import { jsonText } from "../terminal/redactor.ts";
 import type { DryRunDocument, PlanDocument } from "../documents/exchange.ts";
 import type { View } from "../cli/vault-view.ts";
 import { grouped } from "../terminal/count.ts";
+import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
 import { createPalette } from "../terminal/palette.ts";
 import type { Named } from "../cli/vault-name.ts";
-import type { SkipReason } from "./outcome.ts";
-import { skipWords } from "./outcome.ts";
+import type { SkipReason } from "./report.ts";
 
 /**
  * --dry-run: prints what would be sent, and what it would count toward lockout; sends and records nothing.
@@ -71,7 +71,7 @@ export async function dryRun(
     },
     guard: refusal?.message ?? "allows it",
   };
-  await io.output.print(document, async (view) => await describe(document, view));
+  await io.output.print(document, (view) => describe(document, view));
 }
 
 /** What goes with given credentials that are not recorded yet. */
@@ -108,21 +108,17 @@ function settlesFirst(
 }
 
 /** Not wrapped on a terminal, because it is copied. */
-async function describe(
+function describe(
   { settlesFirst: first, request, counts, guard }: DryRunDocument,
   { facts: { isTTY } }: View,
-): Promise<string> {
+): string {
   const { before, limits } = counts;
+  const { generation } = request;
   const rows = [
     ...(first === null ? [] : [["first", first]]),
     ["request", `${request.method} ${request.url}`],
     ["body", jsonText(request.body)],
-    [
-      "credentials",
-      typeof request.generation === "number"
-        ? `generation ${request.generation}`
-        : request.generation,
-    ],
+    ["credentials", typeof generation === "number" ? `generation ${generation}` : generation],
     [
       "counts",
       `+1 unacknowledged start until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unackedStarts}`,
@@ -133,14 +129,9 @@ async function describe(
     ],
     ["guard", guard],
   ];
-  if (!isTTY) return (await import("../terminal/tables.ts")).tabbedLines(rows);
+  if (!isTTY) return tabbedLines(rows);
   const lines = rows.map(([name = "", text = ""]) => `  ${name.padEnd(11)}  ${text}\n`);
   return ["Nothing was sent. This would be sent:\n", ...lines].join("");
-}
-
-interface Skipped {
-  start: Named;
-  reason: SkipReason;
 }
 
 /** Maximum number of skipped vaults in a table. */
@@ -150,67 +141,41 @@ const mostRows = 100;
 export async function dryRunOfMany(
   { io, settings }: Basics,
   todo: readonly Pick<Start, "noAck">[],
-  skipped: readonly Skipped[],
+  skipped: readonly { start: Named; reason: SkipReason }[],
   form: "ndjson" | "rows",
 ): Promise<void> {
   const { rate } = settings;
   const calls = todo.reduce((sum, { noAck }) => sum + (noAck ? 1 : 2), 0);
+  const seconds = rate === 0 ? 0 : Math.ceil(calls / rate);
   const document: PlanDocument = {
     plan: {
       vaults: todo.length,
       calls,
-      seconds: rate === 0 ? 0 : Math.ceil(calls / rate),
+      seconds,
       skipped: skipped.map(({ start: { uuid }, reason }) => ({ uuid, reason })),
     },
   };
   const { format, field } = io.output;
   if (form === "ndjson" && format === "table" && field === undefined)
-    await io.host.stdout.write(`${jsonText(document)}\n`);
-  else
-    await io.output.print(document, async (view) => await planTable(document, skipped, rate, view));
-}
-
-async function planTable(
-  { plan: { vaults, calls, seconds } }: PlanDocument,
-  skipped: readonly Skipped[],
-  rate: number,
-  { facts }: View,
-): Promise<string> {
-  const palette = await createPalette(facts.color);
-  const options = { palette, ...facts };
-  const { factsTable, listTable } = await import("../terminal/tables.ts");
-  const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;
-  const table = factsTable(
-    [
-      ["Vaults", grouped(vaults)],
+    return await io.host.stdout.write(`${jsonText(document)}\n`);
+  await io.output.print(document, async ({ facts }) => {
+    const options = { palette: await createPalette(facts.color), ...facts };
+    const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;
+    const plan = [
+      ["Vaults", grouped(todo.length)],
       ["Calls", grouped(calls)],
-      ["Time", `about ${grouped(Math.ceil(seconds))} s ${atRate}`],
-      [
-        "Skipped",
-        { text: grouped(skipped.length), paint: skipped.length === 0 ? palette.dim : palette.warn },
-      ],
-    ],
-    options,
-  );
-  if (skipped.length === 0) return `${facts.isTTY ? planHeading : ""}${table}`;
-  const rows = skipped
-    .slice(0, facts.isTTY ? mostRows : undefined)
-    .map(({ start: { uuid, label }, reason }) => [
-      uuid,
-      label ?? "",
-      { text: reason, paint: palette.warn },
-    ]);
-  if (!facts.isTTY) return table + listTable([], rows, options);
-  const more = skipped.length - rows.length;
-  const reasons = [...new Set(skipped.map(({ reason }) => reason))];
-  return [
-    `${planHeading}${table}`,
-    `${listTable(["Vault", "Label", "Skipped"], rows, options)}${more > 0 ? `  and ${grouped(more)} more; --json lists them all\n` : ""}`,
-    factsTable(
-      reasons.map((reason) => [reason, `${skipWords[reason].why}; ${skipWords[reason].help}`]),
-      options,
-    ),
-  ].join("\n");
+      ["Time", `about ${grouped(seconds)} s ${atRate}`],
+      ["Skipped", grouped(skipped.length)],
+    ] as const;
+    const shown = skipped.slice(0, facts.isTTY ? mostRows : undefined);
+    const rows = shown.map(({ start, reason }) => [start.uuid, start.label ?? "", reason]);
+    const left = skipped.length - shown.length;
+    return [
+      facts.isTTY ? "Nothing was sent. This would be done:\n" : "",
+      factsTable(plan, options),
+      ...(rows.length > 0 && facts.isTTY ? ["\n"] : []),
+      rows.length > 0 ? listTable(["Vault", "Label", "Skipped"], rows, options) : "",
+      left > 0 ? `  and ${grouped(left)} more; --json lists them all\n` : "",
+    ].join("");
+  });
 }
-
-const planHeading = "Nothing was sent. This would be done:\n";

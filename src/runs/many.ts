@@ -26,7 +26,7 @@ import { count, counted, grouped } from "../terminal/count.ts";
 import { when } from "../terminal/time.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
-import type { Outcome, SkipReason } from "./outcome.ts";
+import type { Outcome, SkipReason } from "./report.ts";
 import type { Report, ReportOptions } from "./report.ts";
 import { createReport } from "./report.ts";
 import type { Taken, Turn, Turns } from "./turns.ts";

@@ -1,21 +1,194 @@
-import type { Io } from "../parts/io.ts";
-import type { Basics } from "../parts/settings.ts";
-import type { Redactor } from "../terminal/redactor.ts";
+import type { Named } from "../cli/vault-name.ts";
 import type { MakeView } from "../cli/output.ts";
+import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
+import type { ExchangeSummary } from "../errors.ts";
+import { VaultError } from "../errors.ts";
+import { unlockedOf } from "../exchange/ways.ts";
+import type { Basics } from "../parts/settings.ts";
 import { counted, grouped } from "../terminal/count.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";
+import type { Progress } from "../terminal/progress.ts";
+import { createProgressBar } from "../terminal/progress.ts";
 import { jsonText, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
-import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
-import type { Causes, Outcome } from "./outcome.ts";
-import { createCauses, skipWords } from "./outcome.ts";
 import type { Reader } from "../terminal/who.ts";
 import { bySince, inUse } from "../terminal/who.ts";
-import type { Named } from "../cli/vault-name.ts";
 import type { Way } from "../way.ts";
-import type { Progress } from "../terminal/progress.ts";
-import { createProgressBar, measuredSeconds, progressParts } from "../terminal/progress.ts";
+import { command, withWords } from "../way.ts";
+
+/** Why nothing is sent for a vault. */
+export type SkipReason = "held" | "locked" | "guard" | "limited";
+
+/** What became of a vault. `earlier`: before this command, in the same run; `stopped`: the command ended before its turn. */
+export type Outcome =
+  | { ok: true; earlier?: true }
+  | { ok: false; error: VaultError }
+  | { ok: false; skipped: SkipReason | "stopped"; exchange?: ExchangeSummary };
+
+interface Skip {
+  why: string;
+  help: string;
+  next: (uuid: string, rest: Way) => Way[];
+}
+
+/** Why a vault is skipped, in words, and what helps: a command for it, or the line that continues the run. */
+const skips: Readonly<Record<SkipReason, Skip>> = {
+  held: {
+    why: "an exchange is held",
+    help: "--discard-pending starts again with the old credentials",
+    // It may be what nobody has received: it is read again first.
+    next: (uuid, rest) => [
+      { argv: withWords(rest, "--discard-pending").argv },
+      { ...command`vault ack ${uuid}`, note: "finishes what is held" },
+    ],
+  },
+  locked: {
+    why: "the vault is locked, or gone",
+    help: "an administrator can unlock it in the console",
+    next: (uuid) => [
+      unlockedOf(uuid),
+      { ...command`vault get ${uuid}`, note: "asks the service again where it is gone" },
+    ],
+  },
+  guard: {
+    why: "the lockout guard would refuse the start",
+    help: "the counters toward lockout say why",
+    next: (uuid) => [{ ...command`vault guard ${uuid}`, note: "shows the counters" }],
+  },
+  limited: {
+    why: "the number of its reads is limited",
+    help: "another run with --out-dir or --exec keeps what they deliver",
+    next: () => [],
+  },
+};
+
+/** Vaults that are not done for the same cause. Message and hint are of the first one, with secrets replaced. */
+interface Cause {
+  what: "failed" | "skipped";
+  code: string;
+  message: string;
+  hint: string | undefined;
+  next: Way[];
+  /** The same command would skip them. */
+  stays: boolean;
+  count: number;
+  /** The first ones. */
+  uuids: string[];
+}
+
+/** Maximum number of vaults that a cause names. */
+const mostNamed = 3;
+
+/** Stands for any vault of several. */
+const anyVault = "VAULT";
+
+/** The way for any vault. */
+const forAny = ({ argv, fill = [], ...way }: Way, uuid: string): Way =>
+  argv.includes(uuid)
+    ? {
+        argv: argv.map((word) => (word === uuid ? anyVault : word)),
+        ...way,
+        fill: [anyVault, ...fill],
+      }
+    : { argv, ...way, ...(fill.length > 0 ? { fill } : {}) };
+
+/** Whether a repetition of the command skips a vault that has failed so, or fails again: until a person does something. */
+const willStay = ({ code, facts: { exchange } }: VaultError, operation: string): boolean =>
+  ["locked", "guard", "rejected"].includes(code) ||
+  (code === "pending" && exchange?.state === "held") ||
+  // Only a read finds out.
+  (code === "in-doubt" && operation === "ack");
+
+const distinct = (ways: readonly Way[]): Way[] => [
+  ...new Map(ways.map((way) => [JSON.stringify(way), way])).values(),
+];
+
+/** What has kept vaults from being done, grouped by error code. Its size does not grow with the number of vaults. */
+class Causes {
+  readonly #causes = new Map<string, Cause>();
+  readonly #redact: (text: string) => string;
+  readonly #options: Pick<ReportOptions, "operation" | "rest">;
+
+  constructor(
+    redact: (text: string) => string,
+    options: Pick<ReportOptions, "operation" | "rest">,
+  ) {
+    this.#redact = redact;
+    this.#options = options;
+  }
+
+  skip(uuid: string, reason: SkipReason): void {
+    const { why, help, next } = skips[reason];
+    const cause = { what: "skipped", code: reason, message: why, hint: help, stays: true } as const;
+    this.#add(uuid, { ...cause, next: next(uuid, this.#options.rest) });
+  }
+
+  /** Redacts at once, because the secrets of an exchange are forgotten with it. */
+  fail(uuid: string, error: VaultError): void {
+    const { code, message, facts } = error;
+    const redact = this.#redact;
+    const next = (facts.next ?? []).map(({ argv, ...way }) => ({ argv: argv.map(redact), ...way }));
+    const hint = facts.hint === undefined ? undefined : redact(facts.hint);
+    const stays = willStay(error, this.#options.operation);
+    this.#add(uuid, { what: "failed", code, message: redact(message), hint, next, stays });
+  }
+
+  #add(uuid: string, cause: Omit<Cause, "count" | "uuids">): void {
+    const { what, code, stays } = cause;
+    const key = `${what} ${code} ${stays}`;
+    const same = this.#causes.get(key) ?? { ...cause, count: 0, uuids: [] };
+    this.#causes.set(key, same);
+    same.count += 1;
+    if (same.uuids.length < mostNamed) same.uuids.push(uuid);
+  }
+
+  /** Those of failures first, then those with most vaults. */
+  get #all(): Cause[] {
+    return [...this.#causes.values()].toSorted(
+      (a, b) => a.what.localeCompare(b.what) || b.count - a.count,
+    );
+  }
+
+  /** One vault has its own ways; several have those of any. */
+  readonly #waysOf = ({ count, uuids: [uuid = ""], next }: Cause): Way[] =>
+    count === 1 ? next : distinct(next.map((way) => forAny(way, uuid)));
+
+  /** The causes for a person: lines, and the ways on below them. */
+  told(): { lines: string[]; next: Way[] }[] {
+    return this.#all.map((cause) => {
+      const { count, what, code, message, uuids, hint } = cause;
+      const first = what === "skipped" || count === 1 ? "" : ", the first";
+      const more = count > mostNamed ? ` and ${grouped(count - mostNamed)} more` : "";
+      const lines = [
+        `${grouped(count)} ${what} (${code})${first}: ${message}`,
+        `  ${uuids.join(", ")}${more}`,
+        ...(hint === undefined ? [] : [`  hint: ${hint}`]),
+      ];
+      return { lines, next: this.#waysOf(cause) };
+    });
+  }
+
+  /** The causes by their codes: `2 failed (rejected), 1 skipped (guard)`. */
+  inShort(): string {
+    const sums = new Map<string, number>();
+    for (const { what, code, count } of this.#all) {
+      const name = `${what} (${code})`;
+      sums.set(name, (sums.get(name) ?? 0) + count);
+    }
+    return [...sums].map(([name, sum]) => `${grouped(sum)} ${name}`).join(", ");
+  }
+
+  /** The number of vaults that the same command would skip, and what helps them. */
+  staying(): { count: number; hint: string | undefined; next: Way[] } {
+    const staying = this.#all.filter(({ stays }) => stays);
+    return {
+      count: staying.reduce((sum, { count }) => sum + count, 0),
+      hint: staying.find(({ what }) => what === "skipped")?.hint,
+      next: distinct(staying.flatMap(this.#waysOf)),
+    };
+  }
+}
 
 /** What a command with many vaults prints while it runs, and at its end. */
 export interface Report {
@@ -60,51 +233,61 @@ export function createReport(
 ): Report {
   const { host, narrator, redactor } = io;
   const tally: Tally = { total, done: 0, earlier: 0, failed: 0, skipped: 0 };
-  const causes = createCauses(redactor.redact, operation, rest);
+  const causes = new Causes(redactor.redact, { operation, rest });
   const progress = showProgress({ io, settings }, tally);
   let palette: Promise<Palette> | undefined;
   const printLine = async (event: ManyEvent): Promise<void> =>
     await host.stdout.write(`${jsonText(event)}\n`);
-  const count = ({ uuid }: Pick<Named, "uuid">, outcome: Outcome): void => {
-    if (outcome.ok) tally.done += 1;
-    if (outcome.ok && outcome.earlier === true) tally.earlier += 1;
-    if ("error" in outcome) {
+  const count = (uuid: string, outcome: Outcome): void => {
+    if (outcome.ok) {
+      tally.done += 1;
+      if (outcome.earlier === true) tally.earlier += 1;
+    } else if ("error" in outcome) {
       tally.failed += 1;
       causes.fail(uuid, outcome.error);
-    }
-    if ("skipped" in outcome && outcome.skipped !== "stopped") {
+    } else if (outcome.skipped !== "stopped") {
       tally.skipped += 1;
       causes.skip(uuid, outcome.skipped);
     }
   };
+  /** Of an exchange, whose settled ones are left out where there are none. */
+  const printExchange = async (
+    event: "contents" | "receipt",
+    { settled, ...document }: GetDocument | UpdateDocument,
+  ): Promise<void> =>
+    await printLine({ event, ...document, ...(settled.length > 0 && { settled }) } as ManyEvent);
+  /** On a terminal `UUID  failed   LABEL: what failed`, else fields. */
+  const row = ({ uuid, label }: Named, { word, paint, why }: Described): string => {
+    const { stdout } = host;
+    if (!stdout.isTTY)
+      return `${[uuid, word, label ?? "", redactor.redact(why ?? "")].map(printableLine).join("\t")}\n`;
+    const facts = [label, why].filter((fact) => fact !== null).join(": ");
+    const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
+    return `${wrapMessage(text, stdout.columns).replace(word, paint(word))}\n`;
+  };
   return {
     tally,
     causes,
-    contents: async (document, view) => {
-      const { settled, ...rest } = document;
-      if (form === "ndjson")
-        await printLine({
-          event: "contents",
-          ...rest,
-          ...(settled.length === 0 ? {} : { settled }),
-        });
-      else await io.output.print(document, view);
+    contents: async (document, view) =>
+      await (form === "ndjson"
+        ? printExchange("contents", document)
+        : io.output.print(document, view)),
+    receipt: async (document) => {
+      if (form === "ndjson") await printExchange("receipt", document);
     },
-    receipt: async ({ settled, ...rest }) => {
-      if (form === "ndjson")
-        await printLine({
-          event: "receipt",
-          ...rest,
-          ...(settled.length === 0 ? {} : { settled }),
-        });
-    },
-    outcome: async (entry, outcome) => {
-      count(entry, outcome);
-      if (form === "ndjson") await printLine(outcomeLine(io.redactor, entry, outcome));
-      else if (!isStopped(outcome))
-        await host.stdout.write(
-          row(io, entry, outcome, await (palette ??= createPalette(host.stdout.color))),
-        );
+    outcome: async ({ uuid, label }, outcome) => {
+      count(uuid, outcome);
+      if (form === "ndjson") {
+        const shown =
+          "error" in outcome
+            ? { ok: false as const, error: outcome.error.with({ uuid, label }).toJSON() }
+            : outcome;
+        await printLine({ event: "outcome", uuid, label, ...redactor.redactValue(shown) });
+      } else if (!("skipped" in outcome) || outcome.skipped !== "stopped") {
+        palette ??= createPalette(host.stdout.color);
+        const reader = { self: host.actor, now: host.now() };
+        await host.stdout.write(row({ uuid, label }, describe(outcome, await palette, reader)));
+      }
       progress.update();
     },
     end: async (summary) => {
@@ -135,54 +318,24 @@ export function createReport(
   };
 }
 
-function outcomeLine(redactor: Redactor, { uuid, label }: Named, outcome: Outcome): ManyEvent {
-  const shown =
-    "error" in outcome
-      ? {
-          ok: false as const,
-          error: redactor.redactValue(outcome.error.with({ uuid, label }).toJSON()),
-        }
-      : outcome;
-  return { event: "outcome", uuid, label, ...shown };
+interface Described {
+  word: string;
+  paint: (text: string) => string;
+  why: string | null;
 }
 
-const isStopped = (outcome: Outcome): boolean =>
-  "skipped" in outcome && outcome.skipped === "stopped";
-
-/** A row on a terminal: `UUID  failed   LABEL: what failed`. */
-function row(
-  { host, redactor }: Io,
-  { uuid, label }: Named,
-  outcome: Outcome,
-  palette: Palette,
-): string {
-  const { word, paint, why } = describe(outcome, palette, { self: host.actor, now: host.now() });
-  if (!host.stdout.isTTY)
-    return `${[uuid, word, label ?? "", redactor.redact(why ?? "")].map(printableLine).join("\t")}\n`;
-  const facts = [label, why].filter((fact) => fact !== null).join(": ");
-  const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
-  return `${wrapMessage(text, host.stdout.columns).replace(word, paint(word))}\n`;
-}
-
-function describe(
-  outcome: Outcome,
-  { good, warn, bad, dim }: Palette,
-  reader: Reader,
-): { word: string; paint: (text: string) => string; why: string | null } {
+function describe(outcome: Outcome, { good, warn, bad, dim }: Palette, reader: Reader): Described {
   if ("error" in outcome) {
     const { message, facts } = outcome.error;
     const { by, since, exchange } = facts;
-    const who =
-      by !== undefined && since !== undefined
-        ? `; ${inUse({ by, since }, reader)}`
-        : exchange === undefined
-          ? ""
-          : bySince(exchange, reader, ", by");
-    return { word: "failed", paint: bad, why: `${message}${who}` };
+    const who = exchange === undefined ? "" : bySince(exchange, reader, ", by");
+    const used =
+      by !== undefined && since !== undefined ? `; ${inUse({ by, since }, reader)}` : who;
+    return { word: "failed", paint: bad, why: `${message}${used}` };
   }
   if ("skipped" in outcome) {
     const { skipped, exchange } = outcome;
-    const why = skipped === "stopped" ? "the command was stopped" : skipWords[skipped].why;
+    const why = skipped === "stopped" ? "the command was stopped" : skips[skipped].why;
     const who = exchange === undefined ? "" : bySince(exchange, reader);
     return { word: "skipped", paint: warn, why: `${why}${who}` };
   }
@@ -198,16 +351,15 @@ function summaryLine(
   operation: keyof typeof verbs,
   left: number,
   { run, seconds, calls }: Summary,
-  tally: Tally,
+  { total, done, earlier, failed, skipped }: Tally,
 ): string {
-  const { total, done, earlier, failed, skipped } = tally;
   const rate = seconds < 0.05 || calls === 0 ? "" : ` (${number(calls / seconds)} calls a second)`;
   const counts = [
-    ...(earlier === 0 ? [] : [`${number(earlier)} of them earlier`]),
-    ...(failed === 0 ? [] : [`${number(failed)} failed`]),
-    ...(skipped === 0 ? [] : [`${number(skipped)} skipped`]),
-    ...(left === 0 ? [] : [`${number(left)} not started`]),
-  ];
+    [earlier, "of them earlier"] as const,
+    [failed, "failed"] as const,
+    [skipped, "skipped"] as const,
+    [left, "not started"] as const,
+  ].flatMap(([n, what]) => (n === 0 ? [] : [`${number(n)} ${what}`]));
   const vaults = `${done === total ? "" : `${number(done)} of `}${counted(total, "vault")}`;
   return `${vaults} ${verbs[operation]} in ${number(seconds)} s${rate}${counts.length === 0 ? "" : `: ${counts.join(", ")}`}. Run ${run}.`;
 }
@@ -226,15 +378,11 @@ export interface Tally {
 
 const tickMs = 1000;
 
-/**
- * Shows how far a run is, until `close`: a bar on a terminal, redrawn every second and at `update`; elsewhere with --verbose a line every
- * second. `tally` may change all the time.
- */
+/** Shows how far a run is by a bar on a terminal, redrawn every second and at `update`, until `close`. `tally` may change all the time. */
 function showProgress(
-  { io: { host, narrator }, settings: { flags } }: Basics,
+  { io: { host }, settings: { flags } }: Basics,
   tally: Readonly<Tally>,
 ): { update: () => void; close: () => void } {
-  const began = host.elapsed();
   const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
   const terminal = host.stderr.isTTY && !isQuiet ? host.terminal().output : undefined;
   const bar = createProgressBar(terminal, () => host.elapsed(), runProgress);
@@ -243,13 +391,7 @@ function showProgress(
     if (host.stdout.isTTY) host.stdout.surroundWrites(bar.around);
   }
   const update = (): void => bar.update(tally);
-  const tellLine = (): void =>
-    narrator.detail(
-      progressParts(runProgress(tally, measuredSeconds(host.elapsed() - began)))
-        .join(", ")
-        .trimStart(),
-    );
-  const timer = setInterval(host.stderr.isTTY ? update : tellLine, tickMs).unref();
+  const timer = setInterval(update, tickMs).unref();
   return {
     update,
     close: () => {

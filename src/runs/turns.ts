@@ -5,7 +5,7 @@ import type { Service } from "../exchange/ports.ts";
 import type { Remote } from "../parts/service.ts";
 import { once } from "../settings/once.ts";
 import type { SecretScope } from "../terminal/redactor.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "./report.ts";
 
 export interface Turns<Vault extends Named> {
   /** Does the exchange of one vault. What it throws is its outcome. */

@@ -1,7 +1,7 @@
 import { command } from "../../src/way.ts";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { GetDocument, UpdateDocument } from "../../src/documents/exchange.ts";
-import type { Outcome } from "../../src/runs/outcome.ts";
+import type { Outcome } from "../../src/runs/report.ts";
 import type { Summary } from "../../src/runs/report.ts";
 import { createReport } from "../../src/runs/report.ts";
 import { VaultError } from "../../src/errors.ts";
@@ -237,7 +237,7 @@ describe("rows for a person", () => {
           123e4567-e89b-42d3-a456-000000000011 and 1 more
         hint: --discard-pending starts again with the old credentials
         next: vault get --all --run payroll --discard-pending
-        next: vault ack --all (finishes what is held)
+        next: vault ack VAULT (finishes what is held)
       1 skipped (locked): the vault is locked, or gone
         123e4567-e89b-42d3-a456-000000000006
         hint: an administrator can unlock it in the console
@@ -289,7 +289,7 @@ describe("rows for a person", () => {
           more
         hint: --discard-pending starts again with the old credentials
         next: vault get --all --run payroll --discard-pending
-        next: vault ack --all (finishes what is held)
+        next: vault ack VAULT (finishes what is held)
       1 skipped (locked): the vault is locked, or gone
         123e4567-e89b-42d3-a456-000000000006
         hint: an administrator can unlock it in the console
@@ -383,8 +383,8 @@ describe("failures by cause", () => {
         ),
       );
     await report.end({});
-    expect(written.stderr.split("\n").length).toBeLessThan(60);
-    expect(written.stderr).toContain("4,985 failed (service), the first: other errors\n");
+    expect(written.stderr).toContain("5,000 failed (service), the first: oddity 0\n");
+    expect(written.stderr.split("\n").length).toBeLessThan(10);
   });
 });
 
@@ -422,27 +422,5 @@ describe("progress", () => {
     report.close();
     vi.advanceTimersByTime(5000);
     expect(shown(written.screen).split("\n").at(-1)).toBe("");
-  });
-
-  test("is a line a second with --verbose where there is no terminal", async () => {
-    const { report, written, pass, flush } = open({ total: 1500, verbose: true, form: "ndjson" });
-    for (let second = 1; second <= 2; second += 1) {
-      for (let n = 0; n < 300; n += 1) await report.outcome({ uuid: uuid(n), label: null }, done);
-      pass(1000);
-      vi.advanceTimersByTime(1000);
-    }
-    await report.outcome({ uuid: uuid(0), label: null }, skipped("held"));
-    pass(1000);
-    vi.advanceTimersByTime(1000);
-    report.close();
-    vi.advanceTimersByTime(5000);
-    await flush();
-    expect(written.stderr).toBe(
-      [
-        "20 %, 4 s left, 300 of 1,500 done, 300 vaults/s\n",
-        "40 %, 3 s left, 600 of 1,500 done, 300 vaults/s\n",
-        "40 %, 5 s left, 600 of 1,500 done, 200 vaults/s, 1 skipped\n",
-      ].join(""),
-    );
   });
 });

@@ -21,7 +21,7 @@ import type { AckOptions } from "./descriptor.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { saveRecovery } from "../../handover/handover.ts";
 import type { Named } from "../../cli/vault-name.ts";
-import type { Outcome } from "../../runs/outcome.ts";
+import type { Outcome } from "../../runs/report.ts";
 import { isMany } from "../../input/flags.ts";
 import { readNames } from "../../input/list.ts";
 import { newRun } from "../../runs/run.ts";
