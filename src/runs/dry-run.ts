@@ -15,7 +15,7 @@ import { grouped } from "../terminal/count.ts";
 import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
 import { createPalette } from "../terminal/palette.ts";
 import type { Named } from "../cli/vault-name.ts";
-import type { SkipReason } from "./report.ts";
+import type { Outcome } from "./report.ts";
 
 /**
  * --dry-run: prints what would be sent, and what it would count toward lockout; sends and records nothing.
@@ -141,10 +141,15 @@ const mostRows = 100;
 export async function dryRunOfMany(
   { io, settings }: Basics,
   todo: readonly Pick<Start, "noAck">[],
-  skipped: readonly { start: Named; reason: SkipReason }[],
+  known: readonly (readonly [Named, Outcome])[],
   form: "ndjson" | "rows",
 ): Promise<void> {
   const { rate } = settings;
+  const skipped = known.flatMap(([vault, outcome]) =>
+    "skipped" in outcome && outcome.skipped !== "stopped"
+      ? [{ ...vault, reason: outcome.skipped }]
+      : [],
+  );
   const calls = todo.reduce((sum, { noAck }) => sum + (noAck ? 1 : 2), 0);
   const seconds = rate === 0 ? 0 : Math.ceil(calls / rate);
   const document: PlanDocument = {
@@ -152,7 +157,7 @@ export async function dryRunOfMany(
       vaults: todo.length,
       calls,
       seconds,
-      skipped: skipped.map(({ start: { uuid }, reason }) => ({ uuid, reason })),
+      skipped: skipped.map(({ uuid, reason }) => ({ uuid, reason })),
     },
   };
   const { format, field } = io.output;
@@ -168,7 +173,7 @@ export async function dryRunOfMany(
       ["Skipped", grouped(skipped.length)],
     ] as const;
     const shown = skipped.slice(0, facts.isTTY ? mostRows : undefined);
-    const rows = shown.map(({ start, reason }) => [start.uuid, start.label ?? "", reason]);
+    const rows = shown.map(({ uuid, label, reason }) => [uuid, label ?? "", reason]);
     const left = skipped.length - shown.length;
     return [
       facts.isTTY ? "Nothing was sent. This would be done:\n" : "",

@@ -15,7 +15,8 @@ import type { Outputs } from "../handover/handover.ts";
 import { passedDocument, tableOf, updateDocument } from "../handover/handover.ts";
 import { checkTarget, prepareOutDir, writeOut } from "../handover/out-file.ts";
 import { askSettings, productionMark } from "../input/ask.ts";
-import type { ManyOptions, VaultsOptions } from "../input/flags.ts";
+import type { VaultsOptions } from "../input/flags.ts";
+import { contentsFlags, exchangeFlags, outFlag } from "../input/flags.ts";
 import { readStarts } from "../input/list.ts";
 import { commonOf, learnAll } from "../input/read-start.ts";
 import type { Host } from "../host.ts";
@@ -48,31 +49,39 @@ export async function runMany(
   // Missing settings are reported before a list is read.
   await app.service.client();
   const run = runOf(app, options, operation);
-  const list = await sortedList(app, options, run);
+  const { todo, known, doneAt } = await readList(app, options, run);
   const form = formOf(app, options, operation);
-  const { todo, earlier, skipped } = list;
+  const skipped = known.filter(([, outcome]) => !outcome.ok);
   if (options.dryRun === true) {
     await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped, form);
     return skipped.length === 0 ? 0 : 16;
   }
-  if (todo.length === 0 && skipped.length === 0) warnOfNothingLeft(app, list, run);
+  if (todo.length === 0 && skipped.length === 0)
+    warnOfNothingLeft(app, run.name, known.length, doneAt);
   if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
   if (options.outDir !== undefined) prepareOutDir(app, options.outDir);
-  let isReplaced = false;
   const pass = options.exec === undefined ? undefined : execOf(app, options.exec, run.name);
+  const rest = restOf(app.io.line, run);
+  let isReplaced = false;
   try {
     await runAll(app, todo, {
       work: async (start, turn, report) => {
-        const outcome = await exchangeInTurn(app, options, run, { start, turn, report, pass });
+        const outcome = await exchangeInTurn(app, options, run, {
+          start,
+          turn,
+          report,
+          pass,
+          rest,
+        });
         isReplaced ||= outcome.ok && outcome.earlier !== true && start.given !== undefined;
         return outcome;
       },
       operation,
-      total: todo.length + earlier.length + skipped.length,
+      total: todo.length + known.length,
       form,
       name: run.name,
-      rest: restOf(app.io.line, run),
-      before: knownOf(list),
+      rest,
+      before: known,
       concurrency: options.concurrency,
       maxFailures: options.maxFailures,
     });
@@ -90,87 +99,74 @@ const restOf = (line: Way, { name, isNamed }: Run): Way => ({
 });
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
-function warnOfNothingLeft({ io }: App, { earlier, earlierAt }: SortedList, run: Run): void {
+function warnOfNothingLeft({ io }: App, name: string, count: number, doneAt: number): void {
   const anew = io.line.argv.flatMap((word, index, words) =>
     words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
   );
-  const all = earlier.length === 1 ? "its vault" : `all ${counted(earlier.length, "vault")}`;
+  const all = count === 1 ? "its vault" : `all ${counted(count, "vault")}`;
   io.narrator.warn(
-    `run ${run.name} has done ${all} before, the last ${when(earlierAt, io.host.now())}; nothing was sent`,
+    `run ${name} has done ${all} before, the last ${when(doneAt, io.host.now())}; nothing was sent`,
     [{ argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" }],
   );
 }
 
-/** A list, by what is left to do of it. */
-interface SortedList {
+/** A list: what is left to do of it, and the outcomes that are known before anything is sent. */
+interface List {
   todo: Start[];
-  /** Acknowledged in the same run before. */
-  earlier: Start[];
-  /** When the last of them was begun. */
-  earlierAt: number;
-  skipped: { start: Start; reason: SkipReason; exchange?: ExchangeSummary }[];
-}
-
-/** The outcomes that are known before anything is sent. */
-function* knownOf({ earlier, skipped }: SortedList): Iterable<[Start, Outcome]> {
-  for (const start of earlier) yield [start, { ok: true, earlier: true }];
-  for (const { start, reason, ...held } of skipped)
-    yield [start, { ok: false, skipped: reason, ...held }];
+  known: [Start, Outcome][];
+  /** When the last of what was done before was begun. */
+  doneAt: number;
 }
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
-async function sortedList(app: App, options: VaultsOptions, run: Run): Promise<SortedList> {
-  const { name, operation } = run;
+async function readList(app: App, options: VaultsOptions, run: Run): Promise<List> {
   const [store, service] = [await app.state.store(), app.settings.serviceName()];
-  const known = new VaultNames(await store.summaries(service));
+  const vaults = new VaultNames(await store.summaries(service));
   const forAll = {
-    operation,
+    operation: run.operation,
     kind: options.kind,
     device: await app.service.device(),
     ...commonOf(options),
     takesTime: options.exec !== undefined,
   };
-  const starts = await readStarts(app.io, options, forAll, known);
-  const begun = new Map(
-    (run.isNamed ? await store.run(service, name) : []).map((one) => [one.uuid, one]),
-  );
+  const starts = await readStarts(app.io, options, forAll, vaults);
+  const earlier = run.isNamed ? await store.run(service, run.name) : [];
+  const begun = new Map(earlier.map((one) => [one.uuid, one]));
   if (begun.size > 0) {
     const listed = new Map(starts.map((start) => [start.uuid.toLowerCase(), start]));
-    for (const one of begun.values()) checkSameRun(app, run, one, listed.get(one.uuid));
+    for (const one of earlier) checkSameRun(app, run, one, listed.get(one.uuid));
   }
-  const takesLimited = options.outDir !== undefined || options.exec !== undefined;
-  const list: SortedList = { todo: [], earlier: [], earlierAt: 0, skipped: [] };
+  const circumstances = { policy: app.settings.policy, clock: store };
+  const isKept = options.outDir !== undefined || options.exec !== undefined;
+  const list: List = { todo: [], known: [], doneAt: 0 };
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
+    const vault = vaults.vault(start.uuid);
     if (before !== undefined && isDone(before)) {
-      list.earlier.push(start);
-      list.earlierAt = Math.max(list.earlierAt, timeOf(before.id));
+      list.known.push([start, { ok: true, earlier: true }]);
+      list.doneAt = Math.max(list.doneAt, timeOf(before.id));
       continue;
     }
-    const vault = known.vault(start.uuid);
-    const reason =
-      vault &&
-      whySkipped(vault, start, takesLimited, { policy: app.settings.policy, clock: store });
-    if (reason === null || reason === undefined) list.todo.push(start);
-    else {
-      const held = reason === "held" ? (vault?.open ?? null) : null;
-      list.skipped.push({ start, reason, ...(held && { exchange: summarize(held) }) });
-    }
+    const skipped = vault && whySkipped(vault, start, isKept, circumstances);
+    if (skipped === undefined) list.todo.push(start);
+    else list.known.push([start, { ok: false, ...skipped }]);
   }
   return list;
 }
 
-/** `takesLimited`: the contents of limited vaults reach somebody who keeps them. */
+/** Why nothing is sent for a vault. `isKept`: the contents of limited vaults reach somebody who keeps them. */
 function whySkipped(
   vault: VaultSummary,
   start: Start,
-  takesLimited: boolean,
+  isKept: boolean,
   circumstances: Circumstances,
-): SkipReason | null {
-  if (vault.lastError === "locked" || vault.lastError === "gone") return "locked";
+): { skipped: SkipReason; exchange?: ExchangeSummary } | undefined {
+  if (vault.lastError === "locked" || vault.lastError === "gone") return { skipped: "locked" };
   const first = beforeStart(vault, start, circumstances);
-  if (first?.do === "refuse") return first.because === "held" ? "held" : "guard";
-  return start.operation === "get" && vault.limited && !takesLimited ? "limited" : null;
+  if (first?.do === "refuse" && first.because === "held" && vault.open !== null)
+    return { skipped: "held", exchange: summarize(vault.open) };
+  if (first?.do === "refuse") return { skipped: "guard" };
+  return start.operation === "get" && vault.limited && !isKept ? { skipped: "limited" } : undefined;
 }
 
 /** The exchange of one vault, in its turn. */
@@ -183,9 +179,16 @@ async function exchangeInTurn(
     turn,
     report,
     pass,
-  }: { start: Start; turn: Turn; report: Report; pass: ReturnType<typeof execOf> | undefined },
+    rest,
+  }: {
+    start: Start;
+    turn: Turn;
+    report: Report;
+    pass: ReturnType<typeof execOf> | undefined;
+    rest: Way;
+  },
 ): Promise<Outcome> {
-  const { host, line } = app.io;
+  const { host } = app.io;
   const { outDir, withCredentials } = options;
   const { uuid, given, newVault } = start;
   const write: Outputs["write"] = async (document, delivery) => {
@@ -199,7 +202,7 @@ async function exchangeInTurn(
   if (given !== undefined) learnAll(turn.learn, given);
   if (newVault !== undefined)
     turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-  const outputs = { write, withCredentials, line: restOf(line, run), stop: host.killed };
+  const outputs = { write, withCredentials, line: rest, stop: host.killed };
   return await turn.withVault(async (context) => {
     const done = await exchange(app, context, start, outputs, run);
     if (done === "earlier") return { ok: true, earlier: true };
@@ -220,34 +223,33 @@ async function confirmUpdates({ io, settings }: Basics, count: number): Promise<
   );
 }
 
-/** Flags that say something about one vault. */
-const ofOne = {
-  credentials: "--credentials",
-  encryptedData: "--encrypted-data",
-  payload: "--payload",
-  hashedPin: "--hashed-pin",
-  credentialsOut: "--credentials-out",
-  saveCmd: "--save-cmd",
-  generation: "--generation",
-  force: "--force",
-  out: "--out",
-  card: "--card",
-  cardNumber: "--card-number",
-  cardName: "--card-name",
-  expiry: "--expiry",
-  content: "--content",
-} as const;
+/** Says something about one vault. */
+const ofOne = [
+  "credentials",
+  "encryptedData",
+  "payload",
+  "hashedPin",
+  "credentialsOut",
+  "saveCmd",
+  "generation",
+  "force",
+  "out",
+  "card",
+  "cardNumber",
+  "cardName",
+  "expiry",
+  "content",
+] as const;
 
 /**
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
  * @throws `usage`
  */
 function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
-  const [given] = Object.entries(ofOne).filter(
-    ([name]) => (options as Record<string, unknown>)[name] !== undefined,
-  );
+  const given = ofOne.find((name) => options[name] !== undefined);
   if (given !== undefined) {
-    throw new VaultError("usage", `${given[1]} is for one vault only`, {
+    const [flag] = { ...exchangeFlags, ...outFlag, ...contentsFlags }[given].flag.split(" ");
+    throw new VaultError("usage", `${flag} is for one vault only`, {
       hint: "put it into the line of that vault in --from",
       next: [command`vault help many-vaults`],
     });
@@ -265,30 +267,23 @@ function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
  */
 function formOf(
   { io: { host, output }, settings: { flags } }: Basics,
-  options: ManyOptions & { dryRun?: boolean | undefined },
+  options: VaultsOptions,
   operation: Operation,
 ): "ndjson" | "rows" {
-  const usage = (message: string, hint: string): VaultError =>
-    new VaultError("usage", `${message}; nothing was sent`, { hint });
-  if (options.dryRun === true) return output.format === "table" ? "rows" : "ndjson";
+  const refuse = (message: string, hint: string): never => {
+    throw new VaultError("usage", `${message}; nothing was sent`, { hint });
+  };
+  const { from, all, exec, outDir, dryRun } = options;
+  if (dryRun === true) return output.format === "table" ? "rows" : "ndjson";
   if (output.field !== undefined)
-    throw usage(
-      "--field prints one value, and there are many vaults",
-      "use -o ndjson, and a tool such as jq",
-    );
+    refuse("--field prints one value, and there are many vaults", "use -o ndjson, and jq");
   if (flags["output"] === "json")
-    throw usage("--json prints one document, and there are many vaults", "use -o ndjson");
-  const isForProgram = [options.from, options.all, options.exec, options.outDir].some(
-    (given) => given !== undefined,
-  );
+    refuse("--json prints one document, and there are many vaults", "use -o ndjson");
+  const isPassed = outDir !== undefined || exec !== undefined;
+  const isForProgram = isPassed || from !== undefined || all !== undefined;
   if (output.format !== "table" || (isForProgram && !host.stdout.isTTY)) return "ndjson";
-  const reachesNobody =
-    operation === "get" &&
-    options.outDir === undefined &&
-    options.exec === undefined &&
-    !output.reveal;
-  if (reachesNobody)
-    throw usage(
+  if (operation === "get" && !isPassed && !output.reveal)
+    refuse(
       "the table masks the contents, so nobody would receive them",
       "use -o ndjson, --out-dir, --exec or --reveal",
     );
@@ -302,7 +297,7 @@ interface All<Vault extends Named>
   /** Of the run. */
   name: string;
   /** Outcomes that are known already. */
-  before: Iterable<readonly [Named, Outcome]>;
+  before: readonly (readonly [Named, Outcome])[];
 }
 
 /**
@@ -333,7 +328,10 @@ export async function runAll<Vault extends Named>(
       maxFailures,
     });
     failure = endOf(host, report, all, taken);
-    await tellAll(report, stopped(taken.left));
+    await tellAll(
+      report,
+      taken.left.map((vault) => [vault, { ok: false, skipped: "stopped" }]),
+    );
     await report.end({
       run: name,
       seconds: Math.round(host.elapsed() - beganAt) / 1000,
@@ -354,36 +352,26 @@ const together = 1000;
 
 async function tellAll(
   report: Pick<Report, "outcome">,
-  outcomes: Iterable<readonly [Named, Outcome]>,
+  outcomes: readonly (readonly [Named, Outcome])[],
 ): Promise<void> {
-  let told: Promise<void>[] = [];
-  for (const [vault, outcome] of outcomes) {
-    told.push(report.outcome(vault, outcome));
-    if (told.length < together) continue;
-    await Promise.all(told);
-    told = [];
-  }
-  await Promise.all(told);
-}
-
-function* stopped(left: readonly Named[]): Iterable<[Named, Outcome]> {
-  for (const vault of left) yield [vault, { ok: false, skipped: "stopped" }];
+  for (let n = 0; n < outcomes.length; n += together)
+    await Promise.all(
+      outcomes.slice(n, n + together).map(async (one) => await report.outcome(...one)),
+    );
 }
 
 /** What the command ends with. The summary has the counts and the causes. */
 function endOf(
-  host: Pick<Host, "interrupted">,
-  report: Pick<Report, "causes" | "tally">,
+  { interrupted }: Pick<Host, "interrupted">,
+  { tally: { total, done, failed }, causes }: Pick<Report, "causes" | "tally">,
   { name, rest }: Pick<All<Named>, "name" | "rest">,
   { stop }: Pick<Taken<Named>, "stop">,
 ): VaultError | undefined {
-  const { total, done, failed } = report.tally;
   if (done === total) return undefined;
-  if (host.interrupted.aborted)
-    return new VaultError("interrupted", `run ${name} was interrupted`, {
-      retry: "safe",
-      next: [rest],
-    });
+  if (interrupted.aborted) {
+    const facts = { retry: "safe" as const, next: [rest] };
+    return new VaultError("interrupted", `run ${name} was interrupted`, facts);
+  }
   if (stop instanceof VaultError) {
     const { code, message, facts, retry } = stop;
     const ways = facts.next ?? [];
@@ -393,30 +381,23 @@ function endOf(
   }
   if (stop instanceof Error) return outputFailed(name, rest, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
-  const left = `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}: ${report.causes.inShort()}`;
-  const { count: staying, hint, next } = report.causes.staying();
-  if (done + staying === total) {
-    return new VaultError("partial", `${left}; the same command line would not change that`, {
-      retry: "after-fix",
-      hint,
-      next,
-    });
-  }
-  return new VaultError("partial", left, { hint, next: [rest, ...next] });
+  const left = `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}: ${causes.inShort()}`;
+  const { count: staying, hint, next } = causes.staying();
+  if (done + staying < total)
+    return new VaultError("partial", left, { hint, next: [rest, ...next] });
+  const facts = { retry: "after-fix" as const, hint, next };
+  return new VaultError("partial", `${left}; the same command line would not change that`, facts);
 }
 
 /** The output has failed: nobody gets what else would be read. */
-function outputFailed(name: string, rest: Way, error: unknown): VaultError {
-  const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof VaultError || code === undefined) return asVaultError(error);
+function outputFailed(name: string, rest: Way, cause: unknown): VaultError {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (cause instanceof VaultError || code === undefined) return asVaultError(cause);
   const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;
+  const hint = "what was not delivered is held, and was not acknowledged";
   return new VaultError(
     "partial",
     `run ${name} was stopped, because the output could not be written: ${why}`,
-    {
-      hint: "what was not delivered is held, and was not acknowledged",
-      next: [rest],
-      cause: error,
-    },
+    { hint, next: [rest], cause },
   );
 }

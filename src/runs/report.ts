@@ -1,8 +1,7 @@
 import type { Named } from "../cli/vault-name.ts";
 import type { MakeView } from "../cli/output.ts";
 import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
-import type { ExchangeSummary } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import type { ExchangeSummary, VaultError } from "../errors.ts";
 import { unlockedOf } from "../exchange/ways.ts";
 import type { Basics } from "../parts/settings.ts";
 import { counted, grouped } from "../terminal/count.ts";

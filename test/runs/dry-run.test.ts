@@ -5,9 +5,18 @@ import type { PartsOptions } from "../support/fake-host.ts";
 import { printingParts, uuid } from "../support/fake-host.ts";
 
 const skipped = [
-  { start: { uuid: uuid(1), label: "payroll" }, reason: "held" },
-  { start: { uuid: uuid(2), label: null }, reason: "guard" },
-  { start: { uuid: uuid(3), label: "a\u001Bb" }, reason: "held" },
+  [
+    { uuid: uuid(1), label: "payroll" },
+    { ok: false, skipped: "held" },
+  ],
+  [
+    { uuid: uuid(2), label: null },
+    { ok: false, skipped: "guard" },
+  ],
+  [
+    { uuid: uuid(3), label: "a\u001Bb" },
+    { ok: false, skipped: "held" },
+  ],
 ] as const;
 
 async function printed(
@@ -29,7 +38,7 @@ describe("the plan of many vaults", () => {
         vaults: 1997,
         calls: 3987,
         seconds: 160,
-        skipped: skipped.map(({ start, reason }) => ({ uuid: start.uuid, reason })),
+        skipped: skipped.map(([start, { skipped: reason }]) => ({ uuid: start.uuid, reason })),
       },
     };
     for (const name of ["get", "update", "ack"] as const) checkDocument(name, document);
@@ -81,10 +90,14 @@ describe("the plan of many vaults", () => {
   test("with nothing skipped, and with more than a person reads", async () => {
     const none = await printed({ isTTY: true }, "rows", []);
     expect(none.trimEnd().split("\n").at(-1)).toBe("  Skipped  0");
-    const many = Array.from({ length: 100_000 }, (_, n) => ({
-      start: { uuid: uuid(n), label: null },
-      reason: "locked" as const,
-    }));
+    const many = Array.from(
+      { length: 100_000 },
+      (_, n) =>
+        [
+          { uuid: uuid(n), label: null },
+          { ok: false, skipped: "locked" },
+        ] as const,
+    );
     const text = await printed({ isTTY: true }, "rows", many);
     expect(text).toContain("\n  and 99,900 more; --json lists them all\n");
     expect(text.split("\n").length).toBeLessThan(120);
