@@ -21,7 +21,7 @@ describe("npm run demo", () => {
 
     const story = [
       /^\$ vault sandbox start/m,
-      /^\$ vault status\n[^$]*\bimported\b/m,
+      /^\$ vault status\n[^$]*\bunverified\b/m,
       /^\$ vault get \$ONLINE\n[^$]*credit-card\/online\n[^$]*•••• •••• •••• 1111/m,
       /^New credentials stored \(generation 2\)\.$/m,
       /^\$ vault get \$CARD\n[^$]*credit-card\/offline\n[^$]*•••• •••• •••• 4444/m,

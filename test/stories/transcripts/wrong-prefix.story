@@ -8,7 +8,7 @@ exit 13
 
 # nothing was counted, and nothing leads to forgetting it
 $ VAULTSVC_API_PREFIX=/elsewhere vault status "$NOTE"
-| imported
+| unverified
 $ vault guard "$NOTE"
 | 0 of 5…0 of 3…nothing
 
