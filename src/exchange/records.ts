@@ -1,4 +1,5 @@
 import type { Actor } from "../actor.ts";
+import type { ExchangeSummary } from "../errors.ts";
 import type { StartSuccess } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { VaultDates } from "../protocol/extended-answers.ts";
@@ -86,10 +87,9 @@ export interface ExchangeRecord {
 }
 
 /** An exchange as the journal has it, also one that its vault does not have any more. */
-export interface PastExchange extends Pick<
-  ExchangeRecord,
-  "id" | "operation" | "externalRef" | "startedAt" | "by" | "state"
-> {
+export interface PastExchange {
+  /** Without its token and generation. */
+  exchange: ExchangeSummary;
   /** When and by whom it came into its state. */
   changedAt: string;
   changedBy: Actor | null;

@@ -95,6 +95,21 @@ describeStore("the steps of an exchange", (make) => {
     expect(await counters()).toEqual([1, 1, 1]);
   });
 
+  it("stays in the journal, with who ended it; one that was never sent does not count", async () => {
+    await startExchange(on.session, "x1", 1, "second");
+    await on.session.recordIntent(intent("x2", 1));
+    await on.session.revertIntent("x2", problem);
+    await startExchange(on.session, "x3", 1, "third");
+    const by = { pid: expect.any(Number) as number };
+    const { store } = on.fixture;
+    expect(await store.past(service, uuid)).toMatchObject([
+      { exchange: { id: "x3", state: "started" } },
+      { exchange: { id: "x1", operation: "get", state: "discarded", by }, changedBy: by },
+    ]);
+    expect(await store.past(service, uuid, "x1")).toHaveLength(1);
+    expect(await store.past(service, uuid, "x9")).toEqual([]);
+  });
+
   it("leaves an unanswered start as it is, with the error", async () => {
     await on.session.recordIntent(intent("x1", 1));
     await on.session.noteUnanswered("x1", problem);

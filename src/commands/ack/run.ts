@@ -12,7 +12,7 @@ import { vaultLine } from "../../cli/output.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { when } from "../../terminal/time.ts";
 import { bySince, stateWords } from "../../terminal/who.ts";
-import { acknowledgedOne, checkOwn, shown } from "./past.ts";
+import { acknowledgedOne, checkOwn } from "./past.ts";
 import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
@@ -216,12 +216,7 @@ async function acknowledging(
   return async (context) => {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
-    const past = {
-      store,
-      policy: context.policy,
-      clock: context.clock,
-      reader: { self: io.host.actor, now },
-    };
+    const past = { ...context, store, reader: { self: io.host.actor, now } };
     if (wanted !== undefined && record.open?.id !== wanted) {
       const exchange = await acknowledgedOne(past, record, wanted);
       return [asAcknowledged({ ...record, open: null }, exchange)];
@@ -237,8 +232,10 @@ async function acknowledging(
           }),
     });
     if (record.open === null) await checkOwn(past, record);
-    if (exchange !== null)
-      return [asAcknowledged(record, shown(summarize(exchange), exchange.acknowledgedAt))];
+    if (exchange !== null) {
+      const { operation, acknowledgedAt } = exchange;
+      return [asAcknowledged(record, { ...summarize(exchange), operation, acknowledgedAt })];
+    }
     if (record.last !== null) tell(record.last);
     return [];
   };

@@ -30,12 +30,16 @@ export function pastExchanges(entries: readonly Entry[]): PastExchange[] {
     if (ended?.takenBack === true || begun === undefined) return [];
     return [
       {
-        id: first.exchange,
-        operation: begun.operation,
-        externalRef: begun.externalRef ?? "",
-        startedAt: first.at,
-        by: begun.by ?? null,
-        state: last.event as ExchangeState,
+        exchange: {
+          id: first.exchange,
+          operation: begun.operation,
+          state: last.event as ExchangeState,
+          externalRef: begun.externalRef ?? "",
+          startedAt: first.at,
+          tokenExpiry: null,
+          generation: null,
+          by: begun.by ?? null,
+        },
         changedAt: last.at,
         changedBy: ended?.by ?? null,
       },
