@@ -519,8 +519,7 @@ it(
     expect(
       document.scenarios.map(({ failure, outcome, check }) => `${failure} ${outcome} ${check}`),
     ).toEqual(
-      // Start, end call, and a probe.
-      Array.from({ length: 3 }, () =>
+      Array.from({ length: 2 }, () =>
         ["lost-before", "lost-after", "killed-before", "killed-after"].map(
           (failure) => `${failure} fine 0`,
         ),
