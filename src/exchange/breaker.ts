@@ -78,7 +78,7 @@ function changesBy(breaker: Breaker, event: BreakerEvent): Partial<Breaker> | nu
     case "probed":
       return event.isAnswered ? { probes: "answered" } : { probedUntil: event.at + probeMs };
     case "claimed":
-      return { lostAt: event.at, lostTrials: lostTrials + 1 };
+      return { lostAt: event.at, lostTrials: lostTrials + 1, probedUntil: 0 };
     case "withdrawn": {
       const { before } = event;
       // Whoever has changed it since has decided.

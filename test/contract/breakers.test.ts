@@ -118,6 +118,15 @@ describeStore("the circuit breaker", (make) => {
     await other.release();
   });
 
+  it("gives the probe before it to one of two", async () => {
+    const open = await opened(here());
+    const probing = after(open, { type: "probing", at: here().now() });
+    const both = [here(), on.fixture.another().breaker(service)];
+    const done = await Promise.all(both.map(async (one) => await one.replace(open, probing)));
+    expect(done.toSorted()).toEqual([false, true]);
+    expect(await here().read()).toEqual(probing);
+  });
+
   it("is gone past by force, open or not", async () => {
     await opened(here());
     await on.session.recordIntent(intent("x1", 1, { seen: null }));

@@ -63,6 +63,7 @@ describe("when a start may go out", () => {
     ["a start was begun before the lost one", [lost(1, 9), answered(11, 0)], 11, 0, 12],
     ["or after it, whenever that was lost", [lost(1, 9), answered(11, 2)], 11, 0, "closed"],
     ["it opened again: as the first time", [lost(0), claimed(2), answered(3), lost(4)], 4, 0, 6],
+    ["a trial is claimed after its probe", [lost(0), probing(2), claimed(3)], 3, 0, 13],
     ["somebody probes", [lost(0), probing(2)], 3, 0, 32],
     ["a probe was not answered", [lost(0), probing(2), probed(5, false)], 5, 0, 35],
     [

@@ -162,7 +162,7 @@ class Rehearsal {
         .map(({ method, endpoint, uuid }, index) => ({ n: index + 1, method, endpoint, uuid }))
         // A probe names no vault.
         .filter(({ uuid }) => !/^[0-]+$/.test(uuid))
-        .map(({ uuid: _, ...call }) => call);
+        .map(({ n, method, endpoint }) => ({ n, method, endpoint }));
       if (calls.length === 0) throw run.failed("the command makes no call to the sandbox", command);
       const checked = await run.check();
       if (checked !== 0)

@@ -11,11 +11,10 @@ import { isTakenBack } from "../dispositions.ts";
 import type { Reply } from "../ports.ts";
 import type { Intent, VaultRecord } from "../records.ts";
 
+type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;
+
 /** What a start needs to pass the circuit breaker. */
-export type GateContext = Pick<
-  ExchangeContext,
-  "breaker" | "clock" | "deadline" | "emit" | "service" | "signal"
->;
+export type GateContext = SendContext & Pick<ExchangeContext, "breaker" | "emit">;
 
 /** The vault of the start; none yet for a create. */
 export type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
@@ -43,7 +42,7 @@ export async function letOut(
   const { breaker, session } = context;
   for (;;) {
     const known = force ? breaker.known : await awaitTrial(context, vault);
-    await admitted(context, vault, intent.kind, !force && known.lostAt !== null);
+    await admitted(context, vault.uuid, intent.kind, !force && known.lostAt !== null);
     const seen = seenAs(breaker, known);
     try {
       await session.recordIntent({ ...intent, seen: force ? null : seen });
@@ -96,7 +95,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (dueAt === null) return known;
     if (dueAt <= now) {
       if (isTriedByTime(known, now)) return known;
-      const probed = await probe(context, known);
+      const probed = await probe(context, known, vault.uuid);
       if (probed?.isAnswered === true) return probed.breaker;
       if (probed !== null) cause = `the service is unavailable: ${causeOf(probed.reply)}`;
       known = probed?.breaker ?? (await breaker.read());
@@ -125,11 +124,12 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
 async function probe(
   context: GateContext,
   known: Breaker,
+  uuid: string | undefined,
 ): Promise<{ breaker: Breaker; reply: Reply; isAnswered: boolean } | null> {
   const { breaker } = context;
   const claimed = after(known, { type: "probing", at: breaker.now() });
   if (!(await breaker.replace(known, claimed))) return null;
-  const reply = await sendProbe(context);
+  const reply = await sendProbe(context, uuid);
   const isAnswered = isOfService(reply);
   const probed = after(claimed, { type: "probed", at: breaker.now(), isAnswered });
   return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply, isAnswered } : null;
@@ -138,7 +138,7 @@ async function probe(
 /** Asks once, after the first answered start, whether the service answers probes. */
 export async function learnProbes(context: GateContext): Promise<void> {
   const { known } = context.breaker;
-  if (known.probes === "unasked") await probe(context, known);
+  if (known.probes === "unasked") await probe(context, known, undefined);
 }
 
 const causeOf = (reply: Reply): string =>
@@ -170,12 +170,11 @@ export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate):
 
 /** Waits for a place under the rate limit. */
 async function admitted(
-  context: GateContext,
-  { uuid }: AtGate,
+  { service, signal, deadline, clock }: SendContext,
+  uuid: string | undefined,
   kind: Kind,
   isTrial: boolean,
 ): Promise<void> {
-  const { service, signal, deadline, clock } = context;
   const soonest = isTrial ? clock.elapsed() + placeMs : 0;
   try {
     await service.admit({ kind }, signal, Math.max(deadline, soonest));
@@ -223,13 +222,8 @@ function statusOf(reply: Reply): number | null {
 }
 
 /** Finds out whether the service answers, by a call that counts nothing, in a place under the rate limit. */
-export async function sendProbe({
-  service,
-  clock,
-  deadline,
-  signal,
-}: Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">): Promise<Reply> {
+export async function sendProbe(context: SendContext, uuid?: string): Promise<Reply> {
   const kind = "generic/offline";
-  await service.admit({ kind }, signal, Math.max(deadline, clock.elapsed() + placeMs));
-  return await service.call({ step: "probe", kind }, signal);
+  await admitted(context, uuid, kind, true);
+  return await context.service.call({ step: "probe", kind }, context.signal);
 }
