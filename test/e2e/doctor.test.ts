@@ -15,7 +15,14 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { damage } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  firstGet,
+  noVault,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -131,7 +138,7 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
   it("changes nothing, and sends nothing about a vault", async () => {
     const { lab, machine } = await healthy();
     const before = [traces(machine.stateDir), traces(machine.configDir)];
-    const sent = lab.service.sandbox.requests().length;
+    const sent = lab.withProbes().length;
     await problems(machine);
     expect([traces(machine.stateDir), traces(machine.configDir)]).toEqual(before);
     const atRest = lab.machine({
@@ -143,9 +150,7 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     expectExit(await atRest.vault("state", "restore", file), 0);
     await problems(atRest, "--offline", "--rate", "25");
     expect(readdirSync(atRest.stateDir).sort()).toEqual(["locks", "vault.db"]);
-    expect(lab.service.sandbox.requests().slice(sent)).toMatchObject([
-      { step: "end", uuid: "00000000-0000-0000-0000-000000000000" },
-    ]);
+    expect(lab.withProbes().slice(sent)).toMatchObject([{ step: "end", uuid: noVault }]);
   });
 
   it("has color on a terminal only", async () => {

@@ -15,7 +15,9 @@ import type { LoggedRequest } from "../../src/sandbox/model/request-log.ts";
 
 /** A service and the machines that use it. */
 export interface Lab {
+  /** Its requests are without probes. */
   service: RunningSandbox;
+  withProbes(): readonly LoggedRequest[];
   /** Time as the service sees it: real time, moved on. */
   clock: { ahead: number };
   vault: KnownVault;
@@ -60,9 +62,9 @@ export async function openLab(
   });
   atEndOfFile(async () => await service.close());
   const { sandbox } = service;
-  const requests = sandbox.requests.bind(sandbox);
+  const withProbes = sandbox.requests.bind(sandbox);
   // Whether a state has asked its service for probes yet is no matter of most tests.
-  sandbox.requests = () => requests().filter(({ uuid }) => uuid !== noVault);
+  sandbox.requests = () => withProbes().filter(({ uuid }) => uuid !== noVault);
   const [vault] = service.vaults;
   if (vault === undefined) throw new Error("a lab needs a vault");
   const machine = (options: MachineOptions = {}): Machine => machineFor(service, options);
@@ -90,6 +92,7 @@ export async function openLab(
     vault,
     machine,
     warmMachine,
+    withProbes,
     faults: (...rules) => service.faults.add(rules.map(parseFault)),
   };
 }
