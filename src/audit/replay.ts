@@ -1,23 +1,18 @@
-import type { InputOptions } from "./inputs.ts";
-import { Inputs } from "./inputs.ts";
+import { type InputOptions, Inputs } from "./inputs.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import type { Item, ItemLocation } from "./read/item.ts";
-import type { ColumnMap } from "./flags.ts";
+import { beforeRelease, type ColumnMap } from "./flags.ts";
 import { timesHint } from "./columns/times.ts";
 import type { Skips, Source } from "./read/source.ts";
 import { answerOf, cutWords, distinguishesFailures, notesOf } from "./explain/summary.ts";
-import type { Known, Log } from "./explain/log.ts";
-import { Pseudonyms } from "./explain/log.ts";
-import type { IntakeOptions } from "./intake.ts";
-import { Intake } from "./intake.ts";
+import { type Known, type Log, Pseudonyms } from "./explain/log.ts";
+import { Intake, type IntakeOptions } from "./intake.ts";
 import { rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
-import type { Condition } from "./selection.ts";
-import { Selection } from "./selection.ts";
+import { type Condition, Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import { VaultError } from "../errors.ts";
 import { orAborted } from "../terminal/signals.ts";
 import type { ReplaySummary, VaultReport, WhatIfReport } from "../documents/audit.ts";
-import { beforeRelease } from "./flags.ts";
 import { isProblem } from "./fold/events.ts";
 import { counted, grouped } from "../terminal/count.ts";
 import { said } from "./read/clip.ts";
@@ -124,7 +119,6 @@ function conclude(
     ...known,
     fold,
     inputs,
-    hasTimelines: known.timeline !== "none",
     doubts: said(
       [!distinguishesFailures(inputs, intake), "the items do not show which calls failed"],
       [

@@ -1,8 +1,7 @@
 import { parseWhatIf } from "../../src/audit/flags.ts";
-import { markdownReport } from "../../src/audit/print/markdown.ts";
 import type { Report } from "../../src/audit/print/outline.ts";
 import { pageReport } from "../../src/audit/print/page.ts";
-import { terminalReport } from "../../src/audit/print/terminal.ts";
+import { markdownReport, terminalReport } from "../../src/audit/print/text.ts";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 import { plain } from "../../src/terminal/palette.ts";

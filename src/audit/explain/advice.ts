@@ -1,15 +1,13 @@
 import { defined } from "../../defined.ts";
 import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
 import { lasting } from "../../terminal/time.ts";
-import type { Way } from "../../way.ts";
-import { command } from "../../way.ts";
+import { command, type Way } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
 import type { Verdict } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
-import type { Evidence } from "./evidence.ts";
-import { inBrackets } from "./evidence.ts";
+import type { Evidence } from "./verdict.ts";
+import { inBrackets, type Log } from "./log.ts";
 import type { Explanation } from "./explanation.ts";
-import type { Log } from "./log.ts";
 
 type Advice = VaultReport["advice"];
 

@@ -2,14 +2,19 @@ import { defined } from "../../defined.ts";
 import type { ItemReference, Refused } from "../../documents/audit.ts";
 import { counted } from "../../terminal/count.ts";
 import { lasting } from "../../terminal/time.ts";
-import type { EventKind } from "../fold/events.ts";
-import { isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
+import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
-import type { Client, Evidence } from "./evidence.ts";
-import { clientOf, clientWords, countsAsFailure, inBrackets, recurring } from "./evidence.ts";
-import type { Log, VaultEvent } from "./log.ts";
-import { hasUnknownReason } from "./verdict.ts";
+import { countsAsFailure, type Evidence, hasUnknownReason } from "./verdict.ts";
+import {
+  type Client,
+  clientOf,
+  clientWords,
+  inBrackets,
+  type Log,
+  recurring,
+  type VaultEvent,
+} from "./log.ts";
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
 export interface Explanation {

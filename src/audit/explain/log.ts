@@ -1,11 +1,19 @@
 import { defined } from "../../defined.ts";
-import type { InputReport, ItemReference, OwnExchange } from "../../documents/audit.ts";
-import type { EventKind } from "../fold/events.ts";
+import type {
+  InputReport,
+  ItemReference,
+  Origin,
+  OwnExchange,
+  Tally,
+  VaultReport,
+} from "../../documents/audit.ts";
+import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { Seen } from "../fold/rings.ts";
-import type { Vault } from "../fold/vault.ts";
+import type { Seen, Vault } from "../fold/vault.ts";
 import type { Item, ItemLocation } from "../read/item.ts";
+import { short } from "../read/clip.ts";
 import type { Skips } from "../read/source.ts";
+import type { IntakeOptions } from "../intake.ts";
 import type { Condition, Selection } from "../selection.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
@@ -30,7 +38,7 @@ export interface Log extends Known {
   pseudonyms: Pseudonyms;
   /** Vaults to report; absent for all. */
   selection: Selection | undefined;
-  hasTimelines: boolean;
+  timeline: IntakeOptions["timeline"];
   /** Doubts about every verdict. */
   doubts: readonly string[];
   /** Time of the verdicts and current time, on which advice depends, in milliseconds since the epoch. */
@@ -84,6 +92,68 @@ export function eventsOf(log: Log, vault: Vault): Events {
   return vault.ending === undefined
     ? { before: [...earlier, ...newest], since: [] }
     : { before: earlier, since: newest };
+}
+
+/** Who sent calls. */
+export type Client = Omit<Origin, "vaults" | "rule">;
+
+export const whoOf = (items: readonly ItemReference[]): VaultReport["who"] => ({
+  addresses: tally(items, "address"),
+  externalRefs: tally(items, "externalRef"),
+  endpoints: tally(items, "endpoint"),
+  applications: tally(items, "application"),
+});
+
+/** Counts equal values, most frequent first. */
+const tally = (items: readonly ItemReference[], key: keyof Client | "endpoint"): Tally[] =>
+  [...Map.groupBy(items, (item) => item[key])]
+    .flatMap(([value, { length }]) => (value === undefined ? [] : [{ value, count: length }]))
+    .sort((a, b) => b.count - a.count);
+
+/** Returns who sent most of the calls. */
+export function clientOf(events: readonly VaultEvent[]): Client {
+  const who = whoOf(events.map(({ item }) => item));
+  const most = ([first]: readonly Tally[]): string | undefined =>
+    first !== undefined && first.count * 2 > events.length ? first.value : undefined;
+  const [externalRef, address] = [most(who.externalRefs), most(who.addresses)];
+  return defined({
+    externalRef,
+    address,
+    application: (externalRef ?? address) === undefined ? most(who.applications) : undefined,
+  });
+}
+
+/** Describes who sent calls: `reference report-cron from 10.0.0.7`; an empty text if nothing tells. */
+export function clientWords({ externalRef, address, application }: Client): string {
+  const from = address === undefined ? "" : ` from ${short(address)}`;
+  if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
+  if (address !== undefined) return `address ${short(address)}`;
+  return application === undefined ? "" : `application ${short(application)}`;
+}
+
+/** The same in brackets, behind a word. */
+export function inBrackets(client: Client | undefined): string {
+  const words = clientWords(client ?? {});
+  return words && ` (${words})`;
+}
+
+/**
+ * Returns the references that name clients: they recur in several exchanges. One that occurs in a single exchange, however often that was
+ * tried, names the exchange.
+ */
+export function recurring(items: readonly ItemReference[]): ReadonlySet<string> {
+  const seen = new Map<string, { isOver: boolean; exchanges: number }>();
+  let previous: string | undefined;
+  for (const { externalRef, event } of items) {
+    if (externalRef === undefined) continue;
+    const known = seen.get(externalRef) ?? { isOver: true, exchanges: 0 };
+    if (known.isOver || previous !== externalRef)
+      known.exchanges += callOf(event) === "end" ? 0 : 1;
+    known.isOver = isAcknowledgement(event);
+    seen.set(externalRef, known);
+    previous = externalRef;
+  }
+  return new Set([...seen].flatMap(([one, { exchanges }]) => (exchanges > 1 ? [one] : [])));
 }
 
 type Hidden = "ip" | "ref" | "app" | "label";

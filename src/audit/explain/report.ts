@@ -8,16 +8,12 @@ import type {
 } from "../../documents/audit.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { WhatIf } from "../flags.ts";
-import type { Verdict } from "../fold/events.ts";
-import { verdicts } from "../fold/events.ts";
+import { type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { adviceOf, lockOf } from "./advice.ts";
-import type { Evidence } from "./evidence.ts";
-import { countsAsStart, evidenceOf, whoOf } from "./evidence.ts";
+import { countsAsStart, type Evidence, evidenceOf, judge } from "./verdict.ts";
+import { itemAt, type Log, whoOf } from "./log.ts";
 import { explain } from "./explanation.ts";
-import type { Log } from "./log.ts";
-import { itemAt } from "./log.ts";
-import { judge } from "./verdict.ts";
 
 /** Latest time that a Date can hold. */
 const latest = 8.64e15;
@@ -85,7 +81,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     moreContradictions: vault.moreContradictions,
     explanation: explanation.sentences,
     advice,
-    ...(log.hasTimelines && timelineOf(vault, evidence)),
+    ...(log.timeline !== "none" && timelineOf(vault, evidence)),
   });
 }
 
@@ -133,7 +129,7 @@ export function whatIfReport(
   fold: Fold,
   ranked: readonly Ranked[],
 ): WhatIfReport {
-  const before = { ...log, hasTimelines: false };
+  const before = { ...log, timeline: "none" } as const;
   const after = { ...before, fold, isWhole: false };
   const report: WhatIfReport = { change: text, vaults: [], unchanged: 0, moreChanged: 0 };
   for (const { vault } of ranked) {

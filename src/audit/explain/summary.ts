@@ -1,16 +1,15 @@
 import { defined } from "../../defined.ts";
 import type { InputReport, Origin, ReplaySummary } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import type { Verdict } from "../fold/events.ts";
-import { isProblem, verdicts } from "../fold/events.ts";
+import { isProblem, type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { beforeRelease } from "../flags.ts";
 import type { Intake } from "../intake.ts";
 import type { Classifier } from "../meaning/classifier.ts";
 import { listed, said, short } from "../read/clip.ts";
 import { roleOf } from "../selection.ts";
-import { clientOf, clientWords, evidenceOf, inBrackets } from "./evidence.ts";
-import type { Log } from "./log.ts";
+import { evidenceOf } from "./verdict.ts";
+import { clientOf, clientWords, inBrackets, type Log } from "./log.ts";
 import type { Ranked } from "./report.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
@@ -24,13 +23,13 @@ export function answerOf(
   const where = log.selection?.conditions.map((one) => log.pseudonyms.condition(one)) ?? [];
   const of = log.fold.vaults.filter(Boolean).length;
   const selected = log.selection && { where, vaults: vaults.length, of };
+  const byVerdict = Map.groupBy(vaults, ({ verdict }) => verdict);
   const counts = Object.fromEntries(
-    verdicts.map((one) => [one, vaults.filter(({ verdict }) => verdict === one).length]),
+    verdicts.map((one) => [one, byVerdict.get(one)?.length ?? 0]),
   ) as Record<Verdict, number>;
   const [worst = "ok", ...others] = verdicts.filter((one) => isProblem(one) && counts[one] > 0);
-  const all = isProblem(worst) ? vaults.slice(0, counts[worst]) : [];
-  const hasOrigin = worst === "locked" || worst === "at-risk";
-  const read = hasOrigin ? all.slice(0, maxRead) : [];
+  const all = (isProblem(worst) && byVerdict.get(worst)) || [];
+  const read = worst === "locked" || worst === "at-risk" ? all.slice(0, maxRead) : [];
   const by = tallyOrigins(read.map(({ vault }) => originOf(log, vault)));
   const unsure = all.filter(({ certainty }) => certainty === "likely").length;
   const some = unsure === 0 ? "" : `, ${grouped(unsure)} of them probably`;

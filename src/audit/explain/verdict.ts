@@ -1,11 +1,10 @@
 import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import { eventCodes, type Verdict } from "../fold/events.ts";
+import { eventCodes, isFailedAccess, isStart, type Verdict } from "../fold/events.ts";
 import type { Ending, Vault } from "../fold/vault.ts";
 import { said } from "../read/clip.ts";
-import type { Log, VaultEvent } from "./log.ts";
-import { eventsOf } from "./log.ts";
+import { type Events, eventsOf, type Log, type VaultEvent } from "./log.ts";
 
 interface Confidence {
   certainty: Certainty;
@@ -176,3 +175,60 @@ const confidence = (doubts: readonly string[], reason = ""): Confidence =>
   doubts.length === 0
     ? { certainty: "certain", reason }
     : { certainty: "likely", reason: doubts.join("; ") };
+
+/** A vault's verdict, its newest events, and those that led to the lock or count toward lockout. */
+export interface Evidence extends Judgement, Events {
+  chain: readonly VaultEvent[];
+}
+
+export function evidenceOf(log: Log, vault: Vault): Evidence {
+  const judgement = judge(log, vault);
+  const events = eventsOf(log, vault);
+  return { ...judgement, ...events, chain: chainOf(events.before, vault, judgement) };
+}
+
+/** Whether a call counted as a start. */
+export const countsAsStart = ({ event }: VaultEvent): boolean =>
+  isStart(event) || event === "locking-start" || event === "unanswered-start";
+
+/** Whether it counted as a failed attempt. */
+export const countsAsFailure = ({ event }: VaultEvent): boolean =>
+  isFailedAccess(event) || event === "unauthorized";
+
+/** Returns the newest `count` events of a kind. */
+const newest = (
+  events: readonly VaultEvent[],
+  count: number,
+  isOne: (event: VaultEvent) => boolean,
+): VaultEvent[] => (count === 0 ? [] : events.filter(isOne).slice(-count));
+
+/** Returns the events, of those up to the lock, that led to it or that count toward lockout, oldest first. */
+function chainOf(
+  events: readonly VaultEvent[],
+  vault: Vault,
+  { verdict, rule }: Judgement,
+): VaultEvent[] {
+  const { ending, unackedStarts, failedAttempts } = vault;
+  if (rule === "auto-lock") return [];
+  if (ending === undefined) {
+    const starts = newest(events, unackedStarts, countsAsStart);
+    const failures = newest(events, failedAttempts, countsAsFailure);
+    return events.filter((one) => starts.includes(one) || failures.includes(one));
+  }
+  const last = events.length - 1;
+  if (verdict === "deleted" || rule === "administrator") return events.slice(last);
+  if (rule === "unseen") {
+    const isOther = (one: VaultEvent): boolean =>
+      !countsAsFailure(one) && one.event !== "not-performed";
+    return events.slice(events.slice(0, last).findLastIndex(isOther) + 1);
+  }
+  const { count } = ending;
+  if (rule === "expired-invalid-start")
+    return newest(events, 1, (one) => one.seen.time === vault.invalidStart && countsAsFailure(one));
+  // A refusal between failed attempts that lock by themselves did not.
+  const isSure = ({ event }: VaultEvent): boolean => isFailedAccess(event) && event !== "refused";
+  const sure = rule === "failed-attempts" ? newest(events, count, isSure) : [];
+  const isOne = rule === "failed-attempts" ? countsAsFailure : countsAsStart;
+  const counted = sure.length === count ? sure : newest(events, count, isOne);
+  return events.filter((one, at) => at === last || counted.includes(one));
+}

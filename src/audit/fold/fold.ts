@@ -1,12 +1,10 @@
 import type { Rules } from "../../documents/audit.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
-import type { EventKind } from "./events.ts";
-import { endOf, isAcknowledgement } from "./events.ts";
+import { endOf, type EventKind, isAcknowledgement } from "./events.ts";
 import type { Overlap } from "./overlap.ts";
-import { Rings } from "./rings.ts";
 import { beforeRelease } from "../flags.ts";
 import type { VaultTable } from "./vault-table.ts";
-import { type Ending, Vault } from "./vault.ts";
+import { type Ending, Rings, Vault } from "./vault.ts";
 
 /** Maximum difference between the clocks of a start and of its acknowledgement. */
 const clockSkew = 5000;

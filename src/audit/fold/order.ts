@@ -1,5 +1,4 @@
-import type { Entry } from "../read/item.ts";
-import { noEntry } from "../read/item.ts";
+import { type Entry, noEntry } from "../read/item.ts";
 import { eventCodes, eventKinds, type EventKind } from "./events.ts";
 
 /** Words of four bytes that an entry takes. */

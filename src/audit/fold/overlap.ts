@@ -1,6 +1,5 @@
 import type { Entry } from "../read/item.ts";
-import type { EventKind } from "./events.ts";
-import { callOf, eventKinds } from "./events.ts";
+import { callOf, type EventKind, eventKinds } from "./events.ts";
 import type { Vault } from "./vault.ts";
 
 /** An item that counts, and the parts of inputs that have it. */

@@ -1,7 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { grouped } from "../../terminal/count.ts";
-import type { Bytes } from "../read/bytes.ts";
-import { viewOf } from "../read/bytes.ts";
+import { type Bytes, viewOf } from "../read/bytes.ts";
 import { isUuid } from "../../protocol/fields.ts";
 
 /** Section 2.2: length of a uuid. */

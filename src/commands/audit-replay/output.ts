@@ -26,7 +26,7 @@ export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Repla
     await printReport(io, "--html", html, pageReport({ title, generatedAt, ...report() }));
   }
   if (markdown !== undefined) {
-    const { markdownReport } = await import("../../audit/print/markdown.ts");
+    const { markdownReport } = await import("../../audit/print/text.ts");
     await printReport(io, "--markdown", markdown, markdownReport(report()));
   }
   if (html === "-" || markdown === "-") return;
@@ -37,7 +37,7 @@ export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Repla
   }
   if (format === "json") return await print(io.host, jsonDocument(replay, vaults()));
   if (format === "ndjson") return await print(io.host, ndjsonDocument(replay, vaults()));
-  const { terminalReport } = await import("../../audit/print/terminal.ts");
+  const { terminalReport } = await import("../../audit/print/text.ts");
   const { isTTY, columns, color } = io.host.stdout;
   const view = { isTTY, columns, palette: await createPalette(color) };
   await io.show(terminalReport(report(), view, timeline));

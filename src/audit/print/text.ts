@@ -1,12 +1,24 @@
 import stringWidth from "string-width";
 import type { Palette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import type { Cell, TableOptions } from "../../terminal/tables.ts";
-import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.ts";
-import { wayLines } from "../../way.ts";
+import {
+  type Cell,
+  cut,
+  listTable,
+  oneLineTable,
+  rowsTable,
+  type TableOptions,
+} from "../../terminal/tables.ts";
+import { commandLine, wayLines } from "../../way.ts";
 import type { Verdict } from "../fold/events.ts";
-import type { Fact, Report, Row, Section, Table } from "./outline.ts";
-import { outlineOf } from "./outline.ts";
+import {
+  type Fact,
+  outlineOf,
+  type Report,
+  type Row,
+  type Section,
+  type Table,
+} from "./outline.ts";
 
 /** Columns of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
 export const longest = 1200;
@@ -100,3 +112,49 @@ function section(
     ...all.map((one) => table(one, view)),
   ];
 }
+
+/** Yields a report as Markdown, for a ticket: the answer, then the vaults that need action, then what the report is based on. */
+export function* markdownReport(report: Report): Generator<string, void, undefined> {
+  const outline = outlineOf(report, { problems: 20, others: 0, sections: 20 });
+  for (const answer of outline.answers) yield `**${escapeMarkdown(answer, longest)}**\n\n`;
+  for (const warning of outline.warnings)
+    yield `**Warning:** ${escapeMarkdown(warning, longest)}\n\n`;
+  for (const each of outline.sections) yield markdownSection(each);
+}
+
+function markdownSection({ verdict, name, facts: told, ways = [], tables = [] }: Section): string {
+  const commands = ways.map(
+    ({ argv, note }) => `${commandLine(argv)}${note === undefined ? "" : ` # ${shown(note)}`}\n`,
+  );
+  const heading = [escapeMarkdown(name ?? ""), verdict ?? []].flat().join(": ");
+  return [
+    heading === "" ? "" : `## ${heading}\n\n`,
+    markdownFacts(told),
+    commands.length === 0 ? "" : `\`\`\`sh\n${commands.join("")}\`\`\`\n\n`,
+    ...tables.map(markdownTable),
+  ].join("");
+}
+
+/** Formats facts as a list, each with its label. */
+function markdownFacts(all: readonly Fact[]): string {
+  const list = all.map(({ label, texts }) => {
+    const escaped = texts.map((text) => escapeMarkdown(text, longest));
+    const [only] = escaped;
+    return `- **${label}:**${escaped.length === 1 ? ` ${only}` : escaped.map((text) => `\n  - ${text}`).join("")}\n`;
+  });
+  return all.length === 0 ? "" : `${list.join("")}\n`;
+}
+
+function markdownTable({ name, heads, rows, notes }: Table): string {
+  const cells = rows.map((row) => row.cells.map((cell) => escapeMarkdown(cell)));
+  const lines = [heads, heads.map(() => "---"), ...cells].map((row) => `| ${row.join(" | ")} |\n`);
+  return `**${escapeMarkdown(name)}**\n\n${lines.join("")}\n${notes.map((note) => `${escapeMarkdown(note)}\n\n`).join("")}`;
+}
+
+/** Escapes a text that is not trusted: on one line, and nothing of it is markup, a link or a reference to a person. */
+export const escapeMarkdown = (text: string, most = 200): string =>
+  shown(text, most)
+    .replace(/[\\`*_[\]<>#|~$&@]/g, String.raw`\$&`)
+    .replace(/:(?=\/\/)/g, String.raw`\:`)
+    .replace(/^[-+=]|^\d+(?=[.)])/, (start) => (/^\d/.test(start) ? `${start}\\` : `\\${start}`))
+    .replace(/\bwww\./gi, (start) => `${start.slice(0, -1)}\\.`);
