@@ -13,18 +13,21 @@ import { isBusy, onState, systemCode } from "./state-error.ts";
  */
 export function tryLockFile(path: string): DatabaseSync | null {
   createLockFile(path);
-  for (let tries = 3; ; tries -= 1) {
-    const connection = new DatabaseSync(path);
-    try {
-      // A journal file would stay behind a killed process; nothing is ever written, so none is needed.
-      connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-      return connection;
-    } catch (error) {
-      connection.close();
-      if (!isBusy(error)) throw error;
-    }
-    // Whoever has only looked, as `isLockTaken` does, was in the way for an instant.
-    if (tries <= 1 || isLockTaken(path)) return null;
+  const lock = tryLock(path, 0);
+  // Whoever only looks, as `isLockTaken` does, is in the way for an instant.
+  return lock ?? (isLockTaken(path) ? null : tryLock(path, 50));
+}
+
+function tryLock(path: string, timeout: number): DatabaseSync | null {
+  const connection = new DatabaseSync(path, { timeout });
+  try {
+    // A journal file would stay behind a killed process; nothing is ever written, so none is needed.
+    connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    return connection;
+  } catch (error) {
+    connection.close();
+    if (isBusy(error)) return null;
+    throw error;
   }
 }
 

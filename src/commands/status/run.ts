@@ -49,7 +49,9 @@ export async function runStatus(
     for (const { finding, since } of findingsOf(record, vault)) {
       const isAsked = options.failOn?.some((asked) => asked === finding || asked === "any");
       if (isAsked !== true || (since !== null && since > until)) continue;
-      const by = finding === "pending" ? bySince(vault.exchange ?? nobody, reader, ", by") : "";
+      const { exchange } = vault;
+      const by =
+        finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
       found.push({ uuid, message: `${uuid} is ${finding}${by}` });
     }
   }
@@ -77,8 +79,6 @@ export async function runStatus(
   if (finding !== undefined) throw finding;
   return 0;
 }
-
-const nobody = { by: null, startedAt: "" };
 
 /** Until when something must have begun to be a finding, ISO 8601. */
 function olderThan({ failOn, olderThan: age }: StatusOptions, now: number): string {
