@@ -2,6 +2,7 @@ import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
+import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
@@ -18,6 +19,12 @@ const longest = 1024 * 1024;
 
 /** Thrown where somebody else has replaced the file: it holds what this run does not know, and stays as it is. */
 export class ReplacedFile extends Error {}
+
+const refusal = (what: string, hint: string, facts: ErrorFacts = {}): VaultError =>
+  new VaultError("invalid-input", `--credentials-out: ${what}; nothing was sent`, {
+    ...facts,
+    hint,
+  });
 
 /** The file of --credentials-out. One run at a time has it, and replaces only what it found there or has written itself. */
 export class CredentialsOut {
@@ -44,16 +51,12 @@ export class CredentialsOut {
     if (given === this.#content || this.#isEmpty()) return;
     const held = this.#parse(this.#content ?? "");
     const named = vaultOf(held);
-    if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase()) {
-      throw new VaultError(
-        "invalid-input",
-        `--credentials-out: ${this.path} holds credentials of vault ${named}; nothing was sent`,
-        {
-          uuid,
-          hint: "name another file; this may be their only copy",
-        },
+    if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase())
+      throw refusal(
+        `${this.path} holds credentials of vault ${named}`,
+        "name another file; this may be their only copy",
+        { uuid },
       );
-    }
     this.#unknown = held;
   }
 
@@ -63,13 +66,7 @@ export class CredentialsOut {
    */
   checkEmpty(): void {
     if (this.#isEmpty()) return;
-    throw new VaultError(
-      "invalid-input",
-      `--credentials-out: ${this.path} is not empty, and is not replaced; nothing was sent`,
-      {
-        hint: "name another file",
-      },
-    );
+    throw refusal(`${this.path} is not empty, and is not replaced`, "name another file");
   }
 
   /**
@@ -91,16 +88,12 @@ export class CredentialsOut {
         (one) => one.encryptedData === held.encryptedData && one.payload === held.payload,
       );
       if (isKnown || (await session.isSuperseded(held))) continue;
-      throw new VaultError(
-        "invalid-input",
-        `--credentials-out: ${this.path} holds credentials that this state does not know; it may be their only copy; nothing was sent`,
-        {
-          uuid: session.uuid,
-          hint: "name another file, or continue from this one",
-          next: [
-            command`vault get ${session.uuid} --credentials @${this.path} --credentials-out ${this.path}`,
-          ],
-        },
+      const { uuid } = session;
+      const again = command`vault get ${uuid} --credentials @${this.path} --credentials-out ${this.path}`;
+      throw refusal(
+        `${this.path} holds credentials that this state does not know; it may be their only copy`,
+        "name another file, or continue from this one",
+        { uuid, next: [again] },
       );
     }
   }
@@ -130,14 +123,12 @@ export class CredentialsOut {
     try {
       const where = `--credentials-out: ${this.path}`;
       return parseCredentials(meant(content, where), where);
-    } catch (error) {
+    } catch (cause) {
+      const { message } = cause as Error;
       throw new VaultError(
         "invalid-input",
-        `${(error as Error).message}; it is not replaced, and nothing was sent`,
-        {
-          hint: "name another file, or move this one away",
-          cause: error,
-        },
+        `${message}; it is not replaced, and nothing was sent`,
+        { hint: "name another file, or move this one away", cause },
       );
     }
   }
@@ -173,59 +164,34 @@ export async function withCredentialsOut<T>(
 
 async function locked<T>(io: Io, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
+  const hint = `check ${lock}: it is empty, and may be removed while no run is using it`;
   const why = obstacleAt(lock);
-  if (why !== null)
-    throw new VaultError(
-      "invalid-input",
-      `--credentials-out: ${lock}, its lock, is ${why}; nothing was sent`,
-    );
+  if (why !== null) throw refusal(`${lock}, its lock, is ${why}`, hint);
   let isHeld = false;
-  try {
-    const { withLockFile } = await import("../files/lock-file.ts");
-    return await withLockFile(lock, path, io.host, io.waiting, async () => {
-      isHeld = true;
-      return await work();
-    });
-  } catch (error) {
-    if (isHeld) throw error;
-    if (io.host.interrupted.aborted) {
+  const { withLockFile } = await import("../files/lock-file.ts");
+  return await withLockFile(lock, path, io.host, io.waiting, async () => {
+    isHeld = true;
+    return await work();
+  }).catch((cause: unknown) => {
+    if (isHeld) throw cause;
+    const another = `another run ${io.host.interrupted.aborted ? "that is " : "is "}using ${path}`;
+    if (io.host.interrupted.aborted)
       throw new VaultError(
         "interrupted",
-        `interrupted while waiting for another run that is using ${path}; nothing was sent`,
-        {
-          retry: "safe",
-        },
+        `interrupted while waiting for ${another}; nothing was sent`,
+        { retry: "safe" },
       );
-    }
-    if (error instanceof VaultError && error.code === "busy") {
-      throw new VaultError(
-        "busy",
-        `another run is using ${path} (--credentials-out); nothing was sent`,
-        {
-          hint: "run it again when it has finished, or wait longer with --max-wait",
-        },
-      );
-    }
-    throw new VaultError(
-      "invalid-input",
-      `--credentials-out: ${path} cannot be locked: ${(error as Error).message}`,
-      {
-        hint: `check ${lock}: it is empty, and may be removed while no run is using it`,
-        cause: error,
-      },
-    );
-  }
+    if (cause instanceof VaultError && cause.code === "busy")
+      throw new VaultError("busy", `${another} (--credentials-out); nothing was sent`, {
+        hint: "run it again when it has finished, or wait longer with --max-wait",
+      });
+    throw refusal(`${path} cannot be locked (${(cause as Error).message})`, hint, { cause });
+  });
 }
 
 function readContent(path: string, file: string): string | null {
   const unreadable = (why: string): VaultError =>
-    new VaultError(
-      "invalid-input",
-      `--credentials-out: ${path} ${why}; it is not replaced, and nothing was sent`,
-      {
-        hint: "name another file, or move this one away",
-      },
-    );
+    refusal(`${path} ${why}; it is not replaced`, "name another file, or move this one away");
   if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest)
     throw unreadable("is too long for credentials");
   try {

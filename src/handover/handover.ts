@@ -124,15 +124,15 @@ async function deliverContents(
   outputs: Outputs,
   { noAck }: Start,
 ): Promise<boolean> {
-  const { write, program, out, saveCmd } = outputs;
+  const { program, out, saveCmd } = outputs;
   const saveOwed = out !== undefined || saveCmd !== undefined;
   const document = getDocument(delivery);
-  if (program !== undefined) {
-    const passed = passedDocument(document, outputs);
-    if (delivery.lastRead && !program.takesAll(document)) throw notPassed(saveOwed);
-    await orHeld(outputs, saveOwed, async () => await program.run(passed, saveOwed));
-    return true;
-  }
+  if (program !== undefined && delivery.lastRead && !program.takesAll(document))
+    throw masked(delivery, saveOwed, true);
+  const write =
+    program === undefined
+      ? outputs.write
+      : async () => await program.run(passedDocument(document, outputs), saveOwed);
   if (write !== undefined) {
     await orHeld(outputs, saveOwed, async () => await write(document, delivery));
     return true;
@@ -152,27 +152,15 @@ async function deliverContents(
 export const tableOf = async (delivery: Delivery, view: View): Promise<string> =>
   await (await import("../cli/vault-view.ts")).vaultTable(delivery, view);
 
-const masked = (delivery: Delivery, saveOwed: boolean): HandoverFailure =>
-  new HandoverFailure(
-    "masked",
-    `${delivery.lastRead ? "the last" : "a"} read of a limited vault was not used up, because the output would not show its contents`,
-    {
-      delivered: false,
-      saveOwed,
-      needs: ["--reveal"],
-    },
-  );
-
-const notPassed = (saveOwed: boolean): HandoverFailure =>
-  new HandoverFailure(
-    "masked",
-    "the last read of a limited vault was not used up, because the program would not receive its whole contents",
-    {
-      delivered: false,
-      saveOwed,
-      needs: ["--stdin"],
-    },
-  );
+/** A read of a limited vault is not used up where nobody receives its contents. */
+const masked = ({ lastRead }: Delivery, saveOwed: boolean, isProgram = false): HandoverFailure => {
+  const why = isProgram
+    ? "the program would not receive its whole contents"
+    : "the output would not show its contents";
+  const needs = [isProgram ? "--stdin" : "--reveal"];
+  const what = `${lastRead ? "the last" : "a"} read of a limited vault was not used up, because ${why}`;
+  return new HandoverFailure("masked", what, { delivered: false, saveOwed, needs });
+};
 
 /** Whether the chosen output holds the contents whole. */
 function showsContents({ field, format, reveal }: Output): boolean {
@@ -223,18 +211,16 @@ async function orHeld(
 }
 
 async function writeRecovery(out: CredentialsOut, document: RecoveryFile): Promise<void> {
-  const facts = { delivered: true, saveOwed: true };
   try {
     await out.write(document);
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof ReplacedFile) {
-      throw new HandoverFailure("credentials-out", `--credentials-out: ${message}`, facts);
-    }
     throw new HandoverFailure(
       "credentials-out",
-      `--credentials-out ${out.path} could not be written: ${message}`,
-      facts,
+      error instanceof ReplacedFile
+        ? `--credentials-out: ${message}`
+        : `--credentials-out ${out.path} could not be written: ${message}`,
+      { delivered: true, saveOwed: true },
     );
   }
 }

@@ -23,15 +23,12 @@ export function checkOut(
   uuid: string,
 ): void {
   const file = io.host.resolve(out);
-  if (credentialsOut !== undefined && io.host.resolve(credentialsOut) === file) {
+  if (credentialsOut !== undefined && io.host.resolve(credentialsOut) === file)
     throw new VaultError(
       "usage",
       "--out and --credentials-out name the same file; nothing was sent",
-      {
-        hint: "--out vault.json --credentials-out pair.json",
-      },
+      { hint: "--out vault.json --credentials-out pair.json" },
     );
-  }
   checkWritable({ io, settings }, "--out", out);
   check("--out", file, out, uuid);
 }
@@ -96,14 +93,11 @@ const fileOf = (folder: string, uuid: string): string => join(folder, `${uuid}.j
 function check(flag: string, file: string, path: string, uuid: string): void {
   const why = reasonAgainst(file, uuid);
   if (why === null) return;
-  throw new VaultError(
-    "invalid-input",
-    `${flag}: ${path} ${why}, and is not replaced; nothing was sent`,
-    {
-      uuid,
-      hint: "name another place, or move this file away",
-    },
-  );
+  const message = `${flag}: ${path} ${why}, and is not replaced; nothing was sent`;
+  throw new VaultError("invalid-input", message, {
+    uuid,
+    hint: "name another place, or move this file away",
+  });
 }
 
 const contentsOfVault = z.looseObject({
@@ -148,26 +142,21 @@ export function checkNotOurs({ io, settings }: Basics, flag: string, path: strin
     const folder = dirname(io.host.resolve(file));
     return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
   };
-  const config = settings.configuration.directory;
-  const keyFile = settings.stateKeyFile ?? settings.configuration.keyFile;
+  const { directory, keyFile: defaultKey } = settings.configuration;
+  const keyFile = settings.stateKeyFile ?? defaultKey;
   const files = [
-    join(config, "config.json"),
-    join(config, "config.lock"),
+    join(directory, "config.json"),
+    join(directory, "config.lock"),
     keyFile,
     `${keyFile}.states`,
-  ].map(real);
+  ];
   const target = real(path);
-  if (
-    !files.includes(target) &&
-    !target.startsWith(real(join(settings.stateDirectory(), "x")).slice(0, -1))
-  )
-    return;
+  const state = real(join(settings.stateDirectory(), "x")).slice(0, -1);
+  if (!files.map(real).includes(target) && !target.startsWith(state)) return;
   throw new VaultError(
     "invalid-input",
     `${flag}: ${path} is one of this program's own files; nothing was written`,
-    {
-      hint: "name another file, such as ./pair.json",
-    },
+    { hint: "name another file, such as ./pair.json" },
   );
 }
 

@@ -196,10 +196,7 @@ async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promi
 
 /** The text of a generic vault, one line of it; not shown. */
 async function askContent(io: Io): Promise<string> {
-  const content = await io.ask.secret({
-    message: "New contents (one line)",
-    rule: notEmpty,
-  });
+  const content = await io.ask.secret({ message: "New contents (one line)", rule: notEmpty });
   io.redactor.add(content);
   return content;
 }
