@@ -46,6 +46,11 @@ export const run = command(
         help: "acknowledge when the program has run that long, such as 10s: for a service",
         value: text,
       },
+      run: {
+        flag: "--run <name>",
+        help: "name of this delivery: what is done under it is not done again",
+        value: (is) => is.runName,
+      },
       ...passedFlag,
       ...startFlags,
       yes: { flag: "--yes", help: "skip the confirmation of --generation with --force" },
@@ -58,17 +63,16 @@ export const run = command(
   },
   async (app: App, options) => {
     const { io } = app;
-    const { vault, env, stdin, command, ackAfter, withCredentials } = options;
+    const { vault, env, stdin, command, ackAfter, withCredentials, run } = options;
     const { field } = io.output;
     if (field !== undefined && options.dryRun !== true) {
       throw new VaultError("usage", "--field cannot be used: standard output is the program's", {
         hint: `--env NAME=${field} passes it in a variable`,
       });
     }
-    const { checkNested, Program } = await import("../handover/program.ts");
-    checkNested(app, command);
+    const { Program } = await import("../handover/program.ts");
     const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
-    const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials });
+    const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials, run });
     const { runVaults } = await import("../runs/vaults.ts");
     try {
       await runVaults(app, { ...options, vaults: [vault] }, "get", program);

@@ -7,11 +7,7 @@ import { VaultError } from "../errors.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
 import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";
-import type { Basics } from "../parts/settings.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";
-import { definitionOf, flagOf, joined, settingNames } from "../settings/definitions.ts";
-import { isShared } from "../settings/location.ts";
-import { findSetting } from "../settings/settings.ts";
 import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
@@ -24,6 +20,8 @@ interface ProgramOptions {
   stdin?: boolean | undefined;
   ackAfterMs?: number | undefined;
   withCredentials?: boolean | undefined;
+  /** Name of the delivery. */
+  run?: string | undefined;
 }
 
 /** A program of the user that is started with the contents of a vault, in the foreground. */
@@ -58,6 +56,11 @@ export class Program {
   /** How it has ended, or will end; undefined if it was not started. */
   get ended(): Promise<Ended> | undefined {
     return this.#ended;
+  }
+
+  /** What tells it from another one. */
+  get line(): readonly unknown[] {
+    return [this.#given.command, [...this.fields], this.#given.stdin === true];
   }
 
   get isRunning(): boolean {
@@ -141,6 +144,8 @@ export class Program {
   ): Record<string, string> {
     const { host, redactor, narrator } = this.#io;
     const env = environmentWithoutSecrets(host.env, redactor);
+    const { run } = this.#given;
+    if (run !== undefined) env["VAULTSVC_DELIVERY_ID"] = `${run}-${document.uuid}`;
     for (const [name, field] of this.fields) {
       // Not one that was there before: the program would take it for the vault's.
       delete env[name];
@@ -162,40 +167,6 @@ export class Program {
 const usage = (message: string, facts: ErrorFacts): VaultError =>
   new VaultError("usage", `${message}; nothing was sent`, facts);
 
-/** The commands that call the service. */
-const calling = /^(?:get|update|run|ack|info|create|delete)$/;
-
-/**
- * Refuses this very program as CMD where it would lack a setting that here comes from a secret variable, which no program receives.
- * @throws `usage`
- */
-export function checkNested(
-  { io: { host, redactor }, settings }: Basics,
-  [name = "", ...given]: readonly string[],
-): void {
-  const end = given.indexOf("--");
-  const words = end === -1 ? given : given.slice(0, end);
-  const calls = /^vault(?:svc)?$/.test(basename(name)) && words.some((word) => calling.test(word));
-  if (!calls || words.some((word) => word.startsWith("--profile"))) return;
-  const env = environmentWithoutSecrets(host.env, redactor);
-  const lost = settingNames.flatMap((setting) => {
-    const { env: variable = "" } = definitionOf(setting);
-    const isLost =
-      (host.env[variable] ?? "") !== "" &&
-      findSetting(setting, {}, env, settings.profileInUse.settings) === undefined &&
-      !words.some((word) => word.startsWith(flagOf(setting)));
-    return isLost ? [variable] : [];
-  });
-  const hasPassword =
-    host.env["PGPASSWORD"] !== undefined || env["VAULTSVC_STATE"] !== host.env["VAULTSVC_STATE"];
-  if (isShared(settings.state) && hasPassword) lost.push("the password of the state");
-  if (lost.length === 0) return;
-  throw usage(`${printableLine(name)} would not receive ${joined(lost, "and")}: no program does`, {
-    hint: "store it in a profile (a password in ~/.pgpass), or name another source in the inner command, such as --api-key @FILE",
-    next: [command`vault init`],
-  });
-}
-
 /** Reads NAME=FIELD. @throws `usage` */
 function variables(given: readonly string[]): Map<string, string> {
   const fields = new Map<string, string>();
@@ -206,9 +177,7 @@ function variables(given: readonly string[]): Map<string, string> {
     if (!/^[A-Za-z_]\w*$/.test(name))
       throw usage(
         `--env ${shown}: a variable's name has letters, digits and _, and no digit first`,
-        {
-          hint,
-        },
+        { hint },
       );
     if (field === "") throw usage(`--env ${shown}: the field is missing`, { hint });
     if (fields.has(name))

@@ -24,7 +24,6 @@ import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count, counted, grouped } from "../terminal/count.ts";
-import { when } from "../terminal/time.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
 import type { Outcome, SkipReason } from "./report.ts";
@@ -33,7 +32,7 @@ import { createReport } from "./report.ts";
 import type { Taken, Turn, Turns } from "./turns.ts";
 import { takeTurns } from "./turns.ts";
 import type { Run } from "./run.ts";
-import { checkSameRun, exchange, isDone, runOf, warnOfReplaced } from "./run.ts";
+import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft, warnOfReplaced } from "./run.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
@@ -97,18 +96,6 @@ const restOf = (line: Way, { name, isNamed }: Run): Way => ({
   ...(isNamed ? line : withWords(line, "--run", name)),
   note: "does the rest, and sends nothing for what is done",
 });
-
-/** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
-function warnOfNothingLeft({ io }: App, name: string, count: number, doneAt: number): void {
-  const anew = io.line.argv.flatMap((word, index, words) =>
-    words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
-  );
-  const all = count === 1 ? "its vault" : `all ${counted(count, "vault")}`;
-  io.narrator.warn(
-    `run ${name} has done ${all} before, the last ${when(doneAt, io.host.now())}; nothing was sent`,
-    [{ argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" }],
-  );
-}
 
 /** A list: what is left to do of it, and the outcomes that are known before anything is sent. */
 interface List {

@@ -12,8 +12,11 @@ import { createIds } from "../exchange/ulid.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { createHandover } from "../handover/handover.ts";
 import { missingIn, realPath } from "../handover/out-file.ts";
+import type { Program } from "../handover/program.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import type { Operation } from "../protocol/endpoints.ts";
+import { counted } from "../terminal/count.ts";
+import { when } from "../terminal/time.ts";
 import type { Way } from "../way.ts";
 
 /** A run, as a command that begins or continues it knows it. */
@@ -35,8 +38,13 @@ export function runOf(
   { io: { host } }: App,
   { run, outDir, exec }: VaultsOptions,
   operation: Operation,
+  program?: Program,
 ): Run {
-  const place = [outDir === undefined ? null : realPath(host.resolve(outDir)), exec ?? null];
+  const place = [
+    outDir === undefined ? null : realPath(host.resolve(outDir)),
+    exec ?? null,
+    ...(program?.line ?? []),
+  ];
   return {
     name: run ?? newRun(operation, host),
     isNamed: run !== undefined,
@@ -91,6 +99,18 @@ export async function warnOfReplaced({ io, state }: App, given: string, way: Way
     );
 }
 
+/** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
+export function warnOfNothingLeft({ io }: App, name: string, count: number, doneAt?: number): void {
+  const anew = io.line.argv.flatMap((word, index, words) =>
+    words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
+  );
+  const all = count === 1 ? "its vault" : `all ${counted(count, "vault")}`;
+  const last = doneAt === undefined ? "" : `, the last ${when(doneAt, io.host.now())}`;
+  io.narrator.warn(`run ${name} has done ${all} before${last}; nothing was sent`, [
+    { argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" },
+  ]);
+}
+
 /** Sends the end call that an earlier command of the run has left; whether nothing remains to be done then. */
 async function isSettled(context: ExchangeContext): Promise<boolean> {
   const record = await context.session.read();
@@ -120,7 +140,7 @@ export function checkSameRun(
     });
   if (begun.operation !== operation) throw differs(`it is a run of vault ${begun.operation}`);
   if (begun.delivery !== null && begun.delivery !== delivery)
-    throw differs("it delivers to another place (stdout, a --out-dir or a --exec)");
+    throw differs("it delivers to another place (stdout, a --out-dir, a --exec or a program)");
   if (start === undefined) return;
   const { uuid } = start;
   if (begun.digest !== null && begun.digest !== digestOf(start))

@@ -23,7 +23,7 @@ import type { Basics } from "../parts/settings.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
 import { command } from "../way.ts";
-import { exchange, warnOfReplaced } from "./run.ts";
+import { exchange, runOf, warnOfNothingLeft, warnOfReplaced } from "./run.ts";
 
 /**
  * Reads or updates the vaults that a command line names. What is asked for becomes a list of starts; `exchange` does each, with the vault
@@ -83,10 +83,12 @@ async function runOne(
       withCredentials,
       stop: app.io.host.interrupted,
     };
+    const run = options.run === undefined ? undefined : runOf(app, options, operation, program);
     const done = await app.service.withVault(
       uuid,
-      async (context) => await exchange(app, context, start, outputs, undefined),
+      async (context) => await exchange(app, context, start, outputs, run),
     );
+    if (done === "earlier") warnOfNothingLeft(app, options.run ?? "", 1);
     if (typeof done === "string") return;
     const isKept = out !== undefined || saveCmd !== undefined;
     if (start.given !== undefined && done.exchange.state === "acknowledged" && !isKept)

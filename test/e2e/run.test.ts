@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -282,33 +282,30 @@ describe.concurrent("vault run", () => {
     expect(lab.service.sandbox.requests().length).toBe(sent);
   });
 
-  it("refuses to start itself without its secrets, before anything is sent", async () => {
-    const { lab, machine, uuid } = await prepare();
+  it("with --run has one id in every attempt, and does nothing again that it has delivered", async () => {
+    const { lab, machine, run } = await prepare();
+    const script = 'echo "$VAULTSVC_DELIVERY_ID" >> ids; test -e fixed';
+    const args = ["--run", "may", ...number, ...sh(script)];
+    expectExit(await run(args), 11);
+    // Acknowledged, and never received.
+    expectExit(await machine.vault("ack", "--all"), 0);
+    machine.file("fixed", "");
+    expectExit(await run(args), 0);
     const sent = lab.service.sandbox.requests().length;
-    const inner = async (...words: string[]): Promise<RunResult> =>
-      await machine.vault("run", uuid, "--json", "--stdin", "--", "vault", ...words);
-    expectError(
-      await inner("run", "other", "--stdin", "--", "cat"),
-      2,
-      "usage",
-      /vault would not receive VAULTSVC_API_KEY: no program does; nothing was sent/,
+    const again = await run(args);
+    expectExit(again, 0);
+    expect(again.stderr).toMatch(
+      /^vault: warning: run may has done its vault before; nothing was sent\n/,
     );
-    const shared = { VAULTSVC_STATE: "postgres://vault:postgres@127.0.0.1:1/vaults" };
-    const withShared = ["run", uuid, "--json", "--stdin", "--", "vault", "get", "x"];
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    const ids = readFileSync(join(machine.home, "ids"), "utf8").trim().split("\n");
+    expect(ids).toEqual([`may-${lab.vault.uuid}`, `may-${lab.vault.uuid}`]);
     expectError(
-      await machine.vaultWith({ env: shared }, ...withShared, "--api-key", "@key"),
-      2,
-      "usage",
-      /vault would not receive the password of the state/,
+      await run(["--json", "--run", "may", ...number, "--", "true"]),
+      3,
+      "invalid-input",
+      /--run may: it delivers to another place/,
     );
-    // None of these lacks it.
-    for (const words of [
-      ["status"],
-      ["get", "x", "--api-key", "@key"],
-      ["get", "x", "--profile=y"],
-    ])
-      expectError(await inner(...words), 127, "usage", /no such program/);
-    expect(lab.service.sandbox.requests().length).toBe(sent);
   });
 
   it("works in a directory that was removed, where no path is relative; else it is 2", async () => {
