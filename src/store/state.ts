@@ -26,6 +26,11 @@ export interface State extends Store {
    * @throws `usage` for a role where there are none, before anything is made
    */
   create(grant?: string): Promise<Created>;
+  /**
+   * Adds what this machine has kept of exchanges that a shared state may have lost, as candidates. Passes over vaults in use. A problem of
+   * one vault is a warning.
+   */
+  gather(signal: AbortSignal): Promise<void>;
   /** Who has locked which vault, in the order in which they took it. Never waits for them. */
   locks(): Promise<Lock[]>;
   /** Operations on the whole of it. */

@@ -112,6 +112,32 @@ describe("a server that takes over, and lacks only that an exchange was acknowle
   });
 });
 
+describe("a status on each machine", () => {
+  it("says that nothing is proven, gathers what they have kept, and sends nothing", async () => {
+    const all = await team();
+    const { lab, uuid, schema, machines, sql } = all;
+    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    await rows.take();
+    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+    await rows.putBack();
+    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+    const sent = requests(all);
+    expect(await machines[2].status(uuid)).toMatchObject({
+      status: "unverified",
+      generation: 2,
+      next: [{ argv: ["vault", "status"] }, { argv: ["vault", "get", uuid] }],
+    });
+    expectExit(await machines[2].vault("status", "--fail-on", "unverified"), 17);
+    const gathered = await machines[0].vault("status");
+    expect(gathered.stderr).toContain("its credentials are candidates again");
+    expect((await machines[0].vault("status")).stderr).toBe("");
+    expect(requests(all)).toBe(sent);
+    expectExit(await machines[2].vault("get", uuid, "--json"), 0);
+    expect(await machines[2].status(uuid)).toMatchObject({ status: "ready" });
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
+  });
+});
+
 describe("an exchange that is open when another server takes over", () => {
   const takeOver = async ({ sql }: Team): Promise<unknown> =>
     await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");

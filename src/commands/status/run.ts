@@ -20,6 +20,7 @@ export async function runStatus(
 ): Promise<number> {
   const until = olderThan(options, io.host.now());
   const store = await state.store();
+  await store.gather(io.host.interrupted);
   // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
   const before = await store.locks();
   const records = await chosen(state, options);

@@ -60,8 +60,9 @@ export interface SeenBefore extends SeenVault {
   document: string | null;
 }
 
-interface SealedDocument extends Pick<SeenVault, "service" | "uuid"> {
+interface SealedDocument extends Pick<SeenVault, "fingerprint" | "service" | "uuid"> {
   state: string;
+  setBack: string;
   document: string;
 }
 
@@ -222,7 +223,10 @@ export class MachineRecord {
   async documents(): Promise<SealedDocument[]> {
     return (
       (await this.#read((db) =>
-        all<SealedDocument>(db, "SELECT state, service, uuid, document FROM outbox"),
+        all<SealedDocument>(
+          db,
+          "SELECT state, service, uuid, fingerprint, setBack, document FROM outbox",
+        ),
       )) ?? []
     );
   }

@@ -162,6 +162,29 @@ export class PostgresStore extends StoredState implements State {
     }
   }
 
+  async gather(signal: AbortSignal): Promise<void> {
+    const { machine, database, clock, warn } = this.parts;
+    const first = await this.ready();
+    const about = first.isSetBack ? await this.check() : first;
+    const isLost = ({ state, setBack }: Awaited<ReturnType<typeof machine.documents>>[number]) =>
+      state === about.state ? setBack !== about.setBack : about.predecessors.includes(state);
+    const kept = (await machine.documents()).filter(isLost);
+    if (kept.length === 0) return;
+    const prints = kept.map(({ fingerprint }) => fingerprint);
+    const rows = await database.query(knownPrints(this.dialect, prints));
+    const known = new Set(rows.map((row) => row["fingerprint"]));
+    for (const { service, uuid, fingerprint } of kept) {
+      if (known.has(fingerprint)) continue;
+      try {
+        // Whoever locks a vault adds it.
+        await (await this.lock(service, uuid, { deadline: clock.elapsed(), signal })).release();
+      } catch (error) {
+        if (!(error instanceof VaultError) || error.code === "interrupted") throw error;
+        if (error.code !== "busy") warn(error.message);
+      }
+    }
+  }
+
   override async list(): Promise<VaultRecord[]> {
     const vaults = await super.list();
     const { state } = await this.ready();
@@ -296,6 +319,16 @@ export class PostgresStore extends StoredState implements State {
     }
   }
 }
+
+/** Which of these fingerprints are of credentials that are or were in the state. */
+const knownPrints = ({ prefix, texts }: Dialect, prints: readonly string[]): Statement => ({
+  sql: ["credentials", "superseded"]
+    .map(
+      (table) => `SELECT fingerprint FROM ${prefix}${table} WHERE fingerprint IN (${texts("$1")})`,
+    )
+    .join(" UNION "),
+  values: [JSON.stringify(prints)],
+});
 
 /** Fails unless the state is sealed with that key: a division by zero. */
 const sameKey = (schema: string, id: string): Statement => ({
