@@ -137,7 +137,7 @@ const table: Record<string, Allowance> = {
       "secrets",
       "protocol",
       "exchange/breaker",
-      "exchange/lockout",
+      "exchange/counting",
       "exchange/states",
       "errors",
       "way",

@@ -1,5 +1,6 @@
 import type { Spent } from "../errors.ts";
-import type { CounterReset, VaultRecord } from "./records.ts";
+import type { Counters } from "./counting.ts";
+import type { VaultRecord } from "./records.ts";
 
 /** The service's locking thresholds, as configured. */
 export interface Policy {
@@ -19,11 +20,6 @@ interface StartRisk {
   /** A start would be allowed if no unanswered one had arrived. */
   onlyUnanswered: boolean;
 }
-
-export type Counters = Pick<
-  VaultRecord,
-  "failedAttempts" | "possiblyFailed" | "unackedStarts" | "unansweredStarts"
->;
 
 /** Whether one more would lock the vault: what `at-risk` says of it. */
 export const wouldLock = (count: number, limit: number): boolean => count + 1 >= limit;
@@ -73,26 +69,5 @@ export function spentBy(record: VaultRecord, policy: Policy): Spent {
     unackedStarts: record.unackedStarts,
     failedAttempts: record.failedAttempts,
     limits: { ...policy },
-  };
-}
-
-/** What a person's word leaves of the counters; nothing of what it does not speak of. */
-export function countersLeft(
-  counted: Counters,
-  to: CounterReset,
-): Partial<Counters & Pick<VaultRecord, "quietStarts">> {
-  const { unackedStarts, unansweredStarts, failedAttempts, possiblyFailed } = counted;
-  const [starts, failed] =
-    to === "all"
-      ? [0, 0]
-      : to === "unanswered"
-        ? [unackedStarts - unansweredStarts, failedAttempts - possiblyFailed]
-        : [to.unackedStarts, to.failedAttempts];
-  return {
-    // What the audit log shows has reached the service: no later word may take it off again.
-    ...(starts === undefined ? {} : { unackedStarts: Math.max(0, starts), unansweredStarts: 0 }),
-    ...(failed === undefined
-      ? {}
-      : { failedAttempts: Math.max(0, failed), possiblyFailed: 0, quietStarts: 0 }),
   };
 }

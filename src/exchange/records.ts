@@ -119,8 +119,6 @@ export interface VaultRecord extends VaultFacts {
   possiblyFailed: number;
   /** The part of `unackedStarts` that got no answer. */
   unansweredStarts: number;
-  /** The part of `unansweredStarts`, since the last success, that counts no possibly failed attempt. */
-  quietStarts: number;
   /** When a start last succeeded here; null if none has. */
   provenAt: string | null;
   lastError: { at: string; code: string; message: string } | null;

@@ -1,5 +1,6 @@
 import { isTokenAlive, isUndelivered, isUnread } from "./context.ts";
-import { countersLeft, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
+import { withoutUnanswered } from "./counting.ts";
+import { isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
@@ -75,7 +76,7 @@ export function choices(
   { policy }: Circumstances,
 ): Way[] {
   if (vault.lastError?.code === "locked") return [unlockedOf(vault.uuid)];
-  const answered = { ...vault, ...countersLeft(vault, "unanswered") };
+  const answered = { ...vault, ...withoutUnanswered(vault) };
   return [
     ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(vault.uuid)]),
     ...generations.map(({ generation, standing }) => ({

@@ -6,11 +6,10 @@ import type {
   VaultRecord,
   VaultSummary,
 } from "../exchange/records.ts";
-import { openStates } from "../exchange/states.ts";
+import { count } from "../exchange/counting.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { Dialect, Statement, Value } from "./statement.ts";
-import { listed } from "./statement.ts";
-import type { CredentialsRow, ExchangeRow, Place, VaultRow, VaultRows } from "./steps/rows.ts";
+import type { CredentialsRow, ExchangeRow, Place, VaultRows } from "./steps/rows.ts";
 import {
   openExchangeOf,
   credentialsRow,
@@ -58,14 +57,8 @@ export function vaultsWhere(
     prints.length === 0
       ? ""
       : `UNION ${of("superseded")} AND fingerprint IN (${texts(mark(JSON.stringify(prints)))})`;
-  // A start that succeeds ends every earlier exchange and supersedes what it offered, so no older one matters unless it is named.
   const sql = `WITH vault AS (SELECT * FROM ${prefix}vaults WHERE ${condition}),
-    matter AS (${of("exchanges")} AND exchanges.seq >= coalesce((
-        SELECT seq FROM ${prefix}exchanges AS started WHERE started.vault = vault.id AND "newGeneration" IS NOT NULL AND adopted = 0
-        ORDER BY seq DESC LIMIT 1), 0)
-      AND (state NOT IN ('acknowledged', 'discarded', 'rejected') OR NOT EXISTS (
-        SELECT 1 FROM ${prefix}exchanges AS later WHERE later.vault = exchanges.vault AND later.seq > exchanges.seq))
-      ${named}),
+    matter AS (${mattering(prefix, "exchanges.*")} ${named}),
     kept AS (${of("credentials", keptAlone)} AND sealed IS NOT NULL
       UNION SELECT credentials.* FROM matter JOIN ${prefix}credentials
         ON credentials.vault = matter.vault AND generation IN ("baseGeneration", "newGeneration")),
@@ -74,6 +67,20 @@ export function vaultsWhere(
       ${also}),
     refused AS (${of("refusals")})`;
   return selectAll(sql, parts).map((one) => ({ sql: one, values: all }));
+}
+
+/**
+ * Selects of the exchanges of each `vault` those that count, with the one that ends what came before, and what is not over: after an
+ * acknowledgement of what was begun here, no older one does.
+ */
+function mattering(prefix: string, columns: string): string {
+  const of = `SELECT ${columns} FROM vault JOIN ${prefix}exchanges ON exchanges.vault = vault.id`;
+  return `${of} AND exchanges.seq >= coalesce((
+      SELECT seq FROM ${prefix}exchanges AS ended WHERE ended.vault = vault.id AND state = 'acknowledged' AND adopted = 0
+      ORDER BY seq DESC LIMIT 1), 0)
+    AND (outcome IS NULL OR outcome <> 'free' OR state NOT IN ('acknowledged', 'discarded', 'rejected') OR NOT EXISTS (
+      SELECT 1 FROM ${prefix}exchanges AS later WHERE later.vault = exchanges.vault AND later.seq > exchanges.seq))
+    UNION ${of} AND exchanges.id = vault."carriedUpTo"`;
 }
 
 /** Reads one vault, for `storedVault`. */
@@ -151,6 +158,7 @@ export function vaultRecord({ vault, credentials, exchanges }: VaultRows): Vault
   if (vault === null) return null;
   const open = openExchangeOf({ exchanges });
   const last = exchanges.at(-1);
+  const { refusedSince, ...counters } = count(exchanges, vault);
   return {
     service: vault.service,
     uuid: vault.uuid,
@@ -158,13 +166,9 @@ export function vaultRecord({ vault, credentials, exchanges }: VaultRows): Vault
     label: vault.label,
     generations: credentials
       .filter(({ sealed }) => sealed !== null)
-      .map((row) => generationRecord(row, vault, credentials))
+      .map((row) => generationRecord(row, refusedSince, credentials))
       .toReversed(),
-    unackedStarts: vault.unackedStarts,
-    failedAttempts: vault.failedAttempts,
-    possiblyFailed: vault.possiblyFailed,
-    unansweredStarts: vault.unansweredStarts,
-    quietStarts: vault.quietStarts,
+    ...counters,
     provenAt: vault.provenAt,
     usesRemaining: vault.usesRemaining,
     limited: vault.limited,
@@ -180,7 +184,7 @@ export function vaultRecord({ vault, credentials, exchanges }: VaultRows): Vault
 
 const generationRecord = (
   row: CredentialsRow,
-  { refusedSince }: VaultRow,
+  refusedSince: boolean,
   all: readonly CredentialsRow[],
 ): Generation => ({
   generation: row.generation,
@@ -227,17 +231,17 @@ export const recordsIn = (
 ): VaultRecord[] =>
   storedVaults(results, at, labels).flatMap(({ rows }) => vaultRecord(rows) ?? []);
 
-/** The open exchanges of a service, and its vaults with what their summaries need alone: there may be many. */
+/** The exchanges of a service that count or are open, and its vaults with what their summaries need alone: there may be many. */
 export function summariesOf({ prefix }: Dialect, service: string): Statement[] {
   const kept = `FROM ${prefix}credentials WHERE vault = vaults.id AND sealed IS NOT NULL`;
   return [
     {
-      sql: `SELECT exchanges.* FROM ${prefix}vaults JOIN ${prefix}exchanges ON exchanges.vault = vaults.id
-        WHERE service = $1 AND state IN (${listed(openStates)})`,
+      sql: `WITH vault AS (SELECT id, "carriedUpTo" FROM ${prefix}vaults WHERE service = $1 AND forgotten = 0)
+        ${mattering(prefix, "exchanges.*")} ORDER BY seq`,
       values: [service],
     },
     {
-      sql: `SELECT id, uuid, label, kind, limited, "unackedStarts", "unansweredStarts", "failedAttempts", "possiblyFailed", "lastError",
+      sql: `SELECT id, uuid, label, kind, limited, carried, "carriedUpTo", "lastError",
         (SELECT max(proven) ${kept}) AS "hasProven",
         CASE WHEN EXISTS (SELECT 1 ${kept} AND device IS NOT NULL) THEN 1 ELSE 0 END AS "hasDevice"
         FROM ${prefix}vaults WHERE service = $1 AND forgotten = 0 ORDER BY vaults.uuid`,
@@ -254,17 +258,21 @@ const none: VaultSummary["generations"] = [];
 
 /** What `summariesOf` returned. */
 export function summariesIn(
-  [open = [], vaults = []]: readonly (readonly unknown[])[],
+  [matter = [], vaults = []]: readonly (readonly unknown[])[],
   service: string,
   labels: Labels | null,
 ): VaultSummary[] {
-  const exchanges = new Map((open as Of<object>[]).map((row) => [row.vault, exchangeRow(row)]));
-  return (vaults as Summarized[]).map(({ id, hasProven, hasDevice, ...row }) => {
+  const exchanges = Map.groupBy(matter as Of<object>[], (row) => row.vault);
+  return (vaults as Summarized[]).map(({ id, hasProven, hasDevice, ...columns }) => {
+    const { carried, carriedUpTo, ...row } = columns;
     const { uuid, label, lastError } = row;
     const place = { state: labels?.state, service, uuid };
-    const exchange = exchanges.get(id);
+    const rows = (exchanges.get(id) ?? []).map(exchangeRow);
+    const exchange = openExchangeOf({ exchanges: rows });
+    const { refusedSince: _, ...counters } = count(rows, vaultRow({ carried, carriedUpTo }));
     return {
       ...row,
+      ...counters,
       label: labels === null || label === null ? label : openLabel(labels.key, place, label),
       limited: row.limited === 1,
       generations: (hasProven === null ? undefined : generations[hasProven]?.[hasDevice]) ?? none,
@@ -275,8 +283,10 @@ export function summariesIn(
 }
 
 /** `hasProven` is null where no credentials are kept. */
-interface Summarized extends Omit<VaultSummary, "generations" | "limited" | "open"> {
+interface Summarized extends Pick<VaultSummary, "uuid" | "label" | "kind" | "lastError"> {
   id: NonNullable<Value>;
+  carried: Value;
+  carriedUpTo: Value;
   limited: number;
   hasProven: number | null;
   hasDevice: number;

@@ -1,6 +1,43 @@
 /** In place of the version of a state that was moved elsewhere, or is just being moved here: no program uses it. */
 export const unusableVersion = 1_000_000;
 
+/**
+ * Version 2, from version 1; not to be run twice. What counts toward lockout is counted from the exchanges, and what version 1 counted is
+ * carried. Breakers begin closed.
+ */
+export const secondVersion = (prefix: string, { time }: Pick<Own, "time">): string => `
+  ALTER TABLE ${prefix}vaults ADD COLUMN carried text;
+  ALTER TABLE ${prefix}vaults ADD COLUMN "carriedUpTo" text;
+  ALTER TABLE ${prefix}exchanges ADD COLUMN outcome text CHECK (outcome IN ('none', 'success', 'refused', 'free'));
+  ALTER TABLE ${prefix}exchanges ADD COLUMN sole int NOT NULL DEFAULT 0;
+  UPDATE ${prefix}vaults SET carried = '{"unackedStarts":' || "unackedStarts" || ',"unansweredStarts":' || "unansweredStarts"
+      || ',"failedAttempts":' || ("failedAttempts" + "quietStarts") || ',"possiblyFailed":' || ("possiblyFailed" + "quietStarts") || '}'
+    WHERE forgotten = 0 OR "unackedStarts" > 0 OR "failedAttempts" > 0;
+  UPDATE ${prefix}vaults SET "carriedUpTo" = (SELECT exchanges.id FROM ${prefix}exchanges
+    WHERE exchanges.vault = vaults.id ORDER BY seq DESC LIMIT 1);
+  UPDATE ${prefix}exchanges SET outcome = CASE WHEN "newGeneration" IS NOT NULL THEN 'success'
+    WHEN state = 'rejected' THEN 'refused' WHEN state = 'intent' THEN 'none' ELSE 'free' END;
+  ${[
+    "unackedStarts",
+    "unansweredStarts",
+    "quietStarts",
+    "failedAttempts",
+    "possiblyFailed",
+    "refusedSince",
+  ]
+    .map((column) => `ALTER TABLE ${prefix}vaults DROP COLUMN "${column}";`)
+    .join(" ")}
+  ALTER TABLE ${prefix}exchanges DROP COLUMN "countedStart";
+  ALTER TABLE ${prefix}exchanges DROP COLUMN "countedFailed";
+  DELETE FROM ${prefix}breakers;
+  ${["hint", "contentType", "closedAt"]
+    .map((column) => `ALTER TABLE ${prefix}breakers DROP COLUMN "${column}";`)
+    .join(" ")}
+  ALTER TABLE ${prefix}breakers ADD COLUMN since ${time} NOT NULL DEFAULT 0;
+  ALTER TABLE ${prefix}breakers ADD COLUMN probes text NOT NULL DEFAULT 'unasked' CHECK (probes IN ('unasked', 'unanswered', 'answered'));
+  ALTER TABLE ${prefix}breakers ADD COLUMN "probedUntil" ${time} NOT NULL DEFAULT 0;
+`;
+
 /** What the tables of an engine are made of, where that differs. */
 interface Own {
   /** Type of the number of a vault, and what follows a reference to one. */
@@ -20,7 +57,7 @@ interface Own {
   keyed: string;
 }
 
-/** The tables that both engines have, in SQL, with a prefix for their names. Running it twice changes nothing. */
+/** The tables that both engines have as of version 1, in SQL, with a prefix for their names. Running it twice changes nothing. */
 export const sharedTables = (prefix: string, own: Own): string => `
   CREATE TABLE IF NOT EXISTS ${prefix}vaults (
     id ${own.id} PRIMARY KEY,
@@ -147,8 +184,8 @@ export const sharedTables = (prefix: string, own: Own): string => `
     version int NOT NULL,
     "lostAt" ${own.time},
     "lostTrials" int NOT NULL,
+    hint text NOT NULL CHECK (hint IN ('none', 'given', 'used')),
     "httpStatus" int,
-    since ${own.time} NOT NULL,
-    probes text NOT NULL CHECK (probes IN ('unasked', 'unanswered', 'answered')),
-    "probedUntil" ${own.time} NOT NULL
+    "contentType" text,
+    "closedAt" ${own.time} NOT NULL
   )${own.keyed}`;

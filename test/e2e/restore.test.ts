@@ -209,7 +209,7 @@ describe.concurrent("vault state restore", () => {
     expectExit(await machine.vault("state", "backup", file), 0);
     const torn = anew(lab, machine);
     const open = new DatabaseSync(join(machine.stateDir, "vault.db"));
-    open.exec("PRAGMA wal_autocheckpoint = 0; BEGIN IMMEDIATE; PRAGMA user_version = 1; COMMIT");
+    open.exec("PRAGMA wal_autocheckpoint = 0; BEGIN IMMEDIATE; PRAGMA user_version = 2; COMMIT");
     cpSync(machine.stateDir, torn.stateDir, { recursive: true });
     open.close();
     const path = join(torn.stateDir, "vault.db");

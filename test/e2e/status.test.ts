@@ -137,7 +137,7 @@ describe("who did it", () => {
   it("is said of the last start where the guard refuses another one", async () => {
     const { machine, uuid } = await held(grace);
     expectExit(await machine.vault("ack", uuid), 0);
-    sql(join(machine.stateDir, "vault.db"), "UPDATE vaults SET unackedStarts = 4");
+    expectExit(await machine.vault("guard", uuid, "--reset", "--starts", "4", "--yes"), 0);
     expect(await told(machine, "get", uuid)).toMatch(
       /0 of 3 failed attempts, the last start by grace@build-7/,
     );
@@ -236,7 +236,7 @@ describe("a status tells the truth", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    sql(join(machine.stateDir, "vault.db"), "UPDATE vaults SET unackedStarts = 4");
+    expectExit(await machine.vault("guard", uuid, "--reset", "--starts", "4", "--yes"), 0);
     expect(await seen(machine, uuid)).toEqual({ is: "at risk", found: ["at-risk"] });
   });
 

@@ -7,7 +7,7 @@ import { acknowledgeOpen } from "../../src/exchange/acknowledge.ts";
 import { describeGuard } from "../../src/commands/status/vault-status.ts";
 import { nextAction } from "../../src/exchange/next-action.ts";
 import { refusalError } from "../../src/exchange/refusals.ts";
-import type { Counters } from "../../src/exchange/lockout.ts";
+import type { Counters } from "../../src/exchange/counting.ts";
 import { waysOn } from "../../src/exchange/ways.ts";
 import { wayLines } from "../../src/way.ts";
 import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";

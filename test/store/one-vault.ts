@@ -263,7 +263,7 @@ export class OneVault {
       unackedStarts: starts = 0,
       failedAttempts: failed = 0,
       possiblyFailed: possibly = 0,
-    } = this.rows.vault ?? {};
+    } = vaultRecord(this.rows) ?? {};
     return { starts, failed, possibly };
   }
 

@@ -15,7 +15,15 @@ import { client } from "./model/client.ts";
 import { restored } from "./model/holders/restore.ts";
 import type { Exchange, Generation, Store } from "./model/state.ts";
 import { copyStore, emptyStore, generationOf, openOf, openStates } from "./model/state.ts";
-import { isSuperseded, NotTaken, storeSteps as steps } from "./model/store.ts";
+import { carriedOf, countsIn, outcomeIn, outcomes } from "./model/conformance/store.ts";
+import {
+  carry,
+  counted,
+  countedToCarry,
+  isSuperseded,
+  NotTaken,
+  storeSteps as steps,
+} from "./model/store.ts";
 
 /** Two states that were one, and the next number that is free: it tells the order of what happens to both. */
 interface Two {
@@ -137,13 +145,17 @@ const happenings: [string, Happening][] = [
     },
   ],
   ["guard --reset --unanswered", (two, side) => steps.guardReset(two[side], "unanswered")],
+  ["guard --reset --starts", (two, side) => steps.guardReset(two[side], { unacked: 2, failed: 1 })],
   [
     "forget",
     (two, side) => {
       const store = two[side];
       if (openOf(store) !== undefined) throw new NotTaken();
       store.generations = store.generations.filter((g) => g.standing === "superseded");
+      const counts = countedToCarry(store);
       store.exchanges = [];
+      carry(store, counts);
+      if (counts.unacked + counts.failed === 0) store.carried = null;
     },
   ],
 ];
@@ -237,12 +249,8 @@ function contentsOf(store: Store, fresh: number): Contents {
     kind: "generic/offline",
     label: null,
     lastGeneration: fresh,
-    unackedStarts: store.unacked,
-    failedAttempts: store.failed,
-    possiblyFailed: store.possibly,
-    unansweredStarts: store.unanswered,
-    quietStarts: store.quiet,
-    refusedSince: store.refusedSince,
+    carried: store.carried && carriedOf(store.carried),
+    carriedUpTo: store.upTo === null ? null : String(store.upTo),
     provenAt: proven === undefined ? null : at(proven.id),
     proofExpiry: store.proof === null ? null : at(store.proof),
     limited: store.limited,
@@ -292,8 +300,8 @@ const exchangeRow = (store: Store, exchange: Exchange): Partial<ExchangeRow> => 
   delivered: exchange.delivered,
   saveOwed: exchange.saveOwed,
   endsUnanswered: exchange.ends,
-  countedStart: exchange.countedStart,
-  countedFailed: exchange.countedFailed,
+  outcome: exchange.outcome && outcomes[exchange.outcome],
+  sole: exchange.isSole,
   adopted: exchange.adopted,
 });
 
@@ -305,18 +313,13 @@ function storeIn(contents: Contents): Store {
   const named = new Set(generations.flatMap((g) => (g.standing === "superseded" ? [] : [g.pair])));
   const kept = generations.filter(({ pair }) => named.has(pair) || superseded.includes(pair));
   const others = superseded.filter((pair) => !kept.some((each) => each.pair === pair));
-  const counted = (column: keyof VaultRow): number => Number(vault?.[column] ?? 0);
   const proof = vault?.proofExpiry ?? null;
   return {
     generations: [...others.map(forgottenPair), ...kept],
     refused: contents.refusals.map(({ combination }) => Number(combination)),
     exchanges: contents.exchanges.map((row) => exchangeIn(exchangeRowIn({ ...row }))),
-    unacked: counted("unackedStarts"),
-    failed: counted("failedAttempts"),
-    possibly: counted("possiblyFailed"),
-    unanswered: counted("unansweredStarts"),
-    quiet: counted("quietStarts"),
-    refusedSince: vault?.refusedSince === true,
+    carried: vault?.carried ? countsIn(vault.carried) : null,
+    upTo: vault?.carriedUpTo ? Number(vault.carriedUpTo) : null,
     limited: vault?.limited === true,
     breaker: { isOpen: false, closedAfter: 0 },
     proof: proof === null ? null : Date.parse(proof),
@@ -355,8 +358,8 @@ const exchangeIn = (row: ExchangeRow): Exchange => ({
   saveOwed: row.saveOwed,
   ends: row.endsUnanswered,
   limited: row.limited,
-  countedStart: row.countedStart,
-  countedFailed: row.countedFailed,
+  outcome: outcomeIn(row.outcome),
+  isSole: row.sole,
   adopted: row.adopted,
   seen: false,
   arrived: false,
@@ -368,9 +371,9 @@ function toldOf(store: Store): unknown {
   const open = openOf(store);
   // Of those that are kept, in the order in which starts would try them if nothing were open.
   const closed = { ...store, exchanges: store.exchanges.filter((each) => each !== open) };
-  const { unacked, unanswered, failed, possibly, quiet, refusedSince, limited, proof } = store;
+  const { limited, proof } = store;
   return {
-    counters: { unacked, unanswered, failed, possibly, quiet, refusedSince },
+    counters: counted(store),
     limited,
     proof,
     refused: store.refused.toSorted(),
@@ -388,11 +391,11 @@ function toldOf(store: Store): unknown {
     isLastLeft: store.exchanges.at(-1)?.state === "intent",
     exchanges: store.exchanges
       .toSorted((a, b) => a.id - b.id)
-      .map(({ id, state, base, next, ends, adopted, countedStart, countedFailed }) =>
-        // Of those that have ended nobody asks what they began with, and what they have counted.
+      .map(({ id, state, base, next, ends, adopted, outcome, isSole }) =>
+        // Of those that have ended nobody asks what they began with.
         ["acknowledged", "discarded", "rejected"].includes(state)
-          ? [id, state, adopted]
-          : [id, state, adopted, ends, countedStart, countedFailed, pairOf(base), pairOf(next)],
+          ? [id, state, adopted, outcome]
+          : [id, state, adopted, ends, outcome, isSole, pairOf(base), pairOf(next)],
       ),
   };
 }

@@ -1,8 +1,10 @@
+import type { DatabaseSync } from "node:sqlite";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { Contents } from "../contents.ts";
+import { contentTables } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyOf } from "../keys/keyring.ts";
-import { marksOf, openReadOnly } from "../sqlite/open-database.ts";
+import { marksOf, openReadOnly, schemaVersion } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { engineOf } from "../sqlite/state-file.ts";
 import type { Restore, Holdings } from "../state.ts";
@@ -28,8 +30,18 @@ async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
   await keyring.ensure(neededKeyOf(file));
   const holdings = checkBackup(file, migrations.length, keyring);
   const db = onBackup(file, () => openReadOnly(file));
+  if (holdings.format < migrations.length) migrateInMemory(db);
   const reader = new WholeReader(engineOf(db), marksOf(db), keyring);
   return { holdings, contents: await readWhole(reader), reader };
+}
+
+/** Brings what an older version has written up to date, for this connection alone: temporary tables hide those of the file. */
+function migrateInMemory(db: DatabaseSync): void {
+  db.exec("PRAGMA temp_store = MEMORY");
+  for (const table of contentTables)
+    db.exec(`CREATE TEMP TABLE ${table} AS SELECT * FROM main.${table}`);
+  db.exec("CREATE TEMP TABLE meta AS SELECT * FROM main.meta");
+  for (const script of migrations.slice(schemaVersion(db))) db.exec(script);
 }
 
 /** What a restore would do with each vault; null where there is none yet. */

@@ -4,10 +4,9 @@ import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { nothingThere } from "./reasons.ts";
+import { nothingThere, olderVersion } from "./reasons.ts";
 import { place, schemaVersion } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
-import { command } from "../../way.ts";
 
 /** Which database holds the state, and how far it has got. */
 export interface Incarnation {
@@ -99,7 +98,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   checkDurable(fsync, address);
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion)
-    throw cannotBeUsed(address, "it is of an older version", { next: [command`vault state init`] });
+    throw cannotBeUsed(address, olderVersion.why, olderVersion);
   const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
   return {
     ...facts,

@@ -89,6 +89,12 @@ export function nothingThere({ reached }: Address): Reason {
   return { why: "it holds no state", next, isMissing: true };
 }
 
+/** A state that an older version of this program has made. */
+export const olderVersion = {
+  why: "it is of an older version",
+  next: [command`vault state init`],
+} satisfies Reason;
+
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
 export function refusalReason(address: Address, code: string, text: string): Reason {
   const { database, reached, user } = address;
@@ -103,6 +109,7 @@ export function refusalReason(address: Address, code: string, text: string): Rea
   const by: Reasons = {
     "3F000": isMissing,
     "42P01": isMissing,
+    "42703": olderVersion,
     "42501": {
       why: `its role ${user} lacks a right (${message})`,
       ...(message.includes("for database")

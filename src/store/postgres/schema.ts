@@ -1,8 +1,8 @@
-import { sharedTables, unusableVersion } from "../schema.ts";
+import { secondVersion, sharedTables, unusableVersion } from "../schema.ts";
 
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
-export const schemaVersion = 1;
-export const oldestVersion = 1;
+export const schemaVersion = 2;
+export const oldestVersion = 2;
 
 /**
  * The tables of a shared state in a schema of their own; those that both engines have are in
@@ -46,6 +46,11 @@ export const tables = (schema: string): string[] => [
     strict: "",
     keyed: "",
   }),
+  `DO $$ BEGIN
+    IF NOT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = '${schema}.vaults'::regclass AND attname = 'carried') THEN
+      ${secondVersion(`${schema}.`, { time: "double precision" })}
+    END IF;
+  END $$`,
   // Who began with an older version has lost its vault.
   `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, "endsAt" = '-infinity'
     WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,

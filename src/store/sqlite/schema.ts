@@ -1,4 +1,4 @@
-import { sharedTables } from "../schema.ts";
+import { secondVersion, sharedTables } from "../schema.ts";
 
 /** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
 export const applicationId = 0x76737374;
@@ -38,4 +38,5 @@ export const migrations: readonly string[] = [
   WHEN OLD.at >= coalesce((SELECT value FROM meta WHERE name = 'journal-from'), '')
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
   `,
+  `${secondVersion("", { time: "int" })} INSERT OR REPLACE INTO meta VALUES ('known-since', '0.3.0');`,
 ];

@@ -1,14 +1,6 @@
 import type { ErrorNote } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
-import {
-  endExchange,
-  exchangeIn,
-  zeroStarts,
-  journal,
-  noteError,
-  update,
-  vaultOf,
-} from "./rows.ts";
+import { endExchange, exchangeIn, journal, noteError, update, vaultOf } from "./rows.ts";
 import { findGeneration, provenByEnd } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 
@@ -54,7 +46,7 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
   const [base, offered] = [findGeneration(rows, row.baseGeneration), offeredBy(rows, row)];
   if (row.adopted) {
-    // The service may answer a repetition with SUCCESS, so both pairs stay candidates and the counters stay.
+    // The service may answer a repetition with SUCCESS, so both pairs stay candidates.
     if (offered.standing === "imported") offered.placed ??= "successor";
     if (base?.standing === "imported") base.placed ??= "older";
     endExchange(rows, row, "acknowledged", { adopted: true });
@@ -62,23 +54,12 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
   }
   provenByEnd(rows, offered, base);
   vaultOf(rows).lastError = null;
-  disproveFailures(rows, row);
-  zeroStarts(rows, row);
-  endExchange(rows, row, "acknowledged", { generation: row.newGeneration });
-}
-
-/** The token was alive, so the service has processed no start since: none with the old credentials has failed either. */
-function disproveFailures(rows: VaultRows, acknowledged: ExchangeRow): void {
-  const vault = vaultOf(rows);
-  for (const row of rows.exchanges.slice(rows.exchanges.indexOf(acknowledged) + 1)) {
-    if (row.state !== "intent" || row.baseGeneration !== acknowledged.baseGeneration) continue;
-    const possibly = Math.min(row.countedFailed, vault.possiblyFailed);
-    update(vault, {
-      failedAttempts: vault.failedAttempts - possibly,
-      possiblyFailed: vault.possiblyFailed - possibly,
-    });
-    row.countedFailed = 0;
+  // Its token was alive, so the service has processed no start since: none with the old credentials has failed.
+  for (const later of rows.exchanges.slice(rows.exchanges.indexOf(row) + 1)) {
+    if (later.state === "intent" && later.baseGeneration === row.baseGeneration)
+      update(later, { outcome: later.outcome ?? "none", sole: true });
   }
+  endExchange(rows, row, "acknowledged", { generation: row.newGeneration });
 }
 
 export function expire(rows: VaultRows, exchangeId: string, error: ErrorNote): void {

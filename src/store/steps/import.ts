@@ -19,7 +19,7 @@ import {
   journal,
   knownVault,
   update,
-  zeroCounters,
+  nothingCarried,
 } from "./rows.ts";
 import { sealToken, openCredentials } from "./sealed.ts";
 import {
@@ -57,7 +57,7 @@ export function adopt(
   document: AdoptedExchange,
 ): AdoptionOutcome {
   const { exchangeId, operation, kind, device, unread = false } = document;
-  const vault = knownVault(rows, kind);
+  knownVault(rows, kind);
   const known = findExchange(rows, exchangeId);
   if (known !== undefined && openStates.includes(known.state)) return "open";
   const placed = placeOf(rows, document);
@@ -95,10 +95,10 @@ export function adopt(
     limited: unread,
     holdReason: unread ? "delivery" : null,
     endsUnanswered: unread ? 0 : 1,
+    outcome: "success",
     adopted: true,
     by: known?.by ?? rows.by ?? null,
   };
-  if (known?.countedStart !== 1) vault.unackedStarts += 1;
   if (known === undefined) rows.exchanges.push(adopted);
   else update(known, adopted);
   return "open";
@@ -219,7 +219,7 @@ export function completeCreation(
     update(vault, {
       kind,
       label: given.label ?? vault.label,
-      ...zeroCounters,
+      ...nothingCarried,
       usesRemaining: given.usesRemaining,
       limited: given.limited,
       expiryDate: given.expiryDate,

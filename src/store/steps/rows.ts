@@ -1,6 +1,7 @@
 import type { Actor } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import type { Seen } from "../../exchange/breaker.ts";
+import type { Carried, CountedExchange, Counters } from "../../exchange/counting.ts";
 import type { ErrorNote, ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
 import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
@@ -30,7 +31,7 @@ export interface VaultRows extends Place {
   vault: VaultRow | null;
   /** Generations whose pair is kept, and those that `exchanges` name, by number. */
   credentials: CredentialsRow[];
-  /** Open exchanges and intents, the newest one, the one that the step names, and expired ones since the last successful start; oldest first. */
+  /** All that count or are open, the last one that was acknowledged and what is not over since, the newest one, and the one that the step names; oldest first. */
   exchanges: ExchangeRow[];
   /** Fingerprints of superseded pairs, among those of `credentials` and those that the step names. */
   superseded: Set<string>;
@@ -69,13 +70,12 @@ export const copyOf = (rows: VaultRows): VaultRows => ({
 });
 
 /** Condition on the rows of the vaults that `Store.list` returns. */
-export const isListed = '(forgotten = 0 OR "unackedStarts" > 0 OR "failedAttempts" > 0)';
+export const isListed = "(forgotten = 0 OR carried IS NOT NULL)";
 
 /** What is stored of a vault besides its parts, but for its id. */
-export interface VaultRow extends Omit<VaultRecord, "generations" | "open" | "last"> {
+export interface VaultRow
+  extends Omit<VaultRecord, "generations" | "open" | "last" | keyof Counters>, Carried {
   lastGeneration: number;
-  /** Some credentials were refused since the last success. */
-  refusedSince: boolean;
   /** Expiry of the token of the start that last succeeded: the service's own time. */
   proofExpiry: string | null;
   forgotten: boolean;
@@ -89,19 +89,16 @@ export interface CredentialsRow extends Omit<Generation, "sole"> {
   ended: boolean;
 }
 
-export interface ExchangeRow extends ExchangeRecord {
+export interface ExchangeRow extends ExchangeRecord, CountedExchange {
   /** Sealed; null before it is known and once it is of no use. */
   token: string | null;
-  /** What step 1 counted and what can still be taken back. */
-  countedStart: number;
-  countedFailed: number;
   run: string | null;
   /** Sealed. */
   digest: string | null;
   delivery: string | null;
 }
 
-/** An exchange of which nothing is known but its beginning, which counts one start. */
+/** An exchange of which nothing is known but its beginning. */
 export const begun = {
   newGeneration: null,
   token: null,
@@ -113,8 +110,8 @@ export const begun = {
   saveOwed: false,
   endsUnanswered: 0,
   acknowledgedAt: null,
-  countedStart: 1,
-  countedFailed: 0,
+  outcome: null,
+  sole: false,
   adopted: false,
   run: null,
   digest: null,
@@ -134,13 +131,13 @@ const made =
     return columns as Row;
   };
 
-export const vaultRow = made<VaultRow>(["forgotten", "limited", "refusedSince"], ["lastError"]);
+export const vaultRow = made<VaultRow>(["forgotten", "limited"], ["carried", "lastError"]);
 export const credentialsRow = made<CredentialsRow>(
   ["elsewhere", "ended", "proven", "refused"],
   ["device"],
 );
 export const exchangeRow = made<ExchangeRow>(
-  ["adopted", "delivered", "limited", "saveOwed"],
+  ["adopted", "delivered", "limited", "saveOwed", "sole"],
   ["by"],
 );
 
@@ -180,15 +177,8 @@ export const forgotten = {
   forgotten: true,
 } satisfies Partial<VaultRow>;
 
-/** Columns of a vault that counts nothing toward lockout. */
-export const zeroCounters = {
-  unackedStarts: 0,
-  unansweredStarts: 0,
-  quietStarts: 0,
-  failedAttempts: 0,
-  possiblyFailed: 0,
-  refusedSince: false,
-} satisfies Partial<VaultRow>;
+/** Columns of a vault whose exchanges alone count toward lockout. */
+export const nothingCarried = { carried: null, carriedUpTo: null } satisfies Carried;
 
 /** The row of the vault, created if there is none. */
 export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
@@ -197,7 +187,7 @@ export function knownVault(rows: VaultRows, kind: Kind): VaultRow {
     uuid: rows.uuid,
     kind,
     lastGeneration: 0,
-    ...zeroCounters,
+    ...nothingCarried,
     provenAt: null,
     proofExpiry: null,
     ...forgotten,
@@ -281,23 +271,4 @@ export function endExchange(
 ): void {
   journal(rows, state, row.id, { from: row.state, ...detail });
   update(row, { state, token: null, acknowledgedAt: state === "acknowledged" ? rows.at : null });
-}
-
-/** Zeroes the starts up to an exchange that the service has acknowledged; those after it still count. */
-export function zeroStarts(rows: VaultRows, acknowledged: ExchangeRow): void {
-  const last = rows.exchanges.indexOf(acknowledged);
-  settleCounted(rows.exchanges.slice(0, last + 1));
-  const later = rows.exchanges.slice(last + 1).filter((row) => row.countedStart === 1);
-  const vault = vaultOf(rows);
-  // Fewer where a person has said meanwhile that some have reached the service.
-  const unanswered = Math.min(
-    vault.unansweredStarts,
-    later.filter(({ state }) => state === "intent").length,
-  );
-  update(vault, { unackedStarts: later.length, unansweredStarts: unanswered });
-}
-
-/** Makes sure that these exchanges take back nothing of the counters, which do not have them any more. */
-export function settleCounted(exchanges: readonly ExchangeRow[]): void {
-  for (const row of exchanges) update(row, { countedStart: 0, countedFailed: 0 });
 }

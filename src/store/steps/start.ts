@@ -7,7 +7,6 @@ import {
   exchangeIn,
   findExchange,
   openExchangeOf,
-  zeroStarts,
   journal,
   lockLost,
   noteError,
@@ -43,26 +42,24 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
     externalRef,
     baseGeneration: generation,
     startedAt: rows.at,
-    countedFailed: sole ? 0 : 1,
+    sole,
     run: run?.name ?? null,
     digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
     delivery: run?.delivery ?? null,
     by: rows.by ?? null,
   });
-  // Until its outcome is known the start may have failed, unless nobody else can have made the credentials stale.
-  count(rows, sole ? { unanswered: 1, quiet: 1 } : { unanswered: 1, possibly: 1 });
   journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
 
 export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
-  takeBack(rows, row);
+  row.outcome = "free";
   endExchange(rows, row, "discarded", { takenBack: true, error });
   noteError(rows, error);
 }
 
 export function noteUnanswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
-  exchangeIn(rows, exchangeId, ["intent"]);
+  exchangeIn(rows, exchangeId, ["intent"]).outcome = "none";
   noteError(rows, error);
   journal(rows, "unanswered", exchangeId, { error });
 }
@@ -75,35 +72,15 @@ export function reject(
 ): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
   const { baseGeneration: generation } = row;
-  takeBack(rows, row);
+  row.outcome = combination === null ? "free" : "refused";
   endExchange(rows, row, "rejected", { generation, counted: combination !== null, error });
   noteError(rows, error);
   if (combination === null) return;
-  countRefusal(rows, generation);
   const base = findGeneration(rows, generation);
   rows.refusals.set(combination, base?.fingerprint ?? null);
   if (base !== undefined) base.refused = true;
   doubtOfferedBy(rows, generation);
 }
-
-/**
- * Counts a certain failed attempt. The service opened no exchange, so the start counts nothing; unanswered starts with the same
- * credentials may have been refused too.
- */
-function countRefusal(rows: VaultRows, generation: number): void {
-  const vault = vaultOf(rows);
-  const quiet = rows.exchanges.filter((row) => isQuiet(row) && row.baseGeneration === generation);
-  for (const row of quiet) row.countedFailed = 1;
-  // Starts from before a `forget` have no rows any more.
-  const rowless = vault.quietStarts - quiet.length - rows.exchanges.filter(isQuiet).length;
-  const possibly = quiet.length + Math.max(0, rowless);
-  count(rows, { quiet: -possibly, possibly });
-  update(vault, { failedAttempts: vault.failedAttempts + 1, refusedSince: true });
-}
-
-/** An unanswered start that counts no possibly failed attempt. */
-const isQuiet = ({ state, countedStart: start, countedFailed: failed }: ExchangeRow): boolean =>
-  state === "intent" && start === 1 && failed === 0;
 
 /**
  * Marks in doubt an open or expired exchange that began with a refused pair: somebody else may have acknowledged it. Its new pair
@@ -130,8 +107,6 @@ export function recordStarted(
 ): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.baseGeneration);
-  takeBack(rows, exchange);
-  acknowledgedBefore(rows, base.generation);
   endInterrupted(rows, exchange);
   provenByStart(rows, base);
   updateSentWithPair(rows, key, base, { hashedPin: started.hashedPin, device: started.device });
@@ -147,7 +122,7 @@ export function recordStarted(
   const { tokenExpiry, usesRemaining, limited } = started;
   update(exchange, {
     state: "started",
-    countedStart: 1,
+    outcome: "success",
     newGeneration: generation,
     token: sealToken(key, rows, exchangeId, started.token),
     tokenExpiry,
@@ -164,14 +139,6 @@ export function recordStarted(
     limited,
   });
   return generation;
-}
-
-/** The success of a start with the new credentials of an exchange: its acknowledgement has arrived, which zeroed the starts up to it. */
-function acknowledgedBefore(rows: VaultRows, generation: number): void {
-  const arrived = rows.exchanges.find(
-    (row) => row.newGeneration === generation && row.state !== "acknowledged",
-  );
-  if (arrived !== undefined) zeroStarts(rows, arrived);
 }
 
 /** Ends every exchange that was left: with the success of a start, the service drops them. */
@@ -197,11 +164,6 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
   const vault = vaultOf(rows);
   update(vault, {
     kind: exchange.kind,
-    unackedStarts: vault.unackedStarts + 1,
-    failedAttempts: 0,
-    possiblyFailed: 0,
-    quietStarts: 0,
-    refusedSince: false,
     provenAt: rows.at,
     proofExpiry: started.tokenExpiry,
     usesRemaining: started.usesRemaining,
@@ -213,37 +175,4 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
     lastError: null,
   });
   rows.refusals.delete(started.combination);
-}
-
-interface Counts {
-  unanswered: number;
-  /** Unanswered ones with sole credentials. */
-  quiet: number;
-  possibly: number;
-}
-
-/** Changes what unanswered starts count: each is an unacknowledged start, and may be a failed attempt. */
-function count(
-  rows: VaultRows,
-  { unanswered = 0, quiet = 0, possibly = 0 }: Partial<Counts>,
-): void {
-  const vault = vaultOf(rows);
-  const plus = (now: number, by: number): number => Math.max(0, now + by);
-  update(vault, {
-    unackedStarts: plus(vault.unackedStarts, unanswered),
-    unansweredStarts: plus(vault.unansweredStarts, unanswered),
-    quietStarts: plus(vault.quietStarts, quiet),
-    failedAttempts: plus(vault.failedAttempts, possibly),
-    possiblyFailed: plus(vault.possiblyFailed, possibly),
-  });
-}
-
-/** Takes back what step 1 has counted, unless it was zeroed meanwhile. */
-function takeBack(rows: VaultRows, row: ExchangeRow): void {
-  if (row.countedStart === 1)
-    count(rows, {
-      unanswered: -1,
-      ...(row.countedFailed === 1 ? { possibly: -1 } : { quiet: -1 }),
-    });
-  update(row, { countedStart: 0, countedFailed: 0 });
 }

@@ -1,17 +1,9 @@
 import { VaultError } from "../../errors.ts";
-import { countersLeft } from "../../exchange/lockout.ts";
+import { count, counting, countToCarry, withoutUnanswered } from "../../exchange/counting.ts";
 import type { CounterReset } from "../../exchange/records.ts";
 import type { VaultDates } from "../../protocol/extended-answers.ts";
-import {
-  exchangeIn,
-  settleCounted,
-  forgotten,
-  journal,
-  update,
-  vaultOf,
-  zeroCounters,
-} from "./rows.ts";
-import type { ExchangeRow, VaultRows } from "./rows.ts";
+import { exchangeIn, forgotten, journal, nothingCarried, update, vaultOf } from "./rows.ts";
+import type { VaultRows } from "./rows.ts";
 import { command } from "../../way.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
@@ -24,15 +16,27 @@ export function markElsewhere(rows: VaultRows, generations: readonly number[]): 
 
 export function resetCounters(rows: VaultRows, to: CounterReset): void {
   const vault = vaultOf(rows);
-  const { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = vault;
-  update(vault, countersLeft(vault, to));
+  const { unackedStarts, failedAttempts, possiblyFailed } = count(rows.exchanges, vault);
   if (to === "all") vault.lastError = null;
-  // The last ones stay counted, as many as the audit log shows, where an exchange before them turns out to be acknowledged.
-  const starts = rows.exchanges.filter((row) => row.countedStart === 1).toReversed();
-  const withoutOutcome = ({ state }: ExchangeRow): boolean => state === "intent";
-  if (to === "unanswered") settleCounted(starts.filter(withoutOutcome).slice(0, unansweredStarts));
-  else if (to === "all" || to.unackedStarts !== undefined)
-    settleCounted(starts.slice(vault.unackedStarts).filter(withoutOutcome));
+  if (to === "unanswered") {
+    // None of them has arrived.
+    const { starts, possibly } = counting(rows.exchanges, vault);
+    for (const start of [...starts, ...possibly])
+      if (start.outcome !== "success") start.outcome = "free";
+    if (vault.carried !== null) vault.carried = withoutUnanswered(vault.carried);
+  } else {
+    const { unackedStarts: starts, failedAttempts: failed } =
+      to === "all" ? { unackedStarts: 0, failedAttempts: 0 } : to;
+    // What the audit log shows has reached the service: no later word may take it off again.
+    update(vault, {
+      carried: {
+        ...countToCarry(rows.exchanges, vault),
+        ...(starts === undefined ? {} : { unackedStarts: starts, unansweredStarts: 0 }),
+        ...(failed === undefined ? {} : { failedAttempts: failed, possiblyFailed: 0 }),
+      },
+      carriedUpTo: rows.exchanges.at(-1)?.id ?? null,
+    });
+  }
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 
@@ -43,7 +47,7 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
     baseGeneration: generation,
   } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
-  update(vaultOf(rows), zeroCounters);
+  update(vaultOf(rows), nothingCarried);
   // It was not merely forgotten: a restore must not bring it back.
   update(vaultOf(rows), {
     ...forgotten,
@@ -68,7 +72,10 @@ export function noteDates(rows: VaultRows, dates: VaultDates): void {
 }
 
 export function forget(rows: VaultRows): void {
-  update(vaultOf(rows), forgotten);
+  const vault = vaultOf(rows);
+  const counters = countToCarry(rows.exchanges, vault);
+  const isZero = Object.values(counters).every((n) => n === 0);
+  update(vault, { ...forgotten, carried: isZero ? null : counters, carriedUpTo: null });
   journal(rows, "forgotten", null);
 }
 

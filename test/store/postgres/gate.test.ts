@@ -298,5 +298,5 @@ it("a state of an earlier version that is brought up to date takes the vaults fr
   await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
   expect(
     await state.sql("SELECT value FROM schema.meta WHERE name IN ('version', 'oldest')"),
-  ).toEqual([{ value: "1" }, { value: "1" }]);
+  ).toEqual([{ value: "2" }, { value: "2" }]);
 });

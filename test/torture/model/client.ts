@@ -1,7 +1,7 @@
 import type { Command, Exchange, Generation, Point, Process, State, Store } from "./state.ts";
 import { exchangeOf, generationOf, openOf } from "./state.ts";
 import { lockAt } from "./service.ts";
-import { isSole } from "./store.ts";
+import { counted, isSole, withoutUnanswered } from "./store.ts";
 
 /** ① of the last start has no outcome: its process has died, or is about to. */
 export function isFound({ exchanges, breaker }: Store): boolean {
@@ -57,7 +57,7 @@ export interface Client {
   deadToken(store: Store, exchange: number | null, before: number): "expired" | "inDoubt";
 }
 
-const failedWouldLock = (store: Store): boolean => store.failed + 1 >= lockAt.failed;
+const failedWouldLock = (store: Store): boolean => counted(store).failed + 1 >= lockAt.failed;
 /** The service has refused it since it last accepted it. */
 export const isRefused = (store: Store, number: number): boolean =>
   store.refused.includes(generationOf(store, number)?.pair ?? 0);
@@ -100,19 +100,22 @@ export const client: Client = {
       .map(({ number }) => number);
   },
   guardRefuses: (store, command) =>
-    failedWouldLock(store) || store.unacked + 1 >= lockAt.unacked - (command?.noAck ? 1 : 0),
+    failedWouldLock(store) ||
+    counted(store).unacked + 1 >= lockAt.unacked - (command?.noAck ? 1 : 0),
   isForAPerson(store, candidates) {
     const isLikely = (number: number): boolean => {
       const generation = generationOf(store, number);
       return generation?.placed !== "older" && generation?.standing !== "void";
     };
-    return candidates.filter(isLikely).length > 1 && store.failed + 2 >= lockAt.failed;
+    return candidates.filter(isLikely).length > 1 && counted(store).failed + 2 >= lockAt.failed;
   },
   isOpen,
   isTriedByTime: (hasAnsweredProbes) => !hasAnsweredProbes,
   heard: () => undefined,
   mayRepeat: (store, number) =>
-    isSole(store, number) && store.unacked + 1 <= lockAt.unacked - 2 && !failedWouldLock(store),
+    isSole(store, number) &&
+    counted(store).unacked + 1 <= lockAt.unacked - 2 &&
+    !failedWouldLock(store),
   waysOn,
   deadToken(store, id, before) {
     const exchange = exchangeOf(store, id);
@@ -231,7 +234,8 @@ export function choose(client: Client, state: State, place: number): string | un
   const isFirst = process.tried.length === 0;
   if (pairs.length === 0) return finish(state, place, isFirst ? "guard" : "rejected");
   // Nothing more is sent to a vault that the last refusal has locked, or could lock with the next one.
-  const isLocked = store.failed - store.possibly >= lockAt.failed;
+  const { failed, possibly } = counted(store);
+  const isLocked = failed - possibly >= lockAt.failed;
   if (!isFirst && (isLocked || (!forced && client.guardRefuses(store))))
     return finish(state, place, "rejected");
   // One failed attempt is left before the last: where there is more than one candidate, a person chooses.
@@ -299,7 +303,7 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
   const fresh = client.candidates(store).filter((number) => !isRefused(store, number));
   if (fresh.length === 0) return ["import"];
   if (!client.isForAPerson(store, fresh)) return ["get"];
-  const without = { ...store, failed: store.failed - store.possibly };
+  const without = withoutUnanswered(store);
   const reset = client.isForAPerson(without, fresh)
     ? []
     : (["guard --reset --unanswered"] as const);
@@ -309,18 +313,14 @@ export function waysOn(client: Client, store: Store, code: string): Way[] {
 /** Past the guard, of which a person knows by the audit log which one is right. */
 function guardedWays(client: Client, store: Store): Way[] {
   const shown = "guard --reset --failed N --starts N";
-  const without = {
-    ...store,
-    unacked: store.unacked - store.unanswered,
-    failed: store.failed - store.possibly,
-  };
-  if (without.failed >= lockAt.failed || without.unacked >= lockAt.unacked)
-    return ["guard --reset", shown];
+  const without = withoutUnanswered(store);
+  const { failed, unacked } = counted(without);
+  if (failed >= lockAt.failed || unacked >= lockAt.unacked) return ["guard --reset", shown];
   // Of what was refused only other credentials lead on, whatever the counters are.
   if (client.candidates(store).every((number) => isRefused(store, number))) return ["import"];
   if (!client.guardRefuses(without)) return ["guard --reset --unanswered", shown];
   // One start more is the one that locks, whatever it sends.
-  if (store.unacked + 1 >= lockAt.unacked) return [shown, "get --generation N --force"];
+  if (counted(store).unacked + 1 >= lockAt.unacked) return [shown, "get --generation N --force"];
   // What was not refused may be wrong as well.
   return [shown, "import", "get --generation N --force"];
 }

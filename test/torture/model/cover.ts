@@ -2,6 +2,7 @@ import { keyOf } from "./keys.ts";
 import { protocol } from "./protocol.ts";
 import type { State } from "./state.ts";
 import { lockAt } from "./service.ts";
+import { counted } from "./store.ts";
 import type { Bounds, ModelStep } from "./world.ts";
 
 /** A way of the code: from a state in which no process runs, one command or one thing that happens. */
@@ -18,8 +19,8 @@ interface Path {
  */
 export function viewOf(state: State): string {
   const { store } = state;
-  const verdict =
-    store.unacked + 1 >= lockAt.unacked ? 2 : store.unacked + 1 <= lockAt.unacked - 2 ? 0 : 1;
+  const { unacked, unanswered, failed } = counted(store);
+  const verdict = unacked + 1 >= lockAt.unacked ? 2 : unacked + 1 <= lockAt.unacked - 2 ? 0 : 1;
   return keyOf({
     ...state,
     service: {
@@ -33,9 +34,13 @@ export function viewOf(state: State): string {
     },
     store: {
       ...store,
-      failed: Math.min(store.failed, lockAt.failed - 1),
-      possibly: 0,
-      unacked: verdict,
+      carried: {
+        unacked: verdict,
+        unanswered,
+        failed: Math.min(failed, lockAt.failed - 1),
+        possibly: 0,
+      },
+      upTo: store.exchanges.at(-1)?.id ?? null,
     },
   });
 }

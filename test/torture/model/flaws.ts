@@ -5,6 +5,7 @@ import { lockAt } from "./service.ts";
 import type { Store } from "./state.ts";
 import { exchangeOf, openOf } from "./state.ts";
 import type { StoreSteps } from "./store.ts";
+import { carry, counted } from "./store.ts";
 
 /** A mistake that the program could have made, where it can be seen, and the rule that it breaks. */
 export interface Flaw {
@@ -123,7 +124,7 @@ export const flaws: Flaw[] = [
         const old = store.generations.findLast((g) => g.standing === "superseded");
         return [
           ...client.candidates(store),
-          ...(old === undefined || store.failed === 0 ? [] : [old.number]),
+          ...(old === undefined || counted(store).failed === 0 ? [] : [old.number]),
         ];
       },
     }),
@@ -133,7 +134,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^never the locking request: the 3rd/,
     parts: decides({
-      guardRefuses: (store) => store.failed >= lockAt.failed || store.unacked + 1 >= lockAt.unacked,
+      guardRefuses: (store) =>
+        counted(store).failed >= lockAt.failed || counted(store).unacked + 1 >= lockAt.unacked,
     }),
   },
   {
@@ -141,7 +143,8 @@ export const flaws: Flaw[] = [
     in: free,
     breaks: /^never the locking request: the 5th/,
     parts: decides({
-      guardRefuses: (store) => store.failed + 1 >= lockAt.failed || store.unacked >= lockAt.unacked,
+      guardRefuses: (store) =>
+        counted(store).failed + 1 >= lockAt.failed || counted(store).unacked >= lockAt.unacked,
     }),
   },
   {
@@ -151,7 +154,7 @@ export const flaws: Flaw[] = [
     parts: writes({
       intent(store, intent) {
         steps.intent(store, intent);
-        store.unacked -= 1;
+        Object.assign(exchangeOf(store, intent.id) ?? {}, { outcome: "nothing" });
       },
     }),
   },
@@ -168,7 +171,7 @@ export const flaws: Flaw[] = [
     parts: writes({
       started(store, id, offered) {
         steps.started(store, id, offered);
-        store.unacked = 0;
+        carry(store, { ...counted(store), unacked: 0, unanswered: 0 });
       },
     }),
   },
@@ -218,7 +221,7 @@ export const flaws: Flaw[] = [
     parts: decides({
       guardRefuses: (store, command) =>
         client.guardRefuses(store, command) ||
-        (client.isOpen(store) && store.unacked + 1 > lockAt.unacked - 2),
+        (client.isOpen(store) && counted(store).unacked + 1 > lockAt.unacked - 2),
     }),
   },
   {
@@ -227,9 +230,8 @@ export const flaws: Flaw[] = [
     breaks: /^stopped for nothing: .* guard/,
     parts: writes({
       intent(store, intent) {
-        const { refusedSince } = store;
-        steps.intent(Object.assign(store, { refusedSince: true }), intent);
-        store.refusedSince = refusedSince;
+        steps.intent(store, intent);
+        Object.assign(exchangeOf(store, intent.id) ?? {}, { isSole: false });
       },
     }),
   },
@@ -239,9 +241,9 @@ export const flaws: Flaw[] = [
     breaks: /^stopped for nothing: .* guard/,
     parts: writes({
       acknowledged(store, id) {
-        const { failed, possibly } = store;
+        const before = new Map(store.exchanges.map((each) => [each, each.isSole]));
         steps.acknowledged(store, id);
-        Object.assign(store, { failed, possibly });
+        for (const [each, isSole] of before) each.isSole = isSole;
       },
     }),
   },
@@ -251,9 +253,9 @@ export const flaws: Flaw[] = [
     breaks: /^counting: .* a later one has shown it/,
     parts: writes({
       started(store, id, offered) {
-        const { unacked } = store;
+        const { unacked } = counted(store);
         steps.started(store, id, offered);
-        store.unacked = unacked + 1;
+        carry(store, { ...counted(store), unacked, unanswered: 0 });
       },
     }),
   },
@@ -263,9 +265,9 @@ export const flaws: Flaw[] = [
     breaks: /^(in a circle: a reset|counting: .* a later one has shown it)/,
     parts: writes({
       guardReset(store, to) {
-        const { unacked } = store;
+        const { unacked } = counted(store);
         steps.guardReset(store, to);
-        if (to === "unanswered") store.unacked = unacked;
+        if (to === "unanswered") carry(store, { ...counted(store), unacked });
       },
     }),
   },
@@ -276,8 +278,7 @@ export const flaws: Flaw[] = [
     parts: writes({
       guardReset(store, to) {
         steps.guardReset(store, to);
-        for (const each of store.exchanges)
-          Object.assign(each, { countedStart: 0, countedFailed: 0 });
+        if (typeof to !== "string") store.upTo = null;
       },
     }),
   },
@@ -287,9 +288,10 @@ export const flaws: Flaw[] = [
     breaks: /^counting: the service has counted more starts/,
     parts: writes({
       guardReset(store, to) {
-        const { unanswered } = store;
+        const { unanswered } = counted(store);
         steps.guardReset(store, to);
-        if (typeof to !== "string") store.unanswered = Math.min(unanswered, to.unacked);
+        if (typeof to !== "string" && store.carried !== null)
+          store.carried.unanswered = Math.min(unanswered, to.unacked);
       },
     }),
   },
@@ -299,9 +301,9 @@ export const flaws: Flaw[] = [
     breaks: /^(stopped for nothing|in a circle|no way|counting: .* a later one has shown it)/,
     parts: writes({
       refused(store, id, counts) {
-        const { unacked } = store;
+        const { unacked } = counted(store);
         steps.refused(store, id, counts);
-        store.unacked = unacked;
+        carry(store, { ...counted(store), unacked });
       },
     }),
   },

@@ -2,6 +2,7 @@ import { isOpen } from "./client.ts";
 import type { Exchange, Generation, Process, State, Store } from "./state.ts";
 import { generationOf, openStates } from "./state.ts";
 import { lockAt } from "./service.ts";
+import { counted } from "./store.ts";
 
 /** Pairs are named in the order in which they are met. */
 class Names {
@@ -20,8 +21,10 @@ class Names {
 const enough = { unacked: lockAt.unacked + 1, failed: lockAt.failed + 1 };
 
 /** From here on the model leaves off counting. */
-export const isBeyondCounting = ({ store: { unacked, failed } }: State): boolean =>
-  unacked >= enough.unacked || failed >= enough.failed;
+export function isBeyondCounting({ store }: State): boolean {
+  const { unacked, failed } = counted(store);
+  return unacked >= enough.unacked || failed >= enough.failed;
+}
 
 /**
  * What tells states apart. Left out is what nothing that follows depends on, so that a vault may go through any number of
@@ -35,7 +38,7 @@ export function keyOf(state: State): string {
   if (state.processes.length === 1) key += processKey(state.processes[0] ?? null, names, state);
   else key += state.processes.map((process) => processKey(process, names, state)).sort();
   const { delayed, fault, truth } = state;
-  key += `|${truth.isSilent ? "s" : ""}${truth.hasArrived ? "a" : ""}${truth.isSet ? "=" : ""}${truth.refused
+  key += `|${truth.isSilent ? "s" : ""}${truth.hasArrived ? "a" : ""}${truth.hasDied ? "d" : ""}${truth.isSet ? "=" : ""}${truth.refused
     .map((pair) => names.of(pair))
     .sort()
     .join("")}`;
@@ -63,21 +66,36 @@ function durable(state: State, names: Names, isExact: boolean): string {
     if (g.standing === "superseded") continue;
     key += `${store.refused.includes(g.pair) ? "?" : ""}${g.refused ? "r" : ""}${g.elsewhere ? "e" : ""}${g.ended ? "x" : ""}${g.placed?.[0] ?? ""}`;
   }
-  const most = isExact ? lockAt : enough;
-  const [starts, failures] = [
-    Math.min(store.unacked, most.unacked),
-    Math.min(store.failed, most.failed),
-  ];
-  key += ` ${failures}${isExact ? Math.min(store.possibly, failures) : ""}${starts}${store.limited ? "L" : ""}${breakerKey(store, isExact)}${store.proof === null ? "" : "p"},`;
-  const unanswered = unansweredOf(store);
-  key += `${unanswered}${Math.min(store.quiet, unanswered)}${store.refusedSince ? "R" : ""}`;
-  for (const exchange of keptExchanges(state)) key += exchangeKey(exchange, state, kept, isExact);
-  return key;
+  key += ` ${countsKey(store, isExact)}${store.limited ? "L" : ""}${breakerKey(store, isExact)}${store.proof === null ? "" : "p"},`;
+  const exchanges = isExact
+    ? store.exchanges.filter((exchange) => isOfUse(exchange, state))
+    : store.exchanges;
+  // The order of starts that are over tells nothing, but for what lies between.
+  let over: string[] = [];
+  for (const exchange of exchanges) {
+    const own = exchangeKey(exchange, state, kept, isExact);
+    if (!isExact && own.startsWith("(i") && !own.startsWith("(intent")) over.push(own);
+    else {
+      key += over.sort().join("") + own;
+      over = [];
+    }
+    if (exchange.id === store.upTo) {
+      key += `${over.sort().join("")}^`;
+      over = [];
+    }
+  }
+  return key + over.sort().join("");
 }
 
-/** The unanswered ones of as many starts as matter. */
-const unansweredOf = ({ unacked, unanswered }: Store): number =>
-  Math.max(0, unanswered - Math.max(0, unacked - enough.unacked));
+/** What counts: what the exchanges do not say themselves or, to be compared, all of it. */
+function countsKey(store: Store, isExact: boolean): string {
+  const { unacked, unanswered, failed, possibly, refusedSince } = counted(store);
+  if (isExact) {
+    const failures = Math.min(failed, lockAt.failed);
+    return `${failures}${Math.min(possibly, failures)}${Math.min(unacked, lockAt.unacked)}${Math.min(unanswered, lockAt.unacked)}${refusedSince ? "R" : ""}`;
+  }
+  return store.carried === null ? "" : Object.values(store.carried).join("");
+}
 
 const breakerKey = (store: Store, isExact: boolean): string =>
   (isExact ? isOpen(store) : store.breaker.isOpen) ? "o" : "";
@@ -100,25 +118,38 @@ function keptGenerations({ store, service, processes }: State): Generation[] {
   );
 }
 
-/** The open one and what is counted after it, the last one, those that a refusal would make possible failures, those of processes, and those that a refusal would put in doubt again. */
-function keptExchanges({ store, processes }: State): Exchange[] {
-  const last = store.exchanges.at(-1);
-  const openAt = store.exchanges.findIndex(
-    (e) => openStates.includes(e.state) || isReopened(e, store),
+/** The open one, the last one, those of processes, and those that a refusal would put in doubt again or make a possible failure. */
+function isOfUse(exchange: Exchange, { store, processes }: State): boolean {
+  return (
+    openStates.includes(exchange.state) ||
+    exchange === store.exchanges.at(-1) ||
+    isReopened(exchange, store) ||
+    isQuiet(exchange, store) ||
+    processes.some((process) => process?.exchange === exchange.id)
   );
-  return store.exchanges.filter(
-    (e, at) =>
-      openStates.includes(e.state) ||
-      e === last ||
-      isReopened(e, store) ||
-      (e.countedStart === 1 && openAt >= 0 && at > openAt) ||
-      (e.state === "intent" && e.countedStart === 1 && e.countedFailed === 0) ||
-      processes.some((process) => process?.exchange === e.id),
+}
+
+/** It has not failed unless its credentials are refused. */
+function isQuiet(
+  { id, state, outcome, isSole, base }: Exchange,
+  { exchanges, upTo }: Store,
+): boolean {
+  if (state !== "intent" || outcome !== "no whole answer" || !isSole) return false;
+  const later = exchanges.slice(exchanges.findIndex((each) => each.id === id));
+  return !later.some(
+    (each) =>
+      each.id === upTo ||
+      (each.outcome === "refused" && each.base === base) ||
+      (each.outcome === "success" && !each.adopted),
   );
 }
 
 const isReopened = ({ state, next }: Exchange, store: Store): boolean =>
   state === "expired" && generationOf(store, next)?.standing === "void";
+
+/** Of the row of the table. */
+const letterOf = ({ outcome }: Exchange): string =>
+  outcome === "nothing" ? "0" : (outcome?.[0] ?? "-");
 
 function exchangeKey(
   exchange: Exchange,
@@ -130,14 +161,15 @@ function exchangeKey(
   const { state, operation, delivered, saveOwed, limited, seen } = exchange;
   const place = (number: number | null): number => kept.findIndex((g) => g.number === number);
   if (state === "intent" && owner !== undefined)
-    return `(intent${operation}${place(exchange.base)}+${exchange.countedFailed}${exchange.countedStart}${exchange.arrived && !isExact ? "A" : ""})`;
+    return `(intent${operation}${place(exchange.base)}${exchange.isSole ? "=" : ""}${letterOf(exchange)}${exchange.arrived && !isExact ? "A" : ""})`;
   if (!openStates.includes(state)) {
     if (isExact) return `(${state})`;
     if (isReopened(exchange, store)) return `(x${place(exchange.base)}${place(exchange.next)})`;
+    const { outcome, adopted, isSole } = exchange;
     if (state === "intent")
-      return `(i${place(exchange.base)}${exchange.countedFailed}${exchange.countedStart}${exchange.id > store.breaker.closedAfter ? "!" : ""})`;
-    if (exchange === store.exchanges.at(-1) && state === "acknowledged") return "(a)";
-    return exchange.countedStart === 1 ? "(1)" : "";
+      return `(i${place(exchange.base)}${isSole ? "=" : ""}${letterOf(exchange)}${exchange === store.exchanges.at(-1) && exchange.id > store.breaker.closedAfter ? "!" : ""})`;
+    if (state === "acknowledged") return adopted ? "(a+)" : "(a)";
+    return `(${letterOf(exchange)}${outcome === "refused" ? place(exchange.base) : ""}${adopted ? "+" : ""})`;
   }
   const isUnderWay = owner?.at === "send-end" || owner?.at === "end-answered";
   const ends = Math.min(exchange.ends, isUnderWay ? 2 : 1);
@@ -184,27 +216,81 @@ function processKey(process: Process | null, names: Names, { store }: State): st
 export function prune(state: State): void {
   const { store } = state;
   store.generations = keptGenerations(state);
-  store.exchanges = keptExchanges(state);
-  if (store.refused.length > 0)
-    store.refused = store.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
-  const failures = Math.max(0, store.failed - enough.failed);
-  Object.assign(store, {
-    unacked: Math.min(store.unacked, enough.unacked),
-    unanswered: unansweredOf(store),
-  });
-  Object.assign(store, {
-    failed: store.failed - failures,
-    possibly: Math.max(0, store.possibly - failures),
-  });
-  store.quiet = Math.min(store.quiet, store.unanswered);
   const isOver = (e: Exchange): boolean =>
     e.state === "intent" && !state.processes.some((process) => process?.exchange === e.id);
   if (store.exchanges.some((e) => isOver(e) && e.arrived)) state.truth.hasArrived = true;
-  if (store.unanswered === 0) state.truth.hasArrived = false;
-  if (store.unacked === 0) state.truth.isSet = false;
+  if (store.exchanges.some((e) => isOver(e) && e.outcome === null)) state.truth.hasDied = true;
+  pruneExchanges(state);
+  if (store.refused.length > 0)
+    store.refused = store.refused.filter((pair) => store.generations.some((g) => g.pair === pair));
+  const { unacked, unanswered, possibly } = counted(store);
+  if (possibly === 0) state.truth.hasDied = false;
+  if (unanswered === 0) state.truth.hasArrived = false;
+  if (unacked === 0) state.truth.isSet = false;
   for (const exchange of store.exchanges) if (isOver(exchange)) exchange.arrived = false;
   state.truth.refused = state.truth.refused.filter((pair) =>
     store.generations.some((g) => g.pair === pair),
   );
   for (const exchange of store.exchanges) if (exchange.ends > 2) exchange.ends = 2;
+}
+
+/** Takes out exchanges that are of no use, and carries in their place what they count. */
+function pruneExchanges(state: State): void {
+  const { store } = state;
+  const counts = counted(store);
+  const isSame = (other: Store): boolean =>
+    Object.entries(counted(other)).every(([name, n]) => counts[name as keyof typeof counts] === n);
+  const to = (changes: Partial<Store>): boolean => {
+    const is = isSame({ ...store, ...changes });
+    if (is) Object.assign(store, changes);
+    return is;
+  };
+  for (const each of store.exchanges) {
+    // May have failed, for whatever reason.
+    const isOver = !state.processes.some((process) => process?.exchange === each.id);
+    const mayHaveFailed = each.outcome === null || each.outcome === "no whole answer";
+    if (each.state === "intent" && isOver && mayHaveFailed && !isQuiet(each, store))
+      Object.assign(each, { outcome: "no whole answer", isSole: false });
+  }
+  const uses = store.exchanges.map((each) => isOfUse(each, state));
+  if (!uses.includes(false) && store.carried === null) return;
+  const first = Math.max(0, uses.indexOf(true));
+  const head = store.exchanges.slice(0, first);
+  if (head.length > 0) {
+    const exchanges = store.exchanges.slice(first);
+    const { refusedSince: _, ...carried } = counted({ ...store, exchanges: head });
+    if (exchanges.some(({ id }) => id === store.upTo)) to({ exchanges });
+    else to({ exchanges, carried, upTo: null });
+  }
+  for (const each of store.exchanges)
+    if (!isOfUse(each, state) && each.id !== store.upTo)
+      to({ exchanges: store.exchanges.filter((other) => other !== each) });
+  if (store.carried === null) return;
+  const { unacked, failed } = store.carried;
+  const isVoid =
+    isSame({ ...store, carried: { ...store.carried, unacked: unacked + 1 } }) &&
+    isSame({ ...store, carried: { ...store.carried, failed: failed + 1 } });
+  const isNone = store.upTo === null && Object.values(store.carried).every((n) => n === 0);
+  if (isVoid || isNone) Object.assign(store, { carried: null, upTo: null });
+  if (store.carried === null) return;
+  // One that is only named, in place of which the one before may be.
+  const at = store.exchanges.findIndex(({ id }) => id === store.upTo);
+  const named = store.exchanges[at];
+  if (named !== undefined && !isOfUse(named, state))
+    to({
+      upTo: store.exchanges[at - 1]?.id ?? null,
+      exchanges: store.exchanges.filter((each) => each !== named),
+    });
+  // What is void.
+  to({ carried: { ...store.carried, failed: 0, possibly: 0 } });
+  to({ carried: { ...store.carried, unacked: 0, unanswered: 0 } });
+  // Beyond these numbers nothing depends on them.
+  const [starts, failures] = [counts.unacked - enough.unacked, counts.failed - enough.failed];
+  const less = (n: number, by: number): number => Math.max(0, n - Math.max(0, by));
+  store.carried = {
+    unacked: less(store.carried.unacked, starts),
+    unanswered: less(store.carried.unanswered, starts),
+    failed: less(store.carried.failed, failures),
+    possibly: less(store.carried.possibly, failures),
+  };
 }

@@ -5,7 +5,7 @@ import type { Parts } from "./moves.ts";
 import { isInStep, violation } from "./rules.ts";
 import type { Command, State } from "./state.ts";
 import { firstState } from "./state.ts";
-import { storeSteps } from "./store.ts";
+import { carry, storeSteps } from "./store.ts";
 import type { Bounds } from "./world.ts";
 import { steps } from "./world.ts";
 
@@ -40,9 +40,10 @@ export function protocol(bounds: Bounds, parts: Parts = asDesigned): Model<State
 
 function forgetCounters({ service, store }: State): void {
   Object.assign(service, { failed: 0, unacked: 0 });
-  Object.assign(store, { failed: 0, possibly: 0, unacked: 0, unanswered: 0, quiet: 0 });
-  for (const exchange of store.exchanges)
-    Object.assign(exchange, { countedStart: 0, countedFailed: 0 });
+  carry(store, { unacked: 0, unanswered: 0, failed: 0, possibly: 0 });
+  // Only whether any were refused is still asked.
+  const refused = store.exchanges.filter(({ outcome }) => outcome === "refused").slice(0, -1);
+  store.exchanges = store.exchanges.filter((each) => !refused.includes(each));
 }
 
 const get: Command = { name: "get", do: "get" };

@@ -5,7 +5,7 @@ import type { Way } from "./client.ts";
 import { lockAt } from "./service.ts";
 import type { Command, Process, State } from "./state.ts";
 import { edit, exchangeOf, generationOf, openOf, openStates } from "./state.ts";
-import { isSole } from "./store.ts";
+import { counted, isSole } from "./store.ts";
 import type { Bounds, Reset } from "./world.ts";
 import { importPair, reset, steps } from "./world.ts";
 
@@ -30,12 +30,16 @@ function calmly(
 
 const get: Command = { name: "get", do: "get" };
 
-/** Once the service answers again, sole credentials are read by plain `get` within one trial interval. */
+/**
+ * Once the service answers again, sole credentials are read by plain `get` within one trial interval; unless processes have died, which
+ * somebody may have overtaken.
+ */
 function stopped(parts: Parts, bounds: Bounds, state: State): string | undefined {
-  const { service, store } = state;
+  const { service, store, truth } = state;
+  if (truth.hasDied) return undefined;
   const [first = 0] = parts.client.candidates(store);
   const isRight = store.generations.some((g) => g.number === first && g.pair === service.pair);
-  const hasStart = Math.max(service.unacked, store.unacked) + 1 < lockAt.unacked;
+  const hasStart = Math.max(service.unacked, counted(store).unacked) + 1 < lockAt.unacked;
   const isFree = !service.locked && !service.deleted && openOf(store)?.state !== "held";
   if (!isFree || !isRight || !hasStart || !isSole(store, first)) return undefined;
   const { code, trials } = calmly(parts, bounds, state, get);
@@ -172,12 +176,13 @@ function oneExchange({ store }: State): string | undefined {
 /** 4: counters. What others do, what is forced and what a broken lock lets through our records do not cover. */
 function counting(bounds: Bounds, { service, store, processes, truth }: State): string | undefined {
   if (bounds.strangers || bounds.documents || bounds.delays || bounds.lockBreaks) return undefined;
-  if (store.unacked < service.unacked && !service.locked)
+  const { unacked, failed, unanswered } = counted(store);
+  if (unacked < service.unacked && !service.locked)
     return "counting: the service has counted more starts without acknowledgement than we";
-  if (store.failed < service.failed)
+  if (failed < service.failed)
     return "counting: the service has counted more failed accesses than we";
   const hasRead = processes.some((process) => process?.at === "deliver");
-  if (hasRead && !truth.isSet && store.unacked - store.unanswered > service.unacked)
+  if (hasRead && !truth.isSet && unacked - unanswered > service.unacked)
     return "counting: a start that the service has acknowledged still counts, although a later one has shown it";
   const isForced = bounds.commands.some(({ force, careful }) => force && !careful);
   return service.locked && !isForced ? "never the locking request: the vault is locked" : undefined;
@@ -212,12 +217,14 @@ function aboutToSend(bounds: Bounds, state: State, process: Process): string | u
     return "the breaker: a start that is no trial goes out while it is open";
   if (bounds.gateway === "answers probes" && process.trial === "due")
     return "the breaker: a trial goes out without a probe";
-  const isLast = store.unacked >= lockAt.unacked - 1;
+  const { unacked, failed } = counted(store);
+  const isLast = unacked >= lockAt.unacked - 1;
   if (isLast && process.command.noAck)
     return "never the locking request: the last start before it, whose acknowledgement waits";
   if (process.forced && !process.command.careful) return undefined;
-  const before = store.failed - exchange.countedFailed;
-  if (store.unacked >= lockAt.unacked)
+  // Its own is among those that are possible: nothing has come back yet.
+  const before = failed - 1;
+  if (unacked >= lockAt.unacked)
     return "never the locking request: the 5th start without acknowledgement by our records";
   if (before + 1 >= lockAt.failed)
     return "never the locking request: the 3rd failed access by our records";
@@ -227,12 +234,13 @@ function aboutToSend(bounds: Bounds, state: State, process: Process): string | u
 /** Nothing is open, nothing is counted, and the pair that the service accepts is the proven current one. */
 export function isInStep({ service, store, processes }: State): boolean {
   const current = store.generations.find((g) => g.standing === "current");
+  const { unacked, failed } = counted(store);
   return (
     processes.every((process) => process === null) &&
     openOf(store) === undefined &&
     current?.pair === service.pair &&
     current.proven &&
-    store.unacked === 0 &&
-    store.failed === 0
+    unacked === 0 &&
+    failed === 0
   );
 }

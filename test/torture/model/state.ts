@@ -27,6 +27,8 @@ export interface Truth {
   isSilent: boolean;
   /** Some of the starts that count as unanswered have reached the service, as its audit log shows. */
   hasArrived: boolean;
+  /** Some of the starts that count as possibly failed are those of processes that have died. */
+  hasDied: boolean;
   /** A person has set the number of starts to what the audit log shows, which may have been any of them. */
   isSet: boolean;
   /** Pairs that were refused to us, and neither accepted since nor imported again. */
@@ -92,8 +94,10 @@ export interface Exchange {
   /** End calls that may have been sent and were not answered. */
   ends: number;
   limited: boolean;
-  countedStart: number;
-  countedFailed: number;
+  /** The row of the table; null until the call has ended, and where its process has died. */
+  outcome: "nothing" | "refused" | "no whole answer" | "success" | null;
+  /** Its credentials were sole when it was begun. */
+  isSole: boolean;
   /** Taken over from a recovery document. */
   adopted: boolean;
   /** The truth, which the program does not know after a crash: a user has had the contents, or has waived them. */
@@ -110,20 +114,23 @@ export interface Store {
   refused: number[];
   /** Oldest first. */
   exchanges: Exchange[];
+  /** What stands for all exchanges up to one, or for those that are gone. */
+  carried: Counts | null;
+  upTo: number | null;
+  limited: boolean;
+  breaker: Breaker;
+  /** When the token of the last start that succeeded here expires, on a clock that counts starts; null where none has. */
+  proof: number | null;
+}
+
+/** Toward lockout, by our records. */
+export interface Counts {
   unacked: number;
   failed: number;
   /** The part of `failed` that is only possible. */
   possibly: number;
   /** The part of `unacked` that got no answer. */
   unanswered: number;
-  /** The part of `unanswered`, since the last success, that counted no possible failure. */
-  quiet: number;
-  /** Credentials were refused since the last success. */
-  refusedSince: boolean;
-  limited: boolean;
-  breaker: Breaker;
-  /** When the token of the last start that succeeded here expires, on a clock that counts starts; null where none has. */
-  proof: number | null;
 }
 
 /** The circuit breaker of the service. */
@@ -245,6 +252,7 @@ export const copyTruth = (truth: Truth): Truth => ({ ...truth, refused: [...trut
 export const firstTruth = (): Truth => ({
   isSilent: false,
   hasArrived: false,
+  hasDied: false,
   isSet: false,
   refused: [],
 });
@@ -259,6 +267,7 @@ export const copyStore = (store: Store): Store => ({
   generations: store.generations.map((generation) => ({ ...generation })),
   refused: [...store.refused],
   exchanges: store.exchanges.map((exchange) => ({ ...exchange })),
+  carried: store.carried === null ? null : { ...store.carried },
   breaker: { ...store.breaker },
 });
 
@@ -278,12 +287,8 @@ export const emptyStore = (): Store => ({
   generations: [],
   refused: [],
   exchanges: [],
-  unacked: 0,
-  failed: 0,
-  possibly: 0,
-  unanswered: 0,
-  quiet: 0,
-  refusedSince: false,
+  carried: null,
+  upTo: null,
   limited: false,
   breaker: { isOpen: false, closedAfter: 0 },
   proof: null,

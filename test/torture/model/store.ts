@@ -1,5 +1,5 @@
-import type { Document, Exchange, Generation, Operation, Placed, Store } from "./state.ts";
-import { exchangeOf, generationOf, openOf, openStates } from "./state.ts";
+import type { Counts, Document, Exchange, Generation, Operation, Placed, Store } from "./state.ts";
+import { copyStore, exchangeOf, generationOf, openOf, openStates } from "./state.ts";
 
 /** Thrown where a step does not come from the state that the exchange is in: the transaction changes nothing. */
 export class NotTaken extends Error {}
@@ -44,57 +44,83 @@ export interface StoreSteps {
   ): void;
   wentElsewhere(store: Store, generations: readonly number[]): void;
   /** To what an audit log shows; to nothing; or without what unanswered starts have counted. */
-  guardReset(store: Store, to: "all" | "unanswered" | Pick<Store, "failed" | "unacked">): void;
+  guardReset(store: Store, to: "all" | "unanswered" | Pick<Counts, "failed" | "unacked">): void;
 }
 
 // Counting toward lockout
 
-type Counts = Partial<Record<"unacked" | "unanswered" | "quiet" | "failed" | "possibly", number>>;
-
-/** What a start counts by its outcome: the rows of the table. */
-const counted = {
-  nothing: {},
-  refused: { failed: 1 },
-  "no whole answer, sole credentials": { unacked: 1, unanswered: 1, quiet: 1 },
-  "no whole answer, other credentials": { unacked: 1, unanswered: 1, failed: 1, possibly: 1 },
-  success: { unacked: 1 },
-} satisfies Record<string, Counts>;
-
-const withoutAnswer = ({ countedFailed }: Exchange): Counts =>
-  counted[`no whole answer, ${countedFailed === 0 ? "sole" : "other"} credentials`];
-
-function add(store: Store, counts: Counts, times: 1 | -1 = 1): void {
-  for (const [what, more] of Object.entries(counts) as [keyof Counts, number][])
-    store[what] = Math.max(0, store[what] + times * more);
+/** What counts of a store, or of some of its exchanges, in the order in which all were begun: the table. */
+export function counted(
+  store: Store,
+  isMeant: (exchange: Exchange) => boolean = () => true,
+): Counts & { refusedSince: boolean } {
+  const { exchanges, carried, upTo } = store;
+  const at = exchanges.findIndex(({ id }) => id === upTo);
+  let [ended, accepted] = [-1, -1];
+  for (const [place, each] of exchanges.entries()) {
+    if (each.adopted) continue;
+    // "by its ④, or by a SUCCESS to a start with its new pair"
+    if (each.state === "acknowledged") ended = Math.max(ended, place);
+    if (each.outcome !== "success") continue;
+    accepted = place;
+    const shown = exchanges.findLastIndex(({ next, adopted }) => next === each.base && !adopted);
+    ended = Math.max(ended, shown);
+  }
+  const counts = { unacked: 0, unanswered: 0, failed: 0, possibly: 0 };
+  const add = (what: Counts | null, names: readonly (keyof Counts)[]): void => {
+    for (const name of names) counts[name] += what?.[name] ?? 0;
+  };
+  if (at >= ended) add(carried, ["unacked", "unanswered"]);
+  if (at >= accepted) add(carried, ["failed", "possibly"]);
+  let refusedSince = counts.failed > counts.possibly;
+  for (const [place, each] of exchanges.entries()) {
+    if (!isMeant(each)) continue;
+    const { outcome, isSole, base } = each;
+    const isAnswered = outcome === "success";
+    if (place > Math.max(at, ended) && outcome !== "refused" && outcome !== "nothing") {
+      counts.unacked += 1;
+      if (!isAnswered) counts.unanswered += 1;
+    }
+    if (outcome === "refused" && place > accepted) refusedSince = true;
+    if (place <= Math.max(at, accepted)) continue;
+    if (outcome === "refused") counts.failed += 1;
+    // "earlier unanswered starts with the same pair now count one possibly failed attempt each"
+    const isRefusedLater = exchanges.some(
+      (later, when) => when > place && later.outcome === "refused" && later.base === base,
+    );
+    if (outcome === null || (outcome === "no whole answer" && (!isSole || isRefusedLater))) {
+      counts.failed += 1;
+      counts.possibly += 1;
+    }
+  }
+  return { ...counts, refusedSince };
 }
 
-/** A start has an outcome: until then it has counted as one without a whole answer, unless that was zeroed since. */
-function count(store: Store, start: Exchange, outcome: "nothing" | "refused" | "success"): void {
-  if (start.countedStart === 1) add(store, withoutAnswer(start), -1);
-  add(store, counted[outcome]);
-  Object.assign(start, { countedStart: Number(outcome === "success"), countedFailed: 0 });
+/** As `guard --reset --unanswered` would leave it. */
+export function withoutUnanswered(store: Store): Store {
+  const after = copyStore(store);
+  storeSteps.guardReset(after, "unanswered");
+  return after;
 }
 
-/** What they have counted stays as it is, whatever their outcome. */
-function nothingToTakeBack(starts: readonly Exchange[]): void {
-  for (const each of starts) Object.assign(each, { countedStart: 0, countedFailed: 0 });
-}
+/** What is carried for exchanges that are gone: nobody knows any more that they were sole. */
+export const countedToCarry = (store: Store): Counts =>
+  counted({ ...store, exchanges: store.exchanges.map((each) => ({ ...each, isSole: false })) });
 
-/** An acknowledgement has arrived: starts up to that one are zero. */
-function zeroStartsUpTo(store: Store, acknowledged: Exchange): void {
-  const place = store.exchanges.indexOf(acknowledged) + 1;
-  const later = store.exchanges.slice(place).filter((e) => e.countedStart === 1);
-  nothingToTakeBack(store.exchanges.filter((e) => !later.includes(e)));
-  store.unacked = later.length;
-  const open = later.filter((e) => e.state === "intent").length;
-  store.unanswered = Math.min(store.unanswered, open);
+/** Carries other counters than what the exchanges count; null for what they do. */
+export function carry(store: Store, { unacked, unanswered, failed, possibly }: Counts): void {
+  store.carried = { unacked, unanswered, failed, possibly };
+  store.upTo = store.exchanges.at(-1)?.id ?? null;
 }
 
 /** Nobody else can have made them stale: made and proven here, known nowhere else, followed by none, and nothing was refused since. */
 export function isSole(store: Store, number: number): boolean {
   const generation = generationOf(store, number);
   return (
-    generation?.proven === true && !generation.elsewhere && !generation.ended && !store.refusedSince
+    generation?.proven === true &&
+    !generation.elsewhere &&
+    !generation.ended &&
+    !counted(store).refusedSince
   );
 }
 
@@ -224,35 +250,22 @@ export const storeSteps: StoreSteps = {
       adopted: false,
       seen: false,
       arrived: false,
-      countedStart: 1,
-      countedFailed: Number(!isSole(store, base)),
+      outcome: null,
+      isSole: isSole(store, base),
     };
     store.exchanges.push(start);
-    add(store, withoutAnswer(start));
   },
   takenBack(store, id) {
     const start = inState(store, id, ["intent"]);
-    start.state = "discarded";
-    count(store, start, "nothing");
+    Object.assign(start, { state: "discarded", outcome: "nothing" });
   },
   noWholeAnswer(store, id) {
-    inState(store, id, ["intent"]);
+    inState(store, id, ["intent"]).outcome = "no whole answer";
   },
   refused(store, id, counts) {
     const start = inState(store, id, ["intent"]);
-    start.state = "rejected";
-    count(store, start, counts ? "refused" : "nothing");
+    Object.assign(start, { state: "rejected", outcome: counts ? "refused" : "nothing" });
     if (!counts) return;
-    // "unanswered starts with the same credentials become possible failures"
-    for (const each of store.exchanges) {
-      const isQuiet =
-        each.state === "intent" && each.countedStart === 1 && each.countedFailed === 0;
-      if (!isQuiet || each.base !== start.base) continue;
-      each.countedFailed = 1;
-      add(store, { failed: 1, possibly: 1 });
-      add(store, { quiet: 1 }, -1);
-    }
-    store.refusedSince = true;
     const base = generationOf(store, start.base);
     if (base !== undefined) {
       base.refused = true;
@@ -264,13 +277,7 @@ export const storeSteps: StoreSteps = {
     const start = inState(store, id, ["intent"]);
     const base = generationOf(store, start.base);
     if (base === undefined) throw new NotTaken();
-    count(store, start, "success");
-    Object.assign(start, { state: "started", next: number, limited });
-    // "or a SUCCESS to a later start with its new credentials (its acknowledgement has arrived)"
-    const arrived = store.exchanges.find(
-      (e) => e.next === start.base && e.state !== "acknowledged",
-    );
-    if (arrived !== undefined) zeroStartsUpTo(store, arrived);
+    Object.assign(start, { state: "started", outcome: "success", next: number, limited });
     for (const left of store.exchanges)
       if (left !== start && (left.state === "intent" || openStates.includes(left.state)))
         left.state = settledBy(start.base, left);
@@ -285,8 +292,6 @@ export const storeSteps: StoreSteps = {
       placed: null,
       ...unproven,
     });
-    // "failed attempts are zero"
-    Object.assign(store, { failed: 0, possibly: 0, quiet: 0, refusedSince: false });
     Object.assign(store, { limited, proof: pair });
   },
   held(store, id, { delivered, saveOwed }) {
@@ -319,11 +324,9 @@ export const storeSteps: StoreSteps = {
     // Its token was alive, so no start since was answered by the service: none with its old credentials has failed either.
     for (const each of store.exchanges.slice(store.exchanges.indexOf(exchange) + 1)) {
       if (each.state !== "intent" || each.base !== exchange.base) continue;
-      if (each.countedFailed === 1 && store.possibly > 0)
-        add(store, { failed: 1, possibly: 1 }, -1);
-      each.countedFailed = 0;
+      each.outcome ??= "no whole answer";
+      each.isSole = true;
     }
-    zeroStartsUpTo(store, exchange);
   },
   endSettlesNothing(store, id) {
     const exchange = inState(store, id, ["ending"]);
@@ -374,32 +377,28 @@ export const storeSteps: StoreSteps = {
       adopted: true,
       seen: false,
       arrived: true,
-      countedStart: 1,
-      countedFailed: 0,
+      outcome: "success",
+      isSole: false,
     });
-    add(store, counted.success);
   },
   wentElsewhere(store, generations) {
     for (const each of store.generations)
       if (generations.includes(each.number)) each.elsewhere = true;
   },
   guardReset(store, to) {
-    // Those that wait for an outcome, the newest first: what was shown to have arrived before is none of them.
-    const starts = store.exchanges.filter((e) => e.countedStart === 1);
-    const open = starts.filter((e) => e.state === "intent").toReversed();
+    const isOpen = ({ outcome }: Exchange): boolean =>
+      outcome === null || outcome === "no whole answer";
     if (to === "unanswered") {
-      nothingToTakeBack(open.slice(0, store.unanswered));
-      add(store, { unacked: store.unanswered, failed: store.possibly }, -1);
+      const at = store.exchanges.findIndex(({ id }) => id === store.upTo);
+      for (const each of store.exchanges.slice(at + 1)) if (isOpen(each)) each.outcome = "nothing";
+      const { carried } = store;
+      if (carried === null) return;
+      carried.unacked -= carried.unanswered;
+      carried.failed -= carried.possibly;
+      Object.assign(carried, { unanswered: 0, possibly: 0 });
     } else {
       const shown = to === "all" ? { unacked: 0, failed: 0 } : to;
-      Object.assign(store, shown);
-      // As many as the audit log shows, the last ones, stay counted where an exchange before them turns out to be acknowledged.
-      // One that has ended, but for the newest, is not among them: an adopted one whose acknowledgement was answered.
-      const ended = ["acknowledged", "discarded", "rejected"];
-      const last = starts.filter((e) => !ended.includes(e.state) || e === store.exchanges.at(-1));
-      const kept = shown.unacked === 0 ? [] : last.slice(-shown.unacked);
-      nothingToTakeBack(open.filter((e) => !kept.includes(e)));
+      carry(store, { ...shown, unanswered: 0, possibly: 0 });
     }
-    Object.assign(store, { unanswered: 0, quiet: 0, possibly: 0 });
   },
 };

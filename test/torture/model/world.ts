@@ -5,6 +5,7 @@ import * as moves from "./moves.ts";
 import { lockAt, serviceEnd, serviceStart } from "./service.ts";
 import type { Command, EndReply, Point, Process, StartReply, State } from "./state.ts";
 import { edit, exchangeOf, generationOf, openOf } from "./state.ts";
+import { withoutUnanswered } from "./store.ts";
 
 /** What may happen, and how much of it. */
 export interface Bounds {
@@ -123,11 +124,7 @@ function neededReset({ client }: Parts, { service, store, truth }: State): Reset
   const isLast = service.failed + 1 >= lockAt.failed || service.unacked + 1 >= lockAt.unacked;
   if (service.locked || (isLast && client.guardRefuses(store))) return "guard --reset";
   if (!client.guardRefuses(store)) return undefined;
-  const without = {
-    ...store,
-    unacked: store.unacked - store.unanswered,
-    failed: store.failed - store.possibly,
-  };
+  const without = withoutUnanswered(store);
   return truth.hasArrived || client.guardRefuses(without)
     ? "guard --reset --failed N --starts N"
     : "guard --reset --unanswered";

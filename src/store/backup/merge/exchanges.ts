@@ -1,19 +1,22 @@
+import type { Counters } from "../../../exchange/counting.ts";
+import { counting, countToCarry, sum } from "../../../exchange/counting.ts";
 import type { Meeting } from "./meeting.ts";
 import { isFurther } from "./meeting.ts";
 import { findGeneration, isLive } from "../../steps/generations.ts";
-import type { ExchangeRow, VaultRow, CredentialsRow, VaultRows } from "../../steps/rows.ts";
+import type { ExchangeRow, CredentialsRow, VaultRows } from "../../steps/rows.ts";
 import {
   update,
   findExchange,
   openExchangeOf,
   journal,
   noteError,
+  nothingCarried,
   vaultOf,
 } from "../../steps/rows.ts";
 
 /** Takes over what the file knows further of exchanges that both have; with credentials that an acknowledgement there has proven. */
 export function settleKnown(
-  { rows, theirs, vault, left, goesOn, isUsable }: Meeting,
+  { rows, theirs, left, goesOn, isUsable }: Meeting,
   numbers: Map<number, number>,
   now: number,
 ) {
@@ -24,15 +27,9 @@ export function settleKnown(
     if (here === undefined || !isFurther(row, here) || (made !== undefined && !isUsable(made)))
       continue;
     const further = { ...numbered(row, numbers), ...(row === left && !goesOn ? closed : {}) };
-    recount(vault, here, further);
-    if (further.state === "rejected") countRefusals(vault, 1, vaultOf(theirs));
     update(here, further);
     const offered = findGeneration(rows, here.newGeneration);
     if (row === left && goesOn) continueOpen(rows, here, now);
-    if (row.state === "acknowledged" && !row.adopted) {
-      for (const earlier of rows.exchanges.slice(0, rows.exchanges.indexOf(here)))
-        zero(vault, earlier);
-    }
     const isProven = row !== left && made !== undefined && isLive(made);
     // What a start here has proven or superseded since stays so.
     const isCandidate =
@@ -46,32 +43,26 @@ export function settleKnown(
   return settled;
 }
 
-/** Adds the exchanges that only the file has, and counts those that no later acknowledgement has zeroed. */
+/**
+ * Adds the exchanges that only the file has. Those that count there are carried here: nobody knows which of ours were begun before them.
+ */
 export function addExchanges(
   { rows, theirs, vault, left, goesOn, fresh }: Meeting,
   numbers: Map<number, number>,
   now: number,
 ): void {
-  const acknowledged = [...rows.exchanges, ...theirs.exchanges].filter(
-    (row) => !row.adopted && row.state === "acknowledged",
-  );
-  const [lastEnd = "", lastProof] = [
-    acknowledged
-      .map((row) => row.startedAt)
-      .toSorted()
-      .at(-1),
-    vault.provenAt ?? "",
-  ];
+  const lastProof = vault.provenAt ?? "";
   const ourLast = rows.exchanges.at(-1);
+  const ours = countToCarry(rows.exchanges, vault);
+  const counted = countedThere(theirs, fresh);
   for (const row of fresh) {
     const added = {
       ...numbered(row, numbers),
       adopted: true,
+      ...(counted.ids.has(row.id) ? {} : { outcome: "free" as const }),
       ...(row === left && !goesOn ? closed : {}),
     };
     if (row.state === "intent" && row.startedAt < lastProof) added.state = "discarded";
-    if (row.startedAt < lastEnd) update(added, { countedStart: 0, countedFailed: 0 });
-    recount(vault, undefined, added);
     // In the order of time; but an open one is the last, and of those that have ended the one of this state stays it.
     const isNext = (each: ExchangeRow): boolean =>
       each.startedAt > row.startedAt || (each === ourLast && added.state !== "intent");
@@ -79,8 +70,26 @@ export function addExchanges(
     rows.exchanges.splice(next < 0 ? rows.exchanges.length : next, 0, added);
     if (row === left && goesOn) continueOpen(rows, added, now);
   }
-  const refused = fresh.filter((row) => row.state === "rejected" && row.startedAt >= lastProof);
-  countRefusals(vault, refused.length, vaultOf(theirs));
+  const both = each((name) => ours[name] + counted.counters[name]);
+  if (isHigher(both, ours)) carry(rows, both);
+}
+
+/** What the exchanges of the file that are unknown here count there, with what is carried for them; and which of them count. */
+function countedThere({ vault, exchanges }: VaultRows, fresh: readonly ExchangeRow[]) {
+  const found = counting(
+    exchanges.map((row) => ({ ...row, sole: false })),
+    vault ?? nothingCarried,
+  );
+  const isFresh = ({ id }: Pick<ExchangeRow, "id">): boolean => fresh.some((row) => row.id === id);
+  const [starts, refused, possibly] = [found.starts, found.refused, found.possibly].map((rows) =>
+    rows.filter(isFresh),
+  ) as [ExchangeRow[], ExchangeRow[], ExchangeRow[]];
+  const isCarried = isFresh({ id: vault?.carriedUpTo ?? "" });
+  const carried = isCarried ? {} : { carriedStarts: null, carriedFailed: null };
+  return {
+    counters: sum({ ...found, starts, refused, possibly, ...carried }),
+    ids: new Set([...starts, ...refused, ...possibly].map(({ id }) => id)),
+  };
 }
 
 const closed = { state: "discarded", token: null } as const;
@@ -128,70 +137,21 @@ export function isTokenAlive(
   return (expiry === null ? Date.parse(start) + 86_400_000 : Date.parse(expiry)) > now;
 }
 
-const counters = [
-  "unackedStarts",
-  "unansweredStarts",
-  "quietStarts",
-  "failedAttempts",
-  "possiblyFailed",
-] as const;
+/** Carries counters for all exchanges there are. */
+export const carry = (rows: VaultRows, carried: Counters): void =>
+  update(vaultOf(rows), { carried, carriedUpTo: rows.exchanges.at(-1)?.id ?? null });
 
-export type Counters = Pick<VaultRow, (typeof counters)[number] | "refusedSince">;
+/** The higher ones: where exchanges are gone, nothing else would tell what both have counted. */
+export const higher = (some: Counters, others: Counters): Counters =>
+  each((name) => Math.max(some[name], others[name]));
 
-/** The higher ones of a forgotten vault, which has no exchanges left that would tell what they count. */
-export function higherCounters(here: Counters, theirs: Counters): Counters {
-  const higher = counters.map((column) => [column, Math.max(here[column], theirs[column])]);
-  return {
-    ...(Object.fromEntries(higher) as Counters),
-    refusedSince: here.refusedSince || theirs.refusedSince,
-  };
-}
+/** Whether any of them is. */
+export const isHigher = (some: Counters, others: Counters): boolean =>
+  Object.values(each((name) => some[name] - others[name])).some((more) => more > 0);
 
-/** Counts an exchange as it is `after`, in place of what it counted `before`. */
-function recount(vault: VaultRow, before: ExchangeRow | undefined, after: ExchangeRow): void {
-  const [former, now] = [before === undefined ? {} : countedBy(before), countedBy(after)];
-  const columns = Object.entries(now).map(([column, n]) => {
-    const name = column as keyof typeof now;
-    return [
-      name,
-      Math.max(0, vault[name] + n - (before === undefined ? 0 : (former as typeof now)[name])),
-    ];
-  });
-  update(vault, Object.fromEntries(columns) as typeof now);
-}
-
-function countedBy({
-  state,
-  newGeneration: made,
-  countedStart: start,
-  countedFailed: failed,
-}: ExchangeRow) {
-  // A later success has ended it, if it is no intent any more, and zeroed failed attempts.
-  const maybeFailed = state === "intent" ? start : 0;
-  const possibly = maybeFailed * failed;
-  return {
-    unackedStarts: start,
-    unansweredStarts: made === null ? start : 0,
-    quietStarts: maybeFailed - possibly,
-    failedAttempts: possibly,
-    possiblyFailed: possibly,
-  };
-}
-
-/** Takes the exchange out of the counters: a later acknowledgement has zeroed them. */
-export function zero(vault: VaultRow, row: ExchangeRow): void {
-  const zeroed = { ...row, countedStart: 0, countedFailed: 0 };
-  recount(vault, row, zeroed);
-  update(row, zeroed);
-}
-
-/** Counts certain failed attempts that only the file knows, of those that still count there. */
-export function countRefusals(
-  vault: VaultRow,
-  refused: number,
-  theirs: Pick<VaultRow, "failedAttempts" | "possiblyFailed">,
-): void {
-  const certain = Math.min(refused, theirs.failedAttempts - theirs.possiblyFailed);
-  if (certain > 0)
-    update(vault, { failedAttempts: vault.failedAttempts + certain, refusedSince: true });
-}
+const each = (of: (name: keyof Counters) => number): Counters => ({
+  unackedStarts: of("unackedStarts"),
+  unansweredStarts: of("unansweredStarts"),
+  failedAttempts: of("failedAttempts"),
+  possiblyFailed: of("possiblyFailed"),
+});

@@ -1,9 +1,12 @@
+import { count, countToCarry } from "../../../exchange/counting.ts";
 import type { Placed } from "../../../exchange/records.ts";
 import { openExchangeOf, update, vaultOf } from "../../steps/rows.ts";
 import { findCredentials, findGeneration, isLive } from "../../steps/generations.ts";
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
 import {
-  higherCounters,
+  carry,
+  higher,
+  isHigher,
   addExchanges,
   continueOpen,
   isTokenAlive,
@@ -45,7 +48,6 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
   const first = former?.lastGeneration ?? 0;
   rows.vault = {
     ...vault,
-    ...higherCounters(former ?? vault, vault),
     lastGeneration: first + vault.lastGeneration,
   };
   for (const row of theirs.credentials) {
@@ -66,6 +68,10 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
       newGeneration: made,
     });
   }
+  const before = former?.carried ?? null;
+  const counted = count(rows.exchanges, vault);
+  if (before !== null && isHigher(before, counted))
+    carry(rows, higher(before, countToCarry(rows.exchanges, vault)));
   for (const print of theirs.superseded) rows.superseded.add(print);
   for (const [combination, print] of theirs.refusals) rows.refusals.set(combination, print);
   const open = openExchangeOf(rows);

@@ -1,10 +1,10 @@
-import type { Document, Exchange, Store } from "../state.ts";
+import type { Document, Store } from "../state.ts";
 import { VaultError } from "../../../../src/errors.ts";
 import type { VaultSession } from "../../../../src/exchange/ports.ts";
 import { kind } from "./service.ts";
 import type { RealStore } from "./store.ts";
 import type { StoreSteps } from "../store.ts";
-import { isSole, NotTaken, storeSteps } from "../store.ts";
+import { counted, isSole, NotTaken, storeSteps } from "../store.ts";
 
 /** Stores that differ, out of the states of a model, and from those of models before. */
 export class Stores {
@@ -28,7 +28,7 @@ export class Stores {
 function keyOf(store: Store): string {
   const place = (number: number | null): number =>
     store.generations.findIndex((generation) => generation.number === number);
-  let key = `${store.unacked} ${store.failed} ${store.possibly} ${store.unanswered} ${store.quiet} ${store.refusedSince}${store.limited}${store.proof === null}`;
+  let key = `${JSON.stringify(store.carried)} ${store.exchanges.findIndex(({ id }) => id === store.upTo)}${store.limited}${store.proof === null}`;
   for (const { pair, standing, proven, elsewhere, refused, placed, ended } of store.generations)
     key += `,${standing}${proven}${elsewhere}${refused}${placed}${ended}${store.refused.includes(pair)}`;
   for (const {
@@ -40,11 +40,11 @@ function keyOf(store: Store): string {
     saveOwed,
     ends,
     limited,
-    countedStart,
-    countedFailed,
+    outcome,
+    isSole,
     adopted,
   } of store.exchanges)
-    key += `;${state}${operation}${place(base)}${place(next)}${delivered}${saveOwed}${limited}${adopted} ${ends}${countedStart}${countedFailed}`;
+    key += `;${state}${operation}${place(base)}${place(next)}${delivered}${saveOwed}${limited}${adopted} ${ends}${outcome}${isSole}`;
   return key;
 }
 
@@ -55,9 +55,11 @@ export function comparable(store: Store): unknown {
       ? null
       : store.generations.findIndex((generation) => generation.number === number);
   const pairs = [...new Set(store.generations.map(({ pair }) => pair))];
-  const { breaker: _breaker, ...rest } = store;
+  const { breaker: _breaker, upTo, ...rest } = store;
   return {
     ...rest,
+    counted: counted(store),
+    upTo: store.exchanges.findIndex(({ id }) => id === upTo),
     generations: store.generations.map(({ number: _number, pair, ...rest }) => ({
       ...rest,
       pair: pairs.indexOf(pair),
@@ -69,19 +71,14 @@ export function comparable(store: Store): unknown {
       .sort(),
     // What is true of them is not in the state.
     exchanges: store.exchanges.map(
-      ({ id: _id, seen: _seen, arrived: _arrived, base, next, ...rest }, index, all) => ({
+      ({ id: _id, seen: _seen, arrived: _arrived, base, next, ...rest }) => ({
         ...rest,
         base: place(base),
         next: place(next),
-        // What was counted of one that has ended is not read again, unless it is the newest.
-        ...(hasEnded(rest) && index < all.length - 1 ? { countedStart: 0, countedFailed: 0 } : {}),
       }),
     ),
   };
 }
-
-const hasEnded = ({ state }: Pick<Exchange, "state">): boolean =>
-  ["acknowledged", "discarded", "rejected"].includes(state);
 
 /** One call of the port, to the model and to the code. */
 interface Call {

@@ -1,4 +1,5 @@
 import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
+import type { Counters, Outcome } from "../../../../src/exchange/counting.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
 import { parseGivenKey } from "../../../../src/secrets/key-source.ts";
@@ -10,7 +11,33 @@ import { serviceName } from "../../../support/in-process.ts";
 import { kind, RealPairs, uuid } from "./service.ts";
 import { openPostgresRows, openSqliteRows } from "./rows.ts";
 import type { BreakerTimes, RealRows, Row } from "./rows.ts";
-import type { Exchange, Generation, Store } from "../state.ts";
+import type { Counts, Exchange, Generation, Store } from "../state.ts";
+
+/** What the program calls the rows of the table, and what is carried. */
+export const outcomes = {
+  nothing: "free",
+  refused: "refused",
+  "no whole answer": "none",
+  success: "success",
+} as const satisfies Record<NonNullable<Exchange["outcome"]>, Outcome>;
+
+export const outcomeIn = (outcome: Outcome | null): Exchange["outcome"] =>
+  (Object.keys(outcomes) as (keyof typeof outcomes)[]).find((is) => outcomes[is] === outcome) ??
+  null;
+
+export const carriedOf = ({ unacked, unanswered, failed, possibly }: Counts): Counters => ({
+  unackedStarts: unacked,
+  unansweredStarts: unanswered,
+  failedAttempts: failed,
+  possiblyFailed: possibly,
+});
+
+export const countsIn = (carried: Counters): Counts => ({
+  unacked: carried.unackedStarts,
+  failed: carried.failedAttempts,
+  possibly: carried.possiblyFailed,
+  unanswered: carried.unansweredStarts,
+});
 
 /** A start without an outcome opens the breaker, once it is met. */
 const isLeft = (last: ExchangeRow | undefined, { since }: BreakerTimes): boolean =>
@@ -82,12 +109,8 @@ export class RealStore {
     await this.#rows.write({
       vault: {
         lastGeneration: store.generations.length,
-        unackedStarts: store.unacked,
-        failedAttempts: store.failed,
-        possiblyFailed: store.possibly,
-        unansweredStarts: store.unanswered,
-        quietStarts: store.quiet,
-        refusedSince: Number(store.refusedSince),
+        carried: store.carried === null ? null : JSON.stringify(carriedOf(store.carried)),
+        carriedUpTo: store.upTo === null ? null : this.exchangeId(store, store.upTo),
         limited: Number(store.limited),
         provenAt: store.proof === null ? null : new Date(now).toISOString(),
         proofExpiry: store.proof === null ? null : this.expiry(store.proof),
@@ -141,8 +164,8 @@ export class RealStore {
       delivered: Number(exchange.delivered),
       saveOwed: Number(exchange.saveOwed),
       endsUnanswered: exchange.ends,
-      countedStart: exchange.countedStart,
-      countedFailed: exchange.countedFailed,
+      outcome: exchange.outcome === null ? null : outcomes[exchange.outcome],
+      sole: Number(exchange.isSole),
       adopted: Number(exchange.adopted),
       tokenExpiry: next === undefined ? null : this.expiry(next.pair),
     };
@@ -184,12 +207,8 @@ export class RealStore {
       ),
       refused: refusals.map(({ combination }) => this.pairs.number(combination)),
       exchanges: exchanges.map((row) => this.#exchange(row)),
-      unacked: vault.unackedStarts,
-      failed: vault.failedAttempts,
-      possibly: vault.possiblyFailed,
-      unanswered: vault.unansweredStarts,
-      quiet: vault.quietStarts,
-      refusedSince: vault.refusedSince,
+      carried: vault.carried === null ? null : countsIn(vault.carried),
+      upTo: vault.carriedUpTo === null ? null : this.exchangeNumber(vault.carriedUpTo),
       limited: vault.limited,
       breaker: {
         isOpen: breaker.lostAt !== null || isLeft(exchanges.at(-1), breaker),
@@ -221,8 +240,8 @@ export class RealStore {
       saveOwed: row.saveOwed,
       ends: row.endsUnanswered,
       limited: row.limited,
-      countedStart: row.countedStart,
-      countedFailed: row.countedFailed,
+      outcome: outcomeIn(row.outcome),
+      isSole: row.sole,
       adopted: row.adopted,
       seen: this.seen.has(id),
       arrived: false,

@@ -1,6 +1,14 @@
-import type { Exchange, Generation, Placed, Store } from "../state.ts";
+import type { Counts, Exchange, Generation, Placed, Store } from "../state.ts";
 import { copyStore, emptyStore, exchangeOf, generationOf, openOf } from "../state.ts";
-import { isSuperseded } from "../store.ts";
+import { carry, counted, countedToCarry, isSuperseded } from "../store.ts";
+
+const counters = ["unacked", "unanswered", "failed", "possibly"] as const;
+const counts = (of: (what: keyof Counts) => number): Counts => ({
+  unacked: of("unacked"),
+  unanswered: of("unanswered"),
+  failed: of("failed"),
+  possibly: of("possibly"),
+});
 
 /** A backup that is restored into a state, the same vault in both. */
 interface Restore {
@@ -65,9 +73,16 @@ function comeBack(restore: Restore): void {
     here.generations.push({ ...each, number, standing, refused, proven: false, elsewhere: true });
   }
   here.exchanges = file.exchanges.map((each) => numbered(restore, each));
-  for (const what of ["unacked", "unanswered", "quiet", "failed", "possibly"] as const)
-    here[what] = Math.max(here[what], file[what]);
-  here.refusedSince ||= file.refusedSince;
+  Object.assign(here, { carried: file.carried, upTo: file.upTo });
+  // "Counters outlive forget": the higher ones.
+  const [was, is] = [counted(before), counted(here)];
+  if (counters.some((what) => was[what] > is[what])) {
+    const all = countedToCarry(here);
+    carry(
+      here,
+      counts((what) => Math.max(was[what], all[what])),
+    );
+  }
   here.refused = union(here.refused, file.refused);
   Object.assign(here, { limited: file.limited, proof: file.proof });
   const open = openOf(here);
@@ -208,13 +223,9 @@ function takeOutcomes(restore: Restore): Generation[] {
     if (ours === undefined || !isFurther(theirs, ours)) continue;
     if (theirs.next !== null && isDead(restore, pairOf(file, theirs.next))) continue;
     const isOpenThere = theirs === openOf(file);
-    counting(here, ours, -1);
     Object.assign(ours, numbered(restore, theirs));
     if (isOpenThere && !goesOn) ours.state = "discarded";
-    counting(here, ours, 1);
-    if (theirs.state === "rejected") countRefusals(restore, 1);
     if (isOpenThere && goesOn) stayOpen(restore, ours);
-    if (theirs.state === "acknowledged" && !theirs.adopted) zeroBefore(here, ours);
     const [made, madeThere] = [generationOf(here, ours.next), generationOf(file, theirs.next)];
     if (isOpenThere || made === undefined || madeThere === undefined) continue;
     // "A SUCCESS for an adopted exchange supersedes nothing: its new credentials are the next to be tried."
@@ -226,67 +237,45 @@ function takeOutcomes(restore: Restore): Generation[] {
   return candidates;
 }
 
-// "its counters add the exchanges that only the file has since the last ④"
+// "the file's exchanges that count and are unknown here count here too"
 
 function takeExchanges(restore: Restore): void {
   const { here, file, goesOn } = restore;
-  const acknowledged = [...here.exchanges, ...file.exchanges].filter(
-    (each) => each.state === "acknowledged" && !each.adopted,
-  );
-  const lastEnd = Math.max(...acknowledged.map(({ id }) => id));
   const lastSuccess = here.exchanges.findLast((each) => each.next !== null && !each.adopted)?.id;
   const news = file.exchanges.filter(({ id }) => exchangeOf(here, id) === undefined);
   const ourLast = here.exchanges.at(-1)?.id ?? Number.POSITIVE_INFINITY;
+  const ours = countedToCarry(here);
+  const isSaid = news.some(({ id }) => id === file.upTo);
+  const said = { ...file, carried: isSaid ? file.carried : null };
+  const more = counted(
+    { ...said, exchanges: said.exchanges.map((each) => ({ ...each, isSole: false })) },
+    ({ id }) => news.some((each) => each.id === id),
+  );
+  const isCounted = (each: Exchange): boolean => {
+    const { unacked, failed } = counted({ ...file, carried: null }, (other) => other === each);
+    return unacked + failed > 0;
+  };
   for (const theirs of news) {
     const taken = { ...numbered(restore, theirs), adopted: true };
     const isOpenThere = theirs === openOf(file);
     if (isOpenThere && !goesOn) taken.state = "discarded";
     // A later success here has ended it.
     if (taken.state === "intent" && taken.id < (lastSuccess ?? 0)) taken.state = "discarded";
-    if (taken.id < lastEnd) Object.assign(taken, { countedStart: 0, countedFailed: 0 });
-    counting(here, taken, 1);
+    if (!isCounted(theirs)) taken.outcome = "nothing";
     here.exchanges.push(taken);
     if (isOpenThere && goesOn) stayOpen(restore, taken);
   }
-  const refusals = news.filter(
-    ({ id, state }) => state === "rejected" && id >= (lastSuccess ?? 0),
-  ).length;
-  countRefusals(restore, refusals);
   // What has ended in the file does not hide that our last start may be without an answer.
   const ageOf = (each: Exchange): number => {
     if (!news.some(({ id }) => id === each.id) || each.state === "intent") return each.id;
     return each === openOf(here) ? Math.max(each.id, ourLast) : Math.min(each.id, ourLast - 0.5);
   };
   here.exchanges = here.exchanges.toSorted((a, b) => ageOf(a) - ageOf(b));
-}
-
-/** What a start counts, by its outcome: the table of Counting. */
-function counting(store: Store, start: Exchange, times: 1 | -1): void {
-  if (start.countedStart === 0) return;
-  const mayHaveFailed =
-    start.countedFailed === 1 ? (["failed", "possibly"] as const) : (["quiet"] as const);
-  const counted = [
-    "unacked" as const,
-    ...(start.next === null ? (["unanswered"] as const) : []),
-    // A later success has zeroed failed attempts.
-    ...(start.state === "intent" ? mayHaveFailed : []),
-  ];
-  for (const what of counted) store[what] = Math.max(0, store[what] + times);
-}
-
-/** Those that still count in the file: "a refusal that a success has cleared stays cleared". */
-function countRefusals({ here, file }: Restore, refusals: number): void {
-  const certain = Math.min(refusals, file.failed - file.possibly);
-  here.failed += certain;
-  if (certain > 0) here.refusedSince = true;
-}
-
-/** An acknowledgement there has zeroed the starts up to it. */
-function zeroBefore(here: Store, acknowledged: Exchange): void {
-  for (const each of here.exchanges.slice(0, here.exchanges.indexOf(acknowledged) + 1)) {
-    counting(here, each, -1);
-    Object.assign(each, { countedStart: 0, countedFailed: 0 });
-  }
+  if (counters.every((what) => more[what] === 0)) return;
+  carry(
+    here,
+    counts((what) => ours[what] + more[what]),
+  );
 }
 
 const numbered = ({ numbers }: Restore, each: Exchange): Exchange => ({

@@ -4,7 +4,7 @@ import type { Parts } from "../moves.ts";
 import { lockAt } from "../service.ts";
 import type { Command, Process, Store } from "../state.ts";
 import { generationOf, openOf } from "../state.ts";
-import { isSuperseded, liveWith } from "../store.ts";
+import { counted, isSuperseded, liveWith } from "../store.ts";
 import { editHolders, firstHolders, keyOf, letters, pairsOf, prune, storeAt } from "./state.ts";
 import { take } from "./papers.ts";
 import type { HolderBounds, Holders } from "./state.ts";
@@ -69,22 +69,20 @@ function aboutToSend(
     (!base.proven &&
       store.generations.some((g) => g.pair === base.pair && g.standing === "superseded"));
   if (isDead) return "superseded credentials are sent";
-  const before = store.failed - 1;
-  if (before + 1 >= lockAt.failed) return "the last attempt before the lock is sent";
+  // Its own is among those that are possible: nothing has come back yet.
+  const before = { ...store, exchanges: store.exchanges.slice(0, -1) };
+  if (counted(store).failed >= lockAt.failed) return "the last attempt before the lock is sent";
   const fresh = client.candidates(store).filter((each) => !isRefused(store, each));
   const isGuess =
-    client.isForAPerson({ ...store, failed: before }, fresh) &&
-    !command.chooses &&
-    !repeated &&
-    tried.length === 0;
+    client.isForAPerson(before, fresh) && !command.chooses && !repeated && tried.length === 0;
   return isGuess ? "the last free attempt is spent on a guess" : undefined;
 }
 
 const isInStep = ({ service, machines }: Holders): boolean =>
   machines.some(({ store, process }) => {
     const current = store.generations.find((g) => g.standing === "current");
-    const isCalm =
-      process === null && openOf(store) === undefined && store.unacked === 0 && store.failed === 0;
+    const { unacked, failed } = counted(store);
+    const isCalm = process === null && openOf(store) === undefined && unacked === 0 && failed === 0;
     return isCalm && current?.pair === service.pair && current.proven;
   });
 
@@ -136,11 +134,12 @@ function personMoves(parts: Parts, bounds: HolderBounds, holders: Holders): Hold
         if (change(to, storeAt(to, place)) !== false) found.push(to);
       };
       const { locked, failed } = holders.service;
-      const definite = store.failed - store.possibly;
-      const mayBeUnanswered = store.possibly > 0 && failed <= definite;
+      const ours = counted(store);
+      const definite = ours.failed - ours.possibly;
+      const mayBeUnanswered = ours.possibly > 0 && failed <= definite;
       const isSpent =
         parts.client.guardRefuses(store) && (!mayBeUnanswered || definite + 1 >= lockAt.failed);
-      if (locked || isSpent || store.unacked + 1 >= lockAt.unacked) {
+      if (locked || isSpent || ours.unacked + 1 >= lockAt.unacked) {
         go((to, kept) => {
           Object.assign(to.service, { locked: false, failed: 0, unacked: 0 });
           parts.steps.guardReset(kept, "all");

@@ -174,8 +174,7 @@ export const holderFlaws: Flaw[] = [
       intent(store, intent) {
         steps.intent(store, intent);
         if (generationOf(store, intent.base)?.proven !== true) return;
-        Object.assign(store, { failed: store.failed - 1, possibly: store.possibly - 1 });
-        Object.assign(store.exchanges.at(-1) ?? {}, { countedFailed: 0 });
+        Object.assign(store.exchanges.at(-1) ?? {}, { isSole: true, outcome: "no whole answer" });
       },
     }),
   },

@@ -14,11 +14,13 @@ import {
   copyStore,
   copyTruth,
   emptyStore,
+  exchangeOf,
   firstTruth,
   generationOf,
   openOf,
 } from "../state.ts";
 import { lockAt } from "../service.ts";
+import { counted } from "../store.ts";
 
 /**
  * Several holders of one vault's credentials: states of the program on different machines, and what lies outside of them. The
@@ -169,6 +171,13 @@ export function prune(holders: Holders): void {
         g.number === open?.next,
     );
     const last = store.exchanges.at(-1);
+    const own = exchangeOf(store, process?.exchange ?? null);
+    const isUnderWay = own?.state === "intent";
+    // Without what a process is still to settle.
+    const counts = counted({
+      ...store,
+      exchanges: store.exchanges.filter((e) => e !== own || !isUnderWay),
+    });
     store.exchanges = store.exchanges.filter(
       (e) =>
         e === open ||
@@ -181,13 +190,19 @@ export function prune(holders: Holders): void {
     for (const e of store.exchanges) {
       if (e.ends > 2) e.ends = 2;
       Object.assign(e, { delivered: false, seen: true });
-      if (e.state !== "intent" || e.id !== process?.exchange)
-        Object.assign(e, { countedStart: 0, countedFailed: 0 });
+      if (e !== own || !isUnderWay) e.outcome = "nothing";
     }
-    store.unacked = Math.min(store.unacked, lockAt.unacked);
-    store.failed = Math.min(store.failed, lockAt.failed + 1);
-    store.unanswered = Math.min(store.unanswered, store.unacked);
-    store.quiet = Math.min(store.quiet, store.unanswered);
+    const isNone = counts.unacked === 0 && counts.failed === 0;
+    const failed = Math.min(counts.failed, lockAt.failed + 1);
+    store.upTo = null;
+    store.carried = isNone
+      ? null
+      : {
+          unacked: Math.min(counts.unacked, lockAt.unacked),
+          unanswered: Math.min(counts.unanswered, counts.possibly),
+          failed,
+          possibly: Math.min(counts.possibly, failed),
+        };
     truth.refused = truth.refused.filter((pair) => spokenOf.has(pair));
   }
   const tokens = new Set(
@@ -222,12 +237,12 @@ export function keyOf(holders: Holders, withLeft: boolean): string {
   const storeKey = (store: Store): string => {
     const place = (number: number | null): number =>
       store.generations.findIndex((g) => g.number === number);
-    let key = `${store.unacked}${store.failed}${store.possibly}${store.unanswered}${store.quiet}${store.refusedSince ? "R" : ""}${store.breaker.isOpen ? "o" : ""}${name(store.proof)}`;
+    let key = `${store.carried === null ? "" : Object.values(store.carried).join("")}${store.breaker.isOpen ? "o" : ""}${name(store.proof)}`;
     for (const g of store.generations)
       key += `,${name(g.pair)}${g.standing[0]}${g.proven ? "!" : ""}${g.elsewhere ? "e" : ""}${g.ended ? "x" : ""}${g.refused ? "r" : ""}${g.placed?.[0] ?? ""}`;
     key += `?${store.refused.map(name).sort().join("")}`;
     for (const e of store.exchanges)
-      key += `;${id(e.id)}${e.state}${place(e.base)}${place(e.next)}${e.ends}${e.adopted ? "a" : ""}${e.countedStart}${e.countedFailed}`;
+      key += `;${id(e.id)}${e.state}${place(e.base)}${place(e.next)}${e.ends}${e.adopted ? "a" : ""}${e.outcome?.slice(0, 3) ?? "-"}${e.isSole ? "=" : ""}`;
     return key;
   };
   const { pair, open, failed, unacked, locked, deleted } = service;
