@@ -60,8 +60,10 @@ export interface SeenBefore extends SeenVault {
   document: string | null;
 }
 
-interface SealedDocument extends Pick<SeenVault, "fingerprint" | "service" | "uuid"> {
+export interface KeptDocument extends Pick<SeenVault, "fingerprint" | "service" | "uuid"> {
   state: string;
+  /** Of the state, where it was used last. */
+  address: string | null;
   setBack: string;
   document: string;
 }
@@ -220,12 +222,12 @@ export class MachineRecord {
   }
 
   /** The documents of all exchanges that are kept. */
-  async documents(): Promise<SealedDocument[]> {
+  async documents(): Promise<KeptDocument[]> {
     return (
       (await this.#read((db) =>
-        all<SealedDocument>(
+        all<KeptDocument>(
           db,
-          "SELECT state, service, uuid, fingerprint, setBack, document FROM outbox",
+          "SELECT outbox.*, address FROM outbox LEFT JOIN states USING (state)",
         ),
       )) ?? []
     );
@@ -251,7 +253,7 @@ export class MachineRecord {
   }
 
   /** Puts documents in the place of those that are kept. */
-  async replace(documents: readonly SealedDocument[]): Promise<void> {
+  async replace(documents: readonly KeptDocument[]): Promise<void> {
     if (documents.length === 0) return;
     const sql = "UPDATE outbox SET document = ? WHERE state = ? AND service = ? AND uuid = ?";
     await this.#write("synced", (db) => {

@@ -22,6 +22,7 @@ import { make, statementsFor } from "../write-vault.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
 import type { Address } from "./address.ts";
+import { isSamePlace } from "./address.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, gateClosed, isLocked, noRow } from "./connection.ts";
 import { Database } from "./database.ts";
@@ -31,6 +32,7 @@ import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { Lease } from "./lease.ts";
 import { dialectOf, LeasedVault } from "./leased-vault.ts";
 import { reserve } from "./limiter.ts";
+import type { KeptDocument } from "./machine-record.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
@@ -163,12 +165,18 @@ export class PostgresStore extends StoredState implements State {
   }
 
   async gather(signal: AbortSignal): Promise<void> {
-    const { machine, database, clock, warn } = this.parts;
+    await this.#gather(signal, await this.parts.machine.documents());
+  }
+
+  async #gather(signal: AbortSignal, documents: readonly KeptDocument[]): Promise<void> {
+    const { database, clock, warn } = this.parts;
     const first = await this.ready();
     const about = first.isSetBack ? await this.check() : first;
-    const isLost = ({ state, setBack }: Awaited<ReturnType<typeof machine.documents>>[number]) =>
-      state === about.state ? setBack !== about.setBack : about.predecessors.includes(state);
-    const kept = (await machine.documents()).filter(isLost);
+    const kept = documents.filter(({ state, setBack, address }) =>
+      state === about.state
+        ? setBack !== about.setBack
+        : about.predecessors.includes(state) || isSamePlace(address ?? "", this.shown),
+    );
     if (kept.length === 0) return;
     const prints = kept.map(({ fingerprint }) => fingerprint);
     const rows = await database.query(knownPrints(this.dialect, prints));
@@ -183,6 +191,17 @@ export class PostgresStore extends StoredState implements State {
         if (error.code !== "busy") warn(error.message);
       }
     }
+  }
+
+  /** A vault that the state has lost may be kept here. */
+  override async find(uuid: string): Promise<VaultRecord[]> {
+    const found = await super.find(uuid);
+    if (found.length > 0) return found;
+    const documents = await this.parts.machine.documents();
+    const own = documents.filter((kept) => kept.uuid === uuid.toLowerCase());
+    if (own.length === 0) return [];
+    await this.#gather(new AbortController().signal, own);
+    return await super.find(uuid);
   }
 
   override async list(): Promise<VaultRecord[]> {
