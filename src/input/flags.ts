@@ -96,7 +96,7 @@ export const exchangeFlags = {
   ack: { flag: "--no-ack", help: "hold the exchange after delivery; vault ack finishes it" },
   discardPending: {
     flag: "--discard-pending",
-    help: "drop a held or unacknowledged exchange and start again with the old credentials",
+    help: "drop a held or unacknowledged exchange and start again with the old credentials (a held update: only with --force)",
   },
   credentialsOut: {
     flag: "--credentials-out <file>",
