@@ -239,7 +239,7 @@ export async function saveRecovery(
   learnAll(redactor.add, { type: "recovery", document });
   const text = `${JSON.stringify(recoveryJson(document))}\n`;
   try {
-    const { runWithDocument } = await import("./document-command.ts");
+    const { runWithDocument } = await import("./program.ts");
     const env = {
       ...environmentWithoutSecrets(host.env, redactor),
       VAULTSVC_EXCHANGE_ID: document.exchangeId,

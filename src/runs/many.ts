@@ -10,7 +10,7 @@ import { beforeStart } from "../exchange/next-action.ts";
 import type { VaultSummary } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { timeOf } from "../exchange/ulid.ts";
-import { execOf } from "../handover/document-command.ts";
+import { execOf } from "../handover/program.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { passedDocument, tableOf, updateDocument } from "../handover/handover.ts";
 import { checkTarget, prepareOutDir, writeOut } from "../handover/out-file.ts";

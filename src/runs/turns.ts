@@ -100,8 +100,10 @@ export async function takeTurns<Vault extends Named>(
       if (code === "interrupted" && error?.facts.exchange === undefined)
         return void later.push(vault);
       if (error !== undefined && code === "network") {
+        // Not if another start was answered meanwhile: it is back.
+        const isOnly =
+          run.isAway && ![...active].some((other) => other !== turn && other.triesNext);
         run.isAway = true;
-        const isOnly = ![...active].some((other) => other !== turn && other.triesNext);
         if (isOnly && (retry === "safe" || turn.hasWaited)) stop ??= unavailable(error);
         if (retry === "safe") return void later.push(vault);
       }
@@ -133,8 +135,8 @@ const unavailable = ({ message, facts: { hint, next } }: VaultError): VaultError
 
 /** The turn of one of many vaults. Its patience (--max-wait) begins with it, and its secrets are forgotten at its end. */
 export class Turn {
-  /** Until its start has a place under the rate limit, until that is answered, and afterwards. */
-  phase: "coming" | "sent" | "stored" = "coming";
+  /** Until its start has a place under the rate limit, until it is sent, until it is answered, until its end call is sent, and then. */
+  phase: "coming" | "placed" | "started" | "stored" | "ending" = "coming";
   /** Has waited for the circuit breaker to let a trial out. */
   hasWaited = false;
   /** Its own start was lost, so that it waits longer for its trial than another vault would. */
@@ -146,8 +148,6 @@ export class Turn {
   readonly #waits: boolean;
   readonly #secrets: SecretScope;
   readonly #stop = new AbortController();
-  /** From a start that is sent until its end call is. */
-  #isUnderWay = false;
 
   constructor(app: Remote, uuid: string, waits: boolean, run: Run) {
     this.#app = app;
@@ -159,7 +159,7 @@ export class Turn {
 
   /** Whether it goes on, or is the next to try, once the service is back. */
   get triesNext(): boolean {
-    return this.phase !== "stored" && !this.#isLost;
+    return !["stored", "ending"].includes(this.phase) && !this.#isLost;
   }
 
   /** Registers a secret for redaction until the turn is over. */
@@ -192,11 +192,12 @@ export class Turn {
     return { ok: false, error };
   }
 
-  /** After a signal, stops an exchange that nothing would be lost with; after a second one, any. */
+  /** After a signal, stops an exchange that has no start to finish; after a second one, any. The engine gives an end call its time. */
   stopIfIdle(): void {
     const { interrupted, killed } = this.#app.io.host;
     if (killed.aborted) this.#stop.abort(killed.reason);
-    else if (interrupted.aborted && !this.#isUnderWay) this.#stop.abort(interrupted.reason);
+    else if (interrupted.aborted && !["started", "stored"].includes(this.phase))
+      this.#stop.abort(interrupted.reason);
   }
 
   end(): void {
@@ -211,7 +212,7 @@ export class Turn {
         if (this.phase === "coming")
           run.preparationMs += (this.#app.io.host.elapsed() - began - run.preparationMs) / 10;
         await service.admit(next, signal);
-        if (this.phase === "coming") this.phase = "sent";
+        if (this.phase === "coming") this.phase = "placed";
         run.goOn();
       },
       reserveAhead: async (next) => await service.reserveAhead(next, Infinity),
@@ -224,39 +225,20 @@ export class Turn {
 
   #follow(event: ExchangeEvent): void {
     const { narrator } = this.#app.io;
-    const run = this.#run;
-    switch (event.type) {
-      case "warning":
-        narrator.warn(`vault ${this.#uuid}: ${event.message}`);
-        break;
-      case "settled":
-        narrator.tell(event);
-        break;
-      case "starting":
-        this.#isUnderWay = true;
-        break;
-      case "stored":
-        this.#isUnderWay = true;
-        this.phase = "stored";
-        run.isAway = false;
-        break;
-      case "waiting":
-        this.hasWaited = true;
-        this.#isLost = event.unansweredStarts > 0;
-        run.isAway = true;
-        break;
-      case "retrying":
-        this.#isUnderWay = false;
-        if (event.step !== "end") run.isAway = true;
-        break;
-      case "acknowledging":
-        // The engine itself gives an end call that is under way its time.
-        this.#isUnderWay = false;
-        break;
-      case "acknowledged":
-      case "finishing":
-        break;
+    const { type } = event;
+    if (type === "warning") narrator.warn(`vault ${this.#uuid}: ${event.message}`);
+    if (type === "settled") narrator.tell(event);
+    if (type === "starting") this.phase = "started";
+    if (type === "stored") this.phase = "stored";
+    if (type === "acknowledging") this.phase = "ending";
+    const isRetried = type === "retrying" && event.step === "start";
+    if (isRetried) this.phase = "placed";
+    if (type === "waiting") {
+      this.hasWaited = true;
+      this.#isLost = event.unansweredStarts > 0;
     }
-    run.goOn();
+    if (type === "waiting" || isRetried) this.#run.isAway = true;
+    if (type === "stored") this.#run.isAway = false;
+    this.#run.goOn();
   }
 }
