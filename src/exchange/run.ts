@@ -27,7 +27,7 @@ import { decide, toStartWith } from "./start/decide.ts";
 import type { Start } from "./start/start.ts";
 import { waitsForEnd } from "./start/start.ts";
 import type { Settled } from "./states.ts";
-import { settledAs, settledByStart } from "./states.ts";
+import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
 import { heldWays } from "./ways.ts";
 
@@ -145,8 +145,8 @@ async function recordNewPair(
   ]);
   context.emit({ type: "stored", generation });
   for (const message of warnings) context.emit({ type: "warning", message });
-  const found = settledBy(before.open, pair.generation, start.discardPending);
-  for (const one of found) context.emit({ type: "settled", settled: one });
+  const found = before.open && settledByStart(before.open, pair.generation, start.discardPending);
+  if (found !== null) context.emit({ type: "settled", settled: found });
   const record = await currentRecord(context);
   const exchange = openExchange(record, exchangeId);
   return {
@@ -157,24 +157,11 @@ async function recordNewPair(
     exchange,
     credentials: bareCredentials({ ...success.pair, hashedPin }),
     fingerprint: record.generations.find((g) => g.generation === generation)?.fingerprint ?? "",
-    settled: [...settled, ...found],
+    settled: found === null ? settled : [...settled, found],
     lastRead:
       exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,
     recovery: async () => await recoveryDocument(context, record, exchange),
   };
-}
-
-/** What this start has settled: an exchange in doubt, or one that it has dropped, which was held or left. */
-function settledBy(
-  open: OpenExchange | null,
-  generation: number,
-  discardPending: boolean,
-): Settled[] {
-  if (open?.state === "in-doubt" || (open !== null && open.endsUnanswered > 0))
-    return [settledByStart(open, generation)];
-  return open?.state === "held" || (open !== null && discardPending)
-    ? [settledAs(open, "expired")]
-    : [];
 }
 
 /** Delivers, then ③, the end call and ④, in this order. */

@@ -1,5 +1,5 @@
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
-import { openStates } from "../../exchange/states.ts";
+import { endedByStart, openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import {
   begun,
@@ -147,17 +147,7 @@ function endInterrupted(rows: VaultRows, exchange: ExchangeRow): void {
     (row) => row !== exchange && ["intent", ...openStates].includes(row.state),
   );
   for (const row of left)
-    endExchange(rows, row, outcomeFor(row, exchange.baseGeneration), { by: exchange.id });
-}
-
-/** What the success of a start with this generation says about an exchange that was left. */
-function outcomeFor(
-  left: ExchangeRow,
-  generation: number,
-): "acknowledged" | "expired" | "discarded" {
-  if (left.state !== "in-doubt" && left.endsUnanswered === 0) return "discarded";
-  if (left.newGeneration === generation) return "acknowledged";
-  return left.baseGeneration === generation ? "expired" : "discarded";
+    endExchange(rows, row, endedByStart(row, exchange.baseGeneration), { by: exchange.id });
 }
 
 function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started): void {
