@@ -3,97 +3,54 @@ import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
 import { lasting } from "../../terminal/time.ts";
 import { command, type Way } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
-import type { Verdict } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Evidence } from "./verdict.ts";
 import { inBrackets, type Log } from "./log.ts";
 import type { Explanation } from "./explanation.ts";
 
-type Advice = VaultReport["advice"];
-
 const noted = (way: Way, note: string): Way => ({ ...way, note });
 
-/** Describes the cause of a lock, with the items that led to it, and returns the next step for support and for the client's developer. */
-export function lockOf(
+/** Describes the cause of a lock, with the items that led to it. */
+export function causeOf(
   { fold: { rules } }: Log,
-  { uuid, ending }: Vault,
+  { ending }: Vault,
   evidence: Evidence,
-  explanation: Explanation,
-): { cause: Cause; advice: Advice } {
+  { refused }: Explanation,
+): Cause {
   const { rule = "unseen", lockedAt = 0, chain } = evidence;
   const { certainty, reason } = evidence.ofRule ?? evidence;
-  const { limits, release } = rules;
-  const isSure = evidence.certainty === "certain";
-  const probably = certainty === "certain" ? "" : "probably ";
+  const { limits, autoLockAfterMs } = rules;
+  const { isGuess = false, count = 0 } = ending ?? {};
   const item = chain.at(-1)?.item;
   const by = inBrackets(item);
   const isFound = item?.event === "refused-locked";
   const shown = isFound ? `when a call${by} was refused because of the lock` : "as an item records";
+  const isSure = evidence.certainty === "certain";
   const locked = `${isSure ? "Locked" : "Probably locked"} at ${new Date(lockedAt).toISOString()}`;
-  const { isGuess = false, count = 0 } = ending ?? {};
   const inARow = (what: string, limit: number): string =>
     [
-      `${locked}${isGuess ? ` or just before, ${shown},` : ""} ${isSure ? probably : ""}`,
-      `after ${limit} ${what} in a row${count < limit ? ` (${count} in the log)` : ""}`,
+      isGuess ? ` or just before, ${shown},` : "",
+      isSure && certainty !== "certain" ? " probably" : "",
+      ` after ${limit} ${what} in a row${count < limit ? ` (${count} in the log)` : ""}`,
       isGuess || by === "" ? "" : `, the last one${by}`,
     ].join("");
-  const stop = `Stop the client that ${probably}caused this${inBrackets(explanation.client)}, or it will lock the vault again.`;
-  const days = Math.round(rules.autoLockAfterMs / 86_400_000);
-  const fault = faultWords(explanation, probably, lasting(rules.tokenLifetimeMs));
-  const rows: Record<LockRule, readonly [text: string, support: string, developer: string]> = {
-    "failed-attempts": [inARow("failed attempts", limits.failedAttempts), stop, fault],
-    "unacknowledged-starts": [inARow("unacknowledged starts", limits.unackedStarts), stop, fault],
-    "expired-invalid-start": [
-      `${locked}, when a start with invalid credentials${by} expired`,
-      stop,
-      fault,
-    ],
-    "auto-lock": [
-      `${locked} by auto-lock: no accepted start for ${days} days`,
-      "Find out who still needs the vault.",
-      "Read each vault at least once a year, or watch its autoLockDate.",
-    ],
-    administrator: [
-      `${locked} by an administrator${by}`,
-      "Ask the administrator why it was locked.",
-      "The client is not known to be at fault. Ask who locked the vault, and why.",
-    ],
-    unseen: [
-      `${locked} or before, ${shown}; ${chain.length > 1 ? "the calls before it may have caused it" : "the log does not show the cause"}`,
-      "Find out what locked it: a client that did will lock it again.",
-      "An export from the console, or one that begins earlier, may show what locked the vault.",
-    ],
+  const how: Record<LockRule, string> = {
+    "failed-attempts": inARow("failed attempts", limits.failedAttempts),
+    "unacknowledged-starts": inARow("unacknowledged starts", limits.unackedStarts),
+    "expired-invalid-start": `, when a start with invalid credentials${by} expired`,
+    "auto-lock": ` by auto-lock: no accepted start for ${Math.round(autoLockAfterMs / 86_400_000)} days`,
+    administrator: ` by an administrator${by}`,
+    unseen: ` or before, ${shown}; ${chain.length > 1 ? "the calls before it may have caused it" : "the log does not show the cause"}`,
   };
-  const [text, support, developer] = rows[rule];
-  const cannot = rule === "failed-attempts" && beforeRelease(release, "1.2.17");
-  const reset = noted(
-    command`vault guard ${uuid} --reset`,
-    "after the unlock, on each machine that uses the vault with this program",
-  );
   return {
-    cause: {
-      rule,
-      // The call that found it locked did not lock it.
-      ...defined({ item: isFound || rule === "unseen" ? undefined : item }),
-      chain: chain.map((one) => one.item),
-      certainty,
-      reason,
-      text: `${text}.`,
-      ...defined({ refused: explanation.refused }),
-    },
-    advice: {
-      support: [
-        isSure ? "" : "The vault is probably locked: look it up in the console first. ",
-        cannot
-          ? `Release ${release} cannot unlock a vault that failed reads have locked. Create a new vault and fill it from the source of its contents.`
-          : `${support} Then have an administrator unlock the vault in the console.`,
-      ].join(""),
-      developer,
-      next: [
-        ...(cannot ? [] : [reset]),
-        noted(command`vault status ${uuid} --history`, "shows the credentials of this machine"),
-      ],
-    },
+    rule,
+    // The call that found it locked did not lock it.
+    ...defined({ item: isFound || rule === "unseen" ? undefined : item }),
+    chain: chain.map((one) => one.item),
+    certainty,
+    reason,
+    text: `${locked}${how[rule]}.`,
+    ...defined({ refused }),
   };
 }
 
@@ -123,30 +80,70 @@ function faultWords({ client, why, refused }: Explanation, probably: string, lif
 /** States in which an exchange of this machine has a token. */
 const withToken: ReadonlySet<string> = new Set(["started", "held", "ending"]);
 
-/** Returns the next step for a vault that is not locked. */
+/** What to do: for support, for the client's developer, and the commands. */
+type Row = readonly [support: string, developer: string, ...next: Way[]];
+
+/** Returns the next step for a vault. */
 export function adviceOf(
-  { isWhole, now }: Log,
+  { fold: { rules }, isWhole, now }: Log,
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,
-  { verdict, certainty }: Pick<Evidence, "certainty"> & { verdict: Exclude<Verdict, "locked"> },
+  { verdict, rule = "unseen", certainty, ofRule }: Evidence,
   exchange: VaultReport["exchange"],
-  { client, why }: Explanation,
-): Advice {
+  explanation: Explanation,
+): VaultReport["advice"] {
   const isSure = certainty === "certain";
   const { tokenExpiry = "", item } = exchange ?? {};
   const own = item?.own;
   // An export may be old, and only the state knows whether this machine's token and credentials are still there.
   const isOpen = Date.parse(tokenExpiry) > now && (own === undefined || withToken.has(own.state));
-  const ofExchange = own ? "own" : isOpen ? "open" : isSure ? "expired" : "unsure";
-  const row = verdict === "open-exchange" ? ofExchange : verdict;
+  const probably = (ofRule?.certainty ?? certainty) === "certain" ? "" : "probably ";
+  const by = inBrackets(explanation.client);
+  const fault = faultWords(explanation, probably, lasting(rules.tokenLifetimeMs));
+  const lookUp = isSure ? "" : "The vault is probably locked: look it up in the console first. ";
+  const unlock = "Then have an administrator unlock the vault in the console.";
+  const history = command`vault status ${uuid} --history`;
+  const known = noted(history, "shows the credentials of this machine");
+  const reset = noted(
+    command`vault guard ${uuid} --reset`,
+    "after the unlock, on each machine that uses the vault with this program",
+  );
   const isFailed = failedAttempts > 0 && failedAttempts >= unackedStarts;
   const locks = `one more ${isFailed ? "failed attempt" : "start"} ${isSure ? "" : "probably "}locks the vault.`;
   const resets = ` The open exchange can still be acknowledged until ${tokenExpiry}, which resets the counters.`;
-  const isRefused = why === "refused-ends";
+  const isRefused = explanation.why === "refused-ends";
   const refused = isRefused
     ? " Its acknowledgements were refused: send each before its token expires."
     : "";
-  const history = command`vault status ${uuid} --history`;
-  const rows: Record<typeof row, readonly [support: string, developer: string, ...next: Way[]]> = {
+  const rows = {
+    client: [
+      `${lookUp}Stop the client that ${probably}caused this${by}, or it will lock the vault again. ${unlock}`,
+      fault,
+      reset,
+      known,
+    ],
+    "no-unlock": [
+      `${lookUp}Release ${rules.release} cannot unlock a vault that failed reads have locked. Create a new vault and fill it from the source of its contents.`,
+      fault,
+      known,
+    ],
+    "auto-lock": [
+      `${lookUp}Find out who still needs the vault. ${unlock}`,
+      "Read each vault at least once a year, or watch its autoLockDate.",
+      reset,
+      known,
+    ],
+    administrator: [
+      `${lookUp}Ask the administrator why it was locked. ${unlock}`,
+      "The client is not known to be at fault. Ask who locked the vault, and why.",
+      reset,
+      known,
+    ],
+    unseen: [
+      `${lookUp}Find out what locked it: a client that did will lock it again. ${unlock}`,
+      "An export from the console, or one that begins earlier, may show what locked the vault.",
+      reset,
+      known,
+    ],
     deleted: isSure
       ? ["The vault is deleted and cannot be restored. Create a new one.", "Stop using this UUID."]
       : [
@@ -159,7 +156,7 @@ export function adviceOf(
       "No verdict is possible yet.",
     ],
     "at-risk": [
-      `Stop the client${inBrackets(client)} now: ${locks}${isOpen ? resets : ""}`,
+      `Stop the client${by} now: ${locks}${isOpen ? resets : ""}`,
       "Find the valid credentials before sending anything. An acknowledged exchange resets the counters.",
       history,
       command`vault guard ${uuid}`,
@@ -188,16 +185,18 @@ export function adviceOf(
       `Before the next start, find out which credentials are current.${refused}`,
       history,
     ],
-  };
-  const [support, developer, ...next] = rows[row];
+  } satisfies Record<string, Row>;
+  const noUnlock = rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17");
+  const ofLock = rule in rows ? (rule as "unseen") : noUnlock ? "no-unlock" : "client";
+  const ofExchange = own ? "own" : isOpen ? "open" : isSure ? "expired" : "unsure";
+  const row = { locked: ofLock, "open-exchange": ofExchange } as const;
+  const [support, developer, ...next]: Row =
+    rows[verdict === "locked" || verdict === "open-exchange" ? row[verdict] : verdict];
   const counters = noted(
     command`vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`,
     "where the lockout guard of this program counts otherwise, and no item is newer than this log",
   );
   const isKnown = isSure && isWhole && unackedStarts + failedAttempts > 0;
-  return {
-    support,
-    developer,
-    next: isKnown && verdict !== "deleted" ? [...next, counters] : next,
-  };
+  const isUsable = verdict !== "locked" && verdict !== "deleted";
+  return { support, developer, next: isKnown && isUsable ? [...next, counters] : next };
 }

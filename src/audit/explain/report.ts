@@ -10,7 +10,7 @@ import type { Fold } from "../fold/fold.ts";
 import type { WhatIf } from "../flags.ts";
 import { type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
-import { adviceOf, lockOf } from "./advice.ts";
+import { adviceOf, causeOf } from "./advice.ts";
 import { countsAsStart, type Evidence, evidenceOf, judge } from "./verdict.ts";
 import { itemAt, type Log, whoOf } from "./log.ts";
 import { explain } from "./explanation.ts";
@@ -50,10 +50,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
   const explanation = explain(log, vault, evidence);
   const isOpen = state === "exchange-open";
   const exchange = isOpen ? openExchange(log, vault, evidence) : undefined;
-  const { cause, advice } =
-    verdict === "locked"
-      ? lockOf(log, vault, evidence, explanation)
-      : { advice: adviceOf(log, vault, { verdict, certainty }, exchange, explanation) };
+  const isLocked = verdict === "locked";
   const label = log.labels?.get(uuid);
   const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
   return defined({
@@ -63,7 +60,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     unackedStarts: vault.unackedStarts,
     failedAttempts: vault.failedAttempts,
     exchange,
-    cause,
+    cause: isLocked ? causeOf(log, vault, evidence, explanation) : undefined,
     label: label === undefined ? null : log.pseudonyms.of("label", label),
     reason,
     state,
@@ -73,14 +70,14 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     firstAt: iso(vault.firstTime),
     lastAt: iso(vault.lastTime),
     who: whoOf(items),
-    counting: verdict === "locked" || verdict === "deleted" ? [] : items,
+    counting: isLocked || verdict === "deleted" ? [] : items,
     contradictions: vault.contradictions.map(({ kind, item: location }) => {
       const item = itemAt(log, location);
       return { at: item.at, kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
     }),
     moreContradictions: vault.moreContradictions,
     explanation: explanation.sentences,
-    advice,
+    advice: adviceOf(log, vault, evidence, exchange, explanation),
     ...(log.timeline !== "none" && timelineOf(vault, evidence)),
   });
 }

@@ -40,9 +40,8 @@ export interface Meaning {
   readonly kind: EventKind | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
-  readonly isUnnamed: boolean;
-  /** The action has a name of releases before 1.2.11 (section 9). */
-  readonly isFormer: boolean;
+  /** Counted for each item: the action has no known name, or one of releases before 1.2.11 (section 9). */
+  readonly noted: "unnamed" | "former" | undefined;
   readonly described: Map<string | undefined, Known>;
 }
 
@@ -85,6 +84,7 @@ export class Classifier {
     if (known !== undefined) return known;
     const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
+    const isFormer = /REGISTER_VAULT|(?:START|COMPLETE)_USE_VAULT/.test(normal(action));
     const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
     const given = { action, outcome, inverted };
     const [kind] = this.#classify(given);
@@ -97,8 +97,7 @@ export class Classifier {
       ...given,
       kind: isPlain ? kind : undefined,
       asksEndpoint,
-      isUnnamed,
-      isFormer: /REGISTER_VAULT|(?:START|COMPLETE)_USE_VAULT/.test(normal(action)),
+      noted: isFormer ? "former" : isUnnamed ? "unnamed" : undefined,
       described: new Map<string | undefined, Known>(),
     });
   }
@@ -108,7 +107,7 @@ export class Classifier {
    * endpoint only where the meaning asks for it.
    */
   take(meaning: Meaning, description?: string, endpoint?: string): EventKind {
-    if (meaning.isFormer) this.#note("former", meaning.action);
+    if (meaning.noted !== undefined) this.#note(meaning.noted, meaning.action);
     if (meaning.kind !== undefined) return meaning.kind;
     const { action, asksEndpoint, described } = meaning;
     const called = asksEndpoint ? byEndpoint(action, endpoint) : undefined;
@@ -120,7 +119,6 @@ export class Classifier {
       described.get(shapeOf(key)) ??
       this.#remember(described, shapeOf(key), this.#classify(meaning, description, endpoint));
     if (called !== undefined && endpoint !== undefined) this.#note("endpoint", action);
-    if (meaning.isUnnamed) this.#note("unnamed", action);
     if (remark === "action" || remark === "outcome") this.#note(remark, meaning[remark] ?? "");
     else if (remark !== undefined) this.#note(remark, description ?? "");
     return kind;
