@@ -6,15 +6,8 @@ import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../f
 import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
 import { countsAsFailure, type Evidence, hasUnknownReason } from "./verdict.ts";
-import {
-  type Client,
-  clientOf,
-  clientWords,
-  inBrackets,
-  type Log,
-  recurring,
-  type VaultEvent,
-} from "./log.ts";
+import type { Client, Log, VaultEvent } from "./log.ts";
+import { clientOf, clientWords, inBrackets, recurring } from "./log.ts";
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
 export interface Explanation {

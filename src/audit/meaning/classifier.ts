@@ -3,14 +3,8 @@ import type { Rules, UnknownAction } from "../../documents/audit.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";
 import { eventOfEndpoint, nameIn, normal, type Renames } from "./actions.ts";
-import {
-  describedOutcome,
-  type Outcome,
-  outcomeOf,
-  plainWords,
-  type Reason,
-  reasonOf,
-} from "./words.ts";
+import type { Outcome, Reason } from "./words.ts";
+import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
 
 /** What of an item a report mentions, with the sentence for its values and the flag that explains them. */
 const sentences = {

@@ -3,15 +3,8 @@ import type { TimelineEvent } from "../../documents/audit.ts";
 import { commandLine, type Way } from "../../way.ts";
 import { clientWords, recurring } from "../explain/log.ts";
 import { callOf, endOf, eventWords, type EventKind } from "../fold/events.ts";
-import {
-  type Fact,
-  outlineOf,
-  type Report,
-  type Row,
-  type Section,
-  type Table,
-  timeText,
-} from "./outline.ts";
+import type { Fact, Report, Row, Section, Table } from "./outline.ts";
+import { outlineOf, timeText } from "./outline.ts";
 import { longest, shown } from "./text.ts";
 
 /** Text that is already markup. All other text is escaped. */

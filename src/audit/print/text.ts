@@ -1,24 +1,12 @@
 import stringWidth from "string-width";
 import type { Palette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import {
-  type Cell,
-  cut,
-  listTable,
-  oneLineTable,
-  rowsTable,
-  type TableOptions,
-} from "../../terminal/tables.ts";
+import type { Cell, TableOptions } from "../../terminal/tables.ts";
+import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.ts";
 import { commandLine, wayLines } from "../../way.ts";
 import type { Verdict } from "../fold/events.ts";
-import {
-  type Fact,
-  outlineOf,
-  type Report,
-  type Row,
-  type Section,
-  type Table,
-} from "./outline.ts";
+import type { Fact, Report, Row, Section, Table } from "./outline.ts";
+import { outlineOf } from "./outline.ts";
 
 /** Columns of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
 export const longest = 1200;
