@@ -45,18 +45,22 @@ export class World {
   readonly uuid: string;
   readonly first: Credentials;
   readonly #handle;
-  readonly #directory = tempDir("model");
+  readonly directory = tempDir("model");
   #store: Store;
   #slept = 0;
   readonly #interrupt = new AbortController();
 
-  constructor(options: { maxUsage?: number; seed: string }) {
+  constructor(options: { maxUsage?: number; seed: string; idempotentEnd?: boolean }) {
     const opened = openSandbox({
       now: () => this.time,
       randomSeed: options.seed,
       application,
       seed: [],
-      policy: { tokenTtlMs: 60_000, rate: 1000 },
+      policy: {
+        tokenTtlMs: 60_000,
+        rate: 1000,
+        idempotentEnd: options.idempotentEnd === true,
+      },
     });
     this.sandbox = opened.sandbox;
     this.#handle = opened.handle;
@@ -83,9 +87,9 @@ export class World {
   };
 
   #openStore(): Store {
-    const keySource = { type: "file", path: join(this.#directory, "config", "state.key") } as const;
+    const keySource = { type: "file", path: join(this.directory, "config", "state.key") } as const;
     return openStore({
-      directory: join(this.#directory, "state"),
+      directory: join(this.directory, "state"),
       keySource,
       clock: this.clock,
       platform: "linux",
@@ -125,6 +129,11 @@ export class World {
 
   /** Somebody with other software reads the vault with these credentials, and acknowledges. Returns the new ones. */
   colleague(credentials: Credentials): Credentials {
+    return this.readElsewhere(credentials).credentials;
+  }
+
+  /** As `colleague`, with the token. */
+  readElsewhere(credentials: Credentials): { credentials: Credentials; token: string } {
     this.weather = [];
     const call = { uuid: this.uuid, kind: "credit-card/offline", operation: "get" } as const;
     const reply = this.#exchangeBytes(
@@ -136,7 +145,7 @@ export class World {
       transactionToken: { token: string };
     };
     this.acknowledgeElsewhere(transactionToken.token);
-    return vault.credentials;
+    return { credentials: vault.credentials, token: transactionToken.token };
   }
 
   /** Somebody else sends the end call. */

@@ -278,7 +278,9 @@ export const flaws: Flaw[] = [
     parts: writes({
       guardReset(store, to) {
         steps.guardReset(store, to);
-        if (typeof to !== "string") store.upTo = null;
+        if (typeof to === "string") return;
+        store.upTo = null;
+        for (const each of store.exchanges) each.outcome = "nothing";
       },
     }),
   },
