@@ -14,7 +14,7 @@ import {
 import { documentOf, errorOf } from "../support/machine.ts";
 
 /** Every kind of step that a get consists of. */
-const wanted = ["lock", "commit exchanges+journal+vaults", "send", "receive", "stdout", "exit"];
+const wanted = ["lock", "commit exchanges+journal", "send", "receive", "stdout", "exit"];
 
 describe("get, killed with SIGKILL before, between and after its steps", () => {
   let made: Template;

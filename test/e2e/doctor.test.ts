@@ -449,7 +449,8 @@ describe.concurrent("vault doctor: vaults", () => {
 
   it("one that is close to a lock, locked, or gone", async () => {
     const { machine, uuid, database } = await healthy();
-    sql(database, "UPDATE vaults SET failedAttempts = 2, label = 'daily'");
+    expectExit(await machine.vault("guard", uuid, "--reset", "--failed", "2", "--yes"), 0);
+    expectExit(await machine.vault("label", uuid, "daily"), 0);
     expect(await problems(machine, "--offline")).toEqual([
       finding(
         "lock-risk",
