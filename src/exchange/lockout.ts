@@ -13,8 +13,6 @@ interface StartRisk {
   allows: boolean;
   /** One more failed attempt would lock the vault. */
   failedWouldLock: boolean;
-  /** It would, but only if starts of unknown outcome failed. */
-  onlyPossibly: boolean;
   /** One more start without acknowledgement would lock the vault. */
   unackedWouldLock: boolean;
   /** A start would be allowed if no unanswered one had arrived. */
@@ -36,7 +34,6 @@ export function startRisk(
   return {
     allows,
     failedWouldLock,
-    onlyPossibly: failedWouldLock && !unackedWouldLock && !certainlyFailed,
     unackedWouldLock,
     onlyUnanswered: !allows && !certainlyFailed && !certainlyStarted,
   };

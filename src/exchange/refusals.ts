@@ -9,7 +9,7 @@ import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import type { Generation, VaultRecord } from "./records.ts";
 import { noCredentials } from "./start/start.ts";
 import type { HoldReason } from "./states.ts";
-import { choices, endedAtOnce, importOf, unlockedOf, waysOn } from "./ways.ts";
+import { endedAtOnce, importOf, waysOn } from "./ways.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -57,7 +57,7 @@ export function refusalError(
     case "choice":
       return new VaultError("guard", `not sent: ${whyChoice(vault, candidates)}`, {
         uuid,
-        next: choices(vault, candidates, circumstances),
+        next: waysOn(vault, circumstances),
       });
     case "refused-before":
     case "all-refused": {
@@ -97,30 +97,21 @@ export function afterRefusal(
   vault: VaultRecord,
   { because, candidates }: Refusal,
   { code, message, facts }: VaultError,
-  wish: Wish,
   circumstances: Circumstances,
 ): VaultError {
-  const { uuid } = vault;
-  if (because === "choice")
-    return new VaultError(code, `${message}. ${whyChoice(vault, candidates)}`, {
-      ...facts,
-      uuid,
-      next: choices(vault, candidates, circumstances),
-    });
+  const why = [explainRefusal(vault), message].filter((part) => part !== null).join(": ");
   const isLocked = isLockedBy(vault, circumstances.policy);
-  if (isLocked || (because === "all-refused" && wish.generation === undefined)) {
-    const why = [explainRefusal(vault), message].filter((part) => part !== null).join(": ");
-    return new VaultError(
-      code,
-      isLocked ? `${why}; by the counters, the vault is locked now` : why,
-      {
-        ...facts,
-        next: [...(isLocked ? [unlockedOf(uuid)] : []), importOf(uuid)],
-      },
-    );
-  }
-  const ways = waysOn(vault, circumstances);
-  return new VaultError(code, message, { ...facts, next: ways.length > 0 ? ways : facts.next });
+  const more =
+    because === "choice"
+      ? `. ${whyChoice(vault, candidates)}`
+      : isLocked
+        ? "; by the counters, the vault is locked now"
+        : "";
+  const next = waysOn(vault, circumstances);
+  return new VaultError(code, `${why}${more}`, {
+    ...facts,
+    next: next.length > 0 ? next : facts.next,
+  });
 }
 
 /** What the counters say of another start. */

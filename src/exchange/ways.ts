@@ -70,7 +70,7 @@ export const importOf = (uuid: string, ...more: readonly string[]): Way => ({
 });
 
 /** A person chooses among these credentials: each is one command. */
-export function choices(
+function choices(
   vault: VaultRecord,
   generations: readonly Generation[],
   { policy }: Circumstances,

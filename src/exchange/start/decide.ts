@@ -67,7 +67,7 @@ export function toStartWith(
   if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
   throw refusal === undefined
     ? refusalError(vault, action, wish, context)
-    : afterRefusal(vault, action, refusal, wish, context);
+    : afterRefusal(vault, action, refusal, context);
 }
 
 /** A decision as --dry-run shows it. */
