@@ -180,7 +180,7 @@ interface NextTry {
 
 /**
  * Returns how long to wait before a call is repeated, after a 429 as after a lost response: as long as the service asks
- * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. The loops that wait are those of start/send, end/send, single/call,
+ * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. The loops that wait are those of run, end, single/call,
  * single/delete and commands/ack/token; service/places waits before a call, so that no 429 comes.
  */
 export function nextTry(
