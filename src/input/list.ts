@@ -3,7 +3,7 @@ import type { Io } from "../parts/io.ts";
 import type { VaultNames, Named } from "../cli/vault-name.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { optionTypes } from "../cli/option-types.ts";
-import type { ErrorKind } from "../errors.ts";
+import type { ErrorFacts, ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { checkCredentials, deviceOf, labelOf, vaultOf } from "../exchange/recovery/document.ts";
@@ -86,6 +86,12 @@ export async function readNames(
   });
 }
 
+/** A vault as it is given; `place` if that is in a file. */
+interface Entry {
+  given: VaultLine;
+  place?: Place;
+}
+
 async function readList<Vault>(
   io: Io,
   choice: ListChoice,
@@ -94,24 +100,76 @@ async function readList<Vault>(
   make: Make<Vault>,
 ): Promise<Vault[]> {
   checkChoice(choice, operation);
-  const { vaults, from, all } = choice;
+  // Of a person who can be asked, before the list takes standard input.
+  const exact = !io.ask.isPossible;
+  const entries = await readEntries(io, choice, operation, known);
+  const entryOf = new Map<string, Entry>();
+  return entries.map((entry) => {
+    const { given, place } = entry;
+    const shown = place === undefined ? { shown: printableLine(given.uuid) } : {};
+    try {
+      const { uuid, vault } = known.find(given.uuid, { ...shown, exact });
+      const before = entryOf.get(uuid.toLowerCase());
+      if (before !== undefined) throw sameVault(uuid, entry, before);
+      entryOf.set(uuid.toLowerCase(), entry);
+      return make({ ...given, uuid }, vault);
+    } catch (error) {
+      if (place === undefined || !(error instanceof VaultError)) throw error;
+      throw placed(`--from ${placeName(place)}`, error, "invalid-input");
+    }
+  });
+}
+
+function sameVault(uuid: string, { given, place }: Entry, before: Entry): VaultError {
+  const former =
+    before.place === undefined ? printableLine(before.given.uuid) : `in ${placeName(before.place)}`;
+  const start = place === undefined ? `${printableLine(given.uuid)}: ` : "";
+  return new VaultError("usage", `${start}the same vault as ${former}`, {
+    uuid,
+    hint: "nothing was sent; name each vault once",
+  });
+}
+
+async function readEntries(
+  { sources }: Io,
+  { vaults: names, from, all }: ListChoice,
+  operation: ListOperation,
+  known: VaultNames<KnownVault>,
+): Promise<Entry[]> {
+  const hint = `a valid line: a UUID, a label, or ${examples[operation]}`;
+  const refuse = (message: string, facts: ErrorFacts): never => {
+    throw new VaultError("invalid-input", `${message}; nothing was sent`, facts);
+  };
   if (from !== undefined) {
-    const listed = await inFile(io, from, operation, known, make);
-    if (listed.length > 0) return listed;
-    throw new VaultError("invalid-input", "--from: the list is empty; nothing was sent", {
-      hint: `a valid line: a UUID, a label, or ${examples[operation]}`,
-    });
+    const entries: Entry[] = [];
+    const text = await sources.read(from, "--from");
+    for (const { place, value } of parseList(text, "--from", `nothing was sent; ${hint}`)) {
+      const where = `--from ${placeName(place)}`;
+      const given =
+        typeof value === "string"
+          ? { uuid: value }
+          : checkGiven(objects[operation], value, where, `nothing was sent; ${hint}`, "place");
+      entries.push({ given, place });
+    }
+    return entries.length > 0 ? entries : refuse("--from: the list is empty", { hint });
   }
-  if (all !== true) return named(io, vaults, known, make);
-  const able = Array.from(known.vaults).filter(({ generations }) => generations.length > 0);
-  // `ack` finishes what is pending, which may be nothing.
-  if (able.length === 0 && operation !== "ack")
+  if (all === true) {
+    const able = Array.from(known.vaults).filter(({ generations }) => generations.length > 0);
+    // `ack` finishes what is pending, which may be nothing.
+    if (able.length === 0 && operation !== "ack")
+      refuse("--all: no vault of this service has credentials here", {
+        next: [command`vault import --file FILE`],
+      });
+    return able.sort(byLabel).map(({ uuid }) => ({ given: { uuid } }));
+  }
+  const whole = names.join(" ");
+  if (names.length > 1 && known.isLabel(whole) && !names.every((name) => known.isLabel(name)))
     throw new VaultError(
-      "invalid-input",
-      "--all: no vault of this service has credentials here; nothing was sent",
-      { next: [command`vault import --file FILE`] },
+      "usage",
+      `"${printableLine(whole)}" is the label of one vault; nothing was sent`,
+      { hint: "put a label with spaces in quotes" },
     );
-  return able.sort(byLabel).map((vault) => make({ uuid: vault.uuid }, vault));
+  return names.map((uuid) => ({ given: { uuid } }));
 }
 
 /** Makes a vault of the list from its line, and from what is known of it. */
@@ -164,74 +222,6 @@ const examples: Readonly<Record<ListOperation, string>> = {
     '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
   ack: '{"uuid":"…"}',
 };
-
-/** The vaults of the command line. */
-function named<Vault>(
-  { ask }: Io,
-  names: readonly string[],
-  known: VaultNames<KnownVault>,
-  make: Make<Vault>,
-): Vault[] {
-  const nameOf = new Map<string, string>();
-  const whole = names.join(" ");
-  if (names.length > 1 && known.isLabel(whole) && !names.every((name) => known.isLabel(name)))
-    throw new VaultError(
-      "usage",
-      `"${printableLine(whole)}" is the label of one vault; nothing was sent`,
-      { hint: "put a label with spaces in quotes" },
-    );
-  return names.map((name) => {
-    const shown = printableLine(name);
-    const { uuid, vault } = known.find(name, { shown, exact: !ask.isPossible });
-    const before = nameOf.get(uuid.toLowerCase());
-    if (before !== undefined)
-      throw new VaultError("usage", `${shown}: the same vault as ${printableLine(before)}`, {
-        uuid,
-        hint: "name each vault once",
-      });
-    nameOf.set(uuid.toLowerCase(), name);
-    return make({ uuid }, vault);
-  });
-}
-
-/** The vaults of a file, or of standard input. */
-async function inFile<Vault>(
-  { ask, sources }: Io,
-  path: string,
-  operation: ListOperation,
-  known: VaultNames<KnownVault>,
-  make: Make<Vault>,
-): Promise<Vault[]> {
-  const hint = `nothing was sent; a valid line: a UUID, a label, or ${examples[operation]}`;
-  // Of a person who can be asked, before the list takes standard input.
-  const exact = !ask.isPossible;
-  const placeOf = new Map<string, Place>();
-  const listed: Vault[] = [];
-  const add = (given: VaultLine, place: Place): void => {
-    const { uuid, vault } = known.find(given.uuid, { exact });
-    const before = placeOf.get(uuid.toLowerCase());
-    if (before !== undefined)
-      throw new VaultError("invalid-input", `the same vault as in ${placeName(before)}`, {
-        uuid,
-        hint: "nothing was sent; list each vault once",
-      });
-    placeOf.set(uuid.toLowerCase(), place);
-    listed.push(make({ ...given, uuid }, vault));
-  };
-  for (const { place, value } of parseList(await sources.read(path, "--from"), "--from", hint)) {
-    const where = `--from ${placeName(place)}`;
-    const given =
-      typeof value === "string"
-        ? { uuid: value }
-        : checkGiven(objects[operation], value, where, hint, "place");
-    try {
-      add(given, place);
-    } catch (error) {
-      throw error instanceof VaultError ? placed(where, error, "invalid-input") : error;
-    }
-  }
-  return listed;
-}
 
 function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined): Start {
   const { uuid } = line;
