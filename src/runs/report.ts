@@ -62,22 +62,18 @@ const skips: Readonly<Record<SkipReason, Skip>> = {
   },
 };
 
-/** Vaults that are not done for the same cause. Message and hint are of the first one, with secrets replaced. */
+/** Vaults that are not done for the same cause. */
 interface Cause {
-  what: "failed" | "skipped";
-  code: string;
-  message: string;
-  hint: string | undefined;
+  /** `failed (rejected)`, `skipped (guard)`. */
+  what: string;
+  count: number;
+  /** Of the first one, with secrets replaced. */
+  uuid: string;
   next: Way[];
+  hint?: string | undefined;
   /** The same command would skip them. */
   stays: boolean;
-  count: number;
-  /** The first ones. */
-  uuids: string[];
 }
-
-/** Maximum number of vaults that a cause names. */
-const mostNamed = 3;
 
 /** Stands for any vault of several. */
 const anyVault = "VAULT";
@@ -99,11 +95,7 @@ const willStay = ({ code, facts: { exchange } }: VaultError, operation: string):
   // Only a read finds out.
   (code === "in-doubt" && operation === "ack");
 
-const distinct = (ways: readonly Way[]): Way[] => [
-  ...new Map(ways.map((way) => [JSON.stringify(way), way])).values(),
-];
-
-/** What has kept vaults from being done, grouped by error code. Its size does not grow with the number of vaults. */
+/** What has kept vaults from being done. Its size does not grow with the number of vaults. */
 class Causes {
   readonly #causes = new Map<string, Cause>();
   readonly #redact: (text: string) => string;
@@ -118,73 +110,50 @@ class Causes {
   }
 
   skip(uuid: string, reason: SkipReason): void {
-    const { why, help, next } = skips[reason];
-    const cause = { what: "skipped", code: reason, message: why, hint: help, stays: true } as const;
-    this.#add(uuid, { ...cause, next: next(uuid, this.#options.rest) });
+    const { help: hint, next } = skips[reason];
+    const ways = next(uuid, this.#options.rest);
+    this.#add({ what: `skipped (${reason})`, uuid, next: ways, hint, stays: true });
   }
 
   /** Redacts at once, because the secrets of an exchange are forgotten with it. */
   fail(uuid: string, error: VaultError): void {
-    const { code, message, facts } = error;
-    const redact = this.#redact;
-    const next = (facts.next ?? []).map(({ argv, ...way }) => ({ argv: argv.map(redact), ...way }));
-    const hint = facts.hint === undefined ? undefined : redact(facts.hint);
+    const { code, facts } = error;
+    const next = (facts.next ?? []).map(({ argv, ...way }) => ({
+      argv: argv.map(this.#redact),
+      ...way,
+    }));
     const stays = willStay(error, this.#options.operation);
-    this.#add(uuid, { what: "failed", code, message: redact(message), hint, next, stays });
+    this.#add({ what: `failed (${code})`, uuid, next, stays });
   }
 
-  #add(uuid: string, cause: Omit<Cause, "count" | "uuids">): void {
-    const { what, code, stays } = cause;
-    const key = `${what} ${code} ${stays}`;
-    const same = this.#causes.get(key) ?? { ...cause, count: 0, uuids: [] };
+  #add(cause: Omit<Cause, "count">): void {
+    const key = `${cause.what} ${cause.stays}`;
+    const same = this.#causes.get(key) ?? { ...cause, count: 0 };
     this.#causes.set(key, same);
     same.count += 1;
-    if (same.uuids.length < mostNamed) same.uuids.push(uuid);
   }
 
-  /** Those of failures first, then those with most vaults. */
-  get #all(): Cause[] {
-    return [...this.#causes.values()].toSorted(
-      (a, b) => a.what.localeCompare(b.what) || b.count - a.count,
-    );
-  }
-
-  /** One vault has its own ways; several have those of any. */
-  readonly #waysOf = ({ count, uuids: [uuid = ""], next }: Cause): Way[] =>
-    count === 1 ? next : distinct(next.map((way) => forAny(way, uuid)));
-
-  /** The causes for a person: lines, and the ways on below them. */
-  told(): { lines: string[]; next: Way[] }[] {
-    return this.#all.map((cause) => {
-      const { count, what, code, message, uuids, hint } = cause;
-      const first = what === "skipped" || count === 1 ? "" : ", the first";
-      const more = count > mostNamed ? ` and ${grouped(count - mostNamed)} more` : "";
-      const lines = [
-        `${grouped(count)} ${what} (${code})${first}: ${message}`,
-        `  ${uuids.join(", ")}${more}`,
-        ...(hint === undefined ? [] : [`  hint: ${hint}`]),
-      ];
-      return { lines, next: this.#waysOf(cause) };
-    });
-  }
-
-  /** The causes by their codes: `2 failed (rejected), 1 skipped (guard)`. */
+  /** Those of failures first, then those with most vaults: `2 failed (rejected), 1 skipped (guard)`. */
   inShort(): string {
-    const sums = new Map<string, number>();
-    for (const { what, code, count } of this.#all) {
-      const name = `${what} (${code})`;
-      sums.set(name, (sums.get(name) ?? 0) + count);
-    }
-    return [...sums].map(([name, sum]) => `${grouped(sum)} ${name}`).join(", ");
+    const sums = [...Map.groupBy(this.#causes.values(), ({ what }) => what)].map(
+      ([what, causes]) => ({ what, sum: causes.reduce((sum, { count }) => sum + count, 0) }),
+    );
+    return sums
+      .toSorted((a, b) => (a.what[0] ?? "").localeCompare(b.what[0] ?? "") || b.sum - a.sum)
+      .map(({ what, sum }) => `${grouped(sum)} ${what}`)
+      .join(", ");
   }
 
-  /** The number of vaults that the same command would skip, and what helps them. */
+  /** The number of vaults that the same command would skip, and what helps them: one has its own ways, several those of any. */
   staying(): { count: number; hint: string | undefined; next: Way[] } {
-    const staying = this.#all.filter(({ stays }) => stays);
+    const staying = [...this.#causes.values()].filter(({ stays }) => stays);
+    const next = staying.flatMap(({ count, uuid, next }) =>
+      count === 1 ? next : next.map((way) => forAny(way, uuid)),
+    );
     return {
       count: staying.reduce((sum, { count }) => sum + count, 0),
-      hint: staying.find(({ what }) => what === "skipped")?.hint,
-      next: distinct(staying.flatMap(this.#waysOf)),
+      hint: staying.find(({ hint }) => hint !== undefined)?.hint,
+      next: [...new Map(next.map((way) => [JSON.stringify(way), way])).values()],
     };
   }
 }
@@ -308,10 +277,6 @@ export function createReport(
         });
       const say = host.stderr.isTTY ? narrator.note : narrator.detail;
       say(summaryLine(operation, left, summary, tally));
-      for (const { lines, next } of causes.told()) {
-        for (const line of lines.slice(0, -1)) say(line);
-        say(lines.at(-1) ?? "", next);
-      }
     },
     close: progress.close,
   };
