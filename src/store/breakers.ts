@@ -6,9 +6,9 @@ import { quoted } from "./statement.ts";
 const names = Object.keys(closed) as (keyof Breaker)[];
 const columns = names.map(quoted);
 
-/** A service without a row never failed to answer a start. */
+/** Those that ever opened: others only say whether their service answers probes. */
 export const allBreakers = (prefix: string): Statement => ({
-  sql: `SELECT * FROM ${prefix}breakers`,
+  sql: `SELECT * FROM ${prefix}breakers WHERE since > 0`,
 });
 
 export const breakerOf = (prefix: string, service: string): Statement => ({

@@ -78,16 +78,15 @@ function seenAs(breaker: ServiceBreaker, known: Breaker): Seen {
 async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker> {
   const { breaker, clock, deadline, signal } = context;
   const { unansweredStarts, last } = vault;
-  let { known } = breaker;
-  if (last?.state === "intent") {
-    const event = { type: "found", startedAt: Date.parse(last.startedAt) } as const;
-    if (after(known, event) !== known) known = await applyTo(breaker, event);
-  }
+  let known =
+    last?.state === "intent"
+      ? await applyTo(breaker, { type: "found", startedAt: Date.parse(last.startedAt) })
+      : breaker.known;
   let cause =
     known.httpStatus === null
       ? "the service did not respond to a start"
       : `the service responded to a start with HTTP ${known.httpStatus}`;
-  let isTold = false;
+  let told = "";
   for (let lookMs = firstLookMs; ; lookMs = Math.min(lookMs * 2, lastLookMs)) {
     if (signal.aborted) throw interruptedBefore(vault.uuid);
     const now = breaker.now();
@@ -96,23 +95,18 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (dueAt <= now) {
       if (isTriedByTime(known, now)) return known;
       const probed = await probe(context, known, vault.uuid);
-      if (probed?.isAnswered === true) return probed.breaker;
+      if (probed !== null && isOfService(probed.reply)) return probed.breaker;
       if (probed !== null) cause = `the service is unavailable: ${causeOf(probed.reply)}`;
       known = probed?.breaker ?? (await breaker.read());
       continue;
     }
     const leftMs = deadline - clock.elapsed();
-    if (!isTold)
-      context.emit({
-        type: "waiting",
-        cause,
-        waitMs: dueAt - now,
-        unansweredStarts,
-        inTime: leftMs > 0,
-      });
-    isTold = true;
+    const inTime = leftMs > 0;
+    if (told !== cause)
+      context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts, inTime });
+    told = cause;
     // To the end, also where the trial is due later: another vault's may close the breaker before.
-    if (leftMs <= 0) throw notDue(vault, cause, dueAt);
+    if (!inTime) throw notDue(vault, cause, dueAt);
     await clock
       .sleep(Math.max(50, Math.min(lookMs, dueAt - now, leftMs)), signal)
       .catch(() => undefined);
@@ -125,14 +119,14 @@ async function probe(
   context: GateContext,
   known: Breaker,
   uuid: string | undefined,
-): Promise<{ breaker: Breaker; reply: Reply; isAnswered: boolean } | null> {
+): Promise<{ breaker: Breaker; reply: Reply } | null> {
   const { breaker } = context;
   const claimed = after(known, { type: "probing", at: breaker.now() });
   if (!(await breaker.replace(known, claimed))) return null;
   const reply = await sendProbe(context, uuid);
   const isAnswered = isOfService(reply);
   const probed = after(claimed, { type: "probed", at: breaker.now(), isAnswered });
-  return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply, isAnswered } : null;
+  return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply } : null;
 }
 
 /** Asks once, after the first answered start, whether the service answers probes. */
