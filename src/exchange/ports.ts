@@ -104,7 +104,6 @@ export type Reply =
       type: "no-answer";
       cause: string;
       httpStatus?: number | undefined;
-      contentType?: string | undefined;
       answer?: Answer | undefined;
       isWhole?: true;
       tooLarge?: true;

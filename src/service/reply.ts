@@ -26,7 +26,7 @@ export function replyOf(response: WholeResponse, host: string, now: number): Rep
   const answer = body === undefined ? undefined : answerOf(httpStatus, headers, body, now);
   if (answer !== undefined && httpStatus < 500) return { type: "answer", answer };
   const cause = `HTTP ${httpStatus} from ${host}${whatIn(response, contentType, body)}`;
-  return { type: "no-answer", cause, httpStatus, contentType, answer, isWhole: true };
+  return { type: "no-answer", cause, httpStatus, answer, isWhole: true };
 }
 
 /** What a response has in place of an answer. */

@@ -292,7 +292,9 @@ describe("a read whose answer lacks the contents", () => {
         "--credentials",
         `@${pair}`,
       );
-      return { read, ends: service.asked.filter(({ what: asked }) => asked === "get-end").length };
+      const isEnd = ({ path, what: asked }: (typeof service.asked)[number]): boolean =>
+        asked === "get-end" && path.includes(uuid);
+      return { read, ends: service.asked.filter(isEnd).length };
     };
 
   it.each([

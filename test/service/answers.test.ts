@@ -67,7 +67,6 @@ describe("5xx tells nothing about what was done", () => {
       isWhole: true,
       cause: `HTTP 503 from ${server.host}, error ${errorUuid}`,
       httpStatus: 503,
-      contentType: "application/json",
       answer: { httpStatus: 503, body, retryAfter: 7 },
     });
   });
@@ -81,7 +80,6 @@ describe("5xx tells nothing about what was done", () => {
       isWhole: true,
       cause: `HTTP 502 from ${server.host}, an HTML page`,
       httpStatus: 502,
-      contentType: "text/html",
     });
   });
 });
