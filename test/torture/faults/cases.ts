@@ -57,8 +57,8 @@ async function followHints({ service, machine, args, last, run }: Way): Promise<
   throw new Error(`the hints lead nowhere: ${done.join(", ")}: ${last.stderr}`);
 }
 
-/** Nobody waits for a trial of the circuit breaker that is minutes away. */
-const briefly = ["--max-wait", "2s"];
+/** The first trial of the circuit breaker goes out after 4 seconds; nobody waits for one that is minutes away. */
+const briefly = ["--max-wait", "6s"];
 
 /** The commands that a hint names, in its order, without `vault`; behind them the command itself, unless it is the last of them. */
 function commandsIn(hint: string, args: readonly string[], service: FaultyService): string[][] {
@@ -152,7 +152,6 @@ const timeOutNow = {
 const goesOn = ({ step, which, fault }: Plan): boolean =>
   which === "every" && (step === "end" || /^(?:no connection|429)/.test(fault.name));
 
-/** The first trial of the circuit breaker goes out after 4 seconds; the third start of a vault is not waited for. */
 const maxWaitOf = (plan: Plan): string =>
   goesOn(plan) ? "900ms" : plan.step === "start" && plan.which !== "first" ? "6s" : "20s";
 
@@ -183,8 +182,8 @@ export async function tryCase(tried: Case): Promise<Row> {
   service.heal();
 
   const lab = { service, vault: service.vault };
-  const strike = async (maxWait = maxWaitOf(tried)): Promise<RunResult> => {
-    const limits = ["--timeout", "15s", "--max-wait", maxWait];
+  const limits = ["--timeout", "15s", "--max-wait", maxWaitOf(tried)];
+  const strike = async (): Promise<RunResult> => {
     const running = machine.start({ env: timeOutNow }, ...args, "--json", ...limits);
     service.onSilence = () => running.kill("SIGUSR2");
     return await running.exit;
@@ -207,7 +206,7 @@ export async function tryCase(tried: Case): Promise<Row> {
   expectDelivered(tried, result, sent);
   let last = result;
   for (let round = 0; tried.which === "every" && round < 3; round += 1) {
-    last = await strike(tried.step === "start" ? "900ms" : undefined);
+    last = await strike();
     again.push(last.code);
     await check();
   }
@@ -293,7 +292,7 @@ async function nextOne(
   run: (on: Machine, ...args: string[]) => Promise<RunResult>,
 ): Promise<string> {
   const before = service.sandbox.inspect(service.vault.uuid).counts.acknowledged;
-  const result = await run(machine, ...args, "--max-wait", "2s");
+  const result = await run(machine, ...args, ...briefly);
   const { code } = result;
   const { settled = [] } =
     code === 0
