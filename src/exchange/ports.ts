@@ -172,8 +172,8 @@ export interface VaultSession {
   recordIntent(intent: Intent): Promise<void>;
   /** intent → discarded. Reverts what ① counted. */
   revertIntent(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** intent stays. Records the error. Not synced. */
-  noteUnanswered(exchangeId: string, error: ErrorNote): Promise<void>;
+  /** intent stays. Records that its call has ended, with the error; or with a SUCCESS that cannot be used. Not synced. */
+  noteUnanswered(exchangeId: string, error: ErrorNote, isSuccess?: boolean): Promise<void>;
   /**
    * intent → rejected. Reverts what ① counted, counts a certain failed attempt, and records the combination as refused; unanswered
    * starts with this pair become possibly failed attempts. An exchange that began with this pair and is started, held or expired

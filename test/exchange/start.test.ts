@@ -66,6 +66,19 @@ describe("counting towards a lock", () => {
     expect((await run(world, "get")).code).toBe("ok");
   });
 
+  it.each([
+    ["of this vault zeroes them", ["unusable"], 0],
+    ["of another vault does not", ["of-another"], 2],
+  ] as const)("failed attempts begin anew with a success: one %s", async (_, weather, failed) => {
+    const world = await knownVault();
+    world.weather = ["request-lost"];
+    await run(world, "get");
+    world.time += 31_000;
+    world.weather = [...weather];
+    expect((await run(world, "get", { force: true })).code).toBe("service");
+    expect(await known(world)).toMatchObject({ unackedStarts: 2, failedAttempts: failed });
+  });
+
   it("a success that cannot be used counts as a start, and is an answer: the next start needs no probe", async () => {
     const world = await knownVault();
     await run(world, "get");

@@ -31,6 +31,7 @@ export type Weather =
   | "server-error"
   | "broken-after"
   | "unusable"
+  | "of-another"
   | "uses-unsaid"
   | "clock-set-back";
 
@@ -190,6 +191,8 @@ export class World {
     }
     // A SUCCESS without what it must have.
     if (weather === "unusable") delete answer.body["transactionToken"];
+    if (weather === "of-another" && answer.body["vault"])
+      Object.assign(answer.body["vault"], { uuid: "00000000-0000-4000-8000-000000000009" });
     if (weather === "uses-unsaid")
       delete (answer.body["vault"] as Record<string, unknown>)["usesRemaining"];
     return { type: "answer", answer };

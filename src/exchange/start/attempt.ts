@@ -1,5 +1,5 @@
 import { VaultError } from "../../errors.ts";
-import { isSuccess } from "../../protocol/answers.ts";
+import { isSuccess, object } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
@@ -229,9 +229,12 @@ async function refused(
   const { uuid } = session;
   const said = wording(answer);
   if (isSuccess(answer)) {
+    const named = object(answer.body["vault"])?.["uuid"];
+    const isOthers = typeof named === "string" && named.toLowerCase() !== uuid.toLowerCase();
     await session.noteUnanswered(
       exchangeId,
       note(context, "service", "SUCCESS without usable credentials"),
+      !isOthers,
     );
     throw new VaultError(
       "service",

@@ -58,8 +58,13 @@ export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNo
   noteError(rows, error);
 }
 
-export function noteUnanswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
-  exchangeIn(rows, exchangeId, ["intent"]).outcome = "none";
+export function noteUnanswered(
+  rows: VaultRows,
+  exchangeId: string,
+  error: ErrorNote,
+  isSuccess = false,
+): void {
+  exchangeIn(rows, exchangeId, ["intent"]).outcome = isSuccess ? "success" : "none";
   noteError(rows, error);
   journal(rows, "unanswered", exchangeId, { error });
 }

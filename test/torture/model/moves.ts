@@ -78,7 +78,7 @@ function startAnswered(parts: Parts, state: State, place: number): string | unde
       steps.takenBack(store, id);
     else if (reply === "refused" || reply === "locked" || reply === "gone")
       steps.refused(store, id, reply === "refused");
-    else steps.noWholeAnswer(store, id);
+    else steps.noWholeAnswer(store, id, reply === "unusable");
   });
   if (refused !== undefined) return refused;
   switch (reply) {

@@ -14,7 +14,8 @@ export interface StoreSteps {
   intent(store: Store, intent: { id: number; operation: Operation; base: number }): void;
   /** No exchange was opened, and nothing was refused. */
   takenBack(store: Store, id: number): void;
-  noWholeAnswer(store: Store, id: number): void;
+  /** `isSuccess`: it says SUCCESS, and has no credentials. */
+  noWholeAnswer(store: Store, id: number, isSuccess: boolean): void;
   /** `counts` is false for a vault that is locked or gone. */
   refused(store: Store, id: number, counts: boolean): void;
   /** ② */
@@ -259,8 +260,8 @@ export const storeSteps: StoreSteps = {
     const start = inState(store, id, ["intent"]);
     Object.assign(start, { state: "discarded", outcome: "nothing" });
   },
-  noWholeAnswer(store, id) {
-    inState(store, id, ["intent"]).outcome = "no whole answer";
+  noWholeAnswer(store, id, isSuccess) {
+    inState(store, id, ["intent"]).outcome = isSuccess ? "success" : "no whole answer";
   },
   refused(store, id, counts) {
     const start = inState(store, id, ["intent"]);

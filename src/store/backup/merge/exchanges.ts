@@ -70,8 +70,9 @@ export function addExchanges(
     rows.exchanges.splice(next < 0 ? rows.exchanges.length : next, 0, added);
     if (row === left && goesOn) continueOpen(rows, added, now);
   }
-  const both = each((name) => ours[name] + counted.counters[name]);
-  if (isHigher(both, ours)) carry(rows, both);
+  const { counters } = counted;
+  if (counted.ids.size > 0 || counters.unackedStarts > 0 || counters.failedAttempts > 0)
+    carry(rows, (name) => ours[name] + counters[name]);
 }
 
 /** What the exchanges of the file that are unknown here count there, with what is carried for them; and which of them count. */
@@ -138,20 +139,13 @@ export function isTokenAlive(
 }
 
 /** Carries counters for all exchanges there are. */
-export const carry = (rows: VaultRows, carried: Counters): void =>
-  update(vaultOf(rows), { carried, carriedUpTo: rows.exchanges.at(-1)?.id ?? null });
-
-/** The higher ones: where exchanges are gone, nothing else would tell what both have counted. */
-export const higher = (some: Counters, others: Counters): Counters =>
-  each((name) => Math.max(some[name], others[name]));
-
-/** Whether any of them is. */
-export const isHigher = (some: Counters, others: Counters): boolean =>
-  Object.values(each((name) => some[name] - others[name])).some((more) => more > 0);
-
-const each = (of: (name: keyof Counters) => number): Counters => ({
-  unackedStarts: of("unackedStarts"),
-  unansweredStarts: of("unansweredStarts"),
-  failedAttempts: of("failedAttempts"),
-  possiblyFailed: of("possiblyFailed"),
-});
+export const carry = (rows: VaultRows, counter: (name: keyof Counters) => number): void =>
+  update(vaultOf(rows), {
+    carried: {
+      unackedStarts: counter("unackedStarts"),
+      unansweredStarts: counter("unansweredStarts"),
+      failedAttempts: counter("failedAttempts"),
+      possiblyFailed: counter("possiblyFailed"),
+    },
+    carriedUpTo: rows.exchanges.at(-1)?.id ?? null,
+  });

@@ -1,17 +1,9 @@
-import { count, countToCarry } from "../../../exchange/counting.ts";
+import { countToCarry } from "../../../exchange/counting.ts";
 import type { Placed } from "../../../exchange/records.ts";
 import { openExchangeOf, update, vaultOf } from "../../steps/rows.ts";
 import { findCredentials, findGeneration, isLive } from "../../steps/generations.ts";
 import type { CredentialsRow, VaultRows } from "../../steps/rows.ts";
-import {
-  carry,
-  higher,
-  isHigher,
-  addExchanges,
-  continueOpen,
-  isTokenAlive,
-  settleKnown,
-} from "./exchanges.ts";
+import { carry, addExchanges, continueOpen, isTokenAlive, settleKnown } from "./exchanges.ts";
 import type { Meeting, Merging } from "./meeting.ts";
 import { meet, knownAgainst } from "./meeting.ts";
 
@@ -68,10 +60,9 @@ function takeVault(rows: VaultRows, theirs: VaultRows, merging: Merging): Merged
       newGeneration: made,
     });
   }
-  const before = former?.carried ?? null;
-  const counted = count(rows.exchanges, vault);
-  if (before !== null && isHigher(before, counted))
-    carry(rows, higher(before, countToCarry(rows.exchanges, vault)));
+  const [before, counted] = [former?.carried, countToCarry(rows.exchanges, vault)];
+  // Where exchanges are gone, nothing else would tell what both have counted.
+  if (before) carry(rows, (name) => Math.max(before[name], counted[name]));
   for (const print of theirs.superseded) rows.superseded.add(print);
   for (const [combination, print] of theirs.refusals) rows.refusals.set(combination, print);
   const open = openExchangeOf(rows);

@@ -138,10 +138,12 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       (steps, s) => steps.takenBack(s, id),
       async (session) => await session.revertIntent(at, error),
     ),
-    call(
-      "unanswered",
-      (steps, s) => steps.noWholeAnswer(s, id),
-      async (session) => await session.noteUnanswered(at, error),
+    ...both.map((isSuccess) =>
+      call(
+        `unanswered, ${isSuccess}`,
+        (steps, s) => steps.noWholeAnswer(s, id, isSuccess),
+        async (session) => await session.noteUnanswered(at, error, isSuccess),
+      ),
     ),
     ...both.map((counts) =>
       call(

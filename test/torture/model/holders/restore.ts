@@ -75,14 +75,12 @@ function comeBack(restore: Restore): void {
   here.exchanges = file.exchanges.map((each) => numbered(restore, each));
   Object.assign(here, { carried: file.carried, upTo: file.upTo });
   // "Counters outlive forget": the higher ones.
-  const [was, is] = [counted(before), counted(here)];
-  if (counters.some((what) => was[what] > is[what])) {
-    const all = countedToCarry(here);
+  const [was, is] = [counted(before), countedToCarry(here)];
+  if (before.carried !== null)
     carry(
       here,
-      counts((what) => Math.max(was[what], all[what])),
+      counts((what) => Math.max(was[what], is[what])),
     );
-  }
   here.refused = union(here.refused, file.refused);
   Object.assign(here, { limited: file.limited, proof: file.proof });
   const open = openOf(here);
