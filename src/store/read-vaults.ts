@@ -58,7 +58,7 @@ export function vaultsWhere(
       ? ""
       : `UNION ${of("superseded")} AND fingerprint IN (${texts(mark(JSON.stringify(prints)))})`;
   const sql = `WITH vault AS (SELECT * FROM ${prefix}vaults WHERE ${condition}),
-    matter AS (${mattering(prefix, "exchanges.*")} ${named}),
+    matter AS (${mattering(prefix)} ${named}),
     kept AS (${of("credentials", keptAlone)} AND sealed IS NOT NULL
       UNION SELECT credentials.* FROM matter JOIN ${prefix}credentials
         ON credentials.vault = matter.vault AND generation IN ("baseGeneration", "newGeneration")),
@@ -73,8 +73,8 @@ export function vaultsWhere(
  * Selects of the exchanges of each `vault` those that count, with the one that ends what came before, and what is not over: after an
  * acknowledgement of what was begun here, no older one does.
  */
-function mattering(prefix: string, columns: string): string {
-  const of = `SELECT ${columns} FROM vault JOIN ${prefix}exchanges ON exchanges.vault = vault.id`;
+function mattering(prefix: string): string {
+  const of = `SELECT exchanges.* FROM vault JOIN ${prefix}exchanges ON exchanges.vault = vault.id`;
   return `${of} AND exchanges.seq >= coalesce((
       SELECT seq FROM ${prefix}exchanges AS ended WHERE ended.vault = vault.id AND state = 'acknowledged' AND adopted = 0
       ORDER BY seq DESC LIMIT 1), 0)
@@ -236,8 +236,11 @@ export function summariesOf({ prefix }: Dialect, service: string): Statement[] {
   const kept = `FROM ${prefix}credentials WHERE vault = vaults.id AND sealed IS NOT NULL`;
   return [
     {
-      sql: `WITH vault AS (SELECT id, "carriedUpTo" FROM ${prefix}vaults WHERE service = $1 AND forgotten = 0)
-        ${mattering(prefix, "exchanges.*")} ORDER BY seq`,
+      // What was acknowledged ends only what is carried: all other exchanges that are read follow it.
+      sql: `WITH vault AS (SELECT id, carried, "carriedUpTo" FROM ${prefix}vaults WHERE service = $1 AND forgotten = 0),
+        matter AS (${mattering(prefix)})
+        SELECT matter.* FROM matter JOIN vault ON vault.id = matter.vault
+        WHERE state <> 'acknowledged' OR adopted = 1 OR carried IS NOT NULL ORDER BY seq`,
       values: [service],
     },
     {
