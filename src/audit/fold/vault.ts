@@ -36,12 +36,6 @@ interface Contradicting {
   item: ItemLocation;
 }
 
-/** Kinds after which the counters are known. */
-const resetting = (["create", "unlock", "ack-read", "ack-update"] as const).reduce(
-  (all, kind) => all | (1 << eventCodes[kind]),
-  0,
-);
-
 const none: readonly Contradicting[] = [];
 
 /**
@@ -114,7 +108,7 @@ export class Vault {
 
   /** Whether the counters are known. */
   get hasKnownCounters(): boolean {
-    return (this.kinds & resetting) !== 0;
+    return (["create", "unlock", "ack-read", "ack-update"] as const).some((one) => this.had(one));
   }
 
   clearStarts(): void {
