@@ -81,7 +81,7 @@ const sessions: [string, (lab: Lab, machine: Machine) => Promise<void>, string[]
       await dies.exit;
       expect((await itemsOf(machine))[2]?.description).toMatch(/response unknown: it may count/);
       lab.service.faults.clear();
-      await run(machine, 0, "get", lab.vault.uuid);
+      await run(machine, 0, "get", lab.vault.uuid, "--force");
     },
     ["READ_VAULT UNKNOWN", "READ_VAULT SUCCESS", "ACKNOWLEDGE_READ_VAULT SUCCESS"],
   ],
