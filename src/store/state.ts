@@ -132,6 +132,8 @@ export interface StateFacts {
   problem: VaultError | null;
   /** Null if there is no state yet, or it cannot be read. */
   vaults: VaultRecord[] | null;
+  /** Who has locked which of them. */
+  locks: Lock[];
   /** When the next place under the rate limit of each application is free, in milliseconds since the epoch, as far as is known. */
   queues: { application: string; next: number }[];
   /** Lifetime of the newest token in seconds; null if unknown. */
@@ -177,7 +179,6 @@ export interface ServerFacts {
   version: string;
   hasTls: boolean;
   keyId: string;
-  locks: Lock[];
   /** Standbys that are connected, and whether a commit waits for one. */
   standbys: number;
   waitsForStandby: boolean;

@@ -209,6 +209,8 @@ describe("a status tells the truth", () => {
       ],
     });
     expect((await machine.vault("status", "--pending")).stdout).toBe("");
+    const doctor = await machine.vault("doctor", "--offline", "--json", "--fail-on", "never");
+    expect(doctor.stdout).toContain("no pending exchanges");
     const { out, err } = await onTerminal(machine);
     expect(out).toMatch(/in-use by \S+ \(pid \d+\) since \d\d:\d\d/);
     expect(err).not.toContain("next:");

@@ -64,10 +64,11 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   if (facts !== null) findings.push(...stateFindings(facts, now, reader));
   findings.push(...service);
   findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
-  if (vaults !== null)
-    findings.push(
-      ...vaultFindings(vaults, { policy: app.settings.policy, clock: app.io.host }, reader),
-    );
+  if (facts !== null && vaults !== null) {
+    const circumstances = { policy: app.settings.policy, clock: app.io.host };
+    const used = new Set(facts.locks.map(({ uuid }) => uuid));
+    findings.push(...vaultFindings(vaults, used, circumstances, reader));
+  }
   return findings;
 }
 

@@ -174,12 +174,12 @@ function backupFinding(
 const longHeldMs = 600_000;
 
 function serverFindings(
-  { vaults }: StateFacts,
+  { vaults, locks }: StateFacts,
   place: Server,
   now: number,
   reader: Reader,
 ): Finding[] {
-  const { location, version, hasTls, keyId, latencyMs, locks } = place;
+  const { location, version, hasTls, keyId, latencyMs } = place;
   const answers = latencyMs === 0 ? "answers at once" : `answers in ${latencyMs} ms`;
   const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
   const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);

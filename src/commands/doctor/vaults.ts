@@ -14,23 +14,25 @@ const day = 86_400_000;
 /** A date that comes sooner draws a warning. */
 const soonDays = 30;
 
-/** What the state knows of each vault that needs something done. A check without a finding is one line. */
+/** What the state knows of each vault that needs something done; one that is `used` by a process needs nobody. A check without a finding is one line. */
 export function vaultFindings(
   vaults: readonly VaultRecord[],
+  used: ReadonlySet<string>,
   circumstances: Circumstances,
   reader: Reader,
 ): Finding[] {
+  const idle = vaults.filter(({ uuid }) => !used.has(uuid));
   const all = count(vaults.length, "vault");
   const orOk = (findings: Finding[], check: string, message: string): Finding[] =>
     findings.length > 0 ? findings : [ok(check, message)];
   return [
     ...orOk(
-      vaults.flatMap((vault) => pending(vault, circumstances, reader)),
+      idle.flatMap((vault) => pending(vault, circumstances, reader)),
       "pending",
       "no pending exchanges",
     ),
     ...orOk(
-      vaults.flatMap((vault) => lockRisk(vault, circumstances)),
+      idle.flatMap((vault) => lockRisk(vault, circumstances)),
       "lock-risk",
       `${all}, none locked or close to it`,
     ),

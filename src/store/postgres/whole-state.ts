@@ -234,13 +234,13 @@ export class PostgresWhole implements WholeState {
       const place = await this.#ask();
       const vaults = await this.#store.list();
       const locks = await this.#store.locks();
-      return { ...unknown, problem: null, vaults, place: { ...place, locks } };
+      return { ...unknown, problem: null, vaults, locks, place };
     } catch (error) {
-      return { ...unknown, problem: asVaultError(error), vaults: null, place: null };
+      return { ...unknown, problem: asVaultError(error), vaults: null, locks: [], place: null };
     }
   }
 
-  async #ask(): Promise<Omit<ServerFacts, "locks">> {
+  async #ask(): Promise<ServerFacts> {
     const { database, machine } = this.#store.parts;
     const { keyId } = await this.#store.ready();
     const [row] = await database.query({

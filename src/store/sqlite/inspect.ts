@@ -20,10 +20,16 @@ import { all, clockJump, dialect, one, rowsIn } from "./query.ts";
 import { recordsIn, vaultsWhere } from "../read-vaults.ts";
 import { isListed } from "../steps/rows.ts";
 import type { StoreOptions } from "./state-connection.ts";
+import { holdersIn } from "./state-connection.ts";
+import type { VaultLocks } from "./vault-lock.ts";
 import { command } from "../../way.ts";
 
 /** Inspects a state: opens its database read-only, creates nothing and fixes nothing. May ask for a passphrase. Never throws. */
-export async function inspectState(options: StoreOptions, opening: Opening): Promise<StateFacts> {
+export async function inspectState(
+  options: StoreOptions,
+  opening: Opening,
+  locks: Pick<VaultLocks, "isTaken">,
+): Promise<StateFacts> {
   const { directory, keySource, keys } = options;
   const { path } = opening;
   const files = [path, `${path}-wal`, join(directory, "locks")];
@@ -37,7 +43,7 @@ export async function inspectState(options: StoreOptions, opening: Opening): Pro
   let problem: VaultError | null = null;
   try {
     if (onState(path, () => statIfThere(path)) !== null)
-      found = onState(path, () => read(path, opening.migrations.length, options));
+      found = onState(path, () => read(path, opening.migrations.length, options, locks));
     else problem = missing(keySource, directory);
   } catch (error) {
     problem =
@@ -50,6 +56,7 @@ export async function inspectState(options: StoreOptions, opening: Opening): Pro
   return {
     problem,
     vaults: found?.vaults ?? null,
+    locks: found?.locks ?? [],
     queues: found?.queues ?? [],
     tokenSeconds: found?.tokenSeconds ?? null,
     place: {
@@ -94,7 +101,12 @@ async function keyringProblem(source: KeySource): Promise<VaultError | null> {
   }
 }
 
-function read(path: string, newest: number, options: StoreOptions) {
+function read(
+  path: string,
+  newest: number,
+  options: StoreOptions,
+  locks: Pick<VaultLocks, "isTaken">,
+) {
   const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
@@ -115,6 +127,7 @@ function read(path: string, newest: number, options: StoreOptions) {
         "",
         null,
       ),
+      locks: holdersIn(db, locks),
       queues: all<{ application: string; next: number }>(
         db,
         "SELECT application, next FROM limiter WHERE reservedAt <= ?",

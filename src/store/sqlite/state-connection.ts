@@ -37,6 +37,18 @@ interface Holders {
   vaults: [uuid: string, since: string][];
 }
 
+/** Who has taken which vaults, as far as they still have them. */
+export function holdersIn(db: DatabaseSync, locks: Pick<VaultLocks, "isTaken">): Lock[] {
+  const sql = `SELECT CAST(substr(name, ${lockMark.length + 1}) AS int) AS slot, value FROM meta WHERE name LIKE '${lockMark}%'`;
+  return all<{ slot: number; value: string }>(db, sql)
+    .filter(({ slot }) => locks.isTaken(slot))
+    .flatMap(({ value }) => {
+      const { by, vaults } = JSON.parse(value) as Holders;
+      return vaults.map(([uuid, since]) => ({ uuid, holder: by, since, endsAt: null }));
+    })
+    .toSorted((a, b) => (a.since < b.since ? -1 : 1));
+}
+
 export interface StoreOptions {
   directory: string;
   /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
@@ -178,23 +190,10 @@ export class StateConnection {
     );
   }
 
-  /** Who has taken which vaults, as far as they still have them. */
+  /** See `holdersIn`. */
   async holders(): Promise<Lock[]> {
     const database = await this.open();
-    if (database === null) return [];
-    const taken = await database.read((db) =>
-      all<{ slot: number; value: string }>(
-        db,
-        `SELECT CAST(substr(name, ${lockMark.length + 1}) AS int) AS slot, value FROM meta WHERE name LIKE '${lockMark}%'`,
-      ),
-    );
-    const locks = taken
-      .filter(({ slot }) => this.locks.isTaken(slot))
-      .flatMap(({ value }) => {
-        const { by, vaults } = JSON.parse(value) as Holders;
-        return vaults.map(([uuid, since]) => ({ uuid, holder: by, since, endsAt: null }));
-      });
-    return locks.toSorted((a, b) => (a.since < b.since ? -1 : 1));
+    return database === null ? [] : await database.read((db) => holdersIn(db, this.locks));
   }
 
   /** Increments the epoch of a slot that was taken, which ends the right of every earlier holder to write. Not synced. */

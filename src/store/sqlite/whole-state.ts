@@ -164,7 +164,7 @@ export class SqliteWhole implements WholeState {
   }
 
   async inspect(): Promise<StateFacts> {
-    return await inspectState(this.#options, this.#opening);
+    return await inspectState(this.#options, this.#opening, this.#locks);
   }
 
   async claim(waiting: Waiting): Promise<void> {
