@@ -217,7 +217,7 @@ export class Turn {
       },
       reserveAhead: async (next) => await service.reserveAhead(next, Infinity),
       call: async (call, signal) => {
-        run.calls += 1;
+        if (call.step !== "probe") run.calls += 1;
         return await service.call(call, signal);
       },
     };
