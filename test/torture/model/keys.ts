@@ -79,7 +79,7 @@ function durable(state: State, names: Names, isExact: boolean): string {
       key += over.sort().join("") + own;
       over = [];
     }
-    if (exchange.id === store.upTo) {
+    if (!isExact && exchange.id === store.upTo) {
       key += `${over.sort().join("")}^`;
       over = [];
     }
