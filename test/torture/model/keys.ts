@@ -118,13 +118,14 @@ function keptGenerations({ store, service, processes }: State): Generation[] {
   );
 }
 
-/** The open one, the last one, those of processes, and those that a refusal would put in doubt again or make a possible failure. */
+/** The open one, the last one, those of processes, those that a refusal would put in doubt again or make a possible failure, and those that show an acknowledgement. */
 function isOfUse(exchange: Exchange, { store, processes }: State): boolean {
   return (
     openStates.includes(exchange.state) ||
     exchange === store.exchanges.at(-1) ||
     isReopened(exchange, store) ||
     isQuiet(exchange, store) ||
+    (exchange.state === "intent" && exchange.outcome === "success") ||
     processes.some((process) => process?.exchange === exchange.id)
   );
 }
