@@ -39,11 +39,16 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
 /** Fifty objects and lists in each other: no export has as many, and what looks into all of them takes minutes. */
 const tooDeep = /(?:[[{][^[\]{}]*){50}/;
 
-/** A JSON object; without columns and with a reason if it is none. */
-export interface Parsed {
-  value: object;
+/** The columns of a record, or those of the item that is in the text of one of them. */
+interface Looked {
   fields: Fields;
   likeness: number;
+  isText: boolean;
+}
+
+/** A JSON object; without columns and with a reason if it is none. */
+export interface Parsed extends Looked {
+  value: object;
   /** That of what its lists hold, and its objects by id. */
   inner: number;
   reason?: string;
@@ -62,9 +67,8 @@ export function parse(text: string, depth = 0): Parsed {
     // Another program's text of an object, written as a string.
     if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value, depth);
     if (!isObject(value)) return none(`${kindOf(value)}, not an object`);
-    const fields = flatten(value);
     const inner = depth === 0 ? innerOf(value) : unlike;
-    return { value, fields, likeness: likenessOf(fields, depth), inner };
+    return { value, ...itemIn(flatten(value), depth), inner };
   } catch (error) {
     return none(error instanceof RangeError ? "nested too deeply" : "not JSON");
   }
@@ -74,6 +78,7 @@ const none = (reason: string): Parsed => ({
   value: {},
   fields: new Map(),
   likeness: unlike,
+  isText: false,
   inner: unlike,
   reason,
 });
@@ -129,21 +134,36 @@ export const alike = 2;
 /** Maximum depth of texts in texts, and of objects and lists in each other, in which items are looked for. */
 const [deepestText, deepestWrapper] = [3, 10];
 
-export function likenessOf(fields: ReadonlyMap<string, string>, depth = 0): number {
+function likenessOf(fields: Fields): number {
   let hasTime = false;
   let hasAction = false;
   let hasUuid = false;
-  let wrapped = unlike;
   for (const value of fields.values()) {
-    if (value.startsWith("[{")) continue;
-    if (value.startsWith("{") && depth < deepestText)
-      wrapped = Math.max(wrapped, parse(value, depth + 1).likeness);
+    if (/[[{]\s*["{]/.test(value)) continue;
     hasAction ||= looksLikeAction(value);
     hasUuid ||= uuidOf(value) !== null || anyUuid.test(value);
     hasTime ||=
       /\d:\d\d/.test(value) || (/^[^-]{0,30}\d{4}/.test(value) && parseTime(value) !== null);
   }
-  return Math.max(wrapped, !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike);
+  return !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike;
+}
+
+/** Finds the item in a record: its columns, or those of an object in a text that looks more like one. What stands beside that is about the log. */
+export function itemIn(fields: Fields, depth = 0): Looked {
+  let best = { fields, likeness: likenessOf(fields), isText: false };
+  if (depth === deepestText) return best;
+  for (const value of fields.values()) {
+    // journald writes a text with other characters as a list of its bytes.
+    const text = /^\[\d+,[\d,]*\d\]$/.test(value)
+      ? Buffer.from(JSON.parse(value) as number[]).toString()
+      : value;
+    const at = text.indexOf("{");
+    if (at < 0) continue;
+    const inner = parse(text.slice(at).trimEnd(), depth + 1);
+    if (inner.likeness > best.likeness)
+      best = { fields: inner.fields, likeness: inner.likeness, isText: true };
+  }
+  return best;
 }
 
 /** A uuid in a text. */
@@ -163,7 +183,7 @@ function innerOf(value: object, depth = 0): number {
       const isText = isMany && typeof member === "string";
       if (typeof member !== "object" || member === null)
         return isText ? parse(member).likeness : unlike;
-      const own = isMany && isObject(member) ? likenessOf(flatten(member)) : unlike;
+      const own = isMany && isObject(member) ? itemIn(flatten(member)).likeness : unlike;
       return own === unlike ? innerOf(member, depth + 1) : own;
     }),
   );
@@ -187,19 +207,3 @@ export const isWrapper = ({ likeness, inner }: Parsed, isAmongItems: boolean): b
 /** Whether an object is a page like `{"items":[]}`, and not an item with an empty list. */
 export const isEmptyWrapper = ({ value, likeness }: Parsed): boolean =>
   likeness === unlike && Object.values(value).some((one) => Array.isArray(one) && one.length === 0);
-
-/** Returns the columns of the item that is JSON in the text of a column, with those beside one that is not whole; null if there is none. */
-export function unwrapped(fields: Fields, column: string): Fields | null {
-  let text = fields.get(column);
-  if (text === undefined) return null;
-  // journald writes a text with other characters as a list of its bytes.
-  if (/^\[\d+,[\d,]*\d\]$/.test(text)) text = Buffer.from(JSON.parse(text) as number[]).toString();
-  const at = text.indexOf("{");
-  const { fields: found, likeness } = parse(at < 0 ? "" : text.slice(at).trimEnd());
-  if (found.size < 2) return null;
-  // What stands beside a whole item is about the line of the log: when it was written, and by which machine.
-  if (likeness !== unlike) return found;
-  for (const [name, value] of fields)
-    if (name !== column && !found.has(name)) found.set(name, value);
-  return found;
-}

@@ -18,6 +18,7 @@ import {
   isById,
   isEmptyWrapper,
   isWrapper,
+  type Parsed,
   parse,
   similar,
   unlike,
@@ -59,6 +60,8 @@ export interface RawRecord {
   line: number;
   fields: Fields;
   likeness: number;
+  /** Whether the item is in a text of it. */
+  isText: boolean;
   /** Name of the list that it is in. */
   list?: string | undefined;
   /** What makes it no item if it does not hold the vault that it names. */
@@ -247,7 +250,7 @@ export class JsonCutter extends Cutter {
     const place = this.#place;
     const text = textOf(given.bytes, from, to);
     const parsed = parse(text);
-    const { value, fields, likeness, reason } = parsed;
+    const { value, likeness, reason } = parsed;
     if (reason !== undefined) {
       const next = this.#nextElement(given, from, to);
       if (next >= 0) return next;
@@ -261,14 +264,15 @@ export class JsonCutter extends Cutter {
       place.key = undefined;
       return to;
     }
-    return this.#record(given, from, to, fields, likeness);
+    return this.#record(given, from, to, parsed);
   }
 
-  #record(given: Bytes, from: number, to: number, fields: Fields, likeness: number): number {
+  #record(given: Bytes, from: number, to: number, parsed: Parsed): number {
+    const { fields, likeness, isText } = parsed;
     const place = this.#place;
     place.hasItems ||= likeness > unlike;
     const list = this.#stack.length > 1 ? place.name : undefined;
-    this.sink.record({ line: this.next, fields, likeness, list, given, from, to });
+    this.sink.record({ line: this.next, fields, likeness, isText, list, given, from, to });
     return this.#after(to);
   }
 
@@ -284,8 +288,9 @@ export class JsonCutter extends Cutter {
   #takeText(given: Bytes, from: number, to: number): void {
     const place = this.#place;
     const text = textOf(given.bytes, from, to);
-    const { fields, likeness, reason = "not an object" } = parse(text);
-    if (likeness > unlike) this.#record(given, from, to, fields, likeness);
+    const parsed = parse(text);
+    const { likeness, reason = "not an object" } = parsed;
+    if (likeness > unlike) this.#record(given, from, to, parsed);
     else if (!place.hasItems && this.#stack.length > 2) this.sink.passOver(place.name);
     else {
       this.sink.skip(this.next, reason, text);
@@ -342,13 +347,13 @@ export class LineCutter extends Cutter {
     const { bytes } = given;
     const text = textOf(bytes, from, to).replaceAll("\0", "").trim();
     const parsed = parse(text);
-    const { fields, likeness, reason = "no item" } = parsed;
+    const { fields, likeness, isText, reason = "no item" } = parsed;
     if (text === "" || isEmptyWrapper(parsed)) return;
     if (parsed.reason === undefined && !isWrapper(parsed, this.#hasItems)) {
       this.#hasItems ||= likeness > unlike;
       const start = bytes.indexOf(text.charAt(0), from);
       const end = bytes.lastIndexOf(text.charAt(text.length - 1), to - 1) + 1;
-      return sink.record({ line, fields, likeness, given, from: start, to: end });
+      return sink.record({ line, fields, likeness, isText, given, from: start, to: end });
     }
     const records: RawRecord[] = [];
     const unread: string[] = [];

@@ -8,8 +8,7 @@ import { Entries } from "../fold/order.ts";
 import { textOf, viewOf } from "./bytes.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed, listNames } from "./clip.ts";
-import type { Fields } from "./fields.ts";
-import { anyUuid, likenessOf, parse, unlike, unwrapped } from "./fields.ts";
+import { anyUuid, parse, unlike } from "./fields.ts";
 import { type Input, pieceSize } from "./input.ts";
 import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
 import { ItemReader, itemOf, type Layout } from "./reader.ts";
@@ -30,8 +29,8 @@ const sampleBytes = 8 * 1024 * 1024;
 /** What is told by the first records of an input. */
 interface Recognized extends Choice {
   order: InputReport["order"];
-  /** The column whose texts are the items. */
-  wrapping?: string | undefined;
+  /** Whether items are in texts of records. */
+  isText: boolean;
   /** Names of lists of items. */
   lists: Set<string>;
 }
@@ -77,7 +76,7 @@ export class Source implements Sink {
   readonly reader: ItemReader | undefined;
   readonly #items: ItemReader;
   readonly #layout: Layout;
-  readonly #wrapping: string | undefined;
+  readonly #isText: boolean;
   readonly #skips: Skips;
   readonly #passage: Passage;
   /** Where entries go. */
@@ -90,17 +89,17 @@ export class Source implements Sink {
   readonly #passedOver = new Map<string, number>();
 
   private constructor(input: Input, options: EntryOptions, found: Recognized, skips: Skips) {
-    const { columns, times, warnings, order, wrapping, lists } = found;
+    const { columns, times, warnings, order, isText, lists } = found;
     this.input = input;
     this.warnings = warnings;
     this.#layout = { ...options, columns, times };
-    this.#wrapping = wrapping;
+    this.#isText = isText;
     this.#lists = lists;
     this.#skips = skips;
     this.#passage = new Passage(input, this);
     const { cutter } = this.#passage;
     this.#items = new ItemReader(this.#layout, cutter);
-    this.reader = wrapping === undefined ? this.#items : undefined;
+    this.reader = isText ? undefined : this.#items;
     const format = options.columns === undefined ? cutter.format : "journal";
     this.report = { name: input.name, format, gzip: input.isGzip, order, items: 0, columns };
   }
@@ -135,8 +134,7 @@ export class Source implements Sink {
   itemOf({ offset, length }: ItemLocation): Item {
     const bytes = Buffer.alloc(length);
     const isWhole = this.input.read(offset, bytes, 0, length) === length;
-    const own = isWhole && this.#unwrap(this.#passage.cutter.fieldsOf(bytes));
-    const item = own ? itemOf(own, this.#layout) : "";
+    const item = isWhole ? itemOf(this.#passage.cutter.fieldsOf(bytes), this.#layout) : "";
     if (typeof item !== "string") return item;
     throw new VaultError("invalid-input", `${this.input.name} changed while it was read`, {
       hint: "run it again",
@@ -176,31 +174,27 @@ export class Source implements Sink {
     this.#list = list;
   }
 
-  record({ line, list, doubt, fields, given, from, to }: RawRecord): void {
-    const own = this.#unwrap(fields);
+  record({ line, list, doubt, fields, isText, given, from, to }: RawRecord): void {
+    const item = itemOf(fields, this.#layout);
     const text = (): string => [...fields.values()].join(" ");
-    if (own === null) {
-      const wrapping = this.#wrapping ?? "";
-      if (anyUuid.test(text())) this.skip(line, `no item in ${listNames([wrapping])}`, text());
-      else this.passOver(fields.has(wrapping) ? wrapping : (list ?? ""));
+    if (typeof item === "string") {
+      const isOther =
+        isText === this.#isText
+          ? list !== undefined &&
+            !this.#lists.has(list) &&
+            !fields.has(this.#layout.columns.action?.name ?? "")
+          : !anyUuid.test(text());
+      if (isOther) this.passOver(list ?? "");
+      else this.skip(line, doubt ?? item, text());
       return;
     }
-    const item = itemOf(own, this.#layout);
-    if (typeof item !== "string") {
-      const entry = this.#items.complete(item, line, given, from, to);
-      if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
-        return this.skip(line, doubt, text());
-      // The column of the vault holds something else: what the record names may be the vault.
-      if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
-        this.unread(text());
-      this.add(entry, list);
-    } else if (
-      list === undefined ||
-      this.#lists.has(list) ||
-      own.has(this.#layout.columns.action?.name ?? "")
-    )
-      this.skip(line, doubt ?? item, text());
-    else this.passOver(list);
+    const entry = this.#items.complete(item, line, given, from, to);
+    if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
+      return this.skip(line, doubt, text());
+    // The column of the vault holds something else: what the record names may be the vault.
+    if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
+      this.unread(text());
+    this.add(entry, list);
   }
 
   skip(line: number, reason: string, text: string, isCut = false): void {
@@ -215,11 +209,6 @@ export class Source implements Sink {
   passOver(list: string): void {
     if (this.#passedOver.size < 20 || this.#passedOver.has(list))
       this.#passedOver.set(list, (this.#passedOver.get(list) ?? 0) + 1);
-  }
-
-  /** Returns the columns of the item in a record: its own, or those of the text that it wraps; null if there is none. */
-  #unwrap(fields: Fields): Fields | null {
-    return this.#wrapping === undefined ? fields : unwrapped(fields, this.#wrapping);
   }
 
   #end(): void {
@@ -247,7 +236,14 @@ function recognize(
   const lists = new Set<string>();
   const times = new TimeReader();
   if (options.columns !== undefined)
-    return { columns: options.columns, times, warnings: [], order: "oldest-first", lists };
+    return {
+      columns: options.columns,
+      times,
+      warnings: [],
+      order: "oldest-first",
+      isText: false,
+      lists,
+    };
   const records = likest(sample);
   const isUnlike = records.every(({ likeness }) => likeness === unlike);
   const said = isUnlike ? errorIn(textOf(head)) : undefined;
@@ -256,16 +252,11 @@ function recognize(
       hint: "export the items again",
     });
   for (const { list } of records) if (list !== undefined) lists.add(list);
-  const wrapping = wrappingOf(records);
-  const found = records.flatMap(({ fields }) => {
-    const own = wrapping === undefined ? fields : unwrapped(fields, wrapping);
-    return own === null ? [] : [{ fields: own }];
-  });
-  const choice = chooseColumns(found, options, name);
+  const choice = chooseColumns(records, options, name);
   const order = orderOf(
-    found.map(({ fields }) => choice.times.parse(timeIn(fields, choice.columns))),
+    records.map(({ fields }) => choice.times.parse(timeIn(fields, choice.columns))),
   );
-  return { ...choice, order, wrapping, lists };
+  return { ...choice, order, isText: records.some(({ isText }) => isText), lists };
 }
 
 /** Returns the records of the lists whose records look most like items. */
@@ -274,23 +265,6 @@ function likest(sample: readonly RawRecord[]): readonly RawRecord[] {
   const best = sample.filter(({ likeness }) => likeness === most);
   const lists = new Set(best.map(({ list }) => list));
   return sample.filter(({ list }) => lists.has(list));
-}
-
-/** Returns the column whose texts look more like items than the records that they are in, if there is one. */
-function wrappingOf(sample: readonly RawRecord[]): string | undefined {
-  const counts = new Map<string, number>();
-  for (const { fields } of sample) {
-    for (const [name, value] of fields) {
-      if (!value.includes("{") && !/^\[\d+,/.test(value)) continue;
-      const inner = unwrapped(new Map([[name, value]]), name);
-      const likeness = inner === null ? unlike : likenessOf(inner);
-      if (likeness === unlike) continue;
-      const outer = new Map(fields);
-      outer.delete(name);
-      if (likenessOf(outer) < likeness) counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-  }
-  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0];
 }
 
 /** Returns `newest-first` if more neighbors go back in time than forward. */

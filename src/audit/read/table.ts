@@ -2,7 +2,7 @@ import type { Bytes } from "./bytes.ts";
 import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
 import type { Fields } from "./fields.ts";
 import { isUuid } from "../../protocol/fields.ts";
-import { alike, anyUuid, isWrapper, parse, unlike } from "./fields.ts";
+import { alike, anyUuid, isWrapper, itemIn, parse, unlike } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
 import { counted } from "../../terminal/count.ts";
@@ -51,7 +51,7 @@ class RowCutter extends Cutter {
 
   override fieldsOf(bytes: Buffer): Fields {
     this.#split(bytes, 0, bytes.length);
-    return this.#fields(bytes);
+    return itemIn(this.#fields(bytes)).fields;
   }
 
   override decode(text: string): string {
@@ -104,7 +104,7 @@ class RowCutter extends Cutter {
     }
     const fields = this.#fields(bytes);
     if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
-      sink.record({ line, fields, likeness: alike, given, from, to, doubt });
+      sink.record({ line, ...itemIn(fields), likeness: alike, given, from, to, doubt });
     return end;
   }
 
