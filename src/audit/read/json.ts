@@ -18,7 +18,6 @@ import {
   isById,
   isEmptyWrapper,
   isWrapper,
-  type Parsed,
   parse,
   similar,
   unlike,
@@ -133,6 +132,25 @@ export abstract class Cutter {
     return from;
   }
 
+  /** Takes a record that is plain, with the rest of its line. Returns the offset after it, or -1 if it is not. */
+  protected takePlain(given: Bytes, from: number, to: number, list?: string): number {
+    const { reader } = this.sink;
+    const { bytes } = given;
+    if (reader === undefined || bytes[from] !== openObject) return -1;
+    const end = reader.readObject(given, from, to);
+    if (end < 0) return -1;
+    let after = end;
+    if (this.lineEnd !== undefined) {
+      while (bytes[after] !== this.lineEnd && after < to)
+        if ((bytes[after++] as number) > space) return -1;
+      if (after++ === to) return -1;
+    }
+    const entry = reader.entry(given, this.next, from, end);
+    if (entry === null) return -1;
+    this.sink.add(entry, list);
+    return after;
+  }
+
   /** Returns the offset after the end of the line, or -1. */
   protected endOfLine({ bytes }: Bytes, from: number, to: number): number {
     const end = this.lineEnd === undefined ? -1 : bytes.indexOf(this.lineEnd, from);
@@ -190,8 +208,8 @@ export class JsonCutter extends Cutter {
     if (this.#stack.length === 1) return from + 1;
     const end = byte === quote ? endOfValue(given, from, to) : endOfWord(bytes, from, to);
     if (end < 0 || (end === to && !isEnd)) return isEnd ? to : -1;
-    if (place.isList) this.#takeText(given, from, end);
-    else if (place.key === undefined)
+    if (place.isList) return this.#takeWhole(given, from, end);
+    if (place.key === undefined)
       place.key = bytes.toString("utf8", from + 1, Math.min(end - 1, from + 100));
     else place.key = undefined;
     return end;
@@ -211,16 +229,9 @@ export class JsonCutter extends Cutter {
 
   /** Takes the object at an offset. Returns the offset after it or, for one that holds items, in it; -1 if it is not whole. */
   #takeObject(given: Bytes, from: number, to: number, isEnd: boolean): number {
-    const place = this.#place;
-    const { reader } = this.sink;
-    if (reader !== undefined && place.hasItems) {
-      const end = reader.readObject(given, from, to);
-      const entry = end < 0 ? null : reader.entry(given, this.next, from, end);
-      if (entry !== null) {
-        this.sink.add(entry, place.name);
-        return this.#after(end);
-      }
-    }
+    const { hasItems, name } = this.#place;
+    const plain = hasItems ? this.takePlain(given, from, to, name) : -1;
+    if (plain >= 0) return this.#after(plain);
     const end = endOfValue(given, from, to);
     if (end >= 0) return this.#takeWhole(given, from, end);
     return isEnd ? this.takeLong(given, from, to, "cut off here") : -1;
@@ -246,30 +257,31 @@ export class JsonCutter extends Cutter {
     return this.#after(next);
   }
 
+  /** Takes an object, or what is in a list: an item may be written as a string. */
   #takeWhole(given: Bytes, from: number, to: number): number {
     const place = this.#place;
+    const isObject = given.bytes[from] === openObject;
     const text = textOf(given.bytes, from, to);
     const parsed = parse(text);
-    const { value, likeness, reason } = parsed;
+    const { value, fields, likeness, isText, reason } = parsed;
     if (reason !== undefined) {
-      const next = this.#nextElement(given, from, to);
+      const next = isObject ? this.#nextElement(given, from, to) : -1;
       if (next >= 0) return next;
+      if (!isObject && !place.hasItems && this.#stack.length > 2) {
+        this.sink.passOver(place.name);
+        return to;
+      }
       this.sink.skip(this.next, reason, text);
       return this.#after(to);
     }
-    if (isWrapper(parsed, place.hasItems)) return this.#open(given, from, false, isById(value));
+    if (isObject && isWrapper(parsed, place.hasItems))
+      return this.#open(given, from, false, isById(value));
     const isMember = !place.isList && !place.hasItems;
     const isOther = isMember && likeness < (/\d/.test(place.key ?? "") ? similar : alike);
     if (isOther || isEmptyWrapper(parsed)) {
       place.key = undefined;
       return to;
     }
-    return this.#record(given, from, to, parsed);
-  }
-
-  #record(given: Bytes, from: number, to: number, parsed: Parsed): number {
-    const { fields, likeness, isText } = parsed;
-    const place = this.#place;
     place.hasItems ||= likeness > unlike;
     const list = this.#stack.length > 1 ? place.name : undefined;
     this.sink.record({ line: this.next, fields, likeness, isText, list, given, from, to });
@@ -282,20 +294,6 @@ export class JsonCutter extends Cutter {
     this.#last = end;
     this.#place.key = undefined;
     return end;
-  }
-
-  /** Takes a text, number or word in a list: an item that is written as a string, or none. */
-  #takeText(given: Bytes, from: number, to: number): void {
-    const place = this.#place;
-    const text = textOf(given.bytes, from, to);
-    const parsed = parse(text);
-    const { likeness, reason = "not an object" } = parsed;
-    if (likeness > unlike) this.#record(given, from, to, parsed);
-    else if (!place.hasItems && this.#stack.length > 2) this.sink.passOver(place.name);
-    else {
-      this.sink.skip(this.next, reason, text);
-      this.#after(to);
-    }
   }
 
   #stop(reason: string, { bytes }: Bytes, to: number): void {
@@ -319,20 +317,10 @@ export class LineCutter extends Cutter {
   #hasItems = false;
 
   protected takeOne(given: Bytes, from: number, to: number, isEnd: boolean): number {
-    const { sink, next: line, lineEnd } = this;
-    const { bytes } = given;
-    if (sink.reader !== undefined && bytes[from] === openObject) {
-      const end = sink.reader.readObject(given, from, to);
-      let after = end;
-      while (after >= 0 && after < to && bytes[after] !== lineEnd)
-        after = (bytes[after] as number) <= space ? after + 1 : -1;
-      const isPlain = after >= 0 && after < to;
-      const entry = isPlain ? sink.reader.entry(given, line, from, end) : null;
-      if (entry !== null) {
-        sink.add(entry);
-        this.next += 1;
-        return after + 1;
-      }
+    const plain = this.takePlain(given, from, to);
+    if (plain >= 0) {
+      this.next += 1;
+      return plain;
     }
     const end = this.endOfLine(given, from, to);
     if (end < 0 && !isEnd) return -1;
