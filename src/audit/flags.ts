@@ -1,14 +1,12 @@
 import type { Rules } from "../documents/audit.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
-import { zoneOf } from "./columns/zones.ts";
+import { zoneOf } from "./columns/times.ts";
 import type { Renames } from "./meaning/actions.ts";
 import { knownName, knownNames } from "./meaning/actions.ts";
 import { clip } from "./read/clip.ts";
 import type { Role } from "./read/item.ts";
 import { roles } from "./read/item.ts";
-import type { Condition } from "./selection.ts";
-import { conditionKeys } from "./selection.ts";
 
 /** How the pairs of a flag are read. */
 interface Pairs<V> {
@@ -70,6 +68,18 @@ export function parseOutcomes(texts: readonly string[]) {
     valueOf: (word) => (["success", "failure"] as const).find((one) => one === word),
   });
 }
+
+/** Keys of --where. */
+export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const;
+
+/** A value that a property of an item must have, exactly, or with `*` for any text. */
+export interface Condition {
+  key: (typeof conditionKeys)[number];
+  value: string;
+}
+
+/** Returns the role of the column. */
+export const roleOf = ({ key }: Condition) => (key === "app" ? "application" : key);
 
 /** Parses the conditions of --where. */
 export function parseWhere(texts: readonly string[]): Condition[] {

@@ -1,14 +1,12 @@
-import { type InputOptions, Inputs } from "./inputs.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import type { Item, ItemLocation } from "./read/item.ts";
-import { beforeRelease, type ColumnMap } from "./flags.ts";
+import { beforeRelease, type ColumnMap, type Condition } from "./flags.ts";
 import { timesHint } from "./columns/times.ts";
 import type { Skips, Source } from "./read/source.ts";
 import { answerOf, cutWords, distinguishesFailures, notesOf } from "./explain/summary.ts";
 import { type Known, type Log, Pseudonyms } from "./explain/log.ts";
-import { Intake, type IntakeOptions } from "./intake.ts";
+import { type InputOptions, Inputs, Intake, type IntakeOptions, Selection } from "./intake.ts";
 import { rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
-import { type Condition, Selection } from "./selection.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import { VaultError } from "../errors.ts";
 import { orAborted } from "../terminal/signals.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
-import { parseMoment, TimeReader } from "../../src/audit/columns/times.ts";
-import { zoneOf } from "../../src/audit/columns/zones.ts";
+import { parseMoment, TimeReader, zoneOf } from "../../src/audit/columns/times.ts";
+
 import { viewOf } from "../../src/audit/read/bytes.ts";
 import { VaultError } from "../../src/errors.ts";
 import { replayText, rows, vaultUuid } from "./support.ts";

@@ -9,9 +9,8 @@ import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
 import type { Kind } from "./names.ts";
 import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./names.ts";
-import { TimeReader, timesHint } from "./times.ts";
+import { TimeReader, timesHint, zoneOf } from "./times.ts";
 import * as looks from "./values.ts";
-import { zoneOf } from "./zones.ts";
 
 /** What the user said about columns and times. */
 export interface Given {

@@ -13,8 +13,8 @@ import type { Seen, Vault } from "../fold/vault.ts";
 import type { Item, ItemLocation } from "../read/item.ts";
 import { short } from "../read/clip.ts";
 import type { Skips } from "../read/source.ts";
-import type { IntakeOptions } from "../intake.ts";
-import type { Condition, Selection } from "../selection.ts";
+import type { Condition } from "../flags.ts";
+import type { IntakeOptions, Selection } from "../intake.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
 type FindOwn = (

@@ -3,11 +3,10 @@ import type { InputReport, Origin, ReplaySummary } from "../../documents/audit.t
 import { counted, grouped } from "../../terminal/count.ts";
 import { isProblem, type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
-import { beforeRelease } from "../flags.ts";
+import { beforeRelease, roleOf } from "../flags.ts";
 import type { Intake } from "../intake.ts";
 import type { Classifier } from "../meaning/classifier.ts";
 import { listed, said, short } from "../read/clip.ts";
-import { roleOf } from "../selection.ts";
 import { evidenceOf } from "./verdict.ts";
 import { clientOf, clientWords, inBrackets, type Log } from "./log.ts";
 import type { Ranked } from "./report.ts";
