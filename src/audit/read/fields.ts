@@ -40,9 +40,10 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
 const tooDeep = /(?:[[{][^[\]{}]*){50}/;
 
 /** The columns of a record, or those of the item that is in the text of one of them. */
-interface Looked {
+export interface Looked {
   fields: Fields;
   likeness: number;
+  /** Whether the item is in a text. */
   isText: boolean;
 }
 

@@ -18,6 +18,7 @@ import {
   isById,
   isEmptyWrapper,
   isWrapper,
+  type Looked,
   parse,
   similar,
   unlike,
@@ -55,12 +56,8 @@ export const nothing: Sink = {
 };
 
 /** A record whose columns have no meaning yet, with its bytes. */
-export interface RawRecord {
+export interface RawRecord extends Looked {
   line: number;
-  fields: Fields;
-  likeness: number;
-  /** Whether the item is in a text of it. */
-  isText: boolean;
   /** Name of the list that it is in. */
   list?: string | undefined;
   /** What makes it no item if it does not hold the vault that it names. */

@@ -28,7 +28,7 @@ import { isInverted } from "../columns/names.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
 import type { Entry, Item, Role } from "./item.ts";
-import { noEntry } from "./item.ts";
+import { noEntry, properties, roles } from "./item.ts";
 
 /** What the columns of an input mean. */
 export interface Layout {
@@ -351,21 +351,10 @@ export function itemOf(
   if (text === "") return "no time";
   const at = times.parse(text);
   if (at === null) return `invalid time: ${clip(text)}`;
-  const action = valueOf("action");
-  if (action === undefined) return "no action";
-  const endpoint = valueOf("endpoint");
-  return defined({
-    time: at,
-    vault: vaultOf(valueOf("vault") ?? endpoint ?? ""),
-    action,
-    outcome: valueOf("outcome"),
-    description: valueOf("description"),
-    id: valueOf("id"),
-    address: valueOf("ip"),
-    externalRef: valueOf("ref"),
-    endpoint,
-    application: valueOf("application"),
-  });
+  if (valueOf("action") === undefined) return "no action";
+  const texts = Object.fromEntries(roles.map((role) => [properties[role], valueOf(role)]));
+  const vault = vaultOf(valueOf("vault") ?? valueOf("endpoint") ?? "");
+  return defined({ ...texts, time: at, vault }) as unknown as Item;
 }
 
 /** Returns the uuid in the value of a vault's column, in lower case; another text as it is; undefined for a path without one. */

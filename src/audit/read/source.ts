@@ -35,35 +35,17 @@ interface Recognized extends Choice {
   lists: Set<string>;
 }
 
-/** Passes an input through a cutter from the beginning, a piece at a time. */
-class Passage {
-  readonly cutter: Cutter;
-  readonly #input: Input;
-  // The bytes at hand, and where the whole records in them end.
-  readonly #given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
-  #from = 0;
-  #to = 0;
-
-  constructor(input: Input, sink: Sink) {
-    this.#input = input;
-    this.cutter = cutterFor(sink, input.head, input.isWhole);
-  }
-
-  /** Number of bytes that were read. */
-  get bytesRead(): number {
-    return this.#given.offset + this.#to;
-  }
-
-  /** Reads the next bytes and cuts them. Returns false at the end. */
-  next(): boolean {
-    const given = this.#given;
-    given.bytes.copyWithin(0, this.#from, this.#to);
-    given.offset += this.#from;
-    this.#to -= this.#from;
-    const count = this.#input.read(this.bytesRead, given.bytes, this.#to, pieceSize);
-    this.#to += count;
-    this.#from = this.cutter.take(given, 0, this.#to, count === 0);
-    return count > 0;
+/** Passes an input through a cutter, from the beginning. Yields the number of bytes that were read, after each piece. */
+function* passage(input: Input, cutter: Cutter): Generator<number> {
+  const given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
+  for (let [from, to, count] = [0, 0, 1]; count > 0; yield given.offset + to) {
+    // What is left is the beginning of a record.
+    given.bytes.copyWithin(0, from, to);
+    given.offset += from;
+    to -= from;
+    count = input.read(given.offset + to, given.bytes, to, pieceSize);
+    to += count;
+    from = cutter.take(given, 0, to, count === 0);
   }
 }
 
@@ -78,7 +60,9 @@ export class Source implements Sink {
   readonly #layout: Layout;
   readonly #isText: boolean;
   readonly #skips: Skips;
-  readonly #passage: Passage;
+  readonly #cutter: Cutter;
+  readonly #passage: Generator<number>;
+  bytesRead = 0;
   /** Where entries go. */
   #into = new Entries();
   /** All entries of an input that has the newest first, once it is read. */
@@ -96,11 +80,11 @@ export class Source implements Sink {
     this.#isText = isText;
     this.#lists = lists;
     this.#skips = skips;
-    this.#passage = new Passage(input, this);
-    const { cutter } = this.#passage;
-    this.#items = new ItemReader(this.#layout, cutter);
+    this.#cutter = cutterFor(this, input.head, input.isWhole);
+    this.#passage = passage(input, this.#cutter);
+    this.#items = new ItemReader(this.#layout, this.#cutter);
     this.reader = isText ? undefined : this.#items;
-    const format = options.columns === undefined ? cutter.format : "journal";
+    const format = options.columns === undefined ? this.#cutter.format : "journal";
     this.report = { name: input.name, format, gzip: input.isGzip, order, items: 0, columns };
   }
 
@@ -111,19 +95,14 @@ export class Source implements Sink {
    */
   static async open(input: Input, options: EntryOptions, skips: Skips): Promise<Source> {
     const sample: RawRecord[] = [];
-    const passage = new Passage(input, {
-      ...nothing,
-      record: (record) => void (sample.length < sampleSize && sample.push(record)),
-    });
-    const isEnough = (): boolean =>
-      sample.length === sampleSize || (sample.length > 0 && passage.bytesRead >= sampleBytes);
-    while (options.columns === undefined && !isEnough() && passage.next()) await setImmediate();
+    const record = (one: RawRecord) => void (sample.length < sampleSize && sample.push(one));
+    const cutter = cutterFor({ ...nothing, record }, input.head, input.isWhole);
+    if (options.columns === undefined)
+      for (const bytes of passage(input, cutter)) {
+        await setImmediate();
+        if (sample.length === sampleSize || (sample.length > 0 && bytes >= sampleBytes)) break;
+      }
     return new Source(input, options, recognize(input, sample, options), skips);
-  }
-
-  /** Number of bytes that were read. */
-  get bytesRead(): number {
-    return this.#passage.bytesRead;
   }
 
   /**
@@ -134,7 +113,7 @@ export class Source implements Sink {
   itemOf({ offset, length }: ItemLocation): Item {
     const bytes = Buffer.alloc(length);
     const isWhole = this.input.read(offset, bytes, 0, length) === length;
-    const item = isWhole ? itemOf(this.#passage.cutter.fieldsOf(bytes), this.#layout) : "";
+    const item = isWhole ? itemOf(this.#cutter.fieldsOf(bytes), this.#layout) : "";
     if (typeof item !== "string") return item;
     throw new VaultError("invalid-input", `${this.input.name} changed while it was read`, {
       hint: "run it again",
@@ -162,9 +141,10 @@ export class Source implements Sink {
 
   #next(into: Entries): boolean {
     this.#into = into;
-    const hasMore = this.#passage.next();
-    if (!hasMore) this.#end();
-    return hasMore;
+    const { value, done } = this.#passage.next();
+    if (done === true) this.#end();
+    else this.bytesRead = value;
+    return done !== true;
   }
 
   add(entry: Entry, list?: string): void {
@@ -213,8 +193,7 @@ export class Source implements Sink {
 
   #end(): void {
     const { name, problem } = this.input;
-    if (problem !== null)
-      this.skip(this.#passage.cutter.next, `${problem}: reading stopped`, "", true);
+    if (problem !== null) this.skip(this.#cutter.next, `${problem}: reading stopped`, "", true);
     if (this.#passedOver.size === 0 || this.report.items === 0) return;
     const lists = [...this.#passedOver].map(
       ([list, count]) => `${grouped(count)} in ${list === "" ? "a list" : listNames([list])}`,
