@@ -142,12 +142,10 @@ export class Intake {
   readonly fold: Fold;
   /** Fold with the change of --what-if. */
   readonly changed: { whatIf: WhatIf; fold: Fold } | undefined;
+  readonly #options: IntakeOptions;
   readonly #selection: Selection | undefined;
   readonly #itemOf: (location: ItemLocation) => Item;
   readonly #vaults: VaultTable;
-  readonly #since: number;
-  readonly #until: number;
-  readonly #future: number;
   readonly #overlap = new Overlap();
   /** Takes the items. */
   readonly order = new TimeOrder(
@@ -163,17 +161,16 @@ export class Intake {
   newest = Number.NEGATIVE_INFINITY;
 
   constructor(
-    { rules, whatIf, timeline, since, until, now }: IntakeOptions,
+    options: IntakeOptions,
     vaults: VaultTable,
     selection: Selection | undefined,
     itemOf: (location: ItemLocation) => Item,
   ) {
+    const { rules, whatIf, timeline } = options;
+    this.#options = options;
     this.#selection = selection;
     this.#itemOf = itemOf;
     this.#vaults = vaults;
-    this.#since = since ?? Number.NEGATIVE_INFINITY;
-    this.#until = until ?? Number.POSITIVE_INFINITY;
-    this.#future = now + clockSkew;
     const shared = { table: vaults, overlap: this.#overlap, itemOf, events: kept[timeline] };
     this.fold = new Fold({ ...shared, rules });
     if (whatIf !== undefined) {
@@ -192,13 +189,14 @@ export class Intake {
 
   #take(entry: Entry): void {
     const { time, vault, event } = entry;
-    if (time < this.#since || time > this.#until) return;
+    const { since = time, until = time, now } = this.#options;
+    if (time < since || time > until) return;
     this.items += 1;
     if (event === "application") {
       this.counts.applicationItems += 1;
       return;
     }
-    if (time > this.#future) this.future += 1;
+    if (time > now + clockSkew) this.future += 1;
     else if (time > this.newest) this.newest = time;
     if (vault < 0) {
       this.counts.withoutVault += 1;

@@ -323,17 +323,12 @@ class Search {
 
   /** Assigns the action. Known values weigh more than a name: with the early client they are in `description`. */
   #chooseAction(): void {
-    const known = this.#free()
-      .map((profile) => ({
-        profile,
-        share: profile.texts.filter(looks.looksLikeAction).length / profile.texts.length,
-      }))
-      .filter(({ share }) => share > 0)
-      .sort((a, b) => b.share - a.share);
-    const enough = (known[0]?.share ?? 0) / 2;
-    const fits = known.filter(({ share }) => share >= enough).map(({ profile }) => profile);
-    const named = this.#named("action").find((one) => enough === 0 || fits.includes(one));
-    this.#take("action", named ?? fits[0]);
+    const shareOf = ({ texts }: Profile) =>
+      texts.filter(looks.looksLikeAction).length / texts.length;
+    const most = Math.max(...this.#free().map(shareOf));
+    const named = this.#named("action").find((one) => shareOf(one) * 2 >= most);
+    const best = this.#free().find((one) => most > 0 && shareOf(one) === most);
+    this.#take("action", named ?? best);
   }
 
   /**
