@@ -189,8 +189,8 @@ export class Intake {
 
   #take(entry: Entry): void {
     const { time, vault, event } = entry;
-    const { since = time, until = time, now } = this.#options;
-    if (time < since || time > until) return;
+    const { since, until, now } = this.#options;
+    if ((since !== undefined && time < since) || (until !== undefined && time > until)) return;
     this.items += 1;
     if (event === "application") {
       this.counts.applicationItems += 1;

@@ -13,7 +13,7 @@ import { type Input, pieceSize } from "./input.ts";
 import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
 import { ItemReader, itemOf, type Layout } from "./reader.ts";
 import { type Cutter, longestRecord, nothing, type RawRecord, type Sink } from "./json.ts";
-import { cutterFor } from "./table.ts";
+import { formOf } from "./table.ts";
 
 /** What the entries of an input are made with. */
 export interface EntryOptions extends Given, Pick<Layout, "index" | "vaults" | "classifier"> {
@@ -36,7 +36,7 @@ interface Recognized extends Choice {
 }
 
 /** Passes an input through a cutter, from the beginning. Yields the number of bytes that were read, after each piece. */
-function* passage(input: Input, cutter: Cutter): Generator<number> {
+function* passage(input: Input, cutter: Cutter): Generator<number, undefined> {
   const given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
   for (let [from, to, count] = [0, 0, 1]; count > 0; yield given.offset + to) {
     // What is left is the beginning of a record.
@@ -61,7 +61,7 @@ export class Source implements Sink {
   readonly #isText: boolean;
   readonly #skips: Skips;
   readonly #cutter: Cutter;
-  readonly #passage: Generator<number>;
+  readonly #passage: Generator<number, undefined>;
   bytesRead = 0;
   /** Where entries go. */
   #into = new Entries();
@@ -72,7 +72,13 @@ export class Source implements Sink {
   #list: string | undefined;
   readonly #passedOver = new Map<string, number>();
 
-  private constructor(input: Input, options: EntryOptions, found: Recognized, skips: Skips) {
+  private constructor(
+    input: Input,
+    cutterOf: (sink: Sink) => Cutter,
+    options: EntryOptions,
+    found: Recognized,
+    skips: Skips,
+  ) {
     const { columns, times, warnings, order, isText, lists } = found;
     this.input = input;
     this.warnings = warnings;
@@ -80,7 +86,7 @@ export class Source implements Sink {
     this.#isText = isText;
     this.#lists = lists;
     this.#skips = skips;
-    this.#cutter = cutterFor(this, input.head, input.isWhole);
+    this.#cutter = cutterOf(this);
     this.#passage = passage(input, this.#cutter);
     this.#items = new ItemReader(this.#layout, this.#cutter);
     this.reader = isText ? undefined : this.#items;
@@ -96,13 +102,14 @@ export class Source implements Sink {
   static async open(input: Input, options: EntryOptions, skips: Skips): Promise<Source> {
     const sample: RawRecord[] = [];
     const record = (one: RawRecord) => void (sample.length < sampleSize && sample.push(one));
-    const cutter = cutterFor({ ...nothing, record }, input.head, input.isWhole);
+    const cutterOf = formOf(input.head, input.isWhole);
+    const cutter = cutterOf({ ...nothing, record });
     if (options.columns === undefined)
       for (const bytes of passage(input, cutter)) {
         await setImmediate();
         if (sample.length === sampleSize || (sample.length > 0 && bytes >= sampleBytes)) break;
       }
-    return new Source(input, options, recognize(input, sample, options), skips);
+    return new Source(input, cutterOf, options, recognize(input, sample, options), skips);
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Bytes } from "./bytes.ts";
 import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
-import type { Fields } from "./fields.ts";
+import type { Fields, Looked } from "./fields.ts";
 import { isUuid } from "../../protocol/fields.ts";
 import { alike, anyUuid, isWrapper, itemIn, parse, unlike } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
@@ -51,7 +51,7 @@ class RowCutter extends Cutter {
 
   override fieldsOf(bytes: Buffer): Fields {
     this.#split(bytes, 0, bytes.length);
-    return itemIn(this.#fields(bytes)).fields;
+    return lookedAt(this.#fields(bytes)).fields;
   }
 
   override decode(text: string): string {
@@ -104,7 +104,7 @@ class RowCutter extends Cutter {
     }
     const fields = this.#fields(bytes);
     if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
-      sink.record({ line, ...itemIn(fields), likeness: alike, given, from, to, doubt });
+      sink.record({ line, ...lookedAt(fields), given, from, to, doubt });
     return end;
   }
 
@@ -209,6 +209,12 @@ class RowCutter extends Cutter {
   }
 }
 
+/** Rows are all alike, and only those with a brace have an item in a text. */
+const lookedAt = (fields: Fields): Looked =>
+  [...fields.values()].some((value) => value.includes("{"))
+    ? { ...itemIn(fields), likeness: alike }
+    : { fields, likeness: alike, isText: false };
+
 /** What is drawn between the header and the rows. */
 const isRule = /^[-=+:| ]+$/;
 
@@ -251,8 +257,8 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
   return best;
 }
 
-/** Returns what cuts an input, whose form is recognized by its beginning; `isWhole` if that is all of it. */
-export function cutterFor(sink: Sink, head: Buffer, isWhole: boolean): Cutter {
+/** Recognizes the form of an input by its beginning, and returns what makes its cutters. `isWhole`: that is all of it. */
+export function formOf(head: Buffer, isWhole: boolean): (sink: Sink) => Cutter {
   const hasCr = !head.includes(newline) && head.includes(carriageReturn);
   const lineEnd = hasCr ? carriageReturn : newline;
   const all = textOf(head).replaceAll("\0", "").split(String.fromCharCode(lineEnd));
@@ -263,9 +269,10 @@ export function cutterFor(sink: Sink, head: Buffer, isWhole: boolean): Cutter {
   const [first = ""] = filled;
   const isObject = first.startsWith("{");
   if (isObject ? !isByLine(filled, isFirstWhole) : /^\[\s*(?:[[{\]"]|$)/.test(first))
-    return new JsonCutter(sink);
+    return (sink) => new JsonCutter(sink);
   const table = isObject || filled.some(endsWithItem) ? null : recognizeTable(all);
-  return table === null ? new LineCutter(sink, lineEnd) : new RowCutter(sink, lineEnd, table);
+  return (sink) =>
+    table === null ? new LineCutter(sink, lineEnd) : new RowCutter(sink, lineEnd, table);
 }
 
 /** Whether lines that begin with an object are each a record, or broken; not pages of items, or objects over several lines. */
