@@ -38,7 +38,7 @@ function commit(): string {
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates", "cli/describe", "suggest"],
   app: ["app"],
-  options: ["cli/parse-options", "handover/writable-file", "shell-word", "terminal/count"],
+  options: ["cli/parse-options", "cli/own-files", "shell-word", "terminal/count"],
   database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",
@@ -55,8 +55,7 @@ const joined: Record<string, string[]> = {
   ],
   exchange: [
     "handover/handover",
-    "input/look-up",
-    "runs/one",
+    "runs/vaults",
     "exchange/lock-vault",
     "service/open-service",
     "settings/transport/transport",

@@ -8,7 +8,7 @@ import type { ReplayOptions } from "../../audit/replay.ts";
 import { isStdin } from "../../settings/given.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { obstacleAt } from "../../files/durable-file.ts";
-import { checkNotOurs, realPath } from "../../handover/out-file.ts";
+import { checkNotOurs, realPath } from "../../cli/own-files.ts";
 import type { AuditReplayOptions } from "./options.ts";
 
 type StateHistory = NonNullable<Awaited<ReturnType<StatePart["history"]>>>;

@@ -15,7 +15,7 @@ import type {
   RestoreOptions,
   StateInitOptions,
 } from "./descriptor.ts";
-import { checkNotOurs } from "../../handover/out-file.ts";
+import { checkNotOurs } from "../../cli/own-files.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";

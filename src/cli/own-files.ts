@@ -1,0 +1,40 @@
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { VaultError } from "../errors.ts";
+import type { Basics } from "../parts/settings.ts";
+
+/** The path without symbolic links, also where its last parts are not there yet. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path === dirname(path) ? path : join(realPath(dirname(path)), basename(path));
+  }
+}
+
+/**
+ * The program's own files must not be written over by what a flag names.
+ * @throws `invalid-input`
+ */
+export function checkNotOurs({ io, settings }: Basics, flag: string, path: string): void {
+  const real = (file: string): string => {
+    const folder = dirname(io.host.resolve(file));
+    return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
+  };
+  const { directory, keyFile: defaultKey } = settings.configuration;
+  const keyFile = settings.stateKeyFile ?? defaultKey;
+  const files = [
+    join(directory, "config.json"),
+    join(directory, "config.lock"),
+    keyFile,
+    `${keyFile}.states`,
+  ];
+  const target = real(path);
+  const state = real(join(settings.stateDirectory(), "x")).slice(0, -1);
+  if (!files.map(real).includes(target) && !target.startsWith(state)) return;
+  throw new VaultError(
+    "invalid-input",
+    `${flag}: ${path} is one of this program's own files; nothing was written`,
+    { hint: "name another file, such as ./pair.json" },
+  );
+}
