@@ -178,7 +178,7 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   const usable = unrefused(vault);
   const right = importOf(uuid);
   // Refused ones never lead on, whatever the counters are; of the others a person can say which are right.
-  if (usable.length === 0) return [right];
+  if (usable.length === 0) return [right, shown];
   if (onlyUnanswered) return [noneArrived(uuid), shown];
   const forced = (note: (standing: string) => string): Way[] =>
     usable.map(({ generation, standing }) => ({
