@@ -253,7 +253,11 @@ function pruneExchanges(state: State): void {
     if (each.state === "intent" && isOver && mayHaveFailed && !isQuiet(each, store))
       Object.assign(each, { outcome: "no whole answer", isSole: false });
   }
-  const uses = store.exchanges.map((each) => isOfUse(each, state));
+  // Refused ones are not carried: a reset makes credentials no sole ones.
+  const accepted = store.exchanges.findLastIndex((e) => !e.adopted && e.outcome === "success");
+  const refused = store.exchanges.slice(accepted + 1).filter((e) => e.outcome === "refused");
+  const isKept = (each: Exchange): boolean => isOfUse(each, state) || refused.includes(each);
+  const uses = store.exchanges.map(isKept);
   if (!uses.includes(false) && store.carried === null) return;
   const first = Math.max(0, uses.indexOf(true));
   const head = store.exchanges.slice(0, first);
@@ -264,7 +268,7 @@ function pruneExchanges(state: State): void {
     else to({ exchanges, carried, upTo: null });
   }
   for (const each of store.exchanges)
-    if (!isOfUse(each, state) && each.id !== store.upTo)
+    if (!isKept(each) && each.id !== store.upTo)
       to({ exchanges: store.exchanges.filter((other) => other !== each) });
   if (store.carried === null) return;
   const { unacked, failed } = store.carried;
@@ -277,7 +281,7 @@ function pruneExchanges(state: State): void {
   // One that is only named, in place of which the one before may be.
   const at = store.exchanges.findIndex(({ id }) => id === store.upTo);
   const named = store.exchanges[at];
-  if (named !== undefined && !isOfUse(named, state))
+  if (named !== undefined && !isKept(named))
     to({
       upTo: store.exchanges[at - 1]?.id ?? null,
       exchanges: store.exchanges.filter((each) => each !== named),
