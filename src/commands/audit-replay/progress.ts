@@ -18,10 +18,13 @@ export async function openProgress(
 ) {
   const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
   if (files.length === 0 || !host.stderr.isTTY || isQuiet) return undefined;
-  const { createProgressBar } = await import("../../terminal/progress.ts");
+  const { createProgressBar, measuredSeconds } = await import("../../terminal/progress.ts");
   const bar = createProgressBar(host.terminal().output, () => host.now(), readingProgress);
-  const update: NonNullable<ReplayOptions["progress"]> = (bytes, total, items) =>
-    bar.update({ bytes, total, items });
+  const began = host.now();
+  const update: NonNullable<ReplayOptions["progress"]> = (bytes, total, items) => {
+    // What is read at once shows none.
+    if (measuredSeconds(host.now() - began) !== undefined) bar.update({ bytes, total, items });
+  };
   return { update, clear: () => bar.clear() };
 }
 
