@@ -15,6 +15,8 @@ export interface Wish {
   force: boolean;
   /** The stored credentials to send, in place of all that may be valid. */
   generation?: number | undefined;
+  /** Credentials that the command line has. */
+  given?: unknown;
   /** The acknowledgement waits for something else: --no-ack, or another program. */
   noAck?: boolean;
   takesTime?: boolean | undefined;

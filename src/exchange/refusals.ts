@@ -9,7 +9,7 @@ import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import type { Generation, VaultRecord } from "./records.ts";
 import { noCredentials } from "./start/start.ts";
 import type { HoldReason } from "./states.ts";
-import { endedAtOnce, importOf, waysOn } from "./ways.ts";
+import { endedAtOnce, importOf, shownBy, waysOn } from "./ways.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -44,7 +44,7 @@ export function refusalError(
     case "guard":
       return new VaultError("guard", `not sent: ${whyGuarded(vault, circumstances)}`, {
         uuid,
-        next: waysOn(vault, circumstances),
+        next: withShown(waysOn(vault, circumstances), vault, wish),
         spent,
         by: vault.last?.by ?? undefined,
       });
@@ -112,6 +112,12 @@ export function afterRefusal(
     ...facts,
     next: next.length > 0 ? next : facts.next,
   });
+}
+
+/** Credentials that were given may be right, whatever became of those that are stored. */
+function withShown(ways: Way[], { uuid }: VaultRecord, { given }: Wish): Way[] {
+  const isThere = given === undefined || ways.some(({ argv }) => argv[1] === "guard");
+  return isThere ? ways : [...ways, shownBy(uuid)];
 }
 
 /** What the counters say of another start. */

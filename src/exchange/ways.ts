@@ -166,19 +166,22 @@ const noneArrived = (uuid: string): Way => ({
   note: "if the audit log shows none of the unanswered starts",
 });
 
+/** A person says what the audit log shows. */
+export const shownBy = (uuid: string): Way => ({
+  ...command`vault guard ${uuid} --reset --failed N --starts N`,
+  note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
+});
+
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   const { uuid, unackedStarts, open } = vault;
   const { unackedWouldLock, onlyUnanswered } = startRisk(vault, policy);
-  const shown: Way = {
-    ...command`vault guard ${uuid} --reset --failed N --starts N`,
-    note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
-  };
+  const shown = shownBy(uuid);
   if (isLockedBy(vault, policy)) return [unlockedOf(uuid), shown];
   const usable = unrefused(vault);
   const right = importOf(uuid);
   // Refused ones never lead on, whatever the counters are; of the others a person can say which are right.
-  if (usable.length === 0) return [right, shown];
+  if (usable.length === 0) return [right];
   if (onlyUnanswered) return [noneArrived(uuid), shown];
   const forced = (note: (standing: string) => string): Way[] =>
     usable.map(({ generation, standing }) => ({

@@ -277,7 +277,6 @@ it("a lost start whose repetition is refused: the right credentials lead on, and
   expect(refused.code).toBe("guard");
   expect(commandsOf(refused.error?.facts.next)).toEqual([
     `vault import ${world.uuid} --credentials @FILE`,
-    `vault guard ${world.uuid} --reset --failed N --starts N`,
   ]);
   await importing(world, right);
   const { error } = await run(world, "get");
