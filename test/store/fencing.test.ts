@@ -188,4 +188,19 @@ describe("the journal", () => {
     await session.setLabel("Ada");
     expect(() => state.sql("DELETE FROM journal")).toThrow(/append-only/);
   });
+
+  it("keeps what counts toward lockout, however old it is", async () => {
+    await exchange(session, "x1", 1, "second");
+    for (const id of ["x2", "x3"]) {
+      await session.recordIntent(intent(id, 2));
+      await session.reject(id, `combination ${id}`, problem);
+    }
+    await session.release();
+    for (const years of [2, 4]) {
+      state.clock.at += years * 365 * 86_400_000;
+      session = await state.another().lock(service, uuid, patient(state.clock));
+      expect(await known(session)).toMatchObject({ failedAttempts: 2, possiblyFailed: 0 });
+      await session.release();
+    }
+  });
 });

@@ -39,12 +39,18 @@ export function prunedBefore(oldest: string | null | undefined, now: number): st
   return isOverdue ? new Date(now - journalDays * day).toISOString() : null;
 }
 
-/** Removes entries from before that time, and ended exchanges that began before it; the newest exchange of a vault stays. */
+/**
+ * Removes entries from before that time, and ended exchanges that began before it and count nothing any more: what follows the last own
+ * acknowledgement counts toward lockout, however old it is, and that acknowledgement ends what is older.
+ */
 export const pruning = (prefix: string, before: string): Statement[] => [
   { sql: `DELETE FROM ${prefix}journal WHERE at < $1`, values: [before] },
   {
     sql: `DELETE FROM ${prefix}exchanges WHERE "startedAt" < $1 AND state IN ('acknowledged', 'expired', 'discarded', 'rejected')
-      AND seq < (SELECT max(seq) FROM ${prefix}exchanges AS newer WHERE newer.vault = exchanges.vault)`,
+      AND seq < (SELECT max(seq) FROM ${prefix}exchanges AS newer WHERE newer.vault = exchanges.vault)
+      AND seq < (SELECT max(seq) FROM ${prefix}exchanges AS ended
+        WHERE ended.vault = exchanges.vault AND ended.state = 'acknowledged' AND ended.adopted = 0)
+      AND NOT EXISTS (SELECT 1 FROM ${prefix}vaults AS named WHERE named.id = exchanges.vault AND named."carriedUpTo" = exchanges.id)`,
     values: [before],
   },
 ];
