@@ -89,7 +89,9 @@ function choices(
 
 /** The last start that is allowed goes out where it is acknowledged at once. */
 export const endedAtOnce = ({ uuid, open }: VaultRecord): Way =>
-  command`vault get ${uuid} ${discarding(open)}`;
+  open?.state === "held" && open.operation === "update"
+    ? command`vault ack ${uuid}`
+    : command`vault get ${uuid} ${discarding(open)}`;
 
 /** What a get needs to start although an exchange is held. */
 const discarding = (open: OpenExchange | null): string[] =>

@@ -296,6 +296,17 @@ describe("the last start that cannot lock the vault", () => {
     expect(helpOf(held.error?.facts)).toBe(`vault get ${world.uuid} --discard-pending`);
     expect((await run(world, "get", { discardPending: true })).code).toBe("ok");
   });
+
+  it("over a held update, which a read does not drop: its acknowledgement", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    for (let left = 0; left < 3; left += 1)
+      await run(world, "update", { noAck: true, discardPending: true });
+    const held = await run(world, "update", { noAck: true, discardPending: true });
+    expect(held).toMatchObject({ code: "guard" });
+    expect(helpOf(held.error?.facts)).toBe(`vault ack ${world.uuid}`);
+    expect(await ack(world)).toBe("acknowledged");
+  });
 });
 
 describe("a held exchange, where the guard refuses another start", () => {
