@@ -5,7 +5,7 @@ import { currentRecord } from "./context.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./lockout.ts";
 import { command } from "../way.ts";
-import type { Reply, Send, Service, StartCall, Store, Waiting } from "./ports.ts";
+import type { Reply, Send, Service, StartCall, DeleteCall, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 import type { Settled } from "./states.ts";
@@ -93,8 +93,8 @@ export async function withVault<T>(
   const call: Send = async (called, signal) => {
     const reply = await context.service.call(called, signal);
     sent ||= reply.type !== "not-sent" && called.step !== "probe";
+    if (called.step === "start" || called.step === "delete") startCounts ||= counts(reply, called);
     if (called.step === "start") {
-      startCounts ||= counts(reply, called);
       isStartAnswered ||= isOfService(reply);
     }
     return reply;
@@ -138,7 +138,7 @@ const isInDoubt = (event: ExchangeEvent): boolean =>
   event.type === "settled" && event.settled.outcome === "in-doubt";
 
 /** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
-function counts(reply: Reply, call: StartCall): boolean {
+function counts(reply: Reply, call: DeleteCall | StartCall): boolean {
   const outcome = outcomeOf(reply, call, acceptedBy(reply));
   return outcome.type !== "accepted" && !isTakenBack(outcome);
 }

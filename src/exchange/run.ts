@@ -21,7 +21,6 @@ import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
 import { bareCredentials } from "./recovery/document.ts";
 import type { Accepted, Counted } from "./start/attempt.ts";
 import { attempt, noTries } from "./start/attempt.ts";
-import { chosenPair } from "./start/credentials.ts";
 import type { Decision } from "./start/decide.ts";
 import { decide, toStartWith } from "./start/decide.ts";
 import type { Start } from "./start/start.ts";
@@ -46,12 +45,11 @@ export async function runExchange(
   if (given?.type === "recovery") await adoptRecovery(context, given.document);
   const settled: Settled[] = [];
   const tries = noTries();
-  let recordedAs: number | null | undefined;
+  let recordedAs: number | undefined;
   for (;;) {
     const vault = await context.session.read();
     const decision = await decide(context, vault, start, tries, recordedAs);
     const { kind, wish, action } = decision;
-    ({ recordedAs } = decision);
     if (action?.do === "end") {
       settled.push(...(await settleInterrupted(context, action.exchange)));
       continue;
@@ -62,15 +60,14 @@ export async function runExchange(
       continue;
     }
     const first = toStartWith(context, vault, wish, action, tries.refusal);
-    const pair = await chosenPair(context, vault, kind, first, start);
     tries.only = wish.generation ?? null;
-    const accepted = await attempt(context, vault, pair, startOf(start, decision), tries);
+    const accepted = await attempt(context, vault, first, startOf(start, decision), tries);
     if (accepted === null) continue;
     // For an exchange in doubt, its reported outcome says so.
     if (tries.refusal !== undefined && vault.open?.state !== "in-doubt") {
       context.emit({
         type: "warning",
-        message: `${tries.refusal.message}; generation ${pair.generation} was accepted`,
+        message: `${tries.refusal.message}; generation ${first.generation} was accepted`,
       });
     }
     const delivery = await recordNewPair(context, start, handover, vault, accepted, settled);
@@ -85,6 +82,7 @@ function startOf(start: Start, decision: Decision): Counted<StartCall, StartSucc
   return {
     wish: { ...wish, operation },
     kind,
+    sentWith: start,
     externalRef,
     run,
     next: (vault) => decision.next(vault),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
+import { deleteVault } from "../../src/exchange/single/delete.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import { helpOf } from "../support/help.ts";
 
@@ -279,6 +280,30 @@ describe("left at ③", () => {
     const sent = starts(world);
     expect((await run(world, "get", { given: world.first })).code).toBe("rejected");
     expect(starts(world)).toBe(sent + 1);
+    expect((await run(world, "get")).code).toBe("ok");
+  });
+
+  it("an expired exchange whose old credentials a delete finds refused: the new ones delete the vault", async () => {
+    const world = await knownVault();
+    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
+    await run(world, "get");
+    const open = (await known(world)).open?.id ?? "";
+    world.acknowledgeElsewhere(await world.hold(async ({ session }) => await session.token(open)));
+    world.time += 61_000;
+    expect(await ack(world)).toBe("service");
+    const request = { force: false, discardPending: false };
+    const deleted = await world.hold(async (context) => await deleteVault(context, request));
+    expect(deleted.generation).toBe(2);
+  });
+
+  it("given credentials that what is left supersedes, once it is acknowledged, are not sent, whatever --force says", async () => {
+    const world = await knownVault();
+    await run(world, "update", { dies: true });
+    const before = starts(world);
+    const { code, error } = await run(world, "get", { given: world.first, force: true });
+    expect(code).toBe("no-credentials");
+    expect(error?.message).toMatch(/^the given credentials were superseded/);
+    expect(starts(world)).toBe(before);
     expect((await run(world, "get")).code).toBe("ok");
   });
 

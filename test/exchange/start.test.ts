@@ -219,6 +219,42 @@ describe("pairs that may not be sent", () => {
     expect(ended).toMatchObject({ code: "state", facts: { spent: { failedAttempts: 1 } } });
   });
 
+  it.each([
+    ["without an answer", [], "network"],
+    ["refused", ["a"], "rejected"],
+  ] as const)(
+    "a start %s, and then no place for another: not said to be unsent",
+    async (_, imported, code) => {
+      const world = await knownVault();
+      await run(world, "get");
+      for (const name of imported)
+        await world.hold(
+          async ({ session }) =>
+            await session.recordPair({ credentials: wrong(name), kind: "credit-card/offline" }),
+        );
+      world.weather = code === "network" ? ["request-lost", "fine"] : [];
+      let sent = 0;
+      const ended = await world
+        .hold(async (context) => {
+          const call: typeof context.service.call = async (called, signal) => {
+            if (called.step === "start") sent += 1;
+            return await context.service.call(called, signal);
+          };
+          const admit = async (): Promise<void> => {
+            await Promise.resolve();
+            if (sent > 0) throw new VaultError("invalid-input", "the JWT command failed");
+          };
+          const service = { ...context.service, call, admit };
+          return await runExchange({ ...context, service }, startOf(world, "get"), nobody);
+        })
+        .catch(asVaultError);
+      const error = asVaultError(ended);
+      expect(error.code).toBe(code);
+      expect(error.retry).not.toBe("safe");
+      expect(error.message).toMatch(/then the JWT command failed$/);
+    },
+  );
+
   it("a superseded pair is sent only as a generation chosen with --force", async () => {
     const world = await knownVault();
     await run(world, "get");

@@ -11,7 +11,7 @@ import type { VaultRecord } from "../records.ts";
 import { checkRemoval } from "../refusals.ts";
 import type { Counted } from "../start/attempt.ts";
 import { attempt, noTries } from "../start/attempt.ts";
-import { chosenPair, refusedNow } from "../start/credentials.ts";
+import { refusedNow } from "../start/credentials.ts";
 import { toStartWith } from "../start/decide.ts";
 import type { Start } from "../start/start.ts";
 
@@ -36,11 +36,13 @@ export async function deleteVault(
 ): Promise<Deleted> {
   const { session } = context;
   const { uuid } = session;
-  const wish = { ...request, operation: "delete" } as const;
   const tries = noTries();
   for (;;) {
     const read = await session.read();
-    const vault = checkRemoval("delete", uuid, read, request.discardPending);
+    // A refusal may have put an exchange in doubt, which began with the refused credentials: its new ones come next.
+    const discardPending = request.discardPending || tries.refusal !== undefined;
+    const wish = { ...request, discardPending, operation: "delete" } as const;
+    const vault = checkRemoval("delete", uuid, read, discardPending);
     const { kind } = vault;
     const refused = await refusedNow(context, vault, kind, request);
     const next = (now: VaultRecord): NextAction =>
@@ -49,10 +51,10 @@ export async function deleteVault(
     if (action.do === "end") throw new VaultError("internal", "a delete acknowledges nothing");
     const generation = toStartWith(context, vault, wish, action, tries.refusal);
     throwIfInterrupted(context);
-    const pair = await chosenPair(context, vault, kind, generation, request);
     const counted: Counted<DeleteCall, Answer> = {
       wish,
       kind,
+      sentWith: request,
       externalRef: request.externalRef,
       call: ({ credentials, device }, externalRef) => ({
         step: "delete",
@@ -65,9 +67,9 @@ export async function deleteVault(
       read: (_, reply) => acceptedBy(reply),
       next,
     };
-    const accepted = await attempt(context, vault, pair, counted, tries);
+    const accepted = await attempt(context, vault, generation, counted, tries);
     if (accepted === null) continue;
     await session.recordDeleted(accepted.exchangeId);
-    return { kind, externalRef: accepted.externalRef, generation: pair.generation };
+    return { kind, externalRef: accepted.externalRef, generation: generation.generation };
   }
 }

@@ -7,17 +7,22 @@ import { currentRecord, interrupted, nextTry, note, pause } from "../context.ts"
 import type { CallOutcome, Refused } from "../dispositions.ts";
 import { outcomeOf, refusal, serviceDetails, whatCame, wording } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
+import type { Seen } from "../breaker.ts";
 import type { NextAction, SoFar, Wish } from "../next-action.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
-import type { Intent, RunPart, VaultRecord } from "../records.ts";
+import type { Generation, Intent, RunPart, VaultRecord } from "../records.ts";
 import { refusalError } from "../refusals.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair } from "./credentials.ts";
+import { chosenPair } from "./credentials.ts";
+import type { Start } from "./start.ts";
 
 /** A call that the service counts: a start, or a delete. */
 export interface Counted<Call extends DeleteCall | StartCall, Success> {
   wish: Wish & Pick<Intent, "operation">;
   kind: Kind;
+  /** What the command line has to be sent with the credentials. */
+  sentWith: Pick<Start, "device" | "force" | "hashedPin">;
   /** By default contains the exchange's id. */
   externalRef: string | undefined;
   run?: RunPart | undefined;
@@ -44,6 +49,27 @@ export interface Tries extends SoFar {
 
 export const noTries = (): Tries => ({ tried: [], calls: 0, isUnanswered: false });
 
+/** The error of a command that has sent something before, where this one says that nothing was sent. */
+function afterSending(error: unknown, uuid: string, tries: Tries): unknown {
+  const saysNothingSent = ["guard", "invalid-input", "usage"];
+  if (!(error instanceof VaultError) || !saysNothingSent.includes(error.code)) return error;
+  const { refusal, isUnanswered } = tries;
+  const why = `then ${error.message}`;
+  if (refusal !== undefined)
+    return new VaultError(refusal.code, `${refusal.message}; ${why}`, refusal.facts);
+  if (!isUnanswered) return error;
+  return new VaultError(
+    "network",
+    `the start was sent, but no complete response came back; ${why}`,
+    {
+      uuid,
+      retry: "after-status",
+      hint: error.facts.hint,
+      next: [{ ...command`vault status ${uuid}`, note: "then run it again" }],
+    },
+  );
+}
+
 /** A call that the service has accepted. */
 export interface Accepted<Success> {
   pair: ChosenPair;
@@ -60,17 +86,24 @@ export interface Accepted<Success> {
 export async function attempt<Call extends DeleteCall | StartCall, Success>(
   context: ExchangeContext,
   vault: VaultRecord,
-  pair: ChosenPair,
+  chosen: Generation,
   counted: Counted<Call, Success>,
   tries: Tries,
 ): Promise<Accepted<Success> | null> {
   const { wish, kind, run } = counted;
   const { operation } = wish;
-  const { generation, sole } = pair;
+  const { generation } = chosen;
   const exchangeId = context.ids.next(vault.last?.id);
   const externalRef = counted.externalRef ?? `vault-${exchangeId}`;
-  const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
-  const seen = await letOut(context, vault, intent, wish.force);
+  const goesOut = async (): Promise<{ pair: ChosenPair; seen: Seen }> => {
+    const pair = await chosenPair(context, vault, kind, chosen, counted.sentWith);
+    const { sole } = pair;
+    const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
+    return { pair, seen: await letOut(context, vault, intent, wish.force) };
+  };
+  const { pair, seen } = await goesOut().catch((error: unknown) => {
+    throw afterSending(error, vault.uuid, tries);
+  });
   if (operation !== "delete")
     context.emit({ type: "starting", operation, generation, attempt: tries.calls });
   const call = counted.call(pair, externalRef);
