@@ -8,12 +8,12 @@ import type { NextAction } from "../next-action.ts";
 import { nextAction } from "../next-action.ts";
 import type { DeleteCall } from "../ports.ts";
 import type { VaultRecord } from "../records.ts";
-import { checkRemoval } from "../refusals.ts";
 import type { Counted } from "../start/attempt.ts";
 import { attempt, noTries } from "../start/attempt.ts";
 import { refusedNow } from "../start/credentials.ts";
 import { toStartWith } from "../start/decide.ts";
 import type { Start } from "../start/start.ts";
+import { noCredentials } from "../start/start.ts";
 
 /** What a person asks for; `discardPending`: delete it although an exchange is open or in doubt. */
 type DeleteRequest = Pick<Start, "device" | "discardPending" | "externalRef" | "force">;
@@ -38,18 +38,18 @@ export async function deleteVault(
   const { uuid } = session;
   const tries = noTries();
   for (;;) {
-    const read = await session.read();
+    const vault = await session.read();
+    if (vault === null || vault.generations.length === 0) throw noCredentials(uuid);
     // A refusal may have put an exchange in doubt, which began with the refused credentials: its new ones come next.
     const discardPending = request.discardPending || tries.refusal !== undefined;
     const wish = { ...request, discardPending, operation: "delete" } as const;
-    const vault = checkRemoval("delete", uuid, read, discardPending);
     const { kind } = vault;
     const refused = await refusedNow(context, vault, kind, request);
     const next = (now: VaultRecord): NextAction =>
       nextAction(now, wish, context, { tried: tries.tried, refused });
     const action = next(vault);
     if (action.do === "end") throw new VaultError("internal", "a delete acknowledges nothing");
-    const generation = toStartWith(context, vault, wish, action, tries.refusal);
+    const chosen = toStartWith(context, vault, wish, action, tries.refusal);
     throwIfInterrupted(context);
     const counted: Counted<DeleteCall, Answer> = {
       wish,
@@ -67,9 +67,9 @@ export async function deleteVault(
       read: (_, reply) => acceptedBy(reply),
       next,
     };
-    const accepted = await attempt(context, vault, generation, counted, tries);
+    const accepted = await attempt(context, vault, chosen, counted, tries);
     if (accepted === null) continue;
     await session.recordDeleted(accepted.exchangeId);
-    return { kind, externalRef: accepted.externalRef, generation: generation.generation };
+    return { kind, externalRef: accepted.externalRef, generation: chosen.generation };
   }
 }
