@@ -5,6 +5,7 @@ import type { Policy } from "./lockout.ts";
 import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
 import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
+import { waitsForEnd } from "./start/start.ts";
 
 /** What is asked for with a vault, as far as it decides what comes next. */
 export interface Wish {
@@ -177,8 +178,7 @@ function choose(
     const isClear = likely(left).length < 2 || !mustPersonChoose(vault, policy);
     if ((!force && !isClear) || tried.length >= mostTries(vault)) return refuse("choice", left);
   }
-  const waits = wish.noAck === true || wish.takesTime === true;
-  if (waits && !force && operation !== "delete" && isLastToWait(vault, policy))
+  if (waitsForEnd(wish) && !force && operation !== "delete" && isLastToWait(vault, policy))
     return refuse("last-start");
   return { do: "start", candidates: [first, ...others] };
 }
