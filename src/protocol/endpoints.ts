@@ -126,3 +126,6 @@ export const kindList: string = joined(
 function joined(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
+
+/** The uuid of no vault, which a probe asks for. */
+export const noVault = "00000000-0000-0000-0000-000000000000";

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { Call, EndCall, StartCall } from "../exchange/ports.ts";
 import type { AnyEndpoint, Endpoint, Kind } from "../protocol/endpoints.ts";
-import { findEndpoint, isOnline, singleEndpoint } from "../protocol/endpoints.ts";
+import { findEndpoint, isOnline, noVault, singleEndpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
 
 /** The service, and the application that calls it. */
@@ -64,7 +64,13 @@ export function requestOf(target: Target, call: Call): HttpRequest {
         body: { token: call.token },
       };
     case "probe":
-      return requestOf(target, { ...call, step: "end", operation: "get", uuid: nil, token: nil });
+      return requestOf(target, {
+        ...call,
+        step: "end",
+        operation: "get",
+        uuid: noVault,
+        token: noVault,
+      });
     case "info": {
       const { "content-type": _none, ...rest } = headers;
       return {
@@ -89,9 +95,6 @@ export function requestOf(target: Target, call: Call): HttpRequest {
     }
   }
 }
-
-/** Names no vault and no exchange. */
-const nil = "00000000-0000-0000-0000-000000000000";
 
 /** Application, device and reference: the common part of all bodies but an end call's. */
 function opening(

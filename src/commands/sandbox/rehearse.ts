@@ -1,5 +1,6 @@
 import type { Basics } from "../../parts/settings.ts";
 import { VaultError } from "../../errors.ts";
+import { noVault } from "../../protocol/endpoints.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { count } from "../../terminal/count.ts";
@@ -160,8 +161,7 @@ class Rehearsal {
       const calls = sandbox.running.sandbox
         .requests()
         .map(({ method, endpoint, uuid }, index) => ({ n: index + 1, method, endpoint, uuid }))
-        // A probe names no vault.
-        .filter(({ uuid }) => !/^[0-]+$/.test(uuid))
+        .filter(({ uuid }) => uuid !== noVault)
         .map(({ n, method, endpoint }) => ({ n, method, endpoint }));
       if (calls.length === 0) throw run.failed("the command makes no call to the sandbox", command);
       const checked = await run.check();
