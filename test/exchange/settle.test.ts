@@ -2,8 +2,21 @@ import { describe, expect, it } from "vitest";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { deleteVault } from "../../src/exchange/single/delete.ts";
+import type { World } from "./world.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import { helpOf } from "../support/help.ts";
+
+/** A vault whose exchange has expired by what this state was told, although somebody else had acknowledged it. */
+async function expiredHere(): Promise<World> {
+  const world = await knownVault();
+  world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
+  await run(world, "get");
+  const open = (await known(world)).open?.id ?? "";
+  world.acknowledgeElsewhere(await world.hold(async ({ session }) => await session.token(open)));
+  world.time += 61_000;
+  expect(await ack(world)).toBe("service");
+  return world;
+}
 
 describe("what is left at ②, not delivered", () => {
   it("get starts again with the old pair, and no read is used up unseen", async () => {
@@ -257,26 +270,14 @@ describe("left at ③", () => {
   });
 
   it("an expired exchange is in doubt again when its old credentials are refused; its new ones come next", async () => {
-    const world = await knownVault();
-    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
-    await run(world, "get");
-    const open = (await known(world)).open?.id ?? "";
-    world.acknowledgeElsewhere(await world.hold(async ({ session }) => await session.token(open)));
-    world.time += 61_000;
-    expect(await ack(world)).toBe("service");
+    const world = await expiredHere();
     expect((await known(world)).last?.state).toBe("expired");
     expect((await run(world, "get")).code).toBe("ok");
     expect(await currentIsAccepted(world)).toBe(true);
   });
 
   it("an expired exchange whose old credentials are given and refused: nothing else is sent for them", async () => {
-    const world = await knownVault();
-    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
-    await run(world, "get");
-    const open = (await known(world)).open?.id ?? "";
-    world.acknowledgeElsewhere(await world.hold(async ({ session }) => await session.token(open)));
-    world.time += 61_000;
-    expect(await ack(world)).toBe("service");
+    const world = await expiredHere();
     const sent = starts(world);
     expect((await run(world, "get", { given: world.first })).code).toBe("rejected");
     expect(starts(world)).toBe(sent + 1);
@@ -284,13 +285,7 @@ describe("left at ③", () => {
   });
 
   it("an expired exchange whose old credentials a delete finds refused: the new ones delete the vault", async () => {
-    const world = await knownVault();
-    world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
-    await run(world, "get");
-    const open = (await known(world)).open?.id ?? "";
-    world.acknowledgeElsewhere(await world.hold(async ({ session }) => await session.token(open)));
-    world.time += 61_000;
-    expect(await ack(world)).toBe("service");
+    const world = await expiredHere();
     const request = { force: false, discardPending: false };
     const deleted = await world.hold(async (context) => await deleteVault(context, request));
     expect(deleted.generation).toBe(2);
