@@ -56,7 +56,7 @@ export function runOf(
 }
 
 /** What an exchange came to: what it delivered, or that the run had done it before, or has now settled what it had left. */
-export type Exchanged = Delivery | "earlier" | "settled";
+type Exchanged = Delivery | "earlier" | "settled";
 
 /**
  * Does the exchange of one vault, which is locked, unless the run has done it before.

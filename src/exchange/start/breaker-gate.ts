@@ -14,10 +14,10 @@ import type { Intent, VaultRecord } from "../records.ts";
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;
 
 /** What a start needs to pass the circuit breaker. */
-export type GateContext = SendContext & Pick<ExchangeContext, "breaker" | "emit">;
+type GateContext = SendContext & Pick<ExchangeContext, "breaker" | "emit">;
 
 /** The vault of the start; none yet for a create. */
-export type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
+type AtGate = Pick<VaultRecord, "unansweredStarts"> & {
   uuid?: string;
   last: Pick<NonNullable<VaultRecord["last"]>, "state" | "startedAt"> | null;
 };
