@@ -293,12 +293,13 @@ export interface Store {
   /** Records that the user was told of an interrupted creation, so that it is not listed again. */
   dismissCreation(creation: InterruptedCreation): Promise<void>;
   /**
-   * Reserves the next slot under an application's rate limit (GCRA), for all processes. Returns the milliseconds until the slot; one
-   * that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
+   * Reserves the next slot under an application's rate limit (GCRA), for all processes: one that is `aheadMs` or more away, by the
+   * clock of the state, from when the state is asked. Returns the milliseconds from then to the slot; one that is more than
+   * `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
   reserveSlot(
     application: string,
-    now: number,
+    aheadMs: number,
     intervalMs: number,
     longestMs?: number,
   ): Promise<number>;

@@ -120,8 +120,8 @@ async function openClients({ io, settings, state }: Local, version: string): Pro
       rate: settings.rate,
       clock: host,
       latencyMs: async () => await (await state.store()).latencyMs(),
-      reserveSlot: async (now, intervalMs, longestMs) =>
-        await (await state.store()).reserveSlot(queue, now, intervalMs, longestMs),
+      reserveSlot: async (aheadMs, intervalMs, longestMs) =>
+        await (await state.store()).reserveSlot(queue, aheadMs, intervalMs, longestMs),
     },
     trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
   });

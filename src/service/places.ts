@@ -8,7 +8,7 @@ export interface RateLimit {
    * Reserves the next place under the application's limit, as `Store.reserveSlot`. Returns the
    * milliseconds until it.
    */
-  reserveSlot(now: number, intervalMs: number, longestMs: number): Promise<number>;
+  reserveSlot(aheadMs: number, intervalMs: number, longestMs: number): Promise<number>;
   /**
    * How long a reservation takes, and recording a step between it and the call: as
    * `Store.latencyMs`.
@@ -42,12 +42,10 @@ export function slotIntervalMs(rate: number): number {
 const startsAhead = { ms: 250, places: 6 };
 
 interface Place {
-  /** By `Clock.now`. */
+  /** By `Clock.elapsed`. */
   at: number;
-  /** How long the step between the place and its call takes, in milliseconds. */
+  /** How long before that the step between the place and its call begins, in milliseconds. */
   leadMs: number;
-  /** When that step begins, by `Clock.elapsed`. */
-  wakeAt: number;
 }
 
 interface Asked extends Place {
@@ -74,25 +72,17 @@ export interface OwnPlaces extends Places {
 export function openPlaces(limit: RateLimit): OwnPlaces {
   const intervalMs = slotIntervalMs(limit.rate);
   const earlyMs = limit.rate === 1 ? 0 : intervalMs;
-  let taken: Place = { at: 0, leadMs: 0, wakeAt: 0 };
+  let taken: Place = { at: 0, leadMs: 0 };
   let ahead: Place | null = null;
 
   /** Takes the next place if its call may be sent within `longestMs`. */
   async function ask(longestMs: number): Promise<Asked> {
-    const latencyMs = (await limit.latencyMs?.()) ?? 0;
-    const askedAt = limit.clock.elapsed();
-    // No earlier place could be kept: its answer and the step before the call take that long.
-    const now = limit.clock.now() + 2 * latencyMs;
-    const untilPlace = await limit.reserveSlot(now, intervalMs, longestMs + earlyMs);
+    const leadMs = (await limit.latencyMs?.()) ?? 0;
+    // No earlier place could be kept: half that long the answer is under way, then comes the step before the call.
+    const untilPlace = await limit.reserveSlot(1.5 * leadMs, intervalMs, longestMs + earlyMs);
     const waitMs = Math.max(0, untilPlace - earlyMs);
     const isTaken = untilPlace <= longestMs + earlyMs;
-    return {
-      at: now + waitMs,
-      leadMs: Math.ceil(latencyMs),
-      wakeAt: askedAt + waitMs + latencyMs,
-      waitMs,
-      isTaken,
-    };
+    return { at: limit.clock.elapsed() + waitMs + leadMs, leadMs, waitMs, isTaken };
   }
 
   const leftUntil = (deadline: number): number => Math.max(0, deadline - limit.clock.elapsed());
@@ -121,7 +111,7 @@ export function openPlaces(limit: RateLimit): OwnPlaces {
     }
   }
 
-  const lateness = ({ at }: Place): number => limit.clock.now() - at;
+  const lateness = ({ at }: Place): number => limit.clock.elapsed() - at;
 
   async function takePlace(
     next: Pick<NextCall, "isEnd">,
@@ -132,7 +122,7 @@ export function openPlaces(limit: RateLimit): OwnPlaces {
     taken = ahead !== null && isInTime ? ahead : await reserve(next, signal, deadline);
     ahead = null;
     // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
-    const wholeMs = Math.ceil(taken.wakeAt - limit.clock.elapsed() - 0.001);
+    const wholeMs = Math.ceil(-lateness(taken) - taken.leadMs - 0.001);
     if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
   }
 
@@ -148,7 +138,7 @@ export function openPlaces(limit: RateLimit): OwnPlaces {
       for (let places = 1; places < placesAtMost && lateness(taken) > lateMs; places += 1)
         await takePlace({ isEnd: true }, signal);
       // What was left for the step in between, and it did not take.
-      const earlyBy = Math.min(taken.leadMs, Math.ceil(-lateness(taken)));
+      const earlyBy = Math.min(Math.ceil(taken.leadMs), Math.ceil(-lateness(taken)));
       if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
     },
   };

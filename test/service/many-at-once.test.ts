@@ -90,10 +90,10 @@ describe("several exchanges at a time", () => {
       warn: nothing,
     });
     const reserveSlot = async (
-      now: number,
+      aheadMs: number,
       intervalMs: number,
       longestMs: number,
-    ): Promise<number> => await store.reserveSlot("limited", now, intervalMs, longestMs);
+    ): Promise<number> => await store.reserveSlot("limited", aheadMs, intervalMs, longestMs);
     const target = { baseUrl, apiPrefix, application: user, version: "test", timeoutMs: 30_000 };
     const clients = await openService({ ...target, limit: { rate, clock, reserveSlot } });
     const serviceName = `${baseUrl}${apiPrefix}`;

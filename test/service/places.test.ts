@@ -5,8 +5,8 @@ import type { OwnPlaces } from "../../src/service/places.ts";
 import { openPlaces, slotIntervalMs } from "../../src/service/places.ts";
 import { endCall, never, startCall } from "../support/servers.ts";
 
-/** A clock that only sleeping advances, and GCRA with burst 1 as in the store. */
-function world() {
+/** A clock that only sleeping advances, and GCRA with burst 1 as in the store, by that clock or another one. */
+function world(storeNow?: () => number) {
   let time = 1_000_000;
   let free = 0;
   const sleeps: number[] = [];
@@ -21,10 +21,11 @@ function world() {
     },
   };
   const reserveSlot = (
-    now: number,
+    aheadMs: number,
     intervalMs: number,
     longestMs = Number.POSITIVE_INFINITY,
   ): Promise<number> => {
+    const now = (storeNow?.() ?? time) + aheadMs;
     const at = Math.max(now, free);
     if (at - now <= longestMs) free = at + intervalMs;
     return Promise.resolve(at - now);
@@ -112,9 +113,9 @@ describe("places under the rate limit", () => {
   test("a call in time goes at once, one that is late takes another place first", async () => {
     const { clock, reserveSlot, sleeps, pass } = world();
     let taken = 0;
-    const counted = (now: number, intervalMs: number): Promise<number> => {
+    const counted = (aheadMs: number, intervalMs: number): Promise<number> => {
       taken += 1;
-      return reserveSlot(now, intervalMs);
+      return reserveSlot(aheadMs, intervalMs);
     };
     const places = openPlaces({ rate: 25, reserveSlot: counted, clock });
     await places.admit(startCall, never);
@@ -132,9 +133,9 @@ describe("places under the rate limit", () => {
     const { clock, reserveSlot, sleeps, pass } = world();
     let taken = 0;
     let isBroken = false;
-    const counted = (now: number, intervalMs: number): Promise<number> => {
+    const counted = (aheadMs: number, intervalMs: number): Promise<number> => {
       taken += 1;
-      return isBroken ? Promise.reject(new Error("disk")) : reserveSlot(now, intervalMs);
+      return isBroken ? Promise.reject(new Error("disk")) : reserveSlot(aheadMs, intervalMs);
     };
     const places = openPlaces({ rate: 10, reserveSlot: counted, clock });
     const interval = Math.ceil(slotIntervalMs(10));
@@ -176,7 +177,7 @@ describe("places under the rate limit", () => {
 
     beforeEach(() => {
       vi.useFakeTimers();
-      ({ reserveSlot } = world());
+      ({ reserveSlot } = world(() => Date.now()));
     });
     afterEach(() => void vi.useRealTimers());
 

@@ -123,8 +123,9 @@ export const works = (command: string, ...args: string[]): boolean =>
 
 /** Uses a state in a process of its own: `node temporary-state.ts ACTION DIRECTORY KEYFILE COUNT`. Prints one line of JSON. */
 async function act([action = "", directory = "", path = "", count = "1"]: string[]): Promise<void> {
+  let lookedAt = 0;
   const clock: Clock = {
-    now: () => Date.now(),
+    now: () => (lookedAt = Date.now()),
     elapsed: () => performance.now(),
     sleep: async (milliseconds, signal) =>
       await setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }),
@@ -160,9 +161,9 @@ async function act([action = "", directory = "", path = "", count = "1"]: string
         await store.find(uuid);
         const session = await store.lock(service, uuid, patient(clock, 20_000));
         const base = (await session.read())?.generations[0]?.generation ?? 0;
-        await store.reserveSlot("app", clock.now(), 0.001);
+        await store.reserveSlot("app", 0, 0.001);
         await session.read();
-        await store.reserveSlot("app", clock.now(), 0.001);
+        await store.reserveSlot("app", 0, 0.001);
         await exchange(session, `x-${process.pid}-${n}`, base, `pair-${process.pid}-${n}`);
         await session.read();
         await session.release();
@@ -173,8 +174,8 @@ async function act([action = "", directory = "", path = "", count = "1"]: string
     slots: async () => {
       const slots: number[] = [];
       for (let n = 0; n < Number(count); n += 1) {
-        const now = clock.now();
-        slots.push(now + (await store.reserveSlot("app", now, 10)));
+        const untilSlot = await store.reserveSlot("app", 0, 10);
+        slots.push(lookedAt + untilSlot);
       }
       print(slots);
     },

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { expect } from "vitest";
-import type { DatabaseClock } from "../../src/store/postgres/database-clock.ts";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
@@ -20,10 +19,10 @@ export interface SharedState extends StoreFixture {
   store: PostgresStore;
   location: string;
   /**
-   * The same state reached by another port, with another patience in milliseconds; by default the database's clock is the test's, and
-   * the machine one that has seen nothing.
+   * The same state reached by another port, with another patience in milliseconds; by default the machine is one that has seen
+   * nothing. But for leases and the rate limit, the database's clock is the test's.
    */
-  through(port: number, patienceMs?: number, time?: DatabaseClock, machine?: string): PostgresStore;
+  through(port: number, patienceMs?: number, machine?: string): PostgresStore;
   /** Runs SQL; `schema` stands for the state's. */
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
@@ -62,12 +61,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   const location = server.location(schema);
   const keySource = { type: "file", path: join(root, "state.key") } as const;
   const stores: PostgresStore[] = [];
-  const through: SharedState["through"] = (
-    port,
-    patienceMs,
-    own,
-    machine = String(stores.length),
-  ) => {
+  const through: SharedState["through"] = (port, patienceMs, machine = String(stores.length)) => {
     const parsed = parseAddress(
       location.replace(`:${server.port}/`, `:${port}/`),
       {},
@@ -76,21 +70,13 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
     );
     const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
     const by = { host: "here", pid: stores.length, user: "tester" };
-    const time = {
-      isKnown: true,
-      latencyMs: () => 0,
-      took: () => undefined,
-      tookLogin: () => undefined,
-      note: () => undefined,
-      now: () => clock.now(),
-    };
     const store = new PostgresStore({
       address,
       keySource,
       clock,
       by,
       warn: () => undefined,
-      time: own ?? time,
+      now: () => clock.now(),
       directory: join(root, machine),
       platform: "linux",
     });

@@ -25,9 +25,14 @@ async function loop({ location, keyFile, service, uuid, clockShift }: LoopOption
     rate: defaults.rate,
     clock,
     latencyMs: async () => await store.latencyMs(),
-    reserveSlot: async (now: number, intervalMs: number, longestMs: number) => {
-      const until = await store.reserveSlot(service.application.uuid, now, intervalMs, longestMs);
-      if (until <= longestMs) places.push(now + until - clockShift);
+    reserveSlot: async (aheadMs: number, intervalMs: number, longestMs: number) => {
+      const until = await store.reserveSlot(
+        service.application.uuid,
+        aheadMs,
+        intervalMs,
+        longestMs,
+      );
+      if (until <= longestMs) places.push(Date.now() + aheadMs + until);
       return until;
     },
   };

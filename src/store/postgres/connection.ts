@@ -46,11 +46,7 @@ const durable: Statement = {
 };
 
 /** Told how long it took until an answer came, in milliseconds. */
-export interface Timing {
-  took?: (ms: number) => void;
-  /** Of a step of the login, before anything is asked. */
-  tookLogin?: (ms: number) => void;
-}
+type Took = (ms: number) => void;
 
 /** An error that callers expect, and a failure of the state where they do not. */
 class Expected extends VaultError {
@@ -83,23 +79,17 @@ export class AnswerLost extends VaultError {
 export class Connection {
   readonly #client: PlainClient;
   readonly #address: Address;
-  readonly #timing: Timing;
+  readonly #took: Took;
   #dead: Error | null = null;
   #underWay = 0;
   /** How often it was said that a commit may not be durable, and the last time. */
   #notices = 0;
   #notice = "";
 
-  private constructor(client: PlainClient, address: Address, timing: Timing) {
+  private constructor(client: PlainClient, address: Address, took: Took) {
     this.#client = client;
-    this.#timing = timing;
+    this.#took = took;
     this.#address = address;
-    let challengedAt = 0;
-    const { connection } = client as unknown as Wire;
-    connection.once("authenticationSASL", () => (challengedAt = performance.now()));
-    connection.once("authenticationSASLContinue", () =>
-      timing.tookLogin?.(performance.now() - challengedAt),
-    );
     client.on("error", (error: Error) => (this.#dead ??= error));
     client.on("end", () => (this.#dead ??= new Error("the connection was closed")));
     client.on("notice", ({ code, message }) => {
@@ -113,12 +103,12 @@ export class Connection {
    * Connects to the first of the hosts that is not in recovery.
    * @throws `state` if none can be used
    */
-  static async open(address: Address, timing: Timing = {}): Promise<Connection> {
+  static async open(address: Address, took: Took = () => undefined): Promise<Connection> {
     const problems: (Reason & { at: string })[] = [];
     for (const { host, port } of address.hosts) {
       const at = `${host}:${port}`;
       const password = address.password ?? address.findPassword?.({ host, port }) ?? "";
-      const connection = new Connection(clientFor(address, host, port, password), address, timing);
+      const connection = new Connection(clientFor(address, host, port, password), address, took);
       try {
         await connection.#client.connect();
         if (address.hosts.length === 1 || !(await connection.#isInRecovery())) return connection;
@@ -264,7 +254,7 @@ export class Connection {
       this.#dead ??= failed.reason as Error;
       throw new AnswerLost(this.#address, this.#dead.message);
     }
-    this.#timing.took?.(tookMs);
+    this.#took(tookMs);
     if (this.#notices > noticed)
       throw cannotBeUsed(this.#address, `a commit may not be durable (${brief(this.#notice)})`);
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);

@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Address } from "./address.ts";
 import type { Statement } from "../statement.ts";
-import type { Row, Timing } from "./connection.ts";
+import type { Row } from "./connection.ts";
 import { AnswerLost, Connection } from "./connection.ts";
 
 /** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */
@@ -13,6 +13,9 @@ const pauseMs = 250;
 
 /** Transactions under way on one connection before another one is opened. */
 const sharing = 4;
+
+/** A latency that the rate limit leaves for requests that are late, in milliseconds. */
+const negligibleMs = 10;
 
 /** The server syncs commits of different connections together. */
 const connectionsAtMost = 4;
@@ -32,7 +35,6 @@ interface Patience {
  */
 export class Database {
   readonly address: Address;
-  readonly #timing: Timing;
   readonly #patience: Patience;
   #first: Promise<Connection> | null = null;
   /** With the first one. */
@@ -41,12 +43,22 @@ export class Database {
   #mayOpen = true;
   #turn = 0;
   #wasThere = false;
+  #quickestMs = Number.POSITIVE_INFINITY;
 
-  constructor(address: Address, timing: Timing, patience: Patience) {
+  constructor(address: Address, patience: Patience) {
     this.address = address;
-    this.#timing = timing;
     this.#patience = patience;
   }
+
+  /** How long the quickest answer took, in milliseconds; 0 where that is too little to be reckoned with. */
+  async latencyMs(): Promise<number> {
+    if (!Number.isFinite(this.#quickestMs)) await this.query({ sql: "SELECT 1" });
+    return this.#quickestMs >= negligibleMs ? this.#quickestMs : 0;
+  }
+
+  readonly #took = (ms: number): void => {
+    this.#quickestMs = Math.min(this.#quickestMs, ms);
+  };
 
   /** A connection; whoever asks at the same time waits for the same first one. */
   async connect(): Promise<Connection> {
@@ -79,7 +91,7 @@ export class Database {
     this.#mayOpen = false;
     const former = this.#connections;
     try {
-      const another = await Connection.open(this.address, this.#timing);
+      const another = await Connection.open(this.address, this.#took);
       if (this.#connections === former)
         [this.#connections, this.#mayOpen] = [[...former, another], true];
       else another.close();
@@ -94,7 +106,7 @@ export class Database {
     const until = Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY);
     for (;;) {
       try {
-        const connection = await Connection.open(this.address, this.#timing);
+        const connection = await Connection.open(this.address, this.#took);
         this.#wasThere = true;
         return connection;
       } catch (error) {

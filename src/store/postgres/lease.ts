@@ -54,8 +54,7 @@ export class Lease {
   }
 
   /**
-   * Waits while somebody else holds the vault. Returns the lease, the rows of `reading`, read in the transaction that took it, and when
-   * that was sent, on `Clock.elapsed`.
+   * Waits while somebody else holds the vault. Returns the lease, and the rows of `reading`, read in the transaction that took it.
    * @throws `busy` at the deadline, with the holder; `interrupted` when aborted
    */
   static async take(
@@ -63,7 +62,7 @@ export class Lease {
     uuid: string,
     waiting: Waiting,
     reading: readonly Statement[],
-  ): Promise<[Lease, Row[][], number]> {
+  ): Promise<[Lease, Row[][]]> {
     const { schema, clock, by } = place;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
@@ -77,7 +76,7 @@ export class Lease {
       values: [uuid, epoch, JSON.stringify(by)],
     };
     let obstacle = busy(uuid);
-    const attempt = async (): Promise<[Lease, Row[][], number] | null> => {
+    const attempt = async (): Promise<[Lease, Row[][]] | null> => {
       const sent = instant(clock);
       try {
         const connection = await place.database.connect();
@@ -87,7 +86,7 @@ export class Lease {
           atGate(schema),
           ...reading,
         ]);
-        if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows, sent[0]];
+        if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows];
         obstacle = owner === undefined ? busyAtGate(gate) : busy(uuid, holderIn(owner));
         const who = holderIn(owner ?? gate ?? {});
         if (who !== undefined) waiting.tell?.(who);

@@ -26,12 +26,11 @@ import { isSamePlace } from "./address.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, gateClosed, isLocked, noRow } from "./connection.ts";
 import { Database } from "./database.ts";
-import { DatabaseClock } from "./database-clock.ts";
 import { passGate, transactAtGate, holders, lockIn } from "./gate.ts";
 import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { Lease } from "./lease.ts";
 import { dialectOf, LeasedVault } from "./leased-vault.ts";
-import { reserve } from "./limiter.ts";
+import { reserving } from "./limiter.ts";
 import type { KeptDocument } from "./machine-record.ts";
 import { MachineRecord } from "./machine-record.ts";
 import { bringBack } from "./outbox.ts";
@@ -49,8 +48,8 @@ export interface SharedOptions extends Omit<
   platform: string;
   /** How long the command waits. */
   waiting?: Waiting;
-  /** The database's clock; by default estimated from its answers. */
-  time?: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now" | "took" | "tookLogin">;
+  /** The database's clock, where it is not asked. */
+  now?: () => number;
 }
 
 /** What the state says of itself, with the key that seals it. */
@@ -68,7 +67,9 @@ export class PostgresStore extends StoredState implements State {
   protected readonly keyring: Keyring;
   protected readonly by: Actor;
   readonly parts: SharedParts;
-  readonly #time: Pick<DatabaseClock, "isKnown" | "latencyMs" | "note" | "now">;
+  readonly #now: (() => number) | undefined;
+  /** What the database last said of its clock, and when, on `elapsed`. */
+  #said: { now: number; at: number } | null = null;
   #ready: Promise<Ready> | null = null;
   #seen: About | null = null;
 
@@ -82,17 +83,17 @@ export class PostgresStore extends StoredState implements State {
     directory,
     platform,
     waiting,
-    time = new DatabaseClock(clock),
+    now,
   }: SharedOptions) {
     super();
     this.shown = address.shown;
     this.by = by;
     this.dialect = dialectOf(address.schema);
-    this.#time = time;
+    this.#now = now;
     const machine = new MachineRecord({ directory, platform, clock, warn });
     const beforeLogin = async (): Promise<void> =>
       await warnOfWeakerTls({ address, machine, warn });
-    const database = new Database(address, time, { clock, waiting, beforeLogin });
+    const database = new Database(address, { clock, waiting, beforeLogin });
     this.keyring = new Keyring(keySource, address.shown, warn, keys);
     const { schema } = address;
     const given = { keySource, directory, clock, by, warn };
@@ -124,7 +125,7 @@ export class PostgresStore extends StoredState implements State {
       fingerprint,
       kept ?? fingerprint,
     ]);
-    const [lease, [[facts] = [], breaker = [], ...read], sentAt] = await Lease.take(
+    const [lease, [[facts] = [], breaker = [], ...read]] = await Lease.take(
       this.parts,
       lower,
       waiting,
@@ -135,7 +136,7 @@ export class PostgresStore extends StoredState implements State {
       ],
     );
     try {
-      const about = await this.#checked(facts, sentAt);
+      const about = await this.#checked(facts);
       if (about.isSetBack) {
         await lease.release();
         return await this.lock(service, uuid, waiting);
@@ -144,7 +145,7 @@ export class PostgresStore extends StoredState implements State {
       const vault = storedVault({ state, service, uuid: lower, at: this.time() }, read, about);
       breakers.set(service, breakerIn(breaker));
       const parts = { dialect, lease, key, database, machine, about, by: this.by, breakers };
-      const leased = new LeasedVault({ ...parts, now: () => this.#time.now() });
+      const leased = new LeasedVault({ ...parts, now: () => this.now() });
       const session = new StoredVaultSession(service, lower, leased, vault);
       // Read again: a claim elsewhere has made less of it.
       for (const seen of await machine.vault(service, lower))
@@ -217,16 +218,15 @@ export class PostgresStore extends StoredState implements State {
   }
 
   async completeCreation(creation: Creation, created: CreatedVault): Promise<Added> {
-    const { schema, database, clock } = this.parts;
+    const { schema, database } = this.parts;
     const { dialect } = this;
     const { service } = creation;
     const uuid = created.uuid.toLowerCase();
     const prints = [fingerprint(uuid, created.credentials)];
     const reading = readVault(dialect, { service, uuid }, { prints });
     for (let tries = 5; ; tries -= 1) {
-      const sentAt = clock.elapsed();
       const [[facts] = [], ...read] = await database.transact([aboutStatement(schema), ...reading]);
-      const ready = await this.#checked(facts, sentAt);
+      const ready = await this.#checked(facts);
       const { state, key } = ready;
       const vault = storedVault({ state, service, uuid, at: this.time() }, read, ready);
       // A label that another vault has taken meanwhile is no reason to lose the credentials.
@@ -252,21 +252,26 @@ export class PostgresStore extends StoredState implements State {
 
   async reserveSlot(
     application: string,
-    now: number,
+    aheadMs: number,
     intervalMs: number,
     longestMs = Number.POSITIVE_INFINITY,
   ): Promise<number> {
     if (intervalMs === 0) return 0;
-    return await reserve(this.parts, this.#time, { application, now, intervalMs, longestMs });
+    const wanted = { application, aheadMs, intervalMs, longestMs };
+    const [row] = await this.parts.database.query(reserving(this.parts.schema, wanted));
+    // Without a row, somebody else has just begun the queue, and it is longer.
+    return Math.max(0, (row?.["wait"] as number | undefined) ?? longestMs + 1);
   }
 
+  /** What the database said when it was asked last, and the time since on the monotonic clock. */
   now(): number {
-    return this.#time.now();
+    const { clock } = this.parts;
+    if (this.#now !== undefined) return this.#now();
+    return this.#said === null ? clock.now() : this.#said.now + clock.elapsed() - this.#said.at;
   }
 
   async latencyMs(): Promise<number> {
-    await this.parts.database.connect();
-    return this.#time.latencyMs();
+    return await this.parts.database.latencyMs();
   }
 
   protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
@@ -310,18 +315,15 @@ export class PostgresStore extends StoredState implements State {
   }
 
   async #read(): Promise<Ready> {
-    const { clock, database, schema } = this.parts;
-    await database.connect();
-    const sentAt = clock.elapsed();
-    const [row] = await this.parts.database.query(aboutStatement(schema));
-    return await this.#checked(row, sentAt);
+    const [row] = await this.parts.database.query(aboutStatement(this.parts.schema));
+    return await this.#checked(row);
   }
 
-  /** What `aboutStatement` returned, which was sent at `sentAt` (on `elapsed`). */
-  async #checked(row: Row | undefined, sentAt: number): Promise<Ready> {
-    const { schema, database, keyring } = this.parts;
+  /** What `aboutStatement` returned. */
+  async #checked(row: Row | undefined): Promise<Ready> {
+    const { schema, database, keyring, clock } = this.parts;
     const about = aboutIn(row, database.address);
-    this.#time.note(about.now, sentAt);
+    this.#said = { now: about.now, at: clock.elapsed() };
     const isSetBack =
       (this.#seen === null || !isLater(about, this.#seen)) &&
       (await checkIncarnation(this.parts, about));

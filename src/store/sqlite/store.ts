@@ -215,14 +215,14 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
 
   async reserveSlot(
     application: string,
-    now: number,
+    aheadMs: number,
     intervalMs: number,
     longestMs?: number,
   ): Promise<number> {
     if (intervalMs === 0) return 0;
     const database = await this.#state.ensure();
     return await database.write(
-      (db) => reserveSlot(db, application, now, intervalMs, longestMs),
+      (db) => reserveSlot(db, application, this.now() + aheadMs, intervalMs, longestMs),
       "unsynced",
     );
   }

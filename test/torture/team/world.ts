@@ -263,12 +263,7 @@ export class TeamWorld {
 
   /** A process of a machine, which has what those before it have kept. */
   #store(place: number): PostgresStore {
-    return this.#state.through(
-      this.#proxies[place]?.port ?? 0,
-      undefined,
-      undefined,
-      `machine ${place}`,
-    );
+    return this.#state.through(this.#proxies[place]?.port ?? 0, undefined, `machine ${place}`);
   }
 
   #around(of: (() => TeamProcess) | null): ConstructorParameters<typeof TeamProcess>[1] {
