@@ -16,6 +16,7 @@ import { defaultPolicy } from "../src/sandbox/model/policy.ts";
 import { checkVaultInput } from "../src/sandbox/seeds/seeds.ts";
 import {
   codeBlocks,
+  docTexts,
   readme,
   section,
   tableRows,
@@ -26,7 +27,7 @@ import { tempDir } from "./support/cleanup.ts";
 
 const root = join(import.meta.dirname, "..");
 const names = Object.keys(topicTexts);
-const documents = { README: readme, ...topicTexts };
+const documents = { README: readme, ...docTexts, ...topicTexts };
 const program = describeCommand(vault);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;

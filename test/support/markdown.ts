@@ -2,16 +2,21 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 const root = join(import.meta.dirname, "..", "..");
-const folder = join(root, "src", "cli", "topics");
+
+const textsIn = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .filter((file) => file.endsWith(".md"))
+      .map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]),
+  );
 
 export const readme = readFileSync(join(root, "README.md"), "utf8");
 
 /** The Markdown of each topic of `vault help`, by its name. */
-export const topicTexts: Readonly<Record<string, string>> = Object.fromEntries(
-  readdirSync(folder)
-    .filter((file) => file.endsWith(".md"))
-    .map((file) => [basename(file, ".md"), readFileSync(join(folder, file), "utf8")]),
-);
+export const topicTexts = textsIn(join(root, "src", "cli", "topics"));
+
+/** The Markdown of each document in `docs`, by its name. */
+export const docTexts = textsIn(join(root, "docs"));
 
 /** @throws for a topic that does not exist */
 export function topicText(name: string): string {
