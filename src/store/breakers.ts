@@ -27,14 +27,20 @@ export function replacing(
   before: Breaker,
   breaker: Breaker,
 ): Required<Statement> {
-  const mark = (_: unknown, index: number): string => `$${index + 2}`;
-  const sql =
-    before.version === 0
-      ? `INSERT INTO ${prefix}breakers (service, ${columns.join(", ")}) VALUES ($1, ${names.map(mark).join(", ")})
-          ON CONFLICT DO NOTHING RETURNING 1 AS done`
-      : `UPDATE ${prefix}breakers SET ${columns.map((column, index) => `${column} = ${mark(column, index)}`).join(", ")}
-          WHERE service = $1 AND version = ${before.version} RETURNING 1 AS done`;
-  return { sql, values: [service, ...names.map((name) => breaker[name])] };
+  const marks = columns.map((_, index) => `$${index + 2}`);
+  const values = [service, ...names.map((name) => breaker[name])];
+  if (before.version === 0)
+    return {
+      sql: `INSERT INTO ${prefix}breakers (service, ${columns.join(", ")}) VALUES ($1, ${marks.join(", ")})
+        ON CONFLICT DO NOTHING RETURNING 1 AS done`,
+      values,
+    };
+  const changed = columns.map((column, index) => `${column} = ${marks[index]}`);
+  return {
+    sql: `UPDATE ${prefix}breakers SET ${changed.join(", ")}
+      WHERE service = $1 AND version = $${columns.length + 2} RETURNING 1 AS done`,
+    values: [...values, before.version],
+  };
 }
 
 /**

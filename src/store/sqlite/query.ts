@@ -51,7 +51,9 @@ export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue
 /** All rows of a statement that both engines know. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
 export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement): Row[] =>
-  all<Row>(db, sql.replaceAll("$", "?"), ...values);
+  statement(db, sql).all(
+    Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value])),
+  ) as Row[];
 
 /** Runs a change and returns the number of rows changed. */
 export function run(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): number {
