@@ -5,7 +5,7 @@ import type { Way } from "./way.ts";
 
 /**
  * The closed list of error kinds, with what each one means to a caller: the process exit code and whether the same
- * command may be run again, with the sentence that documents show (cli-contract, Errors). Nothing else in the program maps
+ * command may be run again, with the sentence that documents show (vault help documents). Nothing else in the program maps
  * a failure to an exit code or tells errors apart by text.
  */
 export type Retry = "safe" | "after-fix" | "after-status" | "never";
@@ -182,7 +182,7 @@ export class VaultError extends Error {
     return new VaultError(this.code, this.message, { ...facts, ...defined(this.facts) });
   }
 
-  /** The `error` object of cli-contract, Errors: what is undefined is left out of its JSON. */
+  /** The `error` object of `vault help documents`: what is undefined is left out of its JSON. */
   toJSON() {
     const {
       hint,

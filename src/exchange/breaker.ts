@@ -1,6 +1,6 @@
 /**
- * The circuit breaker of a service, one for all that share a state (vault help network). Closed, starts go out; open, only a trial
- * does. Times are milliseconds since the epoch, by the clock of the state.
+ * The circuit breaker of a service, one for all that share a state (docs/design.md, Circuit breaker). Closed, starts go out; open,
+ * only a trial does. Times are milliseconds since the epoch, by the clock of the state.
  */
 export interface Breaker {
   /** Grows with each change, from 0: two processes that claim one trial differ in what they have seen. */

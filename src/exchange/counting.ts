@@ -28,8 +28,9 @@ export interface Carried {
 }
 
 /**
- * The exchanges that count toward lockout, by the order in which they were begun: never by a clock, and nothing that was begun elsewhere
- * proves anything. Starts count after the last one that is known to be acknowledged, failed attempts after the last SUCCESS.
+ * The exchanges that count toward lockout (docs/design.md, Counting), by the order in which they were begun: never by a clock, and
+ * nothing that was begun elsewhere proves anything. Starts count after the last one that is known to be acknowledged, failed attempts
+ * after the last SUCCESS.
  */
 export function counting<Exchange extends CountedExchange>(
   exchanges: readonly Exchange[],

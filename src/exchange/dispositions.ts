@@ -13,7 +13,7 @@ import { classify, findErrorUuid } from "../protocol/classify.ts";
 /** What an answer that an extended endpoint is not there may mean. */
 export const unsupported = "your service may not support this extended operation";
 
-/** What an ERROR answer means for the call it answers. The specification gives no codes (section 7), so this table does. */
+/** What an ERROR answer means for the call it answers, by its class (`classify`). */
 interface Disposition {
   code: ErrorKind;
   /** What happened; the service's own words follow. */
@@ -226,7 +226,7 @@ export function whatCame({ cause, isWhole, answer }: Reply & { type: "no-answer"
     : `no complete response came back: ${cause}`;
 }
 
-/** The service's own words on one line, with the property it names and the error uuid (section 7). */
+/** The service's own words on one line, with the property it names and the error uuid. */
 export function wording(answer: Answer): string {
   const status = object(answer.body["responseStatus"]);
   const details = Array.isArray(status?.["detailedErrors"])

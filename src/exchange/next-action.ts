@@ -90,7 +90,8 @@ const refuse = (because: Reason, candidates: readonly Generation[] = []): Refusa
 });
 
 /**
- * Decides what may be done with a vault now. Whatever shows, counts or carries out what comes next asks here.
+ * Decides what may be done with a vault now (docs/design.md, One decision). Whatever shows, counts or carries out what comes next asks
+ * here.
  * `guard` comes before all that is about the choice of credentials, unless something was sent and refused already.
  */
 export function nextAction(
@@ -207,10 +208,10 @@ function untried(vault: VaultRecord, wish: Wish, { refused, tried }: SoFar): Gen
 }
 
 /**
- * The credentials that may be valid, in the order in which they are tried: imported since the last proof, a successor of the current
- * ones first; those of an exchange in doubt, the new ones first if an end call may have been sent; the current ones; older ones. While
- * an exchange waits for its acknowledgement those that it began with are the only ones: any other would discard it. `ends`: the vault
- * is to be removed although an end call may have been sent, after which either of the two can be right.
+ * The credentials that may be valid (docs/design.md, Candidates), in the order in which they are tried: imported since the last proof, a
+ * successor of the current ones first; those of an exchange in doubt, the new ones first if an end call may have been sent; the current
+ * ones; older ones. While an exchange waits for its acknowledgement those that it began with are the only ones: any other would discard
+ * it. `ends`: the vault is to be removed although an end call may have been sent, after which either of the two can be right.
  */
 export function candidates({ generations, open }: VaultRecord, ends = false): Generation[] {
   const numbered = (number: number | null | undefined): Generation[] =>

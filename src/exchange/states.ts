@@ -1,6 +1,6 @@
 import type { Actor } from "../actor.ts";
 
-/** States of an exchange, as `status` and the JSON documents name them. */
+/** States of an exchange, as `status` and the JSON documents name them. ① to ④ are its steps (docs/design.md, The exchange). */
 export const exchangeStates = [
   /** ① A start is about to be sent, or its outcome is unknown. */
   "intent",

@@ -145,7 +145,7 @@ const fine: CreditCard = {
   expiryYear: 2029,
 };
 
-/** The rule that parts of a card break (section 2.7; a name must not be empty either), or null. */
+/** The rule that parts of a card break (docs/interface.md, Credit card; a name must not be empty either), or null. */
 function brokenRule(parts: Partial<CreditCard>): string | null {
   if (parts.name?.trim() === "") return "must not be empty";
   const checked = validate(creditCard, { ...fine, ...parts });

@@ -182,6 +182,6 @@ export type ContentsOptions = OptionValues<typeof contentsFlags>;
 /** What a command line says of an exchange, with one vault or with many. */
 export type VaultsOptions = ManyOptions & ExchangeOptions & ContentsOptions;
 
-/** Stands in the description of each operation of which the specification shows no shape. */
+/** Stands in the description of each operation that is not documented (docs/interface.md, Extended operations). */
 export const extended =
   "Extended: not part of the documented interface; your service may not support it.";

@@ -14,14 +14,14 @@ const detailedError = z.looseObject({
   message: z.optional(z.string()),
 });
 
-/** Section 2.5a. */
+/** See docs/interface.md, Response status. */
 export const responseStatus = z.looseObject({
   status: z.enum(["ERROR", "SUCCESS"]),
   code: z.optional(code),
   detailedErrors: z.optional(z.array(detailedError)),
 });
 
-/** Section 2.5. Only `expiry` is used, since `timeToExpire` has no documented unit. */
+/** Only `expiry` is used, since `timeToExpire` has no documented unit (docs/interface.md, Token). */
 const transactionToken = z.looseObject({
   expiry: dateTime,
   timeToExpire: anyInteger,
@@ -41,7 +41,7 @@ const offlineVault = {
   expiryDate: z.optional(dateTime),
 };
 
-/** Section 2.6, with the fields that sections 4.1 to 4.3 list for the endpoint. */
+/** The vault of a start response, with the fields of the endpoint (docs/interface.md, Vault). */
 export function responseVault({ kind, operation }: Pick<Endpoint, "kind" | "operation">) {
   const fields = isOnline(kind) ? everyVault : offlineVault;
   if (operation === "update") return z.looseObject(fields);
@@ -49,7 +49,7 @@ export function responseVault({ kind, operation }: Pick<Endpoint, "kind" | "oper
   return z.looseObject({ ...fields, content: z.string() });
 }
 
-/** The schema of an endpoint's SUCCESS response (sections 4.1 to 4.4); unknown fields are allowed. */
+/** The schema of an endpoint's SUCCESS response (docs/interface.md, Responses); unknown fields are allowed. */
 export function responseSchema(endpoint: Pick<Endpoint, "kind" | "operation" | "step">) {
   if (endpoint.step === "end") return z.looseObject({ responseStatus });
   return z.looseObject({ responseStatus, transactionToken, vault: responseVault(endpoint) });
@@ -120,7 +120,7 @@ export function readStartSuccess(call: StartedWith, answer: Answer): StartSucces
   };
 }
 
-/** Whether the answer says SUCCESS, which is all that an end call needs (section 4.4). */
+/** Whether the answer says SUCCESS, which is all that an end call needs. */
 export function isSuccess(answer: Answer): boolean {
   return object(answer.body["responseStatus"])?.["status"] === "SUCCESS";
 }

@@ -2,8 +2,8 @@ import type { Answer } from "./answers.ts";
 import { object } from "./answers.ts";
 
 /**
- * What an error is about. The specification gives no codes, messages or HTTP statuses (section 7), so the first rule that matches
- * decides: by HTTP status, by the property that the service names, then by wording.
+ * What an error is about. No codes, messages or HTTP statuses are documented (docs/interface.md, Errors), so the first rule that
+ * matches decides: by HTTP status, by the property that the service names, then by wording.
  */
 export type ErrorClass =
   | "rate"
@@ -98,7 +98,7 @@ const errorRules: readonly ErrorRule[] = [
   },
 ];
 
-/** Rules for an answer without `responseStatus`, which every answer of the service has (section 7): a proxy wrote it, or another server. */
+/** Rules for an answer without `responseStatus`, which every answer of the service has: a proxy wrote it, or another server. */
 const foreignRules: readonly ErrorRule[] = [
   { is: "rate", http: [429] },
   { is: "application", http: [401, 403] },
@@ -158,8 +158,8 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 const withoutPaths = (words: string): string => words.replaceAll(/\S*\/vault\/\S*/gi, "path");
 
 /**
- * The error uuid, whose field section 7 does not name: the first identifier in a field with "err" and "id" in its name, else in a
- * field whose path has both, else in any "id" field that is not about the vault, the application or the transaction.
+ * The error uuid, whose field is not documented: the first identifier in a field with "err" and "id" in its name, else in a field
+ * whose path has both, else in any "id" field that is not about the vault, the application or the transaction.
  */
 export function findErrorUuid(value: unknown): string | undefined {
   const named = (path: readonly string[]): boolean => /err.*id$|id.*err/i.test(path.at(-1) ?? "");

@@ -1,6 +1,6 @@
 /**
- * The endpoints as data: the eight of the specification (section 4), and the extended ones, whose shapes it does not show
- * (section 4.5; service-facts). Paths are relative to base URL and prefix.
+ * The endpoints as data: the eight documented ones (docs/interface.md, Endpoints), and the extended ones, whose shapes are not
+ * documented (docs/interface.md, Extended operations). Paths are relative to base URL and prefix.
  */
 export const kinds = [
   "credit-card/online",
@@ -23,9 +23,9 @@ export type Step = "start" | "end";
 interface Described {
   kind: Kind;
   method: "POST" | "PUT" | "GET" | "DELETE";
-  /** Not shown in the specification: sent as documented elsewhere, and read leniently. */
+  /** Not part of the documented interface: read leniently. */
   extended: boolean;
-  /** Where the application is sent: in the body (section 5.1) or in two headers (5.2). */
+  /** Where the application is sent: in the body or in two headers (docs/interface.md, Application key). */
   applicationIn: "body" | "headers";
   /** Path below the prefix, for one vault; a create has none yet. */
   path(uuid: string): string;
@@ -65,14 +65,13 @@ export const endpoints: readonly Endpoint[] = [
   endpoint("generic/offline", "get", "end"),
   endpoint("credit-card/offline", "update", "start"),
   endpoint("credit-card/offline", "update", "end"),
-  // Service-facts: online-vault/generic/read, and offline-vault/generic/update.
   endpoint("generic/online", "get", "start", true),
   endpoint("generic/online", "get", "end", true),
   endpoint("generic/offline", "update", "start", true),
   endpoint("generic/offline", "update", "end", true),
 ];
 
-/** Service-facts: online-vault/credit-card/info; …/create and …/delete, whose method and responses are unconfirmed. */
+/** The method of a delete is unconfirmed (docs/interface.md, Extended operations). */
 const single = {
   info: {
     method: "GET",

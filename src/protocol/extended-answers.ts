@@ -4,7 +4,7 @@ import { date, isSuccess, nonEmpty, object, responseStatus } from "./answers.ts"
 import { dateTime, metadata, positiveLong } from "./fields.ts";
 import { validate } from "./validate.ts";
 
-/** Any JSON object: the specification does not show the answers of extended operations, so they are read leniently. */
+/** Any JSON object: the answers of extended operations are not documented, so they are read leniently. */
 type Json = Record<string, unknown>;
 
 /** The dates of a vault; null if missing or unreadable. */
@@ -91,7 +91,7 @@ function first<T>(objects: readonly Json[], find: (one: Json) => T | undefined):
   return undefined;
 }
 
-/** Extended (service-facts: online-vault/credit-card/info): every field is optional, and at the top level. */
+/** Every field is optional, and at the top level (docs/interface.md, Extended operations). */
 const infoSchema = z.looseObject({
   responseStatus,
   autoLockDate: z.optional(dateTime),

@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { characters, limits } from "./limits.ts";
 
 /**
- * A text field. The field formats are those of section 2 of the specification. Each `rule` states the format and shows a valid
- * value, because it is printed unchanged after the name of the field or flag.
+ * A text field in the format that docs/interface.md has for it. Each `rule` states the format and shows a valid value, because it is
+ * printed unchanged after the name of the field or flag.
  */
 const text = (rule: string, check: (value: string) => boolean) =>
   z.string({ error: rule }).check(z.refine(check, { error: rule }));
@@ -26,7 +26,7 @@ export const base64 = text("must be base64, such as c2VjcmV0LXBpbg==", (value) =
 
 export const opaque = text("must be a string that is not empty", (value) => value.length > 0);
 
-/** ISO 8601 date-time. The offset may be missing, since the specification does not require one. */
+/** ISO 8601 date-time. The offset may be missing, since the interface does not require one (docs/interface.md, Vault). */
 export const dateTime = text(
   "must be an ISO 8601 date-time, such as 2026-11-20T14:02:11Z",
   isDateTime,
@@ -76,7 +76,7 @@ const deviceText = (example: string) =>
     (value) => /^[A-Za-z0-9_ -]{2,}$/.test(value),
   );
 
-/** Section 2.2. */
+/** See docs/interface.md, Device. */
 export const device = z.object(
   {
     browserType: deviceText("Firefox"),
@@ -101,7 +101,7 @@ export const device = z.object(
 );
 export type Device = z.infer<typeof device>;
 
-/** Whether a string of digits passes the Luhn check of section 2.7. */
+/** Whether a string of digits passes the Luhn check. */
 export function passesLuhn(digits: string): boolean {
   let sum = 0;
   for (let i = 0; i < digits.length; i += 1) {
@@ -130,7 +130,7 @@ export const anyInteger = integer(
   Number.MAX_SAFE_INTEGER,
 );
 
-/** Section 2.7. */
+/** See docs/interface.md, Credit card. */
 export const creditCard = z.object(
   {
     expiryMonth: integer("must be a month, 1 to 12", 1, 12),
@@ -162,7 +162,7 @@ export const metadataValue = text(
   (value) => /^[A-Za-z0-9_ -]{0,255}$/.test(value),
 );
 
-/** Key-value pairs on a vault. Extended (service-facts: metadata). */
+/** Key-value pairs on a vault (docs/interface.md, Metadata). */
 export const metadata = z
   .record(metadataKey, metadataValue, {
     error: 'must be an object, such as {"cost-center":"EU-West 7"}',

@@ -1,4 +1,4 @@
-/** Limits of the interface (specification, sections 2 and 8). Lengths count Unicode characters. */
+/** Limits of the interface (docs/interface.md, Limits). Lengths count Unicode characters. */
 export const limits = {
   externalRef: { min: 1, max: 64 },
   deviceTextMin: 2,
@@ -7,17 +7,16 @@ export const limits = {
   cardNumber: { min: 8, max: 19 },
   usesRemainingMin: 1,
   uuidLength: 36,
-  /** Extended (service-facts: metadata): number of pairs, lengths of a key and of a value. */
+  /** Number of pairs, lengths of a key and of a value (docs/interface.md, Metadata). */
   metadata: { pairs: 50, key: { min: 1, max: 32 }, value: { min: 0, max: 255 } },
 } as const;
 
 /**
- * Defaults for what the specification leaves open, from the public documentation of a service with this interface (service-facts:
- * FAQ and reference/rate-limit). Flags and profiles take precedence.
+ * Defaults for what the documented interface leaves open (docs/interface.md, Lockout). Flags and profiles take precedence.
  */
 export const defaults = {
   apiPrefix: "/vaultsvc/v1-2",
-  /** Requests per second per application (specification, section 8). */
+  /** Requests per second per application (docs/interface.md, Limits). */
   rate: 25,
   /** Consecutive failed attempts that lock a vault. */
   failedAttempts: 3,

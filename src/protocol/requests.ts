@@ -13,14 +13,14 @@ import {
   uuid,
 } from "./fields.ts";
 
-/** Section 2.1. The key has the format of a uuid. */
+/** The key has the format of a uuid (docs/interface.md, Application key). */
 export const application = z.object({ apiKey: uuid, uuid });
 export type Application = z.infer<typeof application>;
 
-/** Section 2.4, the pair of an offline vault. */
+/** The pair of an offline vault (docs/interface.md, Credentials). */
 export const offlineCredentials = z.object({ encryptedData: opaque, payload: opaque });
 
-/** Section 2.4, with the optional hashedPin of an online vault. */
+/** The pair of an online vault, with its optional hashedPin. */
 export const onlineCredentials = z.object({
   encryptedData: opaque,
   payload: opaque,
@@ -43,14 +43,14 @@ const offlineGetStart = z.object({
   vault: z.object({ credentials: offlineCredentials }),
 });
 
-/** The text of a generic vault; its length has no documented limit (section 2.8). */
+/** The text of a generic vault; its length has no documented limit. */
 const content = z.string({ error: "must be text" });
 
-/** The contents of a vault of this kind: a card (section 2.7) or a text. */
+/** The contents of a vault of this kind: a card or a text. */
 const contentsSchema = (kind: Kind) =>
   isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content });
 
-/** Section 4.3. Extended for a generic vault, with `newVault.content` (service-facts: offline-vault/generic/update). */
+/** Extended for a generic vault, with `newVault.content` (docs/interface.md, Extended operations). */
 const updateStart = (kind: Kind) =>
   z.object({
     application,
@@ -59,7 +59,7 @@ const updateStart = (kind: Kind) =>
     vault: z.object({ credentials: offlineCredentials }),
   });
 
-/** Extended (service-facts: create). `hashedPin` is for online vaults, `maxUsage` and `expiryDate` for offline ones. */
+/** Extended. `hashedPin` is for online vaults, `maxUsage` and `expiryDate` for offline ones. */
 const create = (kind: Kind) => {
   const { shape } = contentsSchema(kind);
   const every = {
@@ -79,13 +79,13 @@ const create = (kind: Kind) => {
       });
 };
 
-/** Extended (service-facts: delete): like a start of this kind. */
+/** Extended: like a start of a read of this kind. */
 const deletion = (kind: Kind) => (isOnline(kind) ? onlineGetStart : offlineGetStart);
 
-/** Section 4.4: the body of every end call. */
+/** The body of every end call. */
 const endRequest = z.object({ token: opaque });
 
-/** The schema of an endpoint's request body (sections 4.1 to 4.4). An info has no body. */
+/** The schema of an endpoint's request body (docs/interface.md, Requests). An info has no body. */
 export function requestSchema({ kind, operation, step }: AnyEndpoint) {
   if (step === "end") return endRequest;
   switch (operation) {

@@ -62,7 +62,7 @@ export async function openService({
         signal.throwIfAborted();
         client.prepare();
         await waitFor("a turn under the rate limit", places.admit(next, signal, deadline));
-        // A failure comes before anything is recorded or sent (specification, section 5.4).
+        // A failure comes before anything is recorded or sent.
         if (!isOnline(next.kind)) await token?.ready(signal);
       },
       reserveAhead: async (...next) => await places.reserveAhead(...next),

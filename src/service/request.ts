@@ -10,10 +10,7 @@ export interface Target {
   baseUrl: string;
   apiPrefix: string;
   application: Application;
-  /**
-   * The present bearer token, if there is one, which is sent with every call about an offline vault
-   * (section 5.4).
-   */
+  /** The present bearer token, if there is one, which is sent with every call about an offline vault. */
   jwt?: () => string | undefined;
   /** Version of this program, for the user-agent. */
   version: string;
@@ -40,9 +37,9 @@ export function originOf(baseUrl: string): URL {
 }
 
 /**
- * The request of a call. The application is in the body of a start (specification, section 5.1), in
- * two headers of an end call (5.2); an extended operation is like a start, info like an end call
- * without a body (service-facts).
+ * The request of a call (docs/interface.md, Requests). The application is in the body of a start, in
+ * two headers of an end call; an extended operation is like a start, info like an end call without
+ * a body.
  */
 export function requestOf(target: Target, call: Call): HttpRequest {
   const headers = commonHeaders(target, call.kind);

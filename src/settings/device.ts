@@ -17,7 +17,7 @@ export async function readDevice(
 }
 
 /**
- * Parses a device (section 2.2) from JSON.
+ * Parses a device (docs/interface.md, Device) from JSON.
  * @throws `invalid-input`, which names the field and the rule and shows a valid value
  */
 export function parseDevice(text: string, source: string): Device {

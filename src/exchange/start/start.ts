@@ -6,7 +6,7 @@ import type { CreditCard, Device } from "../../protocol/fields.ts";
 import type { KnownVault, RunPart } from "../records.ts";
 import type { GivenCredentials } from "../recovery/document.ts";
 
-/** `newVault` of an update, or what a `vault` is created with (specification, 2.7; service-facts, generic/update). */
+/** `newVault` of an update, or what a `vault` is created with. */
 export type VaultContents = { creditCard: CreditCard } | { content: string };
 
 /** What a person asks for with one vault, checked as far as that needs no lock. */

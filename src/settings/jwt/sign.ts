@@ -57,12 +57,12 @@ export function parsePrivateKey(pem: string, source: string): KeyObject {
     throw refuse("must be a private key in PEM");
   }
   if (key.asymmetricKeyType !== "ec" || key.asymmetricKeyDetails?.namedCurve !== "secp384r1") {
-    throw refuse("must be a key on the curve P-384 (specification, section 5.4)");
+    throw refuse("must be a key on the curve P-384");
   }
   return key;
 }
 
-/** Signs a JWT as section 5.4 requires (ES384). `now` in milliseconds since the epoch. */
+/** Signs a JWT by ES384 (docs/interface.md, JWT). `now` in milliseconds since the epoch. */
 export function signJwt(key: KeyObject, claims: Claims, now: number): string {
   const iat = Math.floor(now / 1000);
   const parts = [
