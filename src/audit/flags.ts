@@ -112,7 +112,7 @@ export function parseZone(text: string): string {
   });
 }
 
-/** The latest release in section 9. */
+/** The newest release in docs/interface.md, Releases. */
 export const newestRelease = "1.2.28";
 
 /** Whether a release is older than another; both are X.Y.Z. */
@@ -125,5 +125,5 @@ export interface WhatIf {
   limits: Partial<Rules["limits"]>;
 }
 
-/** Whether a text is a release `X.Y.Z` (section 9). */
+/** Whether a text is a release `X.Y.Z`. */
 export const isRelease = (text: string): boolean => /^\d{1,4}\.\d{1,4}\.\d{1,4}$/.test(text);

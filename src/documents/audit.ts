@@ -223,15 +223,15 @@ const input = z.object({
   cutAt: optional(count),
 });
 
-/** Rules for verdicts, from service-facts and section 9. Options override each of them. */
+/** Rules for verdicts (docs/interface.md, Lockout). Options override each of them. */
 const rules = z.object({
   /** Consecutive starts without acknowledgement, and consecutive failed attempts, that lock a vault. */
   limits,
-  /** An assumption, because the specification does not give it. */
+  /** An assumption, because it is not documented. */
   tokenLifetimeMs: count,
-  /** Time without a successful start; generic vaults have no such limit (section 8). */
+  /** Time without a successful start; generic vaults have no such limit. */
   autoLockAfterMs: count,
-  /** The service's release, X.Y.Z (section 9). */
+  /** The service's release, X.Y.Z (docs/interface.md, Releases). */
   release: text,
   /** Regular expression for failed attempts with unusual wording. */
   failure: maybeText,

@@ -2,7 +2,7 @@ import type { Column } from "../../documents/audit.ts";
 
 /**
  * Names of columns by what they hold, best first, in lower case, without separators and accents: `vaultuuid` stands for `vaultUuid`,
- * `vault_uuid`, `Vault UUID` and the nested `vault.uuid`. Those of the early client (service-facts, audit item fields) are walletUdid,
+ * `vault_uuid`, `Vault UUID` and the nested `vault.uuid`. Those of the early client (docs/interface.md, Audit items) are walletUdid,
  * applicationUUID and transactionTime.
  */
 const spellings = {

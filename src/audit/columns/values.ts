@@ -1,7 +1,7 @@
 import { isUuid } from "../../protocol/fields.ts";
 import { parseTime } from "./times.ts";
 
-/** Current and former action names of section 6, and actions of administrators, without separators. */
+/** Current and former action names (docs/interface.md, Audit items), and actions of administrators, without separators. */
 const knownActions =
   /(?:CREATE|READ|ACKNOWLEDGEREAD|UPDATE|ACKNOWLEDGEUPDATE|DELETE|REGISTER|STARTUSE|COMPLETEUSE|LOCK|UNLOCK)VAULT|APIKEYCHECK|ADDRESSCHECK/;
 

@@ -23,8 +23,8 @@ export interface Judgement extends Confidence {
 }
 
 /**
- * Judges a vault. Reads an item only for a possible auto-lock, which generic vaults do not have (section 8), and of calls that were
- * refused.
+ * Judges a vault. Reads an item only for a possible auto-lock, which generic vaults do not have (docs/interface.md, Lockout), and of
+ * calls that were refused.
  */
 export function judge(log: Log, vault: Vault): Judgement {
   const { fold, asOf } = log;
@@ -69,7 +69,7 @@ function isGeneric(log: Log, vault: Vault): boolean {
 
 /**
  * Whether calls that are not understood leave the vault without a verdict: also those refused for a reason that is not known, which may
- * be a lock. Without one it is what the service records of bad credentials (section 6).
+ * be a lock. Without one it is what the service records of bad credentials (docs/interface.md, Audit items).
  */
 const isUnclear = (log: Log, vault: Vault): boolean =>
   (vault.unclear > 0 && vault.unclearSinceCall > 0) ||

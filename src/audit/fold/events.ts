@@ -2,8 +2,8 @@
 type Ended = "accepted" | "failed" | "refused" | "unclear";
 
 /**
- * Kinds of events that audit items record (sections 6 and 5.3), whatever an export calls them: their words in a report, the call that they
- * are about, and how it ended. Two exports may describe the outcome of the same call differently.
+ * Kinds of events that audit items record (docs/interface.md, Audit items), whatever an export calls them: their words in a report, the
+ * call that they are about, and how it ended. Two exports may describe the outcome of the same call differently.
  */
 const kinds = {
   create: ["created", "create"],

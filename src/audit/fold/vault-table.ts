@@ -3,7 +3,7 @@ import { grouped } from "../../terminal/count.ts";
 import { type Bytes, viewOf } from "../read/bytes.ts";
 import { isUuid } from "../../protocol/fields.ts";
 
-/** Section 2.2: length of a uuid. */
+/** Length of a uuid. */
 export const uuidLength = 36;
 
 /** Its length in words of four bytes, and of a row of the table: before them, the number of the vault plus 1, or 0 for none. */
@@ -13,8 +13,7 @@ const rowWidth = width + 1;
 const fewestRows = 1024;
 
 /**
- * Numbers vaults from 0 in the order of appearance, by their uuids (section 2.2). It compares bytes: texts as keys would take four times
- * as long.
+ * Numbers vaults from 0 in the order of appearance, by their uuids. It compares bytes: texts as keys would take four times as long.
  */
 export class VaultTable {
   readonly #limit: number;

@@ -1,6 +1,6 @@
 import { endOf, type EventKind } from "../fold/events.ts";
 
-/** Section 6: current and former action names, and actions of administrators, which some exports have. */
+/** Current and former action names (docs/interface.md, Audit items), and actions of administrators, which some exports have. */
 const names = {
   ACKNOWLEDGE_UPDATE_VAULT: "ack-update",
   ACKNOWLEDGE_READ_VAULT: "ack-read",
@@ -50,7 +50,7 @@ const byWords: ReadonlyMap<string, EventKind> = new Map(
     ACKNOWLEDGE_READ: "ack-read",
     ACKNOWLEDGE_UPDATE: "ack-update",
     START_READ_VAULT: "read",
-    // The calls of section 4.
+    // The calls (docs/interface.md, Endpoints).
     GET_START: "read",
     GET_START_VAULT: "read",
     GET_END: "ack-read",
@@ -122,7 +122,7 @@ export const normal = (action: string): string =>
     .replaceAll(/[^A-Z0-9]+/g, "_")
     .replaceAll(/^_|_$/g, "");
 
-/** Returns what a call does, by its endpoint (section 4): `POST /vault/generic/offline/{uuid}/get-start`. */
+/** Returns what a call does, by its endpoint: `POST /vault/generic/offline/{uuid}/get-start`. */
 export function eventOfEndpoint(endpoint: string): EventKind | undefined {
   const path = endpoint
     .slice(0, 4096)

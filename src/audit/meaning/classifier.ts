@@ -34,7 +34,7 @@ export interface Meaning {
   readonly kind: EventKind | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
-  /** Counted for each item: the action has no known name, or one of releases before 1.2.11 (section 9). */
+  /** Counted for each item: the action has no known name, or one of releases before 1.2.11 (docs/interface.md, Audit items). */
   readonly noted: "unnamed" | "former" | undefined;
   readonly described: Map<string | undefined, Known>;
 }

@@ -1,4 +1,4 @@
-// Words of outcomes and of reasons, in English, German, French and Spanish: the specification shows neither fields nor texts (section 6).
+// Words of outcomes and of reasons, in English, German, French and Spanish: neither fields nor texts are documented.
 // What no row knows is unknown, and counts for nothing certain. Rows are for texts as `plainWords` returns them.
 
 /** What a text says: words in lower case without accents, with spaces in place of underscores, hyphens and dots between them. */

@@ -1,6 +1,6 @@
 import type { EventKind } from "../fold/events.ts";
 
-/** An audit item of any export format. The specification shows no fields (section 6). */
+/** An audit item of any export format: no fields are documented (docs/interface.md, Audit items). */
 export interface Item {
   /** Milliseconds since the epoch. */
   time: number;

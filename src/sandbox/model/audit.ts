@@ -29,7 +29,7 @@ const actions = {
   info: null,
 } as const;
 
-/** Returns the audit action of a call; null for an info call, which has none (section 6). */
+/** Returns the audit action of a call (docs/interface.md, Audit items); null for an info call, which has none. */
 export function actionOf({
   operation,
   step,

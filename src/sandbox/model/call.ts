@@ -107,7 +107,7 @@ const textFields = (given: Record<"uuid" | "apiKey", unknown>): Partial<Applicat
   ...(typeof given.apiKey === "string" ? { apiKey: given.apiKey } : {}),
 });
 
-/** Section 5.3: records an audit item, with address and endpoint, if the key is in the body. */
+/** Records an audit item, with address and endpoint, if the key is in the body (docs/interface.md, Application key). */
 function refuseApplication(world: World, call: Call, property: string): Outcome {
   if (call.endpoint.applicationIn === "body") {
     const claimed = claimedApplication(call).uuid ?? null;
@@ -122,7 +122,7 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
   return refuse(world, "application", property, "the application or its key is wrong");
 }
 
-/** Section 5.5: records an audit item, like a failed key check does. */
+/** Records an audit item, as a failed key check does (docs/interface.md, IP whitelist). */
 function refuseAddress(world: World, call: Call): Outcome | undefined {
   if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return undefined;
   record(world, {
@@ -139,7 +139,7 @@ function refuseAddress(world: World, call: Call): Outcome | undefined {
   );
 }
 
-/** Section 5.4: checks the JWT on offline vault endpoints, if the application requires one. */
+/** Checks the JWT on offline vault endpoints, if the application requires one (docs/interface.md, JWT). */
 function refuseToken(world: World, call: Call): Outcome | undefined {
   const { jwt } = world.policy;
   if (jwt === null || isOnline(call.endpoint.kind)) return undefined;

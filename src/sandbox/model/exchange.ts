@@ -170,7 +170,7 @@ const transactionToken = (pending: PendingExchange, now: number) => ({
   timeToExpire: pending.expiresAt - now,
 });
 
-/** Returns the vault of a response (section 2.6). `usesRemaining` includes the read under way: 1 is the last one. */
+/** Returns the vault of a response (docs/interface.md, Vault). `usesRemaining` includes the read under way: 1 is the last one. */
 export function responseVault(
   reads: boolean,
   vault: VaultState,
@@ -200,8 +200,8 @@ export function facts(vault: VaultState): Record<string, unknown> {
 }
 
 /**
- * Tolerant matching (service-facts, getting-started/device-fingerprinting): a newer browser version or additional fonts match; another
- * browser or operating system, an older version or a missing font does not.
+ * Tolerant matching (docs/interface.md, Device): a newer browser version or additional fonts match; another browser or operating
+ * system, an older version or a missing font does not.
  */
 function deviceMatches(known: Device, given: Device): boolean {
   return (

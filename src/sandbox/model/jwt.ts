@@ -16,7 +16,7 @@ const keyRule = 'must be a P-384 public key in PEM, "-----BEGIN PUBLIC KEY-----â
 const claimRule = 'must be a text or a list of them, like ["reader","writer"]';
 const texts = z.array(z.string()).check(z.minLength(1, { error: claimRule }));
 
-/** Section 5.4: settings in the management console of an application that requires a JWT on offline vault endpoints. */
+/** Settings in the management console of an application that requires a JWT (docs/interface.md, JWT). */
 export const jwtPolicy = z.object(
   {
     /** PEM, P-384. */

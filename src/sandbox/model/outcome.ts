@@ -41,7 +41,7 @@ export function write(outcome: Outcome): SandboxResponse {
 }
 
 interface DetailedError {
-  /** The request property at fault (section 2.5a). */
+  /** The request property at fault. */
   property?: string;
   message: string;
   errorReasons?: string[];
@@ -53,7 +53,7 @@ export const success = (body: Record<string, unknown> = {}): Outcome => ({
   body: { responseStatus: { status: "SUCCESS" }, ...body },
 });
 
-/** Returns an error with responseStatus and error uuid (section 7). Details never quote the request. */
+/** Returns an error with responseStatus and error uuid (docs/interface.md, Errors). Details never quote the request. */
 export function refusal(
   world: Pick<World, "random">,
   status: number,
@@ -70,7 +70,7 @@ export function refusal(
   };
 }
 
-/** HTTP status and code of each refusal that names one property. The specification gives neither (section 7). */
+/** HTTP status and code of each refusal that names one property. Neither is documented. */
 const refusals = {
   application: [401, "APPLICATION-REFUSED"],
   jwt: [401, "JWT-REFUSED"],
@@ -102,7 +102,7 @@ export function refuseInvalid(world: World, violations: readonly Violation[]): O
   return refusal(world, 400, "VALIDATION", details);
 }
 
-/** Service-facts, reference/rate-limit: returns a 429 with `Retry-After` and, next to `responseStatus`, `retryAfter` in whole seconds. */
+/** Returns a 429 with `Retry-After` and, next to `responseStatus`, `retryAfter` in whole seconds (docs/interface.md, Limits). */
 export function refuseRate(world: Pick<World, "random">, retryAfter: number): Outcome {
   const outcome = refusal(world, 429, "RATE-LIMIT", [
     { message: "rate limit exceeded", errorReasons: ["too many requests"] },

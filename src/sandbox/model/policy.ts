@@ -11,7 +11,7 @@ const whole = (least: number, standard: number) => {
   return z._default(z.int({ error }).check(z.gte(least, { error })), standard);
 };
 
-/** Section 5.5: whether an entry is an IPv4 address or a CIDR range, like `10.1.0.0/16`. */
+/** Whether an entry is an IPv4 address or a CIDR range, such as `10.1.0.0/16`. */
 function isWhitelistEntry(entry: string): boolean {
   const [address = "", bits = "32", ...more] = entry.split("/");
   return isIPv4(address) && /^\d{1,2}$/.test(bits) && Number(bits) <= 32 && more.length === 0;
@@ -19,7 +19,7 @@ function isWhitelistEntry(entry: string): boolean {
 
 const whitelistRule = 'must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]';
 
-/** Limits of the emulated service, and choices that the specification leaves open. */
+/** Limits of the emulated service, and choices that the interface leaves open (docs/interface.md, Unknown). */
 const policy = objectOf(
   {
     /** Consecutive failed attempts that lock a vault. */
@@ -34,9 +34,9 @@ const policy = objectOf(
     autoLockAfterMs: whole(1, defaults.autoLockAfterMs),
     /** Whether a repeated end call succeeds after the first one did; otherwise it is an error. */
     idempotentEnd: z._default(z.boolean({ error: "must be true or false" }), false),
-    /** JWT that offline vault endpoints require (section 5.4); null for none. */
+    /** JWT that offline vault endpoints require; null for none. */
     jwt: z._default(z.nullable(jwtPolicy), null),
-    /** IPv4 addresses and CIDR ranges that may call (section 5.5); an empty list allows all. */
+    /** IPv4 addresses and CIDR ranges that may call; an empty list allows all. */
     whitelist: z._default(
       z
         .array(z.string(), { error: whitelistRule })
@@ -49,7 +49,6 @@ const policy = objectOf(
 );
 export type Policy = z.infer<typeof policy>;
 
-/** Service-facts: FAQ and reference/rate-limit. */
 export const defaultPolicy: Policy = policy.parse({});
 
 /**

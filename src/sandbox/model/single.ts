@@ -7,8 +7,8 @@ import { createVault, remove } from "./vaults.ts";
 import type { World } from "./state.ts";
 import { defined } from "../../defined.ts";
 
-// The extended operations, after `admit`. The specification does not show them. They follow service-facts, which do not confirm the
-// method of a delete and the responses to a create and a delete: those are guesses.
+// The extended operations, after `admit` (docs/interface.md, Extended operations). The method of a delete and the responses to a create
+// and a delete are guesses.
 
 /** Creates a vault. The response shows it as a start does, without its contents. */
 export function createCall(

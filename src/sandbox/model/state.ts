@@ -73,8 +73,8 @@ export interface VaultCounts {
 }
 
 /**
- * Current names of section 6, and two invented ones for failed checks of key and address: section 5.3 requires an item and does not name
- * it. A failed attempt is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
+ * The current names (docs/interface.md, Audit items), and two invented ones for failed checks of key and address, whose items have no
+ * documented name. A failed attempt is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
  */
 export type AuditAction =
   | "CREATE_VAULT"
@@ -86,7 +86,7 @@ export type AuditAction =
   | "API_KEY_CHECK"
   | "ADDRESS_CHECK";
 
-/** An audit item. The specification shows no fields: these are the ones that a reader of audit exports can expect. */
+/** An audit item. No fields are documented: these are the ones that a reader of audit exports can expect. */
 export interface AuditItem {
   id: string;
   /** ISO 8601, milliseconds, UTC. */
