@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { SettingDefinition } from "../src/settings/definitions.ts";
@@ -17,6 +17,7 @@ import { checkVaultInput } from "../src/sandbox/seeds/seeds.ts";
 import {
   codeBlocks,
   docTexts,
+  headings,
   readme,
   section,
   tableRows,
@@ -209,6 +210,42 @@ describe("the map of the tests", () => {
     const read = [...text.matchAll(/process\.env\["(\w+)"\]/g)].map(([, name]) => name);
     expect(read.length).toBeGreaterThan(4);
     for (const name of read.filter((name) => name !== "PATH")) expect(map).toContain(`\`${name}\``);
+  });
+});
+
+describe("what comments and documents cite", () => {
+  const files = ["bin", "packaging", "src", "test"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => /\.(ts|js|cjs|md)$/.test(file))
+      .map((file) => join(folder, file)),
+  );
+  const texts = [...files, "CONTRIBUTING.md", "docs/design.md", "docs/interface.md"].map(
+    (file) => ({
+      file,
+      // A citation may go on in the next line of a comment.
+      text: readFileSync(join(root, file), "utf8").replaceAll(/\n\s*(?:\*|\/\/)?\s*/g, " "),
+    }),
+  );
+
+  test("is a heading of a document in docs", () => {
+    const cited = texts.flatMap(({ file, text }) =>
+      [...text.matchAll(/docs\/([\w-]+)\.md`?, ([^).,;:"`]+)/g)].map(
+        ([, name = "", heading = ""]) => ({ file, name, heading }),
+      ),
+    );
+    expect(cited.length).toBeGreaterThan(40);
+    expect(
+      cited.filter(({ name, heading }) => !headings(docTexts[name] ?? "").includes(heading)),
+    ).toEqual([]);
+  });
+
+  test("is no section of a document that is not in the repository", () => {
+    // In brackets, so that this line does not match itself.
+    const absent =
+      /(?<!RFC \d+, )\b[Ss]ections? \d\S*|[Ss]ervice-[f]acts|cli-[c]ontract|\bDESIG[N]\b/g;
+    expect(
+      texts.flatMap(({ file, text }) => [...text.matchAll(absent)].map(([what]) => [file, what])),
+    ).toEqual([]);
   });
 });
 

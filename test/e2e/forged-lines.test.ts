@@ -13,7 +13,7 @@ import { machineFor } from "../support/machine.ts";
 import { sql } from "../support/state-file.ts";
 import { execFileSync } from "node:child_process";
 
-// What others write (a label, the service, a file, an argument) forges no line and no way on (DESIGN, invariant 9).
+// What others write (a label, the service, a file, an argument) forges no line and no way on (docs/design.md, Invariants).
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 const other = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";

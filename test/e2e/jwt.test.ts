@@ -171,7 +171,7 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
   });
 });
 
-describe("online vaults need none (specification, section 5.4): what an application has for its offline ones does not stop them", () => {
+describe("online vaults need none: what an application has for its offline ones does not stop them", () => {
   test.each<[string, (machine: Machine) => object]>([
     ["a command that fails", () => ({ jwt: { command: "exit 4" } })],
     [

@@ -35,7 +35,7 @@ const table: [Kind, Operation, Step, string, string][] = [
   ["credit-card/offline", "update", "end", "PUT", `/vault/credit-card/offline/${uuid}/update-end`],
 ];
 
-/** Service-facts: their shapes are not in the specification. */
+/** See docs/interface.md, Extended operations. */
 const extended: [Kind, Operation, Step, string, string][] = [
   ["generic/online", "get", "start", "POST", `/vault/generic/online/${uuid}/get-start`],
   ["generic/online", "get", "end", "PUT", `/vault/generic/online/${uuid}/get-end`],
@@ -43,7 +43,7 @@ const extended: [Kind, Operation, Step, string, string][] = [
   ["generic/offline", "update", "end", "PUT", `/vault/generic/offline/${uuid}/update-end`],
 ];
 
-describe("endpoints (section 4)", () => {
+describe("endpoints", () => {
   const rows = (marked: boolean) =>
     endpoints
       .filter((e) => e.extended === marked)

@@ -22,7 +22,7 @@ describe("a read", () => {
     expect(bench.startWith(vault, given.credentials).status).toBe(200);
   });
 
-  test("answers what its row of the specification has", () => {
+  test("answers with the fields that the interface has for it", () => {
     const bench = new Bench();
     const online = bench.start(bench.online()).body.vault;
     expect(Object.keys(online).sort()).toEqual([

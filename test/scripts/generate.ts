@@ -182,7 +182,7 @@ const escape = (text: string): string =>
 /** A line that begins with a dot or an apostrophe would be a request. */
 const guarded = (line: string): string => (/^[.']/.test(line) ? `\\&${line}` : line);
 
-/** The source of each man page by its file name: vault.1, one for each command, and one for each topic in section 7. */
+/** The source of each man page by its file name: vault.1, one for each command, and NAME.7 for each topic. */
 export function manPages(version: string, date: string): Record<string, string> {
   const program = describeCommand(vault);
   const commands = [{ node: program, parents: [] }, ...descendants(program, [])];

@@ -59,7 +59,7 @@ const starts: [Kind, Operation, string, Record<string, unknown>][] = [
   ],
 ];
 
-/** Extended (service-facts). */
+/** See docs/interface.md, Extended operations. */
 const extendedStarts: typeof starts = [
   [
     "generic/online",
@@ -152,20 +152,17 @@ describe("end calls carry the application in headers, and the token unchanged", 
 test.each<[Kind, string | undefined]>([
   ["credit-card/offline", "Bearer aaa.bbb.ccc"],
   ["credit-card/online", undefined],
-])(
-  "a JWT goes with calls about offline vaults as a bearer token (section 5.4): %s",
-  async (kind, header) => {
-    const server = await httpServer();
-    const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
-    await client.call({ ...startCall, kind }, never);
-    await client.call({ ...endCall, kind }, never);
-    for (const step of ["info", "create", "delete"] as const)
-      await client.call({ ...startCall, kind, step, vault: {} }, never);
-    expect(server.requests.map((r) => r.headers.authorization)).toEqual(
-      Array.from({ length: 5 }, () => header),
-    );
-  },
-);
+])("a JWT goes with calls about offline vaults as a bearer token: %s", async (kind, header) => {
+  const server = await httpServer();
+  const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
+  await client.call({ ...startCall, kind }, never);
+  await client.call({ ...endCall, kind }, never);
+  for (const step of ["info", "create", "delete"] as const)
+    await client.call({ ...startCall, kind, step, vault: {} }, never);
+  expect(server.requests.map((r) => r.headers.authorization)).toEqual(
+    Array.from({ length: 5 }, () => header),
+  );
+});
 
 test("characters outside ASCII arrive as they are", async () => {
   const server = await httpServer();

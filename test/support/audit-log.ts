@@ -3,9 +3,9 @@ import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { Dice } from "./dice.ts";
 
-// Audit logs whose answers are known: lives of vaults, written by hand from the specification and from service-facts. 3 failed accesses
-// in a row lock; an accepted start zeroes them and counts one without acknowledgement; the 5th of those in a row locks; an
-// acknowledgement zeroes both. The truth stands beside each ending; nothing computes it.
+// Audit logs whose answers are known: lives of vaults, written by hand (docs/interface.md, Lockout). 3 failed attempts in a row lock; an
+// accepted start zeroes them and counts one without acknowledgement; the 5th of those in a row locks; an acknowledgement zeroes both.
+// The truth stands beside each ending; nothing computes it.
 
 export type Verdict = "locked" | "at-risk" | "open-exchange" | "deleted" | "ok";
 

@@ -44,6 +44,9 @@ export function section(markdown: string, title: string): string {
   return lines.slice(line + 1, end).join("\n");
 }
 
+export const headings = (markdown: string): string[] =>
+  headingsOf(markdown.split("\n")).map(({ title }) => title);
+
 export function codeBlocks(markdown: string): CodeBlock[] {
   const lines = markdown.split("\n");
   const headings = headingsOf(lines);

@@ -30,7 +30,7 @@ const replaced =
 
 const errorUuid = "0b1d9c1e-6f44-4a57-9a0e-3a86a4f7d0c2";
 
-/** An ERROR of the service itself, as section 7 has it. */
+/** An ERROR of the service itself (docs/interface.md, Errors). */
 function error(
   status: number,
   code: string,

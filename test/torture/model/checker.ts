@@ -32,7 +32,7 @@ export interface Explored {
  * the end.
  *
  * Our own and not TLC or SPIN: the comparison of the model with the code calls the very functions that are explored here, and a
- * specification in another language would have to be compared with a copy of it, by hand. What is needed of a checker is this page.
+ * model in another language would have to be compared with a copy of it, by hand. What is needed of a checker is this page.
  */
 export function explore<S>(
   model: Model<S>,

@@ -1,6 +1,6 @@
 import type { EndReply, Operation, Service, StartReply } from "./state.ts";
 
-/** The thresholds of the service, which the program knows (service-facts). */
+/** The thresholds of the service, which the program knows (docs/interface.md, Lockout). */
 export const lockAt = { failed: 3, unacked: 5 };
 
 /** A start that arrives; `fresh` is the pair that it offers if it is accepted. */
@@ -30,7 +30,7 @@ export function serviceStart(
 
 /**
  * An end call that arrives. A token is the number of the pair it came with: that of the last acknowledgement is that of the
- * current pair. The specification leaves open what is answered to its repetition.
+ * current pair. What is answered to its repetition is not documented.
  */
 export function serviceEnd(service: Service, token: number, idempotent: boolean): EndReply {
   if (idempotent && token === service.pair) return "success";

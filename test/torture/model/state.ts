@@ -2,8 +2,8 @@
  * The protocol as a model: service, durable state and processes. Of a pair of credentials only its identity matters, and a token is as
  * good as the pair that it was handed out with: both are a number.
  *
- * The model is written from the design and from the specification, in their words and in their order, and not from the program: it imports
- * nothing of it. What compares the two is in conformance/, and only there.
+ * The model is written from docs/design.md and docs/interface.md and not from the program: it imports nothing of it. What compares the
+ * two is in conformance/, and only there.
  */
 export interface State {
   service: Service;
@@ -38,7 +38,7 @@ export interface Truth {
 export type Operation = "get" | "update";
 type Delayed = { start: number; operation: Operation } | { end: number };
 
-/** By the specification and service-facts. */
+/** See docs/interface.md, Lockout. */
 export interface Service {
   /** The only pair that a start accepts. */
   pair: number;

@@ -5,8 +5,8 @@ import { copyStore, exchangeOf, generationOf, openOf, openStates } from "./state
 export class NotTaken extends Error {}
 
 /**
- * The steps of the durable state, in the order and in the words of the design, each one transaction: they change the copy that they are
- * given, which is to be thrown away after `NotTaken`. Nothing here is taken from the program, which has other names for them;
+ * The steps of the durable state (docs/design.md, The exchange), each one transaction: they change the copy that they are given,
+ * which is to be thrown away after `NotTaken`. Nothing here is taken from the program, which has other names for them;
  * conformance/calls.ts says which of its calls is which step, and compares what both make of every durable state.
  */
 export interface StoreSteps {

@@ -22,8 +22,7 @@ interface Restore {
 }
 
 /**
- * "`restore` is an import of every vault of the file by the rules of More than one holder": the table of the design for one vault.
- * Returns the state, and the next number that is free.
+ * Restores one vault of the file, as an import (docs/design.md, The whole state). Returns the state, and the next number that is free.
  */
 export function restored(
   file: Store,
