@@ -57,8 +57,8 @@ type ListOperation = Operation | "ack";
 export type ForAll = Omit<Unchecked, "label" | "uuid">;
 
 /**
- * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (contract, Many
- * vaults); `known` are the vaults known at this service. Secrets in the list are not registered with the redaction: that is done
+ * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (vault help
+ * many-vaults); `known` are the vaults known at this service. Secrets in the list are not registered with the redaction: that is done
  * when the turn of their vault comes.
  * @throws `invalid-input` with the line for what is wrong in a file, and never with a value, and for an empty list; for names on the
  * command line `usage` and `no-credentials`, as for a single vault

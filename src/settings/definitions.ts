@@ -13,7 +13,7 @@ export interface Sourced {
 }
 
 /**
- * A setting of the contract. A flag takes precedence over the environment, that over the profile, and that over the default.
+ * A setting (vault help environment). A flag takes precedence over the environment, that over the profile, and that over the default.
  * Flags, help, parsers, `vault init`, `vault config` and completion are made from these.
  */
 export interface SettingDefinition {

@@ -55,7 +55,7 @@ describe("the first screen", () => {
     expect(names.filter((name) => !new RegExp(`^ {2}${name} +\\S`, "m").test(screen))).toEqual([]);
   });
 
-  test("keeps to that when every command that the contract knows is there, and names one that it does not know", () => {
+  test("keeps to that when all of these commands are there, and names one that is not among them", () => {
     const named = (name: string, summary: string) => ({ name, summary, examples: [] });
     const commands = Object.values(tasks).flatMap((names) =>
       names.map((name) => named(name, "x".repeat(63))),

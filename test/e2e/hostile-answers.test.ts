@@ -75,7 +75,7 @@ async function tryOn(
 
 const documented = new Set(Object.values(errorKinds).map(({ exitCode }) => exitCode as number));
 
-/** One of the outcomes of the contract, as it says; never a failure of the program itself, and nothing but ours on stderr. */
+/** One of the documented outcomes, as it says; never a failure of the program itself, and nothing but ours on stderr. */
 function expectOutcome({ code, stdout, stderr }: RunResult): void {
   expect(code).not.toBe(1);
   if (code === 0) expect(JSON.parse(stdout)).toBeTypeOf("object");

@@ -43,7 +43,7 @@ async function storedCard(lab: Lab, machine: Machine): Promise<object | undefine
 }
 
 describe.concurrent("update", () => {
-  it("prints the document of the contract after the acknowledgement, without the card, and replaces it", async () => {
+  it("prints its document after the acknowledgement, without the card, and replaces it", async () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();

@@ -121,7 +121,7 @@ export function expectExit(result: RunResult, ...codes: number[]): void {
   ).toContain(result.code);
 }
 
-/** A failure of the contract: its exit code, and the one line of JSON that says it. */
+/** A documented failure (vault help exit-codes): its exit code, and the one line of JSON that says it. */
 export function expectError(
   result: RunResult,
   exitCode: number,

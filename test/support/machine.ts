@@ -146,7 +146,7 @@ export function machineFor(
   };
 }
 
-/** The error of the contract: the last line on stderr. */
+/** The error as documented (vault help documents): the last line on stderr. */
 export interface JsonError {
   code: string;
   message: string;

@@ -317,7 +317,7 @@ const mustBeJson = (line: readonly string[], asJson: boolean): boolean =>
       word.startsWith("--o"),
   );
 
-it("any command line comes to an exit of the contract; a usage error has sent nothing and says one line of JSON where it is to", async () => {
+it("any command line ends with a documented exit code; a usage error has sent nothing and says one line of JSON where it is to", async () => {
   const runs = isWhole ? 20_000 : 700;
   const seen = new Map<number, number>();
   await fc.assert(

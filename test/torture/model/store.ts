@@ -125,7 +125,7 @@ export function isSole(store: Store, number: number): boolean {
   );
 }
 
-// More than one holder: what is known of credentials, and what proves them
+// What is known of credentials, and what proves them (docs/design.md, Candidates)
 
 const unproven = { proven: false, refused: false, ended: false } as const;
 const live: readonly string[] = ["current", "imported", "offered"];
@@ -202,7 +202,7 @@ function ageOf(store: Store, document: Document): Placed | "known" | null {
   return liveWith(store, document.old)?.standing === "current" ? "successor" : null;
 }
 
-// Settling what an earlier run left
+// What an earlier run left (docs/design.md, Settling)
 
 function inState(store: Store, id: number, from: readonly Exchange["state"][]): Exchange {
   const exchange = exchangeOf(store, id);
