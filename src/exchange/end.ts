@@ -260,7 +260,7 @@ function outstanding(
 }
 
 /**
- * Acknowledges an open exchange that an earlier run left, before a start. Returns what that settled.
+ * Acknowledges an open exchange that an earlier run left (docs/design.md, Settling), before a start. Returns what that settled.
  * @throws what `sendEnd` throws
  */
 export async function settleInterrupted(

@@ -35,7 +35,7 @@ export interface Generation {
   /** A start with this pair was refused after it was last accepted. */
   refused: boolean;
   /**
-   * Nobody else can have made it stale: it was made and proven here, never left, no end call was sent for a
+   * Nobody else can have made it stale (docs/design.md, Counting): it was made and proven here, never left, no end call was sent for a
    * successor, and nothing was refused since.
    */
   sole: boolean;

@@ -31,8 +31,8 @@ import { withWords } from "../way.ts";
 import { heldWays } from "./ways.ts";
 
 /**
- * Runs one whole exchange with a locked vault, one durable step for each answer of `nextAction`: settle, ① start ② deliver ③ end ④.
- * Returns what was delivered, with the exchange as it is then: `acknowledged`, or `held` with --no-ack.
+ * Runs one whole exchange (docs/design.md, The exchange) with a locked vault, one durable step for each answer of `nextAction`: settle,
+ * ① start ② deliver ③ end ④. Returns what was delivered, with the exchange as it is then: `acknowledged`, or `held` with --no-ack.
  * @throws every kind of error with the exit codes 2 to 15, and 130. Whatever it throws, the state holds a pair that the service
  * accepts and knows which one, or knows that it is one of two
  */
