@@ -89,7 +89,7 @@ const acknowledged = z.object({
 const acknowledgedAll = z.object({
   acknowledged: z.array(acknowledged),
   failed: z.array(z.object({ ...vault, error: errorBody })),
-  /** Of one vault of which nothing was pending, where its last exchange has ended otherwise. */
+  /** Of one vault of which nothing was pending, if its last exchange has ended otherwise. */
   last: z.optional(z.object(storedExchange)),
 });
 

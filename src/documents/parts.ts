@@ -126,5 +126,5 @@ export const errorBody = z.object({
   ),
 });
 
-/** The last line of stderr where a command fails. */
+/** The last line of stderr if a command fails. */
 export const error = z.object({ error: errorBody });

@@ -77,7 +77,7 @@ export const schemaOf = (name: DocumentName): object => ({
 const byKind: readonly string[] = ["get", "update", "run"];
 
 /**
- * Refuses a --field that no document of a command can have, before anything is done; of an exchange that is done where its kind is known.
+ * Refuses a --field that no document of a command can have, before anything is done; of an exchange that is done if its kind is known.
  * @throws `usage` with the nearest paths
  */
 export function checkField(command: string, field: string): void {

@@ -3,7 +3,7 @@ import { maybeText, next, text } from "./parts.ts";
 
 const value = z.union([text, z.number(), z.boolean(), z.record(text, z.unknown())]);
 
-/** `value` is null where the setting is not set; a secret is masked. */
+/** `value` is null if the setting is not set; a secret is masked. */
 const setting = z.object({ key: text, value: z.nullable(value), origin: maybeText });
 
 export const configList = z.object({

@@ -101,9 +101,9 @@ const vaultGuard = z.object({
 const serviceBreaker = z.object({
   service: text,
   state: z.enum(["closed", "open"]),
-  /** The last start without a response; null where it is closed. */
+  /** The last start without a response; null if it is closed. */
   lostAt: maybeTime,
-  /** When the next trial is due, later for a vault with unanswered starts of its own; null where it is closed, or at once. */
+  /** When the next trial is due, later for a vault with unanswered starts of its own; null if it is closed, or at once. */
   trialDueAt: maybeTime,
   lostTrials: count,
   httpStatus: z.nullable(count),
@@ -140,7 +140,7 @@ export const exporting = z.union([exported, z.array(exported)]);
 export const forget = z.object({ forgotten: z.array(z.object(vault)) });
 export const label = z.object({ ...vault, label: text });
 
-/** `keyFile` is null where the key is given. */
+/** `keyFile` is null if the key is given. */
 export const init = z.object({ state: text, keyFile: maybeText, created: z.boolean() });
 
 const holdings = { file: text, pending: count, keyId: maybeText, format: count };
@@ -203,7 +203,7 @@ export const rekey = z.object({
   }),
 });
 
-/** `vaults` is null where an interrupted move was finished. */
+/** `vaults` is null if an interrupted move was finished. */
 export const move = z.object({
   moved: z.object({ from: text, to: text, vaults: z.nullable(count) }),
 });

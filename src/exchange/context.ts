@@ -116,7 +116,7 @@ export function throwIfInterrupted(context: ExchangeContext, exchange?: Exchange
   if (context.signal.aborted) throw interrupted(context, exchange);
 }
 
-/** Exit 130 where nothing was sent. A create has no vault yet. */
+/** Exit 130 if nothing was sent. A create has no vault yet. */
 export const interruptedBefore = (uuid: string | undefined): VaultError =>
   new VaultError("interrupted", "interrupted; nothing is pending", {
     uuid,

@@ -21,7 +21,7 @@ export interface CountedExchange extends Pick<
   sole: boolean;
 }
 
-/** What stands for all exchanges up to one that is named; for those that are gone where none is. */
+/** What stands for all exchanges up to one that is named; for those that are gone if none is. */
 export interface Carried {
   carried: Counters | null;
   carriedUpTo: string | null;
@@ -105,7 +105,7 @@ export function sum({
   };
 }
 
-/** What is left of counters where no start without an answer has arrived. */
+/** What is left of counters if no start without an answer has arrived. */
 export const withoutUnanswered = ({
   unackedStarts,
   unansweredStarts,

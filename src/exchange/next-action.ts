@@ -184,7 +184,7 @@ function choose(
   return { do: "start", candidates: [first, ...others] };
 }
 
-/** Where nothing is proven since a restore, the machine that has the right credentials must still have its turn. */
+/** If nothing is proven since a restore, the machine that has the right credentials must still have its turn. */
 const mostTries = (vault: VaultRecord): number => (isRestored(vault) ? 1 : triesAtMost);
 
 /** Only a restore or a failover takes its proof from the current credentials. */

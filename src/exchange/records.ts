@@ -82,7 +82,7 @@ export interface ExchangeRecord {
   adopted: boolean;
   /** Hash of the document that --save-cmd replaces: the one that the run has read, or saved last. */
   given: string | null;
-  /** Who began or adopted it; null where that was not recorded. */
+  /** Who began or adopted it; null if that was not recorded. */
   by: Actor | null;
 }
 

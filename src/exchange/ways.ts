@@ -9,7 +9,7 @@ import type { Circumstances, Refusal } from "./next-action.ts";
 import { aRead, isRestored, nextAction, unrefused } from "./next-action.ts";
 
 /**
- * The ways on for a vault, the best first; none where nothing is to be done. Messages, `status`, `guard` and the JSON take `next` from
+ * The ways on for a vault, the best first; none if nothing is to be done. Messages, `status`, `guard` and the JSON take `next` from
  * it. A way never leads back to the same refusal with nothing changed.
  */
 export function waysOn(vault: VaultRecord, circumstances: Circumstances): Way[] {
@@ -63,7 +63,7 @@ export const unlockedOf = (uuid: string): Way => ({
   note: "after an administrator has unlocked the vault",
 });
 
-/** The command that finds or takes the right credentials, where those that are known do not work. */
+/** The command that finds or takes the right credentials, if those that are known do not work. */
 export const importOf = (uuid: string, ...more: readonly string[]): Way => ({
   ...command`vault import ${uuid} ${more} --credentials @FILE`,
   note: "the right credentials",
@@ -87,7 +87,7 @@ function choices(
   ];
 }
 
-/** The last start that is allowed goes out where it is acknowledged at once. */
+/** The last start that is allowed goes out if it is acknowledged at once. */
 export const endedAtOnce = ({ uuid, open }: VaultRecord): Way =>
   open?.state === "held" && open.operation === "update"
     ? command`vault ack ${uuid}`
@@ -112,7 +112,7 @@ export const againOf = (
 };
 
 /**
- * The ways out of a held exchange: its acknowledgement, or another start, by `again` if given, where the guard allows one. What nobody
+ * The ways out of a held exchange: its acknowledgement, or another start, by `again` if given, and if the guard allows one. What nobody
  * has received is read again first.
  */
 export function heldWays(vault: VaultRecord, circumstances: Circumstances, again?: Way): Way[] {

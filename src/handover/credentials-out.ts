@@ -17,7 +17,7 @@ import { checkWritable } from "./out-file.ts";
 /** A document is a few thousand bytes. */
 const longest = 1024 * 1024;
 
-/** Thrown where somebody else has replaced the file: it holds what this run does not know, and stays as it is. */
+/** Thrown if somebody else has replaced the file: it holds what this run does not know, and stays as it is. */
 export class ReplacedFile extends Error {}
 
 const refusal = (what: string, hint: string, facts: ErrorFacts = {}): VaultError =>
@@ -31,7 +31,7 @@ export class CredentialsOut {
   /** As the command line has it. */
   readonly path: string;
   readonly #file: string;
-  /** What this run found, or has written last; null where nothing was. */
+  /** What this run found, or has written last; null if nothing was. */
   #content: string | null;
   /** Credentials in the file that --credentials did not read: the state must have them. */
   #unknown: GivenCredentials | undefined;
@@ -72,7 +72,7 @@ export class CredentialsOut {
   /**
    * The other half of `check`: whether the state has all credentials that the file holds, or `given` is the same.
    *
-   * @throws `invalid-input` where replacing the file could lose the vault.
+   * @throws `invalid-input` if replacing the file could lose the vault.
    */
   async checkKnown(
     { session }: Pick<ExchangeContext, "session">,
@@ -101,7 +101,7 @@ export class CredentialsOut {
   /**
    * Replaces the file, durably.
    *
-   * @throws ReplacedFile, and Node's error where it cannot be written.
+   * @throws ReplacedFile, and Node's error if it cannot be written.
    */
   async write(document: RecoveryFile): Promise<void> {
     if (contentOf(this.#file) !== this.#content) {
@@ -135,7 +135,7 @@ export class CredentialsOut {
 }
 
 /**
- * Does the work with the file of --credentials-out, where there is one: locked, so that another run on the same file begins
+ * Does the work with the file of --credentials-out, if there is one: locked, so that another run on the same file begins
  * with what this one leaves. A --dry-run writes nothing, and locks nothing.
  *
  * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.

@@ -152,7 +152,7 @@ async function deliverContents(
 export const tableOf = async (delivery: Delivery, view: View): Promise<string> =>
   await (await import("../cli/vault-view.ts")).vaultTable(delivery, view);
 
-/** A read of a limited vault is not used up where nobody receives its contents. */
+/** A read of a limited vault is not used up if nobody receives its contents. */
 const masked = ({ lastRead }: Delivery, saveOwed: boolean, isProgram = false): HandoverFailure => {
   const why = isProgram
     ? "the program would not receive its whole contents"
@@ -186,7 +186,7 @@ async function printOne(
   await io.output.print(document, async (view) => await tableOf(delivery, { ...view, reveal }));
 }
 
-/** @throws HandoverFailure where the contents cannot be written, and `interrupted` */
+/** @throws HandoverFailure if the contents cannot be written, and `interrupted` */
 async function orHeld(
   { stop }: Outputs,
   saveOwed: boolean,
@@ -243,7 +243,7 @@ export async function saveRecovery(
     const env = {
       ...environmentWithoutSecrets(host.env, redactor),
       VAULTSVC_EXCHANGE_ID: document.exchangeId,
-      // Of the document that is to be replaced: a database replaces its row only where the row still has it. Empty if there is none.
+      // Of the document that is to be replaced: a database replaces its row only if the row still has it. Empty if there is none.
       VAULTSVC_GIVEN_SHA256: given ?? "",
     };
     await runWithDocument(

@@ -237,7 +237,7 @@ function obstacleIn(host: Host, file: string): string | undefined {
   if (line.endsWith("\r")) return "its first line ends with a carriage return";
   const [interpreter = "", first = "", second = ""] = line.trim().split(/\s+/);
   if (interpreter === "") return "its first line names no interpreter";
-  // The one that env(1) looks up, where it is that simple.
+  // The one that env(1) looks up, if it is that simple.
   const sought = basename(interpreter) === "env" ? (first === "-S" ? second : first) : "";
   for (const name of /^-|=|^$/.test(sought) ? [interpreter] : [interpreter, sought]) {
     const { why } = find(host, name);

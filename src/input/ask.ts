@@ -21,7 +21,7 @@ import { learn, readCredentials } from "./read-start.ts";
 import { command } from "../way.ts";
 
 /**
- * Questions for what the command line lacks. Where nobody can be asked, a later usage error says how to supply it. All throw
+ * Questions for what the command line lacks. If nobody can be asked, a later usage error says how to supply it. All throw
  * `interrupted` on Ctrl-C; nothing has been written or sent by then.
  */
 
@@ -63,7 +63,7 @@ export const typedAppUuid = async (ask: Prompts, initial?: string): Promise<stri
   await ask.text({ message: "Application UUID", rule: isUuid, initial });
 
 /**
- * The given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, where the command takes one that
+ * The given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, if the command takes one that
  * is not known. With only Enter none is chosen of which that could use up a read.
  */
 export async function askVault(

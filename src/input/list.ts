@@ -53,7 +53,7 @@ export interface ListChoice {
 
 type ListOperation = Operation | "ack";
 
-/** What is asked for with all vaults, where a line does not say it itself. */
+/** What is asked for with all vaults, if a line does not say it itself. */
 export type ForAll = Omit<Unchecked, "label" | "uuid">;
 
 /**

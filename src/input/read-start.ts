@@ -118,7 +118,7 @@ export function learn(
 
 /**
  * What the state knows of a vault at this service, without holding it, which makes the state; null if nothing.
- * @throws `no-credentials` where it is known under other base URLs only, unless credentials for this one are `given`
+ * @throws `no-credentials` if it is known under other base URLs only, unless credentials for this one are `given`
  */
 export async function lookUp(
   { settings, state }: { settings: SettingsPart; state: StatePart },

@@ -199,7 +199,7 @@ async function exchangeInTurn(
   });
 }
 
-/** @throws `canceled`, `interrupted`; `usage` where nobody can be asked about a live profile */
+/** @throws `canceled`, `interrupted`; `usage` if nobody can be asked about a live profile */
 async function confirmUpdates({ io, settings }: Basics, count: number): Promise<void> {
   const { ask } = io;
   if (count === 0 || (!ask.isPossible && !settings.live)) return;
@@ -362,7 +362,7 @@ function endOf(
   if (stop instanceof VaultError) {
     const { code, message, facts, retry } = stop;
     const ways = facts.next ?? [];
-    // Where the same line may be run again, it is the harmless way.
+    // If the same line may be run again, it is the harmless way.
     const next = retry === "safe" ? [rest, ...ways] : [...ways, rest];
     return new VaultError(code, message, { ...facts, next });
   }

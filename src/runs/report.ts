@@ -171,7 +171,7 @@ export interface Report {
   /** Once for each entry. */
   outcome(entry: Named, outcome: Outcome): Promise<void>;
   end(summary: Summary): Promise<void>;
-  /** Erases the progress line; `end` does so too. Call it also where the command fails. */
+  /** Erases the progress line; `end` does so too. Call it also if the command fails. */
   close(): void;
 }
 
@@ -218,7 +218,7 @@ export function createReport(
       causes.skip(uuid, outcome.skipped);
     }
   };
-  /** Of an exchange, whose settled ones are left out where there are none. */
+  /** Of an exchange, whose settled ones are left out if there are none. */
   const printExchange = async (
     event: "contents" | "receipt",
     { settled, ...document }: GetDocument | UpdateDocument,

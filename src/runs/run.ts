@@ -89,7 +89,7 @@ export async function exchange(
 }
 
 /**
- * Warns, after an acknowledgement, that credentials which were given are of no use, where the new ones are in nothing but a new state.
+ * Warns, after an acknowledgement, that credentials which were given are of no use, if the new ones are in nothing but a new state.
  */
 export async function warnOfReplaced({ io, state }: App, given: string, way: Way): Promise<void> {
   const { isNew, shown } = await state.store();

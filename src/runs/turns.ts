@@ -22,7 +22,7 @@ export interface Taken<Vault> {
   calls: number;
   /** Those that were not begun. */
   left: readonly Vault[];
-  /** Why nothing more was begun; null where all were. What is no VaultError is a failure of the output. */
+  /** Why nothing more was begun; null if all were. What is no VaultError is a failure of the output. */
   stop: Error | "too many failures" | null;
 }
 
@@ -95,7 +95,7 @@ export async function takeTurns<Vault extends Named>(
       const outcome = await work(vault, turn).catch((error: unknown): Outcome => turn.fail(error));
       const error = "error" in outcome ? outcome.error : undefined;
       const { code, retry } = error ?? {};
-      // Not where the lock was lost in the middle: the start counts, and a limited vault has spent a read.
+      // Not if the lock was lost in the middle: the start counts, and a limited vault has spent a read.
       if (code === "busy" && retry === "safe" && !isLast) return void later.push(vault);
       if (code === "interrupted" && error?.facts.exchange === undefined)
         return void later.push(vault);

@@ -172,7 +172,7 @@ async function confirmUpdate(
 ): Promise<void> {
   const { ask, host } = io;
   const question = `${productionMark(settings)}Send these new contents to vault ${label === null ? uuid : `"${label}"`}?`;
-  // An update with a live profile needs --yes where nobody can be asked.
+  // An update with a live profile needs --yes if nobody can be asked.
   if (!ask.isPossible) {
     if (settings.live) await confirmOrFail(ask, false, question);
     return;

@@ -130,7 +130,7 @@ const areApart = ({ times }: TimeCandidate, other: TimeCandidate): boolean =>
   [...times].some(([at, time]) => Math.abs(time - (other.times.get(at) ?? Number.NaN)) > 10_000);
 
 const timeKinds = ["time", "arrival", "creation"] as const;
-/** Rank of a column whose name tells of no time. */
+/** Rank of a column whose name means no time. */
 const unnamed = 2 * timeKinds.length;
 
 /** Kinds of names that a column of a role may have; those of its own name alone if none are listed. */
@@ -312,7 +312,7 @@ class Search {
     });
   }
 
-  /** Whether all items, or all of a vault, have the same value, so that it tells of the log, or of the vault. */
+  /** Whether all items, or all of a vault, have the same value, so that it is about the log, or about the vault. */
   #isOfVault(profile: Profile): boolean {
     const vaults = this.#column("vault")?.values;
     const byVault = [...profile.values].map(([at, text]) => [vaults?.get(at) ?? "", text] as const);

@@ -101,7 +101,7 @@ export const isInverted = ({ name, inverted }: Omit<Column, "by">): boolean | un
 /** Whether a log system gave the column its time: `@timestamp`, `_time`. */
 export const isSystems = (column: string): boolean => /(?:^|\.)[@_]+(?!source\b)\w*$/.test(column);
 
-/** Whether a column tells of a vault or a session and not of the event: `dateCreated`, `expiryDate`, `lastModified`. */
+/** Whether a column is about a vault or a session and not about the event: `dateCreated`, `expiryDate`, `lastModified`. */
 export const isProperty = (column: string): boolean =>
   /creat|modif|updat|expir|last|lock(?!ed)|valid|until|delet|vault|wallet|birth|login|geburt|ablauf|erstell/i.test(
     column.split(".").at(-1) ?? "",

@@ -122,7 +122,7 @@ const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
 
 /** How a column is read. */
 interface Reading {
-  /** Whether its name tells of a time: if not, the numbers of a spreadsheet are none. */
+  /** Whether its name means a time: if not, the numbers of a spreadsheet are none. */
   isNamed?: boolean;
   /** Of two dates that a text may mean, the later one is taken that is before now, if nothing tells. */
   now?: number | undefined;
@@ -236,14 +236,14 @@ const twoDigits = (bytes: Buffer, at: number): number =>
 export const timesHint =
   "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
 
-/** Reads a time in any form, with UTC where it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
+/** Reads a time in any form, with UTC if it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
 export function parseTime(text: string): number | null {
   const written = writtenTime(text.trim(), true);
   if (written === null || written.form === "serial") return null;
   return zoneOf(written.zone ?? "Z")?.(written.shown) ?? null;
 }
 
-/** Reads a date or a time that a person names; null also where day and month of it can be mistaken. */
+/** Reads a date or a time that a person names; null also if day and month of it can be mistaken. */
 export function parseMoment(text: string, zone = "UTC"): number | null {
   const isDate = /^\d{4}-\d\d-\d\d$|^\d\d?\.\d\d?\.\d{4}$/.test(text);
   const whole = isDate ? `${text} 00:00` : text;

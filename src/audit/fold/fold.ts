@@ -356,7 +356,7 @@ const ended = {
   lastCall: 0,
 };
 
-/** Events that tell of locks, by what they are without: nobody knows what a call refused because of a lock would have been. */
+/** Events about locks, by what they are without: nobody knows what a call refused because of a lock would have been. */
 const withoutLocks: Partial<Record<EventKind, EventKind>> = {
   "locking-start": "read",
   "locking-failure": "failed-attempt",

@@ -21,7 +21,7 @@ interface Times {
 /** The precisions of times that inputs have. */
 const precisions = [60_000, 1000, 1];
 
-/** How far back the times of an input go where it begins anew. */
+/** How far back the times of an input go if it begins anew. */
 const jump = 60_000;
 
 const maxParts = 100_000;

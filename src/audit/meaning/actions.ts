@@ -79,7 +79,7 @@ export type Renames = Readonly<Record<string, string>>;
 
 /**
  * Finds the name in an action: one of the service, or one of an export that its user has explained. Returns its kind with the rest of the
- * text, which may tell of a failure.
+ * text, which may mention a failure.
  */
 export function nameIn(
   action: string,

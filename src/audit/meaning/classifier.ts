@@ -239,7 +239,7 @@ interface Texts {
   description: string | undefined;
 }
 
-/** Where a refusal is known to be about the vault's credentials, device or PIN, it is a failed attempt; else it may be one. */
+/** If a refusal is known to be about the vault's credentials, device or PIN, it is a failed attempt; else it may be one. */
 function refusal(
   base: EventKind | undefined,
   { action, rest, outcome, description }: Texts,
@@ -267,7 +267,7 @@ function refusal(
   return hasReason ? ["refused", "reason"] : ["refused"];
 }
 
-/** Returns what a refusal is if only the description tells of it, and the outcome is not understood. */
+/** Returns what a refusal is if only the description mentions it, and the outcome is not understood. */
 const weaker = (kind: EventKind): EventKind =>
   kind.startsWith("locking") ? "refused-locked" : kind.startsWith("failed-") ? "refused" : kind;
 

@@ -186,7 +186,7 @@ const bad = row(String.raw`
 const partly = row(
   String.raw`partial\w*|partly|almost|pending|expected|teilweise|partiel\w*|parcial\w*`,
 );
-/** Words of a description that tell of a call that was accepted. */
+/** Words of a description of a call that was accepted. */
 const accepted = row(
   "started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read(?! only)|gestartet|gelesen|bestatigt|lue?|leida|iniciada|confirmada",
 );

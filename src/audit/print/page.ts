@@ -85,7 +85,7 @@ export function* pageReport({
 const paragraph = (name: string, text: string): Markup =>
   markup`<p class="${name}">${value(text, longest)}</p>\n`;
 
-/** Yields a table a row at a time, because there may be thousands. It scrolls in its own box where it is too wide. */
+/** Yields a table a row at a time, because there may be thousands. It scrolls in its own box if it is too wide. */
 function* table({ name, heads, rows, notes }: Table): Generator<string> {
   yield markup`<p class="found">${name}</p>
     <div class="scroll" role="group" tabindex="0" aria-label="${name}"><table>

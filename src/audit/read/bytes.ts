@@ -1,6 +1,6 @@
 const western = new TextDecoder("windows-1252");
 
-/** Returns a text of the input, in Windows-1252 where it is no UTF-8. */
+/** Returns a text of the input, in Windows-1252 if it is not UTF-8. */
 export function textOf(bytes: Buffer, from = 0, to = bytes.length): string {
   const text = bytes.toString("utf8", from, to);
   return text.includes("\ufffd") ? western.decode(bytes.subarray(from, to)) : text;

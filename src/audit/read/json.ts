@@ -79,7 +79,7 @@ export abstract class Cutter {
   /** Whether the rest of a line, or of the input, is passed over. */
   protected isPassing = false;
   protected readonly sink: Sink;
-  /** The byte that ends a line; undefined where lines mean nothing. */
+  /** The byte that ends a line; undefined if lines mean nothing. */
   readonly lineEnd: number | undefined;
 
   constructor(sink: Sink, lineEnd?: number) {

@@ -97,7 +97,7 @@ const mostOutcomes = 1000;
 export class ItemReader {
   readonly #layout: Layout;
   readonly #inverted: boolean | undefined;
-  /** Outcome of an item without one: undefined where no item has any. */
+  /** Outcome of an item without one: undefined if no item has any. */
   readonly #noOutcome: "" | undefined;
   readonly #keys: Keys;
   /** Whether no column has two roles. */

@@ -260,7 +260,7 @@ function orderOf(given: readonly (number | null)[]): InputReport["order"] {
   return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
 }
 
-/** Returns the error that a JSON object tells of. */
+/** Returns the error in a JSON object. */
 const errorIn = (text: string): string | undefined =>
   [...parse(text).fields].find(([name]) => errorName.test(name))?.[1];
 

@@ -37,7 +37,7 @@ export interface Counted<Call extends DeleteCall | StartCall, Success> {
 /** What a command has sent so far. */
 export interface Tries extends SoFar {
   tried: number[];
-  /** The generation that was chosen for the first call; null where all may be tried. */
+  /** The generation that was chosen for the first call; null if all may be tried. */
   only?: number | null;
   /** Calls so far. */
   calls: number;
@@ -49,7 +49,7 @@ export interface Tries extends SoFar {
 
 export const noTries = (): Tries => ({ tried: [], calls: 0, isUnanswered: false });
 
-/** The error of a command that has sent something before, where this one says that nothing was sent. */
+/** The error of a command that has sent something before, if this one says that nothing was sent. */
 function afterSending(error: unknown, uuid: string, tries: Tries): unknown {
   const saysNothingSent = ["guard", "invalid-input", "usage"];
   if (!(error instanceof VaultError) || !saysNothingSent.includes(error.code)) return error;
@@ -80,7 +80,7 @@ export interface Accepted<Success> {
 
 /**
  * Sends one start (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
- * where the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
+ * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
  * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
  */
 export async function attempt<Call extends DeleteCall | StartCall, Success>(
@@ -204,7 +204,7 @@ async function unanswered(
     return { waitMs, cause: reply.cause };
   }
   const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
-  // A time is named only where the same command goes through at it.
+  // A time is named only if the same command goes through at it.
   const next = counted.next(vault);
   const due =
     next.do === "refuse"

@@ -64,7 +64,7 @@ export async function claimIfTrial(context: GateContext): Promise<Seen> {
   }
 }
 
-/** What a start that goes out now has seen; where the breaker is open, it is a trial. */
+/** What a start that goes out now has seen; if the breaker is open, it is a trial. */
 function seenAs(breaker: ServiceBreaker, known: Breaker): Seen {
   const at = breaker.now();
   return {
@@ -105,7 +105,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     if (told !== cause)
       context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts, inTime });
     told = cause;
-    // To the end, also where the trial is due later: another vault's may close the breaker before.
+    // To the end, even if the trial is due later: another vault's may close the breaker before.
     if (!inTime) throw notDue(vault, cause, dueAt);
     await clock
       .sleep(Math.max(50, Math.min(lookMs, dueAt - now, leftMs)), signal)
@@ -192,7 +192,7 @@ export async function noteStart(
     const httpStatus = statusOf(reply);
     await applyTo(breaker, { type: "lost", at: breaker.now(), startedAt, httpStatus });
   } else if (breaker.known.lostAt !== null || outcome.type !== "accepted") {
-    // Also where it is closed: its start may stay on record without an outcome.
+    // Even if it is closed: its start may stay on record without an outcome.
     const begun = claim === null ? startedAt : undefined;
     await applyTo(breaker, { type: "answered", at: breaker.now(), startedAt: begun });
   }

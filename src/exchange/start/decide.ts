@@ -17,7 +17,7 @@ export interface Decision {
   /** The generation as which the given pair is recorded; null if it is new or none was given. */
   recordedAs: number | null;
   wish: Wish;
-  /** Null where the given pair is recorded first, and then it is decided again. */
+  /** Null if the given pair is recorded first, and then it is decided again. */
   action: NextAction | null;
   /** Decides again, on another record of the vault. */
   next(vault: VaultRecord): NextAction;
@@ -54,7 +54,7 @@ export async function decide(
 
 /**
  * The credentials that a decision starts with.
- * @throws the error of a refusal, which says what was sent where `refusal` is the last answer to this command
+ * @throws the error of a refusal, which says what was sent if `refusal` is the last answer to this command
  */
 export function toStartWith(
   context: ExchangeContext,
@@ -78,11 +78,11 @@ export interface Preview {
   recordedAs: number | null;
   /** What an earlier run left. */
   open: OpenExchange | null;
-  /** That one, where it is acknowledged first. */
+  /** That one, if it is acknowledged first. */
   acknowledges: OpenExchange | null;
   /** What would be sent; null for a given pair that is not recorded yet. */
   pair: ChosenPair | null;
-  /** Why the guard refuses the start; null where it allows it. */
+  /** Why the guard refuses the start; null if it allows it. */
   refusal: VaultError | null;
 }
 
