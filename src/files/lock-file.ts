@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import type { DatabaseSyncOptions } from "node:sqlite";
 import { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
@@ -7,22 +8,32 @@ import { retryWhileBusy } from "./retry-while-busy.ts";
 import { isBusy, onState, systemCode } from "./state-error.ts";
 
 /**
- * Takes a lock: an open exclusive transaction in a small database, which the operating system ends when the process dies. Returns
+ * Takes a lock alone: an open exclusive transaction in a small database, which the operating system ends when the process dies. Returns
  * null while another process has it. Creates the file (mode 0600), which is never removed: a lock on a removed file locks nothing.
+ * `patience`: how long it may keep others from sharing the lock, in milliseconds, to outlast those who do so for an instant.
  * @throws what SQLite or the file system throws, and `state` if the path is not a file
  */
-export function tryLockFile(path: string): DatabaseSync | null {
+export function tryLockFile(path: string, patience = 50): DatabaseSync | null {
   createLockFile(path);
   const lock = tryLock(path, 0);
   // Whoever only looks, as `isLockTaken` does, is in the way for an instant.
-  return lock ?? (isLockTaken(path) ? null : tryLock(path, 50));
+  return lock ?? (isLockTaken(path) ? null : tryLock(path, patience));
 }
 
-function tryLock(path: string, timeout: number): DatabaseSync | null {
-  const connection = new DatabaseSync(path, { timeout });
+// A journal file would stay behind a killed process; nothing is ever written, so none is needed.
+const tryLock = (path: string, timeout: number): DatabaseSync | null =>
+  begin(path, { timeout }, "PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+
+/** Takes a lock as others may at the same time, none of them alone; otherwise as `tryLockFile`. */
+export function tryShareLockFile(path: string): DatabaseSync | null {
+  createLockFile(path);
+  return begin(path, { readOnly: true }, "BEGIN; SELECT 1 FROM sqlite_schema");
+}
+
+function begin(path: string, options: DatabaseSyncOptions, sql: string): DatabaseSync | null {
+  const connection = new DatabaseSync(path, options);
   try {
-    // A journal file would stay behind a killed process; nothing is ever written, so none is needed.
-    connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    connection.exec(sql);
     return connection;
   } catch (error) {
     connection.close();
@@ -31,19 +42,12 @@ function tryLock(path: string, timeout: number): DatabaseSync | null {
   }
 }
 
-/** Whether another process has a lock. Does not wait, and makes nobody wait who tries to take it. */
+/** Whether a process has a lock alone. Does not wait, creates nothing, and makes nobody wait who tries to take it. */
 export function isLockTaken(path: string): boolean {
   if (fileIfThere(path) === null) return false;
-  const connection = new DatabaseSync(path, { readOnly: true });
-  try {
-    connection.exec("SELECT 1 FROM sqlite_schema");
-    return false;
-  } catch (error) {
-    if (isBusy(error)) return true;
-    throw error;
-  } finally {
-    connection.close();
-  }
+  const shared = tryShareLockFile(path);
+  if (shared !== null) releaseLockFile(shared);
+  return shared === null;
 }
 
 /** Releases a lock. Never throws; a second call does nothing. */

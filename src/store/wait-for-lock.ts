@@ -4,7 +4,7 @@ import type { Clock, Waiting } from "../exchange/ports.ts";
 import { retryWhileBusy } from "../files/retry-while-busy.ts";
 
 /** How long a process that waits for a lock may take to notice that it is free, in milliseconds. */
-export const longestPauseMs = 100;
+const longestPauseMs = 100;
 
 /**
  * Tries to take the lock of a vault (without `uuid`, of the whole state) until it succeeds. `obstacle` says what is in the way at the

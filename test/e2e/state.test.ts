@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import { documentOf, errorOf } from "../support/machine.ts";
 
 const keyFileOf = ({ configDir }: Machine): string => join(configDir, "state.key");
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
@@ -93,5 +95,34 @@ describe.concurrent("vault state locks", () => {
     const json = await machine.vault("state", "locks", "--json");
     expectExit(json, 0);
     expect(JSON.parse(json.stdout)).toEqual({ locks: [] });
+  });
+
+  it("names who has a vault for as long as a program runs, which keeps nobody from another one or from a backup", async () => {
+    const lab = await openLab([offlineNote, offlineNote]);
+    const machine = lab.machine();
+    const [uuid = "", other = ""] = lab.service.vaults.map((vault) => vault.uuid);
+    for (const vault of lab.service.vaults)
+      expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
+    const go = join(machine.home, "go");
+    execFileSync("mkfifo", [go]);
+    const run = machine.start({}, "run", uuid, "--stdin", "--", "sh", "-c", `echo up; cat ${go}`);
+    await run.waitFor(/up/);
+    const by = { pid: run.pid };
+    const locks = documentOf(await machine.vault("state", "locks", "--json"));
+    expect(locks).toMatchObject({ locks: [{ uuid, holder: by }] });
+    expectExit(await machine.vault("get", other, "--max-wait", "0s"), 0);
+    const backup = join(machine.home, "backup.db");
+    expectExit(await machine.vault("state", "backup", backup, "--max-wait", "0s"), 0);
+    for (const args of [
+      ["get", uuid],
+      ["state", "rekey", "--yes"],
+    ]) {
+      const busy = await machine.vault(...args, "--max-wait", "100ms", "--json");
+      expectError(busy, 15, "busy", new RegExp(`^another process is using vault ${uuid}$`));
+      expect(errorOf(busy)).toMatchObject({ uuid, by });
+    }
+    writeFileSync(go, "");
+    expectExit(await run.exit, 0);
+    expectExit(await machine.vault("state", "rekey", "--yes"), 0);
   });
 });

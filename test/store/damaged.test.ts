@@ -18,6 +18,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import { lockPath } from "../../src/store/sqlite/vault-lock.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import { runChild, temporaryState, works } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
@@ -178,8 +179,7 @@ describe("a state that cannot be used", () => {
 
   it("a lock file that is no database", async () => {
     await settled();
-    const [lock] = state.sql("SELECT slot FROM locks");
-    const path = join(state.directory, "locks", `${String(lock?.["slot"]).padStart(2, "0")}.lock`);
+    const path = lockPath(join(state.directory, "locks"), uuid);
     writeFileSync(path, "garbage ".repeat(200));
     await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
       code: "state",

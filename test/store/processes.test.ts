@@ -1,11 +1,17 @@
-import { actorOf } from "../../src/actor.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
-import { kill, runChild, startChild, temporaryState, works } from "./temporary-state.ts";
+import {
+  kill,
+  machineClock,
+  runChild,
+  startChild,
+  temporaryState,
+  works,
+} from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 
 describe("several processes on one state", () => {
@@ -33,20 +39,29 @@ describe("several processes on one state", () => {
 
   it("whoever waits goes on when the holder is killed", async () => {
     const child = await startChild("hold", state);
-    const sleep = async (milliseconds: number): Promise<void> => await setTimeout(milliseconds);
-    const clock = { now: () => Date.now(), elapsed: () => performance.now(), sleep };
-    const keySource = { type: "file", path: state.keyFile } as const;
-    const store = openStore({
-      directory: state.directory,
-      keySource,
-      clock,
-      platform: "linux",
-      by: actorOf(process.pid),
-      warn: () => undefined,
-    });
-    const waiting = store.lock(service, uuid, patient(clock, 20_000));
+    const store = openStore({ ...state.options, clock: machineClock });
+    const waiting = store.lock(service, uuid, patient(machineClock, 20_000));
     await kill(child);
     await expect((await waiting).release()).resolves.toBeUndefined();
+  });
+
+  it("an operation on the whole state has its turn though six others take one vault after the other", async () => {
+    const children = await Promise.all(
+      [1, 2, 3, 4, 5, 6].map(async () => await startChild("loop", state)),
+    );
+    try {
+      const clock = machineClock;
+      const whole = new SqliteWhole({ ...state.options, clock });
+      const began = clock.elapsed();
+      for (let n = 0; n < 3; n += 1)
+        await whole.transact("rekey", patient(clock, 20_000), async () => await clock.sleep(20));
+      expect(clock.elapsed() - began).toBeLessThan(3000);
+      await expect
+        .poll(async () => (await state.store.locks()).length, { timeout: 10_000 })
+        .toBeGreaterThan(3);
+    } finally {
+      await Promise.all(children.map(kill));
+    }
   });
 
   it("first runs at the same time agree on one database and one key", async () => {

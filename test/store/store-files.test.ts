@@ -1,13 +1,14 @@
 import { actorOf } from "../../src/actor.ts";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migrations } from "../../src/store/sqlite/schema.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
-import { slotOf } from "../../src/store/sqlite/vault-lock.ts";
+import { lockPath } from "../../src/store/sqlite/vault-lock.ts";
 import {
   exchange,
+  held,
   imported,
   intent,
   known,
@@ -46,7 +47,7 @@ describe("the files of a state", () => {
     expect(statSync(state.directory).mode & 0o777).toBe(0o700);
     expect(statSync(join(state.directory, "locks")).mode & 0o777).toBe(0o700);
     const files = filesOf(state.directory);
-    expect(files.length).toBe(4);
+    expect(files.length).toBe(7);
     for (const file of files) expect([file, statSync(file).mode & 0o777]).toEqual([file, 0o600]);
   });
 
@@ -79,49 +80,20 @@ describe("the files of a state", () => {
     }
   });
 
-  it("nothing is left behind by a process that was killed", async () => {
-    await (await imported(state)).release();
-    await kill(await startChild("hold", state));
-    expect(filesOf(join(state.directory, "locks")).length).toBe(1);
-  });
-
-  it("lock files stay, one for each slot that was used", async () => {
-    await (await imported(state)).release();
-    expect(readdirSync(join(state.directory, "locks"))).toEqual([
-      `${String(slotOf(uuid)).padStart(2, "0")}.lock`,
+  it("lock files stay, one for each vault that was used, and nothing else but who has it", async () => {
+    const locks = join(state.directory, "locks");
+    const left = ["gate.lock", "whole.lock", basename(lockPath(locks, uuid))].sort();
+    const session = await imported(state);
+    expect(readdirSync(locks).filter((name) => !left.includes(name))).toEqual([
+      expect.stringMatching(/^\w{32}\.json$/),
     ]);
-    expect(slotOf(uuid)).toBe(slotOf(uuid.toLowerCase()));
-    const used = new Set(Array.from({ length: 2000 }, (_, n) => slotOf(`vault ${n}`)));
-    expect([...used].sort((a, b) => a - b)).toEqual(Array.from({ length: 64 }, (_, n) => n));
-  });
-
-  it("two vaults of one process on one slot go their own ways", async () => {
-    const candidates = Array.from(
-      { length: 1000 },
-      (_, n) => uuid.slice(0, -4) + String(n).padStart(4, "0"),
-    );
-    const twin =
-      candidates.find((candidate) => slotOf(candidate) === slotOf(uuid) && candidate !== uuid) ??
-      "";
-    const busy = async (id: string): Promise<void> => {
-      for (const store of [state.store, state.another()]) {
-        await expect(store.lock(service, id, patient(state.clock, 50))).rejects.toMatchObject({
-          code: "busy",
-        });
-      }
-    };
-    const first = await state.store.lock(service, uuid, patient(state.clock));
-    const second = await state.store.lock(service, twin, patient(state.clock));
-    await first.release();
-    await busy(twin);
-    await second.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    const third = await state.store.lock(service, uuid, patient(state.clock));
-    await first.release();
-    await busy(uuid);
-    await second.release();
-    await busy(uuid);
-    await third.release();
-    await (await state.another().lock(service, twin, patient(state.clock, 0))).release();
+    await session.release();
+    expect(readdirSync(locks).sort()).toEqual(left);
+    expect(lockPath(locks, uuid)).toBe(lockPath(locks, uuid.toUpperCase()));
+    await kill(await startChild("hold", state));
+    expect(await state.store.locks()).toEqual([]);
+    await (await held(state)).release();
+    expect(readdirSync(locks).sort()).toEqual(left);
   });
 
   it("what was committed is there although nothing was closed", async () => {

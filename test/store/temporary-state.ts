@@ -10,6 +10,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Clock } from "../../src/exchange/ports.ts";
 import type { KeySource } from "../../src/secrets/key-source.ts";
+import type { StoreOptions } from "../../src/store/sqlite/state-connection.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
@@ -33,6 +34,7 @@ export interface TemporaryState extends StoreFixture {
   path: string;
   keyFile: string;
   warnings: string[];
+  options: StoreOptions;
   /** The same state with another key. */
   withKey(keySource: KeySource): State;
   /** Runs SQL on a separate connection; returns the rows of the last query. */
@@ -46,26 +48,26 @@ export function temporaryState(): TemporaryState {
   const keyFile = join(root, "config", "state.key");
   const clock = new TestClock("2026-11-21T10:00:00Z");
   const warnings: string[] = [];
-  const open = (keySource: KeySource): State =>
-    openStore({
-      directory,
-      keySource,
-      clock,
-      platform: "linux",
-      by: actorOf(process.pid),
-      warn: (message) => warnings.push(message),
-    });
-  const another = (): State => open({ type: "file", path: keyFile });
+  const options: StoreOptions = {
+    directory,
+    keySource: { type: "file", path: keyFile },
+    clock,
+    platform: "linux",
+    by: actorOf(process.pid),
+    warn: (message) => warnings.push(message),
+  };
+  const another = (): State => openStore(options);
   return {
     root,
     directory,
     path,
     keyFile,
     warnings,
+    options,
     clock,
     store: another(),
     another,
-    withKey: open,
+    withKey: (keySource) => openStore({ ...options, keySource }),
     sql: (text) => {
       const connection = new DatabaseSync(path);
       try {
@@ -77,6 +79,14 @@ export function temporaryState(): TemporaryState {
     dispose: () => rmSync(root, { recursive: true, force: true }),
   };
 }
+
+/** The clocks of this machine. */
+export const machineClock: Clock = {
+  now: () => Date.now(),
+  elapsed: () => performance.now(),
+  sleep: async (milliseconds, signal) =>
+    await setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }),
+};
 
 const script = import.meta.filename;
 
@@ -124,12 +134,7 @@ export const works = (command: string, ...args: string[]): boolean =>
 /** Uses a state in a process of its own: `node temporary-state.ts ACTION DIRECTORY KEYFILE COUNT`. Prints one line of JSON. */
 async function act([action = "", directory = "", path = "", count = "1"]: string[]): Promise<void> {
   let lookedAt = 0;
-  const clock: Clock = {
-    now: () => (lookedAt = Date.now()),
-    elapsed: () => performance.now(),
-    sleep: async (milliseconds, signal) =>
-      await setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }),
-  };
+  const clock = { ...machineClock, now: () => (lookedAt = Date.now()) };
   const store = openStore({
     directory,
     keySource: { type: "file", path },
@@ -147,6 +152,15 @@ async function act([action = "", directory = "", path = "", count = "1"]: string
       await store.lock(service, uuid, patient(clock));
       print("held");
       await setTimeout(60_000);
+    },
+    /** Takes a vault of its own for a moment, again and again, until it is killed: some other process has one at any time. */
+    loop: async () => {
+      print("taking");
+      for (let n = 0; ; n += 1) {
+        const session = await store.lock(service, `${process.pid}-${n}`, patient(clock, 20_000));
+        await setTimeout(30);
+        await session.release();
+      }
     },
     /** Imports a pair into a vault of its own. */
     import: async () => {

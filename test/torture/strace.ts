@@ -177,7 +177,7 @@ export function isEvent(call: Call): boolean {
   if (call.name === "read") return path.startsWith("socket:");
   // A lock file is empty: one that was just made is like any other.
   if (call.name === "open" || call.name === "openat")
-    return /O_CREAT/.test(call.args) && !/\/locks\/\d\d\.lock"/.test(call.args) && !isRuntime(path);
+    return /O_CREAT/.test(call.args) && !/\/locks\/\w+\.lock"/.test(call.args) && !isRuntime(path);
   return !isRuntime(path);
 }
 

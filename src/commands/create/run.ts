@@ -4,7 +4,6 @@ import type { Local } from "../../parts/state.ts";
 import type { Prompts } from "../../cli/prompts.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import type { Store, VaultSession } from "../../exchange/ports.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
 import { createVault, findIt } from "../../exchange/single/create.ts";
 import { credentialsJson } from "../../exchange/recovery/document.ts";
@@ -100,7 +99,8 @@ async function create(
 ): Promise<CreateOutcome> {
   const store = await app.state.store();
   const service = app.settings.serviceName();
-  const { id, session } = await lockNew(app.io, store, service);
+  const id = createIds(app.io.host).next();
+  const session = await store.lock(service, id, app.io.waiting);
   const creation = {
     id,
     service,
@@ -119,42 +119,6 @@ async function create(
     return await createVault(context, { ...request, creation });
   } finally {
     await session.release();
-  }
-}
-
-/**
- * Locks a new id. Locks are shared: where another process uses a vault with the same one, another id does. Only where all are taken, as
- * while the encryption key changes, it waits.
- */
-async function lockNew(
-  io: Io,
-  store: Store,
-  service: string,
-): Promise<{ id: string; session: VaultSession }> {
-  const { waiting } = io;
-  const ids = createIds(io.host);
-  for (let tries = 10; ; tries -= 1) {
-    const id = ids.next();
-    try {
-      return {
-        id,
-        session: await store.lock(
-          service,
-          id,
-          tries > 0 ? { deadline: 0, signal: waiting.signal } : waiting,
-        ),
-      };
-    } catch (error) {
-      if (asVaultError(error).code !== "busy") throw error;
-      if (tries > 0) continue;
-      throw new VaultError(
-        "busy",
-        "other processes are using this state, or one of them the whole of it",
-        {
-          hint: "nothing was sent; run it again when they have finished, or wait longer with --max-wait",
-        },
-      );
-    }
   }
 }
 

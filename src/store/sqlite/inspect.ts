@@ -20,7 +20,6 @@ import { all, clockJump, dialect, one, rowsIn } from "./query.ts";
 import { recordsIn, vaultsWhere } from "../read-vaults.ts";
 import { isListed } from "../steps/rows.ts";
 import type { StoreOptions } from "./state-connection.ts";
-import { holdersIn } from "./state-connection.ts";
 import type { VaultLocks } from "./vault-lock.ts";
 import { command } from "../../way.ts";
 
@@ -28,7 +27,7 @@ import { command } from "../../way.ts";
 export async function inspectState(
   options: StoreOptions,
   opening: Opening,
-  locks: Pick<VaultLocks, "isTaken">,
+  locks: Pick<VaultLocks, "holders">,
 ): Promise<StateFacts> {
   const { directory, keySource, keys } = options;
   const { path } = opening;
@@ -105,7 +104,7 @@ function read(
   path: string,
   newest: number,
   options: StoreOptions,
-  locks: Pick<VaultLocks, "isTaken">,
+  locks: Pick<VaultLocks, "holders">,
 ) {
   const db = openReadOnly(path);
   try {
@@ -127,7 +126,7 @@ function read(
         "",
         null,
       ),
-      locks: holdersIn(db, locks),
+      locks: locks.holders(),
       queues: all<{ application: string; next: number }>(
         db,
         "SELECT application, next FROM limiter WHERE reservedAt <= ?",

@@ -19,15 +19,15 @@ import type { Durability, EngineVault } from "../vault-session.ts";
 import type { Step } from "../write-vault.ts";
 import { afterStep, make, statementsFor } from "../write-vault.ts";
 import { dialect, one, rowsIn } from "./query.ts";
+import type { FencedLock } from "./state-connection.ts";
 import type { StateDatabase } from "./state-database.ts";
-import type { VaultLock } from "./vault-lock.ts";
 
 interface Parts {
   /** Of the state. */
   directory: string;
   database: StateDatabase;
   keyring: Keyring;
-  lock: VaultLock;
+  lock: FencedLock;
   clock: Clock;
   by: Actor;
   /** What this process knows of the breakers, by service. */

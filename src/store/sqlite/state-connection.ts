@@ -2,7 +2,7 @@ import type { Actor } from "../../actor.ts";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
-import type { Clock } from "../../exchange/ports.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
@@ -24,29 +24,15 @@ import {
   raiseEpochs,
   schemaVersion,
 } from "./open-database.ts";
-import { all, noteMeta, one } from "./query.ts";
+import { one } from "./query.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
-import type { RecordHolders } from "./vault-lock.ts";
+import type { VaultLock } from "./vault-lock.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
-/** Prefix of the facts that name who has a slot, or had it last: its lock tells that apart. */
-const lockMark = "lock-";
-
-interface Holders {
-  by: Actor;
-  vaults: [uuid: string, since: string][];
-}
-
-/** Who has taken which vaults, as far as they still have them. */
-export function holdersIn(db: DatabaseSync, locks: Pick<VaultLocks, "isTaken">): Lock[] {
-  const sql = `SELECT CAST(substr(name, ${lockMark.length + 1}) AS int) AS slot, value FROM meta WHERE name LIKE '${lockMark}%'`;
-  return all<{ slot: number; value: string }>(db, sql)
-    .filter(({ slot }) => locks.isTaken(slot))
-    .flatMap(({ value }) => {
-      const { by, vaults } = JSON.parse(value) as Holders;
-      return vaults.map(([uuid, since]) => ({ uuid, holder: by, since, endsAt: null }));
-    })
-    .toSorted((a, b) => (a.since < b.since ? -1 : 1));
+/** The lock of a vault, fenced against those who had it before. */
+export interface FencedLock extends VaultLock {
+  /** New each time that a process takes the lock. */
+  epoch: number;
 }
 
 export interface StoreOptions {
@@ -85,11 +71,8 @@ export class StateConnection {
       platform: options.platform,
       migrations: scripts,
     };
-    this.locks = new VaultLocks(
-      join(options.directory, "locks"),
-      options.clock,
-      async (...taken) => await this.#recordHolders(...taken),
-    );
+    const { directory, clock, by } = options;
+    this.locks = new VaultLocks(join(directory, "locks"), clock, by);
   }
 
   /** Inode number of the connected file; null while there is none. */
@@ -190,24 +173,27 @@ export class StateConnection {
     );
   }
 
-  /** See `holdersIn`. */
+  /** Who has locked which vault. */
   async holders(): Promise<Lock[]> {
-    const database = await this.open();
-    return database === null ? [] : await database.read((db) => holdersIn(db, this.locks));
+    return (await this.open()) === null ? [] : this.locks.holders();
   }
 
-  /** Increments the epoch of a slot that was taken, which ends the right of every earlier holder to write. Not synced. */
-  async #recordHolders(...[slot, vaults, isTaken]: Parameters<RecordHolders>): Promise<number> {
-    const database = await this.ensure();
-    return await database.write((db) => {
-      checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
-      const holders: Holders = { by: this.#options.by, vaults: [...vaults] };
-      noteMeta(db, `${lockMark}${slot}`, JSON.stringify(holders));
-      if (!isTaken) return 0;
-      prune(db, this.#options.clock.now());
-      const sql =
-        "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";
-      return one<{ epoch: number }>(db, sql, slot)?.epoch ?? 0;
-    }, "unsynced");
+  /** Locks a vault as `VaultLocks.take`, which ends the right of every earlier holder to write. Not synced. */
+  async lock(uuid: string, waiting: Waiting): Promise<FencedLock> {
+    const lock = await this.locks.take(uuid, waiting);
+    try {
+      const database = await this.ensure();
+      const epoch = await database.write((db) => {
+        checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+        prune(db, this.#options.clock.now());
+        const sql =
+          "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";
+        return one<{ epoch: number }>(db, sql, lock.slot)?.epoch ?? 0;
+      }, "unsynced");
+      return { ...lock, epoch };
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   }
 }

@@ -114,7 +114,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
     await this.#ready(await this.#state.ensure());
-    const lock = await this.#state.locks.take(uuid, waiting);
+    const lock = await this.#state.lock(uuid, waiting);
     try {
       // During the wait the key of the state may have changed, or a damaged state have made room for a backup. The lock prevents both from here on.
       const database = await this.#state.ensure();

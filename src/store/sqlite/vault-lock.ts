@@ -1,156 +1,162 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import type { Actor, Holder } from "../../actor.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import { isLockTaken, releaseLockFile, tryLockFile } from "../../files/lock-file.ts";
+import {
+  isLockTaken,
+  releaseLockFile,
+  tryLockFile,
+  tryShareLockFile,
+} from "../../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import { longestPauseMs, waitForLock } from "../wait-for-lock.ts";
+import type { Lock } from "../state.ts";
+import { busy, waitForLock } from "../wait-for-lock.ts";
 
-/** Number of lock files, which all vaults share. They are never removed, because a lock on a removed file locks nothing. */
-export const lockSlots = 64;
+/** Name of a vault's lock, in which nothing stands as others wrote it. */
+const nameOf = (uuid: string): string =>
+  createHash("sha256").update(uuid.toLowerCase()).digest("hex").slice(0, 32);
 
-/** The slot of a vault, the same in every process and version. */
-export const slotOf = (uuid: string): number =>
-  (createHash("sha256").update(uuid.toLowerCase()).digest()[0] ?? 0) % lockSlots;
-
-/** The file of a slot, in the directory of the locks. */
-export const lockPath = (directory: string, slot: number): string =>
-  join(directory, `${String(slot).padStart(2, "0")}.lock`);
+/** The lock file of a vault, in the directory of the locks. */
+export const lockPath = (directory: string, uuid: string): string =>
+  join(directory, `${nameOf(uuid)}.lock`);
 
 /** The lock of a vault, held by this process. */
 export interface VaultLock {
+  /** The same number for a vault in every process. */
   slot: number;
-  /** New each time that a process takes the slot. */
-  epoch: number;
   /** Never throws; a second call does nothing. */
   release(): void;
 }
 
-/** Records which vaults this process has locked in a slot, and since when (ISO 8601). Returns the epoch of a slot that it has just taken. */
-export type RecordHolders = (
-  slot: number,
-  vaults: ReadonlyMap<string, string>,
-  isTaken: boolean,
-) => Promise<number>;
-
-/** How long a process may hold a slot before others get their turn, in milliseconds: it then takes no further vault in it. */
-const turnMs = 1000;
-
-/** A slot that this process holds, for one or more vaults. */
-interface LockedSlot {
-  connection: DatabaseSync;
-  /** By vault, since when. */
-  holders: Map<string, string>;
-  epoch: Promise<number>;
-  /** On `Clock.elapsed`. */
-  takenAt: number;
-  /** Whether a vault of this process waits until others had their turn. */
-  isDue: boolean;
-}
-
 /**
- * The vault locks of one state. A slot is a small database with an open exclusive transaction, which the operating system ends
- * when the process dies. Vaults of this process with the same slot share it, for a turn; the same vault cannot be locked twice.
+ * The locks of one state, each a lock file: one for each vault, `whole.lock`, which whoever has a vault shares and an operation on the
+ * whole state has alone, and `gate.lock`, which is shared for the moment of taking and which the operation has from before it waits for
+ * the others until it is done: so they cannot keep it waiting by taking turns. Beside the lock of a vault that is held stands who has it.
  */
 export class VaultLocks {
   readonly #directory: string;
   readonly #clock: Clock;
-  readonly #record: RecordHolders;
-  readonly #slots = new Map<number, LockedSlot>();
-  /** Until when a slot is left to other processes, on `Clock.elapsed`. */
-  readonly #leftUntil = new Map<number, number>();
+  readonly #by: Actor;
 
-  constructor(directory: string, clock: Clock, record: RecordHolders) {
+  constructor(directory: string, clock: Clock, by: Actor) {
     this.#directory = directory;
     this.#clock = clock;
-    this.#record = record;
+    this.#by = by;
   }
 
   /**
-   * Locks a vault, waiting for other holders of its slot.
+   * Locks a vault, waiting for its holder, and for an operation on the whole state.
    * @throws `busy` at the deadline, `interrupted` when aborted, `state`
    */
   async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
-    const holder = uuid.toLowerCase();
-    const slot = slotOf(holder);
-    const locked = await waitForLock(this.#clock, waiting, holder, () =>
-      this.#tryTake(slot, holder),
-    );
-    let released = false;
-    const release = (): void => {
-      if (!released) this.#release(slot, holder, locked);
-      released = true;
-    };
-    try {
-      return { slot, epoch: await locked.epoch, release };
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const vault = uuid.toLowerCase();
+    return await this.#wait(waiting, vault, () => this.#tryTake(vault));
   }
 
   /**
-   * Does the work with every slot taken, so that no exchange is under way in any process.
+   * Does the work with the whole state locked, so that no exchange is under way in any process.
    * @throws what `take` throws
    */
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
-    const taken: DatabaseSync[] = [];
+    const gate = await this.#wait(waiting, undefined, () => this.#try("gate", tryLockFile));
+    let whole: DatabaseSync | null = null;
     try {
-      for (let slot = 0; slot < lockSlots; slot += 1)
-        taken.push(await waitForLock(this.#clock, waiting, undefined, () => this.#tryOpen(slot)));
+      const alone = (path: string) => tryLockFile(path, 0);
+      whole = await this.#wait(waiting, undefined, () => this.#try("whole", alone));
       return await work();
     } finally {
-      for (const connection of taken) releaseLockFile(connection);
+      if (whole !== null) releaseLockFile(whole);
+      releaseLockFile(gate);
     }
   }
 
-  /** Whether a process has a slot for some vault. Does not wait. */
-  isTaken(slot: number): boolean {
-    const path = lockPath(this.#directory, slot);
-    return this.#slots.has(slot) || onState(path, () => isLockTaken(path));
+  /** Who has locked which vault, in the order in which they took it. Does not wait. */
+  holders(): Lock[] {
+    const files = existsSync(this.#directory) ? readdirSync(this.#directory) : [];
+    return files
+      .flatMap((file) => (file.endsWith(".json") ? this.#holder(file.slice(0, -5)) : []))
+      .toSorted((a, b) => (a.since < b.since ? -1 : 1));
   }
 
-  #tryTake(slot: number, holder: string): LockedSlot | null {
-    const shared = this.#slots.get(slot);
-    const now = this.#clock.elapsed();
-    const since = new Date(this.#clock.now()).toISOString();
-    if (shared !== undefined) {
-      if (shared.holders.has(holder)) return null;
-      shared.isDue ||= now - shared.takenAt >= turnMs;
-      if (shared.isDue) return null;
-      shared.holders.set(holder, since);
-      const recorded = this.#record(slot, shared.holders, false);
-      shared.epoch = Promise.all([shared.epoch, recorded]).then(([epoch]) => epoch);
-      return shared;
-    }
-    if (now < (this.#leftUntil.get(slot) ?? 0)) return null;
-    const connection = this.#tryOpen(slot);
-    if (connection === null) return null;
-    const holders = new Map([[holder, since]]);
-    const locked = {
-      connection,
-      holders,
-      epoch: this.#record(slot, holders, true),
-      takenAt: now,
-      isDue: false,
+  /** Takes what `attempt` takes. `uuid` is undefined for the whole state. */
+  async #wait<T>(waiting: Waiting, uuid: string | undefined, attempt: () => T | null): Promise<T> {
+    const inTheWay = (): Lock | undefined =>
+      (uuid === undefined ? this.holders() : this.#holder(nameOf(uuid)))[0];
+    const tellingAttempt = (): T | null => {
+      const taken = attempt();
+      const other = taken === null && waiting.tell !== undefined ? inTheWay() : undefined;
+      if (other !== undefined) waiting.tell?.(asHolder(other));
+      return taken;
     };
-    this.#slots.set(slot, locked);
-    return locked;
+    if (!existsSync(this.#path("gate"))) ensurePrivateDirectory(this.#directory);
+    return await waitForLock(this.#clock, waiting, uuid, tellingAttempt, () => {
+      const other = inTheWay();
+      if (other !== undefined) return busy(other.uuid, asHolder(other));
+      const isWhole = uuid === undefined || isLockTaken(this.#path("gate"));
+      return isWhole ? busy(undefined, undefined, "changing the whole state") : busy(uuid);
+    });
   }
 
-  #release(slot: number, holder: string, locked: LockedSlot): void {
-    locked.holders.delete(holder);
-    if (locked.holders.size > 0) return;
-    this.#slots.delete(slot);
-    if (locked.isDue) this.#leftUntil.set(slot, this.#clock.elapsed() + longestPauseMs);
-    releaseLockFile(locked.connection);
+  #tryTake(uuid: string): VaultLock | null {
+    const gate = this.#try("gate", tryShareLockFile);
+    const whole = gate && this.#try("whole", tryShareLockFile);
+    if (gate !== null) releaseLockFile(gate);
+    if (whole === null) return null;
+    const name = nameOf(uuid);
+    let lock: DatabaseSync | null = null;
+    try {
+      lock = this.#try(name, tryLockFile);
+    } finally {
+      if (lock === null) releaseLockFile(whole);
+    }
+    if (lock === null) return null;
+    const taken = [lock, whole];
+    this.#note(name, uuid);
+    return {
+      slot: Number.parseInt(name.slice(0, 12), 16),
+      release: () => {
+        if (taken.length > 0) this.#note(name, null);
+        for (const each of taken.splice(0)) releaseLockFile(each);
+      },
+    };
   }
 
-  #tryOpen(slot: number): DatabaseSync | null {
-    const path = lockPath(this.#directory, slot);
-    if (!existsSync(path)) ensurePrivateDirectory(this.#directory);
-    return onState(path, () => tryLockFile(path));
+  /** Says who has the lock, for `#holder`, or that nobody has it. Nothing depends on it. */
+  #note(name: string, uuid: string | null): void {
+    const path = this.#path(name, "json");
+    const since = new Date(this.#clock.now()).toISOString();
+    try {
+      if (uuid === null) unlinkSync(path);
+      else
+        writeFileSync(path, JSON.stringify({ uuid, holder: this.#by, since, endsAt: null }), {
+          mode: 0o600,
+        });
+    } catch {
+      // As on a full disk: the others do not learn who has it.
+    }
+  }
+
+  /** Who has the lock of that name; nothing where nobody has it, as after a killed process, or it is just being taken. */
+  #holder(name: string): [] | [Lock] {
+    if (!onState(this.#path(name), () => isLockTaken(this.#path(name)))) return [];
+    try {
+      return [JSON.parse(readFileSync(this.#path(name, "json"), "utf8")) as Lock];
+    } catch {
+      return [];
+    }
+  }
+
+  #try(name: string, take: (path: string) => DatabaseSync | null): DatabaseSync | null {
+    const path = this.#path(name);
+    return onState(path, () => take(path));
+  }
+
+  #path(name: string, kind: "json" | "lock" = "lock"): string {
+    return join(this.#directory, `${name}.${kind}`);
   }
 }
+
+const asHolder = ({ holder, since }: Lock): Holder => ({ by: holder, since });

@@ -62,8 +62,7 @@ export class SqliteWhole implements WholeState {
     this.#options = { ...given, keys };
     this.#keyring = new Keyring(keySource, directory, warn, keys);
     this.#opening = { path: join(directory, "vault.db"), platform, migrations };
-    // Takes only all locks together, which needs no epoch.
-    this.#locks = new VaultLocks(join(directory, "locks"), clock, async () => Promise.resolve(0));
+    this.#locks = new VaultLocks(join(directory, "locks"), clock, given.by);
   }
 
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null> {

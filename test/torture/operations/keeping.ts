@@ -1,10 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import type { Pair } from "../../../src/protocol/answers.ts";
 import { migrations } from "../../../src/store/sqlite/schema.ts";
-import { lockPath, lockSlots } from "../../../src/store/sqlite/vault-lock.ts";
 import {
   expectError,
   expectExit,
@@ -19,13 +18,6 @@ import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm } fro
 import type { RewindLab } from "../rewind-lab.ts";
 
 const backupFile = ({ machine }: RewindLab): string => join(machine.home, "backup.db");
-
-/** The empty files of all locks, each of which is made when it is first taken. */
-function makeLocks({ machine }: RewindLab): void {
-  for (let slot = 0; slot < lockSlots; slot += 1) {
-    writeFileSync(lockPath(join(machine.stateDir, "locks"), slot), "", { mode: 0o600 });
-  }
-}
 
 /** Of what keeps and changes a state. */
 const alone: Operation[] = [
@@ -68,7 +60,6 @@ const alone: Operation[] = [
     prepare: async (lab) => {
       await warm(lab);
       expectExit(await here(lab, "config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
-      makeLocks(lab);
       // So that the sealed key of the profile is what the service is called with.
       lab.machine.env["VAULTSVC_API_KEY"] = "";
       expectExit(await here(lab, ...get(lab, "--no-ack")), 0);
@@ -95,7 +86,6 @@ const alone: Operation[] = [
       expectExit(await here(lab, "state", "backup", backupFile(lab)), 0);
       // The backup is older than what the state has.
       expectExit(await here(lab, ...get(lab)), 0);
-      makeLocks(lab);
       // By a process of its own: what it wrote last is in the WAL.
       expectExit(await lab.machine.vault("import", lab.vaults[1]?.uuid ?? "", ...given(lab, 1)), 0);
     },
