@@ -78,11 +78,8 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
       };
       return { ...killed, check };
     };
-    const whole = await run(0);
-    const locks = whole.steps.filter((name) => name === "lock").length;
-    expect(locks).toBeGreaterThanOrEqual(64);
-    const steps = await atEveryStep(run, 63);
-    expectSteps(steps, ["commit credentials+exchanges+journal+locks+meta+vaults"]);
+    const steps = await atEveryStep(run);
+    expectSteps(steps, ["lock", "commit credentials+exchanges+journal+locks+meta+vaults"]);
     if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
     const one = machine.copy();
     expectExit(await one.vault("state", "restore", file, "--yes"), 0);
@@ -119,7 +116,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
         expect(await known(one)).toEqual([uuid]);
       };
       return { ...killed, check };
-    }, 64);
+    });
     if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
 
@@ -141,7 +138,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
         expect(await known(other)).toEqual(both);
       };
       return { ...run, check };
-    }, 1);
+    });
     expectSteps(steps, ["fsyncSync", "renameSync", "commit credentials+journal"]);
     if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
   });
