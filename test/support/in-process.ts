@@ -37,7 +37,6 @@ export const openSharedHere = (
     ...given,
     env: {},
     by: actorOf(process.pid),
-    platform: process.platform,
     keys: new Map(),
     waiting: { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
     warn: () => undefined,

@@ -1,6 +1,6 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import pg from "pg";
 import { expect } from "vitest";
 import { parseAddress } from "../../src/store/postgres/address.ts";
@@ -78,7 +78,6 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
       warn: () => undefined,
       now: () => clock.now(),
       directory: join(root, machine),
-      platform: "linux",
     });
     stores.push(store);
     return store;
@@ -186,6 +185,14 @@ export async function disconnected(sql: Postgres["sql"]): Promise<void> {
   await expect
     .poll(async () => (await sql(others))[0]?.["n"], { interval: 5, timeout: 30_000 })
     .toBe(0);
+}
+
+/** Does what a hint says to a person who has not got the key of what a machine has kept. */
+export function forgetKept(hint = ""): void {
+  const [, start = ""] = /move (\S+)\* elsewhere/.exec(hint) ?? [];
+  const names = readdirSync(dirname(start)).filter((name) => name.startsWith(basename(start)));
+  expect(names).not.toEqual([]);
+  for (const name of names) rmSync(join(dirname(start), name));
 }
 
 export interface Team {

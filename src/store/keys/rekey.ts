@@ -13,7 +13,7 @@ import { keyIdsIn, openAll, resealAll } from "./sealed-values.ts";
 import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
 import { deriveFromPassphrase, keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { MachineRecord } from "../postgres/machine-record.ts";
-import { resealKept } from "../postgres/outbox.ts";
+import { Outbox } from "../postgres/outbox.ts";
 import { schemaVersion, openReadOnly } from "../sqlite/open-database.ts";
 import { metaOf } from "../sqlite/query.ts";
 import { unusableVersion } from "../schema.ts";
@@ -105,7 +105,7 @@ export async function rekey(
     foreign: new Set(),
   };
   // What this machine keeps of shared states.
-  const machine = new MachineRecord(options);
+  const [machine, outbox] = [new MachineRecord(options), new Outbox(options)];
   const at = new Date(clock.now()).toISOString();
   // One that is asked for says why it cannot be used.
   const asked = given.elsewhere.length === 0 ? realFolder(directory) : null;
@@ -160,7 +160,8 @@ export async function rekey(
           // A missing state may come back, and so may its key be needed.
           const isMissing = missingStates(plan).length > 0;
           const named = new Set([
-            ...(await machine.keyIds()),
+            ...machine.states().map(({ keyId }) => keyId),
+            ...outbox.keyIds(),
             ...unused.map((state) => neededKeyOf(join(state, "vault.db"))),
           ]);
           kept = old.filter(({ id }) => id !== made.entry.id && (isMissing || named.has(id)));
@@ -194,7 +195,7 @@ export async function rekey(
         for (const { place, sealed } of await configuration.secrets())
           unseal(made.key, place, sealed);
         values += resealed.length;
-        await resealKept({ machine, keyring }, made.key);
+        await outbox.reseal(keyring, made.key);
       },
     );
     await removeFromKeyring(plan, old, [...kept, made.entry]);

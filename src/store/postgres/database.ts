@@ -26,7 +26,7 @@ interface Patience {
   /** Of the command. */
   waiting?: Waiting | undefined;
   /** Called before the first login. */
-  beforeLogin?: (() => Promise<void>) | undefined;
+  beforeLogin?: (() => void) | undefined;
 }
 
 /**
@@ -102,7 +102,7 @@ export class Database {
 
   async #open(): Promise<Connection> {
     const { clock, waiting } = this.#patience;
-    if (!this.#wasThere) await this.#patience.beforeLogin?.();
+    if (!this.#wasThere) this.#patience.beforeLogin?.();
     const until = Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY);
     for (;;) {
       try {

@@ -16,7 +16,7 @@ interface Watch {
   clock: Pick<Clock, "elapsed" | "sleep">;
   database: Pick<Database, "address" | "query" | "transact">;
   schema: string;
-  machine: Pick<MachineRecord, "hadTls" | "noteState" | "state">;
+  machine: Pick<MachineRecord, "noteState" | "state" | "states">;
   warn: (message: string) => void;
 }
 
@@ -43,7 +43,7 @@ export async function checkIncarnation(
   const { address } = database;
   if (!found.original)
     throw copied(address, "it was made on another server or in another database");
-  const seen = await machine.state(found.state);
+  const seen = machine.state(found.state);
   if (seen !== null && found.claims < seen.claims)
     throw copied(address, "a copy of it was claimed and has been used here since");
   if (seen !== null) checkServer(address, found, seen, warn);
@@ -65,13 +65,13 @@ export async function checkIncarnation(
     }
   }
   const { state, claims, timeline, position, started, server, keyId, now } = found;
-  const tls = address.tls === undefined ? 0 : 1;
+  const tls = address.tls !== undefined;
   const lasting = { state, address: address.shown, claims, timeline, started, server, tls, keyId };
   const isSame =
     seen !== null &&
     Object.entries(lasting).every(([name, value]) => seen[name as keyof typeof lasting] === value);
   if (!isSame || isBehind || now - seen.now > notedMs)
-    await machine.noteState({ ...lasting, position, now });
+    machine.noteState({ ...lasting, position, now });
   return isSetBack;
 }
 
@@ -87,7 +87,7 @@ function checkServer(
   warn: Watch["warn"],
 ): void {
   const isSameAddress = isSamePlace(seen.address, address.shown);
-  if (!isSameAddress && seen.tls === 1 && address.tls === undefined)
+  if (!isSameAddress && seen.tls && address.tls === undefined)
     warn(weaker(address.shown, seen.address));
   const isSameServer =
     found.claims !== seen.claims ||
@@ -117,12 +117,13 @@ function checkServer(
  * Warns, before anybody logs in, of an address without TLS that was used with it before. Where the address is another one, only the
  * state tells: `checkServer`.
  */
-export async function warnOfWeakerTls({
+export function warnOfWeakerTls({
   address,
   machine,
   warn,
-}: Pick<Watch, "machine" | "warn"> & { address: Address }): Promise<void> {
-  if (address.tls === undefined && (await machine.hadTls(address.shown)))
+}: Pick<Watch, "machine" | "warn"> & { address: Address }): void {
+  if (address.tls !== undefined) return;
+  if (machine.states().some((seen) => seen.tls && isSamePlace(seen.address, address.shown)))
     warn(weaker(address.shown, "this address"));
 }
 

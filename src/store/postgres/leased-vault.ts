@@ -7,7 +7,10 @@ import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
 import type { Named, StoredVault } from "../read-vaults.ts";
 import { readVault, storedVault } from "../read-vaults.ts";
 import type { Dialect, Statement } from "../statement.ts";
-import type { ExchangeRow, Place } from "../steps/rows.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
+import { keptGeneration } from "../steps/generations.ts";
+import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
+import { openCredentials, openToken } from "../steps/sealed.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { Durability, EngineVault } from "../vault-session.ts";
 import type { Step } from "../write-vault.ts";
@@ -15,8 +18,9 @@ import { afterStep, make, statementsFor } from "../write-vault.ts";
 import { breakerChanged, codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Lease } from "./lease.ts";
-import type { LockedAt, MachineRecord } from "./machine-record.ts";
-import { keep } from "./outbox.ts";
+import type { About } from "./about.ts";
+import type { MachineRecord } from "./machine-record.ts";
+import type { Outbox } from "./outbox.ts";
 
 interface Parts {
   dialect: Dialect;
@@ -24,7 +28,8 @@ interface Parts {
   key: SealingKey;
   database: Database;
   machine: MachineRecord;
-  about: LockedAt;
+  outbox: Outbox;
+  about: About;
   by: Actor;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
@@ -103,7 +108,7 @@ export class LeasedVault implements EngineVault {
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
       state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
     const ending = after.exchanges.find(isEnding);
-    if (ending !== undefined) await keep(this.#parts, after, ending);
+    if (ending !== undefined) this.#keep(after, ending);
     const id = vault.id ?? randomUUID();
     const checked = after.seen === null ? [] : [checking(dialect, after.service, after.seen)];
     const statements = [...checked, ...statementsFor(dialect, id, made, key)];
@@ -115,6 +120,31 @@ export class LeasedVault implements EngineVault {
         : error;
     });
     return { result, vault: afterStep(made, id) };
+  }
+
+  /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
+  #keep(rows: VaultRows, exchange: ExchangeRow): void {
+    const { machine, outbox, about, key, database } = this.#parts;
+    const { service, uuid, at } = rows;
+    const made = keptGeneration(rows, exchange.newGeneration ?? 0);
+    const { fingerprint } = made;
+    const { state } = about;
+    const of = { service, uuid, state, at: Date.parse(at), fingerprint };
+    outbox.keep(
+      key,
+      { ...of, address: database.address.shown },
+      {
+        exchangeId: exchange.id,
+        kind: exchange.kind,
+        operation: exchange.operation as Operation,
+        old: openCredentials(key, rows, keptGeneration(rows, exchange.baseGeneration)),
+        new: openCredentials(key, rows, made),
+        token: openToken(key, rows, exchange),
+        tokenExpiry: exchange.tokenExpiry,
+        unread: false,
+      },
+    );
+    machine.notePosition(about);
   }
 }
 

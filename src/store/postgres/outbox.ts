@@ -1,21 +1,49 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession } from "../../exchange/ports.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
-import type { Operation } from "../../protocol/endpoints.ts";
-import type { Keyring } from "../keys/keyring.ts";
+import { replaceFile } from "../../files/durable-file.ts";
+import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
-import { openToken, openCredentials } from "../steps/sealed.ts";
-import { keptGeneration } from "../steps/generations.ts";
-import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
-import { vaultOf } from "../steps/rows.ts";
-import type { About } from "./about.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { VaultRows } from "../steps/rows.ts";
 import { isSamePlace } from "./address.ts";
-import type { LockedAt, MachineRecord, SeenBefore } from "./machine-record.ts";
-import type { Way } from "../../way.ts";
+import type { MachinePlace } from "./machine-record.ts";
+import { namesIn, readRecord, setAside } from "./machine-record.ts";
 import { command } from "../../way.ts";
 
-const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({
+/** How long an entry is kept that is not the newest of its vault, in milliseconds by the database's clock, and how many are. */
+const keptMs = 7 * 86_400_000;
+const keptAtMost = 16;
+
+/** An exchange that this machine was about to acknowledge, as the name of its file tells it: without a key. */
+export interface Entry {
+  uuid: string;
+  /** Id of the state. */
+  state: string;
+  /** By the database's clock, in milliseconds since the epoch; later than those of the vault before. */
+  at: number;
+  /** Of the new pair. */
+  fingerprint: string;
+}
+
+/** What is in the file. */
+interface Contents {
+  service: string;
+  /** Of the state, as in messages. */
+  address: string;
+  /** The recovery document, sealed. */
+  document: string;
+}
+
+const named = /^(?<uuid>[^.]+)\.(?<state>[^.]+)\.(?<at>\d+)\.(?<fingerprint>[0-9a-f]{64})\.json$/;
+
+const nameOf = ({ uuid, state, at, fingerprint }: Entry): string =>
+  `${uuid}.${state}.${at}.${fingerprint}.json`;
+
+const placeOf = ({ state, uuid }: Entry, service: string): VaultPlace => ({
   state,
   service,
   uuid,
@@ -23,155 +51,193 @@ const documentPlace = ({ state, service, uuid }: Place): VaultPlace => ({
   row: "",
 });
 
-interface Keeping {
-  machine: MachineRecord;
-  about: LockedAt;
-  key: SealingKey;
-}
-
-/** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
-export async function keep(
-  { machine, about, key }: Keeping,
-  rows: VaultRows,
-  exchange: ExchangeRow,
-): Promise<void> {
-  const { service, uuid, at } = rows;
-  const { label, kind } = vaultOf(rows);
-  const made = keptGeneration(rows, exchange.newGeneration ?? 0);
-  const document: AdoptedExchange = {
-    exchangeId: exchange.id,
-    kind: exchange.kind,
-    operation: exchange.operation as Operation,
-    old: openCredentials(key, rows, keptGeneration(rows, exchange.baseGeneration)),
-    new: openCredentials(key, rows, made),
-    token: openToken(key, rows, exchange),
-    tokenExpiry: exchange.tokenExpiry,
-    unread: false,
-  };
-  const { generation, fingerprint } = made;
-  const seen = { service, uuid, generation, fingerprint, label, kind };
-  await machine.keep(about, seen, {
-    at,
-    document: seal(key, documentPlace(rows), JSON.stringify(document)),
-  });
-}
-
-/** What the database and this machine know of a vault that has been locked. */
-interface Known {
-  session: Pick<VaultSession, "adopt" | "recordPair">;
-  rows: VaultRows;
-  /** In one of the states that this machine knows. */
-  seen: SeenBefore;
-  /** Of the state in use: a directory, which only comes after shared ones, has no claims. */
-  about: Pick<About, "predecessors" | "setBack" | "state"> & { claims: number | null };
-  /** Where it is, as in messages. */
+/** A state that may lack an exchange. */
+export interface Here {
+  /** Its id, and those of the states that came to it. */
+  states: readonly string[];
+  /** As in messages: a state that was there before and is gone, like a schema that was dropped, may have had it. */
   address: string;
-  keyring: Pick<Keyring, "key">;
-  warn: (message: string) => void;
 }
 
 /**
- * Makes the last exchange of this machine a candidate again if the database has lost it: in this state, or in one that came here, or
- * that was at this address before and is gone, like a schema that was dropped.
- * @throws `state` if it has lost what this machine has seen and not kept, or cannot open any more
+ * What this machine keeps of its exchanges before they are acknowledged, a file each: a failover can lose what the database has of them.
  */
-export async function bringBack({
-  session,
-  rows,
-  seen,
-  about,
-  address,
-  keyring,
-  warn,
-}: Known): Promise<void> {
-  const { document, kept, setBack, generation, fingerprint } = seen;
-  const isOwn = seen.state === about.state;
-  const isMadeAnew = !isOwn && !about.predecessors.includes(seen.state);
-  // A start that has succeeded in the new state had newer credentials.
-  const isHere = seen.address !== null && isSamePlace(seen.address, address);
-  if (isMadeAnew && (!isHere || (rows.vault?.provenAt ?? null) !== null)) return;
-  const { lastGeneration: last, forgotten } = rows.vault ?? { lastGeneration: 0, forgotten: false };
-  const isThere = (print: string): boolean =>
-    rows.superseded.has(print) || rows.credentials.some((row) => row.fingerprint === print);
-  const isBehind = isOwn && last < generation && !isThere(fingerprint);
-  if (isBehind && kept !== fingerprint) {
-    throw new VaultError(
-      "state",
-      `the database has lost credentials of vault ${rows.uuid} that this machine has seen (generation ${generation})`,
-      {
-        uuid: rows.uuid,
-        next: [
-          {
-            ...command`vault get ${rows.uuid}`,
-            note: "on the machine that used it last: brings them back",
-          },
-          { ...command`vault state claim`, note: "continues without them" },
-        ],
-      },
-    );
+export class Outbox {
+  readonly folder: string;
+  readonly #warn: (message: string) => void;
+  /** The entries by vault, newest first, once they were looked for. */
+  #listed: Map<string, Entry[]> | null = null;
+
+  constructor({ directory, machineDirectory, warn }: MachinePlace) {
+    this.folder = join(machineDirectory?.() ?? directory, "outbox");
+    this.#warn = warn;
   }
-  if (document === null || kept === null || isThere(kept)) return;
-  if (!isBehind && (forgotten || (isOwn && about.setBack === setBack))) return;
-  const id = keyIdOf(document);
-  const key = await keyring.key(id).catch(() => null);
-  if (key === null) {
-    const what = `the database has lost the last exchange of vault ${rows.uuid}, and what this machine has kept of it is encrypted with key ${id}`;
-    const isClaimed = about.claims !== (isOwn ? seen.claims : 0);
-    if (!isMadeAnew && !isClaimed)
-      throw new VaultError("state", `${what}, which is not available`, {
-        uuid: rows.uuid,
-        next: formerKey(rows.uuid),
-      });
-    const claimed = about.claims === null ? "" : ", since the state was claimed";
-    const why = isMadeAnew ? ", since the state was made anew" : claimed;
-    warn(`${what}, which is not available: this machine continues without it${why}`);
+
+  /** The vaults that have entries. */
+  vaults(): string[] {
+    return [...this.#list().keys()];
+  }
+
+  /** The entries of a vault, newest first. */
+  of(uuid: string): readonly Entry[] {
+    return this.#list().get(uuid) ?? [];
+  }
+
+  /** The newest entry of a vault that is of use in a state. */
+  newestFor({ states, address }: Here, uuid: string): Entry | undefined {
+    const isOfUse = (entry: Entry): boolean =>
+      states.includes(entry.state) || isSamePlace(this.read(entry)?.address ?? "", address);
+    return this.of(uuid).find(isOfUse);
+  }
+
+  /** Looks again, for what other processes have kept since. */
+  refresh(): void {
+    this.#listed = null;
+  }
+
+  /** Keeps an exchange, durably. That it cannot be written is a warning. */
+  keep(key: SealingKey, of: Entry & Omit<Contents, "document">, exchange: AdoptedExchange): void {
+    const { service, address, ...entry } = of;
+    const former = this.of(entry.uuid);
+    // The clock may have been set back since the last one.
+    const kept = { ...entry, at: Math.max(entry.at, (former[0]?.at ?? 0) + 1) };
+    const document = seal(key, placeOf(kept, service), JSON.stringify(exchange));
+    const contents: Contents = { service, address, document };
+    try {
+      ensurePrivateDirectory(this.folder);
+      replaceFile(this.#pathOf(kept), JSON.stringify(contents));
+      const isOld = ({ at }: Entry, index: number): boolean =>
+        at < entry.at - keptMs || index + 1 >= keptAtMost;
+      for (const old of former.filter(isOld)) rmSync(this.#pathOf(old), { force: true });
+      const rest = former.filter((old, index) => !isOld(old, index));
+      this.#list().set(entry.uuid, [kept, ...rest]);
+    } catch (error) {
+      this.#warn(
+        `what this machine keeps of the exchange could not be written: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  /** Reads an entry; null for one that is gone, or damaged: that is moved aside, with a warning. */
+  read(entry: Entry): Contents | null {
+    try {
+      const contents = readRecord(this.#pathOf(entry)) as Contents | null;
+      // Throws for what is no entry.
+      if (contents !== null) keyIdOf(contents.document);
+      return contents;
+    } catch (error) {
+      this.setAside(entry, error);
+      return null;
+    }
+  }
+
+  setAside(entry: Entry, error: unknown): void {
+    this.refresh();
+    this.#warn(setAside(this.#pathOf(entry), error));
+  }
+
+  /** Ids of the keys that open the entries. */
+  keyIds(): string[] {
+    const entries = [...this.#list().values()].flat();
+    return entries.flatMap((entry) => this.read(entry) ?? []).map((each) => keyIdOf(each.document));
+  }
+
+  /** Seals the entries with another key. What does not open stays as it is. */
+  async reseal(keyring: Pick<Keyring, "key">, to: SealingKey): Promise<void> {
+    for (const entry of [...this.#list().values()].flat()) {
+      const kept = this.read(entry);
+      if (kept === null || keyIdOf(kept.document) === to.id) continue;
+      try {
+        const place = placeOf(entry, kept.service);
+        const key = await keyring.key(keyIdOf(kept.document));
+        const document = seal(to, place, unseal(key, place, kept.document));
+        replaceFile(this.#pathOf(entry), JSON.stringify({ ...kept, document }));
+      } catch {
+        // A rekey elsewhere has left it behind.
+      }
+    }
+  }
+
+  #pathOf(entry: Entry): string {
+    return join(this.folder, nameOf(entry));
+  }
+
+  #list(): Map<string, Entry[]> {
+    if (this.#listed !== null) return this.#listed;
+    const entries = namesIn(this.folder, ".json").flatMap((name) => {
+      const { uuid = "", state = "", at, fingerprint = "" } = named.exec(name)?.groups ?? {};
+      return at === undefined ? [] : [{ uuid, state, at: Number(at), fingerprint }];
+    });
+    return (this.#listed = Map.groupBy(
+      entries.toSorted((a, b) => b.at - a.at),
+      ({ uuid }) => uuid,
+    ));
+  }
+}
+
+/** A vault that has just been locked. */
+interface Locked {
+  outbox: Outbox;
+  keyring: Pick<Keyring, "key">;
+  warn: (message: string) => void;
+  session: Pick<VaultSession, "adopt" | "recordPair">;
+  rows: VaultRows;
+  here: Here;
+}
+
+/**
+ * Makes the last exchange of this machine a candidate again if the state does not know it.
+ * @throws `state` for one whose key is not available
+ */
+export async function offer(locked: Locked): Promise<void> {
+  const { outbox, keyring, warn, session, rows, here } = locked;
+  const { service, uuid, vault } = rows;
+  if (vault?.forgotten === true) return;
+  const seen = new Set([...rows.superseded, ...rows.credentials.map((row) => row.fingerprint)]);
+  const entry = outbox.newestFor(here, uuid);
+  if (entry === undefined || seen.has(entry.fingerprint)) return;
+  const isOwn = here.states.includes(entry.state);
+  // A start that has succeeded in a state that was made anew had newer credentials.
+  if (!isOwn && (vault?.provenAt ?? null) !== null) return;
+  const kept = outbox.read(entry);
+  if (kept?.service !== service) return;
+  const keyId = keyIdOf(kept.document);
+  const key = await keyring.key(keyId).catch(() => null);
+  if (key === null) throw keyMissing(keyId, uuid, outbox.folder);
+  let exchange: AdoptedExchange;
+  try {
+    exchange = JSON.parse(unseal(key, placeOf(entry, service), kept.document)) as AdoptedExchange;
+  } catch (error) {
+    outbox.setAside(entry, error);
     return;
   }
   try {
-    const exchange = JSON.parse(
-      unseal(key, documentPlace({ ...rows, state: seen.state }), document),
-    ) as AdoptedExchange;
     // Another machine may have used the vault since, and both pairs of an exchange would be tried.
-    if (isMadeAnew) await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
-    else await session.adopt(exchange);
+    if (isOwn) await session.adopt(exchange);
+    else await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
   } catch (error) {
     // Another machine's start has proved since that its end call never arrived.
     if (error instanceof VaultError && error.code === "no-credentials") return;
     throw error;
   }
   warn(
-    `the database had lost the last exchange of vault ${rows.uuid}; its credentials are candidates again`,
+    `the database had lost the last exchange of vault ${uuid}; its credentials are candidates again`,
   );
 }
 
-const formerKey = (uuid: string): Way[] => [
-  {
-    ...command`vault get ${uuid} --state-key @FILE`,
-    note: "FILE is the current key, and the former key file is in its place",
-  },
-  { ...command`vault state claim`, note: "continues without them" },
-];
-
-/** Seals what this machine keeps with another key. What does not open stays as it is. */
-export async function resealKept(
-  {
-    machine,
-    keyring,
-  }: { machine: Pick<MachineRecord, "documents" | "replace">; keyring: Pick<Keyring, "key"> },
-  to: SealingKey,
-): Promise<void> {
-  const resealed = [];
-  for (const { document, ...kept } of await machine.documents()) {
-    const place = documentPlace({ ...kept, at: "" });
-    if (keyIdOf(document) === to.id) continue;
-    try {
-      resealed.push({
-        ...kept,
-        document: seal(to, place, unseal(await keyring.key(keyIdOf(document)), place, document)),
-      });
-    } catch {
-      // A rekey elsewhere has left it behind.
-    }
-  }
-  await machine.replace(resealed);
-}
+/** The error for an entry that the state does not know and this machine cannot open. */
+const keyMissing = (keyId: string, uuid: string, folder: string): VaultError =>
+  new VaultError(
+    "state",
+    `the database has lost the last exchange of vault ${uuid}, and what this machine has kept of it is encrypted with key ${keyId}, which is not available`,
+    {
+      uuid,
+      hint: `to go on without these credentials, move ${join(folder, uuid)}.* elsewhere`,
+      next: [
+        {
+          ...command`vault get ${uuid} --state-key @FILE`,
+          note: "FILE is the current key, and the former key file is in its place",
+        },
+      ],
+    },
+  );

@@ -22,7 +22,6 @@ import { make, statementsFor } from "../write-vault.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
 import type { Address } from "./address.ts";
-import { isSamePlace } from "./address.ts";
 import type { Row } from "./connection.ts";
 import { AnswerLost, codeOf, gateClosed, isLocked, noRow } from "./connection.ts";
 import { Database } from "./database.ts";
@@ -31,21 +30,19 @@ import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { Lease } from "./lease.ts";
 import { dialectOf, LeasedVault } from "./leased-vault.ts";
 import { reserving } from "./limiter.ts";
-import type { KeptDocument } from "./machine-record.ts";
 import { MachineRecord } from "./machine-record.ts";
-import { bringBack } from "./outbox.ts";
+import type { Entry, Here } from "./outbox.ts";
+import { offer, Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 import { command } from "../../way.ts";
 
 export interface SharedOptions extends Omit<
   SharedParts,
-  "database" | "keyring" | "machine" | "schema"
+  "database" | "keyring" | "machine" | "outbox" | "schema"
 > {
   address: Address;
   /** Cached keys by id, shared by everything in one run. */
   keys?: Map<string, SealingKey>;
-  /** As Node names it. */
-  platform: string;
   /** How long the command waits. */
   waiting?: Waiting;
   /** The database's clock, where it is not asked. */
@@ -81,7 +78,6 @@ export class PostgresStore extends StoredState implements State {
     warn,
     keys,
     directory,
-    platform,
     waiting,
     now,
   }: SharedOptions) {
@@ -90,14 +86,14 @@ export class PostgresStore extends StoredState implements State {
     this.by = by;
     this.dialect = dialectOf(address.schema);
     this.#now = now;
-    const machine = new MachineRecord({ directory, platform, clock, warn });
-    const beforeLogin = async (): Promise<void> =>
-      await warnOfWeakerTls({ address, machine, warn });
+    const machine = new MachineRecord({ directory, warn });
+    const outbox = new Outbox({ directory, warn });
+    const beforeLogin = (): void => warnOfWeakerTls({ address, machine, warn });
     const database = new Database(address, { clock, waiting, beforeLogin });
     this.keyring = new Keyring(keySource, address.shown, warn, keys);
     const { schema } = address;
     const given = { keySource, directory, clock, by, warn };
-    this.parts = { ...given, schema, database, keyring: this.keyring, machine };
+    this.parts = { ...given, schema, database, keyring: this.keyring, machine, outbox };
   }
 
   async create(grant?: string): Promise<Created> {
@@ -118,13 +114,10 @@ export class PostgresStore extends StoredState implements State {
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
-    const { schema, database, machine, warn } = this.parts;
-    const { dialect, breakersKnown: breakers, keyring, shown: address } = this;
+    const { schema, database, machine, outbox, warn } = this.parts;
+    const { dialect, breakersKnown: breakers, keyring } = this;
     const lower = uuid.toLowerCase();
-    const prints = (await machine.vault(service, lower)).flatMap(({ fingerprint, kept }) => [
-      fingerprint,
-      kept ?? fingerprint,
-    ]);
+    const prints = outbox.of(lower).map(({ fingerprint }) => fingerprint);
     const [lease, [[facts] = [], breaker = [], ...read]] = await Lease.take(
       this.parts,
       lower,
@@ -144,20 +137,21 @@ export class PostgresStore extends StoredState implements State {
       const { state, key } = about;
       const vault = storedVault({ state, service, uuid: lower, at: this.time() }, read, about);
       breakers.set(service, breakerIn(breaker));
-      const parts = { dialect, lease, key, database, machine, about, by: this.by, breakers };
+      const parts = {
+        dialect,
+        lease,
+        key,
+        database,
+        machine,
+        outbox,
+        about,
+        by: this.by,
+        breakers,
+      };
       const leased = new LeasedVault({ ...parts, now: () => this.now() });
       const session = new StoredVaultSession(service, lower, leased, vault);
-      // Read again: a claim elsewhere has made less of it.
-      for (const seen of await machine.vault(service, lower))
-        await bringBack({
-          session,
-          rows: vault.rows,
-          seen,
-          about,
-          address,
-          keyring,
-          warn,
-        });
+      const here = this.#here(about);
+      await offer({ outbox, keyring, warn, session, rows: vault.rows, here });
       return session;
     } catch (error) {
       await lease.release();
@@ -166,54 +160,58 @@ export class PostgresStore extends StoredState implements State {
   }
 
   async gather(signal: AbortSignal): Promise<void> {
-    await this.#gather(signal, await this.parts.machine.documents());
-  }
-
-  async #gather(signal: AbortSignal, documents: readonly KeptDocument[]): Promise<void> {
-    const { database, clock, warn } = this.parts;
-    const first = await this.ready();
-    const about = first.isSetBack ? await this.check() : first;
-    const kept = documents.filter(({ state, setBack, address }) =>
-      state === about.state
-        ? setBack !== about.setBack
-        : about.predecessors.includes(state) || isSamePlace(address ?? "", this.shown),
-    );
-    if (kept.length === 0) return;
-    const prints = kept.map(({ fingerprint }) => fingerprint);
+    const { database, outbox, warn } = this.parts;
+    const here = this.#here(await this.ready());
+    const newest = outbox.vaults().flatMap((uuid) => outbox.newestFor(here, uuid) ?? []);
+    if (newest.length === 0) return;
+    const prints = newest.map((entry) => entry.fingerprint);
     const rows = await database.query(knownPrints(this.dialect, prints));
     const known = new Set(rows.map((row) => row["fingerprint"]));
-    for (const { service, uuid, fingerprint } of kept) {
-      if (known.has(fingerprint)) continue;
+    for (const entry of newest) {
+      if (known.has(entry.fingerprint)) continue;
       try {
-        // Whoever locks a vault adds it.
-        await (await this.lock(service, uuid, { deadline: clock.elapsed(), signal })).release();
+        await this.#offer(entry, signal);
       } catch (error) {
         if (!(error instanceof VaultError) || error.code === "interrupted") throw error;
-        if (error.code !== "busy") warn(error.message);
+        warn(error.message);
       }
+    }
+  }
+
+  readonly #here = ({ state, predecessors }: About): Here => ({
+    states: [state, ...predecessors],
+    address: this.shown,
+  });
+
+  /** Whoever locks a vault adds what is kept of it. Passes over one that is in use. */
+  async #offer(entry: Entry, signal: AbortSignal): Promise<void> {
+    const { clock, outbox } = this.parts;
+    const service = outbox.read(entry)?.service;
+    if (service === undefined) return;
+    try {
+      await (await this.lock(service, entry.uuid, { deadline: clock.elapsed(), signal })).release();
+    } catch (error) {
+      if (!(error instanceof VaultError) || error.code !== "busy") throw error;
     }
   }
 
   /** A vault that the state has lost may be kept here. */
   override async find(uuid: string): Promise<VaultRecord[]> {
     const found = await super.find(uuid);
-    if (found.length > 0) return found;
-    const documents = await this.parts.machine.documents();
-    const own = documents.filter((kept) => kept.uuid === uuid.toLowerCase());
-    if (own.length === 0) return [];
-    await this.#gather(new AbortController().signal, own);
+    const { outbox } = this.parts;
+    const lower = uuid.toLowerCase();
+    if (found.length > 0 || outbox.of(lower).length === 0) return found;
+    const entry = outbox.newestFor(this.#here(await this.ready()), lower);
+    if (entry === undefined) return found;
+    await this.#offer(entry, new AbortController().signal);
     return await super.find(uuid);
   }
 
   override async list(): Promise<VaultRecord[]> {
     const vaults = await super.list();
     const { state } = await this.ready();
-    const seen = vaults.flatMap(({ service, uuid, label, kind, generations: [last] }) => {
-      if (last === undefined) return [];
-      const { generation, fingerprint } = last;
-      return [{ service, uuid, generation, fingerprint, label, kind }];
-    });
-    await this.parts.machine.noteVaults(state, seen);
+    const known = vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
+    this.parts.machine.noteVaults(state, known);
     return vaults;
   }
 
@@ -327,6 +325,7 @@ export class PostgresStore extends StoredState implements State {
     const isSetBack =
       (this.#seen === null || !isLater(about, this.#seen)) &&
       (await checkIncarnation(this.parts, about));
+    if (this.#seen !== null && this.#seen.setBack !== about.setBack) this.parts.outbox.refresh();
     this.#seen = about;
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)

@@ -45,6 +45,7 @@ import { transactAtGate, transactWhole } from "./gate.ts";
 import { expectUnmoved, usedAgain } from "../whole/claim.ts";
 import { copied, reborn, setBack, setBackNow } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
+import type { Outbox } from "./outbox.ts";
 import { grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
@@ -60,9 +61,10 @@ export interface SharedParts {
   clock: Clock;
   /** This process. */
   by: Actor;
-  /** The state directory of this machine, for what it keeps by itself: in this record. */
+  /** The state directory of this machine, for what it keeps by itself. */
   directory: string;
   machine: MachineRecord;
+  outbox: Outbox;
   warn: (message: string) => void;
 }
 
@@ -241,7 +243,7 @@ export class PostgresWhole implements WholeState {
   }
 
   async #ask(): Promise<ServerFacts> {
-    const { database, machine } = this.#store.parts;
+    const { database, machine, outbox } = this.#store.parts;
     const { keyId } = await this.#store.ready();
     const [row] = await database.query({
       sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS "waitsForStandby",
@@ -254,7 +256,7 @@ export class PostgresWhole implements WholeState {
       hasTls: database.address.tls !== undefined,
       latencyMs: Math.round(await this.#store.latencyMs()),
       keyId,
-      kept: await machine.kept(),
+      kept: outbox.vaults().length,
       unwritable: machine.unwritable(),
     };
   }
@@ -264,7 +266,7 @@ export class PostgresWhole implements WholeState {
     const { schema, machine } = this.#store.parts;
     await this.#change("claim", waiting, async (whole, query) => {
       const { state } = whole.marks;
-      const seen = (await machine.state(state))?.claims;
+      const seen = machine.state(state)?.claims;
       for (const statement of [...reborn(schema, seen), ...setBack(schema, "the state was copied")])
         await query(statement);
       await whole.mark(usedAgain(whole.marks));
@@ -301,7 +303,8 @@ export class PostgresWhole implements WholeState {
             await query(statement);
         return written;
       });
-      await machine.noteKey(state, to.id);
+      const seen = machine.state(state);
+      if (seen !== null) machine.noteState({ ...seen, keyId: to.id });
       return values;
     };
     return [{ shown: this.shown, keyId, reseal }];

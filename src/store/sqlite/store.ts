@@ -11,9 +11,9 @@ import type { ProfilePlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { noteFile } from "../keys/known-states.ts";
+import type { Outbox } from "../postgres/outbox.ts";
 import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
-import type { MachineRecord } from "../postgres/machine-record.ts";
 import type { Statement } from "../statement.ts";
 import type { Added } from "../steps/import.ts";
 import { completeCreation } from "../steps/import.ts";
@@ -71,7 +71,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   /** Of this state, as of when the database was opened. */
   #marks: Marks | null = null;
   /** What this machine has kept of shared states. */
-  #machine: MachineRecord | null = null;
+  #outbox: Outbox | null = null;
 
   constructor(options: StoreOptions, scripts: readonly string[]) {
     super();
@@ -158,26 +158,20 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   async #bringBack(session: StoredVaultSession, locked: LockedVault): Promise<void> {
     const { state = "", predecessors = [] } = this.#marks ?? {};
     if (predecessors.length === 0) return;
-    const [{ MachineRecord }, { bringBack }] = await Promise.all([
-      import("../postgres/machine-record.ts"),
-      import("../postgres/outbox.ts"),
-    ]);
-    this.#machine ??= new MachineRecord(this.#options);
+    const { offer, Outbox } = await import("../postgres/outbox.ts");
+    const outbox = (this.#outbox ??= new Outbox(this.#options));
     const { service, uuid } = session;
-    for (const seen of await this.#machine.vault(service, uuid)) {
-      const prints = seen.kept === null ? [] : [seen.kept];
-      const { rows } = await locked.read({ service, uuid, at: this.time() }, { prints });
-      const about = { state, predecessors, setBack: "", claims: null };
-      await bringBack({
-        session,
-        rows,
-        seen,
-        about,
-        address: this.shown,
-        keyring: this.keyring,
-        warn: this.#options.warn,
-      });
-    }
+    const prints = outbox.of(uuid).map(({ fingerprint }) => fingerprint);
+    if (prints.length === 0) return;
+    const { rows } = await locked.read({ service, uuid, at: this.time() }, { prints });
+    await offer({
+      outbox,
+      keyring: this.keyring,
+      warn: this.#options.warn,
+      session,
+      rows,
+      here: { states: [state, ...predecessors], address: this.shown },
+    });
   }
 
   async #ready(database: StateDatabase): Promise<void> {

@@ -18,7 +18,7 @@ const seen: SeenState = {
   started: now - 24 * hour,
   now: now - hour,
   server: "10.0.0.5 5432",
-  tls: 1,
+  tls: true,
   keyId: "k",
 };
 
@@ -45,10 +45,9 @@ async function check(
   const noted: SeenState[] = [];
   const record = before === null ? null : { ...seen, ...before };
   const machine = {
-    state: async () => await Promise.resolve(record),
-    hadTls: async (address: string) =>
-      await Promise.resolve(record?.address === address && record.tls === 1),
-    noteState: async (state: SeenState) => await Promise.resolve(void noted.push(state)),
+    state: () => record,
+    states: () => (record === null ? [] : [record]),
+    noteState: (state: SeenState) => void noted.push(state),
   };
   const address = parseAddress(location, {}, "me", () => undefined);
   const watch = {
@@ -59,7 +58,7 @@ async function check(
   };
   const nothing = async (): Promise<never[]> => await Promise.resolve([]);
   const database = { address, transact: nothing, query: nothing };
-  await warnOfWeakerTls(watch);
+  warnOfWeakerTls(watch);
   const failure = await checkIncarnation(
     { ...watch, database, clock: new TestClock("2026-11-21T10:00:00Z") },
     { ...same, ...found },
@@ -153,7 +152,7 @@ describe("a connection without TLS, where the state was used with it", () => {
   });
 
   it("draws none where it never had TLS, or has it still", async () => {
-    expect((await check(withoutTls("db"), {}, { tls: 0 })).warnings).toEqual([]);
+    expect((await check(withoutTls("db"), {}, { tls: false })).warnings).toEqual([]);
     expect((await check("postgres://db/v", {})).warnings).toEqual([]);
   });
 });
