@@ -42,15 +42,14 @@ export class PlainClient extends pg.Client {
   }
 }
 
-/** A client for one host; it has not connected yet. Throws `usage` for certificates that cannot be read. */
-export function clientFor(
+/** How to reach one host. Throws `usage` for certificates that cannot be read. */
+export function configFor(
   { user, database, tls, patienceMs }: Address,
-  host: string,
-  port: number,
+  { host, port }: Address["hosts"][number],
   password: string,
-): PlainClient {
+): pg.ClientConfig {
   const ca = tls?.rootCertificate === undefined ? undefined : readCertificates(tls.rootCertificate);
-  return new PlainClient({
+  return {
     host,
     port,
     user,
@@ -62,7 +61,7 @@ export function clientFor(
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: patienceMs,
-  });
+  };
 }
 
 function readCertificates(path: string): string {

@@ -1,9 +1,13 @@
+import type pg from "pg";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import type { Address } from "./address.ts";
 import type { Statement } from "../statement.ts";
+import type { Address } from "./address.ts";
+import { configFor, tooMuchSaid } from "./client.ts";
 import type { Row } from "./connection.ts";
-import { AnswerLost, Connection } from "./connection.ts";
+import { AnswerLost, cannotBeUsed, codeOf, Connection, repeatable, wholeMs } from "./connection.ts";
+import type { Reason } from "./reasons.ts";
+import { connectionReason } from "./reasons.ts";
 
 /** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */
 const awayMs = 15_000;
@@ -11,14 +15,23 @@ const awayMs = 15_000;
 /** Between two tries, in milliseconds. */
 const pauseMs = 250;
 
-/** Transactions under way on one connection before another one is opened. */
-const sharing = 4;
-
 /** A latency that the rate limit leaves for requests that are late, in milliseconds. */
 const negligibleMs = 10;
 
+/** Requests under way on one connection before another one is opened. */
+const sharing = 4;
+
 /** The server syncs commits of different connections together. */
 const connectionsAtMost = 4;
+
+/**
+ * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or a database has set. What waits for
+ * standbys longer than that stays.
+ */
+const durable: Statement = {
+  sql: `SELECT set_config('client_min_messages', 'warning', true),
+    set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`,
+};
 
 /** How the program waits, and what it does before. */
 interface Patience {
@@ -30,12 +43,13 @@ interface Patience {
 }
 
 /**
- * The database of a shared state, reached by one connection, or by a few where many transactions are under way. They are made anew where
- * one has broken. Connects at the first use. A server that restarts is waited for.
+ * The database of a shared state, reached by one connection, or by a few where many requests are under way. They are made anew where one
+ * has broken. Connects at the first use. A server that restarts is waited for.
  */
 export class Database {
   readonly address: Address;
   readonly #patience: Patience;
+  /** Whoever asks at the same time waits for the same first one. */
   #first: Promise<Connection> | null = null;
   /** With the first one. */
   #connections: readonly Connection[] = [];
@@ -43,7 +57,6 @@ export class Database {
   #mayOpen = true;
   #turn = 0;
   #wasThere = false;
-  #quickestMs = Number.POSITIVE_INFINITY;
 
   constructor(address: Address, patience: Patience) {
     this.address = address;
@@ -52,34 +65,110 @@ export class Database {
 
   /** How long the quickest answer took, in milliseconds; 0 where that is too little to be reckoned with. */
   async latencyMs(): Promise<number> {
-    if (!Number.isFinite(this.#quickestMs)) await this.query({ sql: "SELECT 1" });
-    return this.#quickestMs >= negligibleMs ? this.#quickestMs : 0;
+    if (this.#quickestMs() === Number.POSITIVE_INFINITY) await this.query({ sql: "SELECT 1" });
+    return this.#quickestMs() >= negligibleMs ? this.#quickestMs() : 0;
   }
 
-  readonly #took = (ms: number): void => {
-    this.#quickestMs = Math.min(this.#quickestMs, ms);
-  };
+  /** Runs a statement that does no harm when it is run twice, as a transaction of its own: once more where the answer is lost. */
+  async query(statement: Statement): Promise<Row[]> {
+    return await twice(async () => await this.once(statement));
+  }
 
-  /** A connection; whoever asks at the same time waits for the same first one. */
-  async connect(): Promise<Connection> {
-    const first = (this.#first ??= this.#open());
-    const connection = await first.catch((error: unknown) => {
-      if (this.#first === first) this.#first = null;
+  /** Runs queries that see the same moment; once more where the answer is lost. */
+  async snapshot(queries: readonly Statement[]): Promise<Row[][]> {
+    return await twice(async () => await this.#transact("REPEATABLE READ READ ONLY", queries));
+  }
+
+  /**
+   * Runs one statement by itself, as a transaction of its own.
+   * @throws {AnswerLost} if it may have been run
+   * @throws `state` if it may get lost although it was committed
+   */
+  async once(statement: Statement): Promise<Row[]> {
+    const [result] = await (await this.#connect()).send([statement], this.address.patienceMs);
+    return result?.rows ?? [];
+  }
+
+  /**
+   * Runs statements as one transaction, in one round trip; repeated after a conflict with another transaction. Returns the rows of each.
+   * @throws {AnswerLost} if the transaction may have been committed
+   * @throws `state` if it may get lost although it was committed
+   */
+  async transact(statements: readonly Statement[]): Promise<Row[][]> {
+    return await this.#transact("READ COMMITTED", statements);
+  }
+
+  /**
+   * Runs work in one transaction, a statement at a time, each of which may take long. `begin` says how it is isolated.
+   * @throws {AnswerLost} if the transaction may have been committed
+   * @throws what the work throws; then nothing was changed
+   */
+  async converse<T>(
+    begin: string,
+    work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
+  ): Promise<T> {
+    // Of its own: on the others several requests are under way.
+    const connection = await this.#open();
+    const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> =>
+      (await connection.send([statement], wholeMs))[0];
+    try {
+      await run({ sql: `BEGIN ISOLATION LEVEL ${begin}` });
+      await run(durable);
+      const result = await work(async (statement) => (await run(statement))?.rows ?? []);
+      this.#expectCommitted(await run({ sql: "COMMIT" }));
+      return result;
+    } catch (error) {
+      // Nothing is locked any more when this returns.
+      if (connection.dead === null) await run({ sql: "ROLLBACK" }).catch(() => undefined);
       throw error;
-    });
-    if (this.#connections.every(({ isUsable }) => isUsable) && connection.isUsable)
-      return this.#next(connection);
-    // Where one has broken, the others may lead to a server that others do not use any more.
-    if (this.#first === first) {
-      this.close();
-      [this.#first, this.#connections, this.#mayOpen] = [null, [], true];
+    } finally {
+      connection.close();
     }
-    return await this.connect();
   }
+
+  /** Closes the connections without waiting. */
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+    void this.#first?.then((connection) => connection.close()).catch(() => undefined);
+    [this.#first, this.#connections, this.#mayOpen] = [null, [], true];
+  }
+
+  async #transact(isolation: string, statements: readonly Statement[]): Promise<Row[][]> {
+    const begin = { sql: `BEGIN ISOLATION LEVEL ${isolation}` };
+    const all = [begin, durable, ...statements, { sql: "COMMIT" }];
+    for (let tries = 5; ; tries -= 1) {
+      try {
+        const results = await (await this.#connect()).send(all, this.address.patienceMs);
+        this.#expectCommitted(results.at(-1));
+        return results.slice(2, -1).map(({ rows }) => rows);
+      } catch (error) {
+        if (tries <= 1 || !repeatable.includes(codeOf(error))) throw error;
+      }
+    }
+  }
+
+  #expectCommitted(result: pg.QueryResult | undefined): void {
+    if (result?.command !== "COMMIT")
+      throw new AnswerLost(this.address, "the transaction was rolled back");
+  }
+
+  readonly #quickestMs = (): number =>
+    Math.min(...this.#connections.map(({ quickestMs }) => quickestMs));
 
   /** The next of the connections, in turn. Opens another one, for which nobody waits, where too much is under way on it. */
-  #next(first: Connection): Connection {
-    if (this.#connections.length === 0) this.#connections = [first];
+  async #connect(): Promise<Connection> {
+    const isNew = this.#first === null;
+    const opening = (this.#first ??= this.#open());
+    const first = await opening.catch((error: unknown) => {
+      if (this.#first === opening) this.#first = null;
+      throw error;
+    });
+    if (isNew) this.#connections = [first];
+    // Where one has broken, the others may lead to a server that others do not use any more.
+    if (!this.#connections.every(({ dead }) => dead === null)) {
+      if (this.#first === opening) this.close();
+      return await this.#connect();
+    }
     this.#turn = (this.#turn + 1) % this.#connections.length;
     const next = this.#connections[this.#turn] ?? first;
     if (next.underWay >= sharing && this.#connections.length < connectionsAtMost && this.#mayOpen)
@@ -91,7 +180,7 @@ export class Database {
     this.#mayOpen = false;
     const former = this.#connections;
     try {
-      const another = await Connection.open(this.address, this.#took);
+      const another = await this.#login();
       if (this.#connections === former)
         [this.#connections, this.#mayOpen] = [[...former, another], true];
       else another.close();
@@ -100,13 +189,14 @@ export class Database {
     }
   }
 
+  /** Waits for a server that was there. */
   async #open(): Promise<Connection> {
     const { clock, waiting } = this.#patience;
     if (!this.#wasThere) this.#patience.beforeLogin?.();
     const until = Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY);
     for (;;) {
       try {
-        const connection = await Connection.open(this.address, this.#took);
+        const connection = await this.#login();
         this.#wasThere = true;
         return connection;
       } catch (error) {
@@ -121,34 +211,52 @@ export class Database {
     }
   }
 
-  /** Runs a statement that does no harm when it is run twice: once more where the answer is lost. */
-  async query(statement: Statement): Promise<Row[]> {
-    try {
-      return await (await this.connect()).query(statement);
-    } catch (error) {
-      if (!(error instanceof AnswerLost)) throw error;
-      return await (await this.connect()).query(statement);
+  /**
+   * Connects to the first of the hosts that is not in recovery.
+   * @throws `state` if none can be used
+   */
+  async #login(): Promise<Connection> {
+    const { address } = this;
+    const problems: (Reason & { at: string })[] = [];
+    for (const host of address.hosts) {
+      const at = `${host.host}:${host.port}`;
+      const password = address.password ?? address.findPassword?.(host) ?? "";
+      const connection = new Connection(address, configFor(address, host, password));
+      try {
+        await connection.connect();
+        if (address.hosts.length === 1 || !(await this.#isInRecovery(connection)))
+          return connection;
+        problems.push({ at, why: "is a read-only standby" });
+      } catch (error) {
+        const code = error instanceof VaultError ? "" : codeOf(error);
+        const reason = connectionReason({ ...address, password }, code, said(error as Error));
+        problems.push({ at, ...reason });
+      }
+      connection.close();
     }
+    const why = problems.map((problem) => `${problem.at} ${problem.why}`).join("; ");
+    const { hint, next } = problems.find((problem) => problem.hint ?? problem.next) ?? {};
+    const { retry } = problems.find((problem) => problem.retry !== undefined) ?? {};
+    throw cannotBeUsed(address, why, { hint, next, retry });
   }
 
-  /** See `Connection.snapshot`; once more where the answer is lost. */
-  async snapshot(queries: readonly Statement[]): Promise<Row[][]> {
-    try {
-      return await (await this.connect()).snapshot(queries);
-    } catch (error) {
-      if (!(error instanceof AnswerLost)) throw error;
-      return await (await this.connect()).snapshot(queries);
-    }
-  }
-
-  /** See `Connection.transact`. */
-  async transact(statements: readonly Statement[]): Promise<Row[][]> {
-    return await (await this.connect()).transact(statements);
-  }
-
-  /** Closes the connections without waiting. */
-  close(): void {
-    for (const connection of this.#connections) connection.close();
-    void this.#first?.then((connection) => connection.close()).catch(() => undefined);
+  async #isInRecovery(connection: Connection): Promise<boolean> {
+    const asking = { sql: "SELECT pg_is_in_recovery() AS is" };
+    const [result] = await connection.send([asking], this.address.patienceMs);
+    return result?.rows[0]?.["is"] === true;
   }
 }
+
+/** Runs work that does no harm when it is run twice: once more where the answer is lost. */
+async function twice<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AnswerLost)) throw error;
+    return await work();
+  }
+}
+
+/** What an error says; those of the runtime mean that the library did not understand the server. */
+const said = (error: Error): string =>
+  error instanceof TypeError || error instanceof RangeError ? tooMuchSaid : error.message;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Row } from "./connection.ts";
-import { AnswerLost, codeOf, Connection, gateClosed, isLocked } from "./connection.ts";
+import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Statement } from "../statement.ts";
 import type { Actor, Holder } from "../../actor.ts";
@@ -20,7 +20,7 @@ interface GatePlace {
   schema: string;
   clock: Clock;
   by: Actor;
-  database: Pick<Database, "address" | "query">;
+  database: Pick<Database, "converse" | "query">;
 }
 
 /** How far ahead a gate is closed: for the way into the transaction, which needs it no more. Others wait that long for one that died. */
@@ -148,11 +148,9 @@ async function behindGate<T>(
   { operation, open }: { operation: string; open: string },
   work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
 ): Promise<{ result: T } | { lease: Row | undefined }> {
-  // Of its own: on the others several transactions are under way.
-  const connection = await Connection.open(database.address);
   let done: { result: T } | null = null;
   try {
-    return await connection.converse("READ COMMITTED", async (query) => {
+    return await database.converse("READ COMMITTED", async (query) => {
       await query({ sql: settings });
       const [own] = await query({
         sql: `SELECT 1 AS own FROM ${schema}.state WHERE token = $1 FOR UPDATE`,
@@ -178,8 +176,6 @@ async function behindGate<T>(
     if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token)))
       return done;
     throw error;
-  } finally {
-    connection.close();
   }
 }
 
@@ -189,16 +185,11 @@ async function isDone(
   database: GatePlace["database"],
   token: string,
 ): Promise<boolean> {
-  const connection = await Connection.open(database.address);
-  try {
-    const sql = `SELECT done ->> 'token' AS done FROM ${schema}.state FOR UPDATE`;
-    return await connection.converse(
-      "READ COMMITTED",
-      async (query) => (await query({ sql }))[0]?.["done"] === token,
-    );
-  } finally {
-    connection.close();
-  }
+  const sql = `SELECT done ->> 'token' AS done FROM ${schema}.state FOR UPDATE`;
+  return await database.converse(
+    "READ COMMITTED",
+    async (query) => (await query({ sql }))[0]?.["done"] === token,
+  );
 }
 
 /** Somebody came through before the gate was closed, or has closed it since: nothing was changed. */

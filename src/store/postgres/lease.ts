@@ -21,7 +21,7 @@ interface LeasePlace {
   schema: string;
   clock: Clock;
   by: Actor;
-  database: Pick<Database, "connect" | "query" | "transact">;
+  database: Pick<Database, "once" | "query" | "transact">;
 }
 
 const newEnd = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
@@ -79,8 +79,7 @@ export class Lease {
     const attempt = async (): Promise<[Lease, Row[][]] | null> => {
       const sent = instant(clock);
       try {
-        const connection = await place.database.connect();
-        const [[taken] = [], [owner] = [], [gate] = [], ...rows] = await connection.transact([
+        const [[taken] = [], [owner] = [], [gate] = [], ...rows] = await place.database.transact([
           take,
           leaseOf(schema, uuid),
           atGate(schema),
@@ -155,9 +154,7 @@ export class Lease {
     this.#stopRenewing();
     const sql = `UPDATE ${this.#place.schema}.leases SET ${free} WHERE uuid = $1 AND epoch = $2`;
     try {
-      await (
-        await this.#place.database.connect()
-      ).query({ sql, values: [this.#uuid, this.#epoch] });
+      await this.#place.database.once({ sql, values: [this.#uuid, this.#epoch] });
     } catch {
       // It ends within `leaseMs`.
     }
@@ -183,9 +180,8 @@ export class Lease {
       WHERE uuid = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`;
     const sent = instant(this.#place.clock);
     try {
-      const [row] = await (
-        await this.#place.database.connect()
-      ).query({ sql, values: [this.#uuid, this.#epoch] });
+      const values = [this.#uuid, this.#epoch];
+      const [row] = await this.#place.database.once({ sql, values });
       if (row === undefined) return false;
       this.#renewedAt = sent;
       return true;

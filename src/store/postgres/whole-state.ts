@@ -39,7 +39,7 @@ import {
 import type { Statement } from "../statement.ts";
 import { quoted } from "../statement.ts";
 import type { Row } from "./connection.ts";
-import { alreadyThere, codeOf, Connection } from "./connection.ts";
+import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
 import { expectUnmoved, usedAgain } from "../whole/claim.ts";
@@ -125,16 +125,11 @@ export class PostgresWhole implements WholeState {
 
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
     const { database, keyring, schema } = this.#store.parts;
-    const connection = await Connection.open(database.address);
-    try {
-      return await connection.converse("REPEATABLE READ READ ONLY", async (query) => {
-        const [row] = await query(metaStatement(schema));
-        const marks = marksIn(metaIn(row, database.address));
-        return await work(new WholeReader(engineOf(schema, query), marks, keyring));
-      });
-    } finally {
-      connection.close();
-    }
+    return await database.converse("REPEATABLE READ READ ONLY", async (query) => {
+      const [row] = await query(metaStatement(schema));
+      const marks = marksIn(metaIn(row, database.address));
+      return await work(new WholeReader(engineOf(schema, query), marks, keyring));
+    });
   }
 
   async transact<T>(

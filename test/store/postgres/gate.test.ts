@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Creation } from "../../../src/exchange/records.ts";
 import type { Row } from "../../../src/store/postgres/connection.ts";
+import type { Database } from "../../../src/store/postgres/database.ts";
 import type { Statement } from "../../../src/store/statement.ts";
-import { Connection } from "../../../src/store/postgres/connection.ts";
 import { transactWhole, holders } from "../../../src/store/postgres/gate.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
@@ -60,7 +60,8 @@ async function stalled(
     }
     return rows;
   };
-  const place = { ...parts, database: { address: database.address, query } };
+  const converse: Database["converse"] = async (...given) => await database.converse(...given);
+  const place = { ...parts, database: { query, converse } };
   return await transactWhole(place, "rekey", patient(state.clock, milliseconds), work);
 }
 
@@ -143,8 +144,7 @@ describe("an operation on the whole state that stalls", () => {
       `UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '${holder}', since = now()`,
     );
     const { parts } = state.store;
-    const connection = await Connection.open(parts.database.address);
-    await connection.converse("READ COMMITTED", async (query) => {
+    await parts.database.converse("READ COMMITTED", async (query) => {
       await query({ sql: `SELECT 1 FROM ${parts.schema}.state FOR UPDATE` });
       const waiting = state.another().lock(service, uuid, patient(state.clock, 0));
       await expect(waiting).rejects.toMatchObject({
@@ -164,7 +164,6 @@ describe("an operation on the whole state that stalls", () => {
       );
       expect(waiters).toEqual({ n: 0 });
     });
-    connection.close();
   });
 });
 
