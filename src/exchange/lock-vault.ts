@@ -68,12 +68,8 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
     ids: createIds(context.clock),
     service: {
       admit: async (...next) => await (await service()).admit(...next),
-      reserveAhead: async (...next) => await (await service()).reserveAhead(...next),
-      async call(call, signal) {
-        const client = await service();
-        await session.ensureHeld();
-        return await client.call(call, signal);
-      },
+      call: async (call, signal) =>
+        await (await service()).call(call, signal, async () => await session.ensureHeld()),
     },
   };
 }

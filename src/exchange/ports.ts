@@ -124,12 +124,13 @@ export interface Places {
    * @throws `rate-limited` as soon as it is known that the place would come after `deadline`
    */
   admit(next: NextCall, signal: AbortSignal, deadline?: number): Promise<void>;
-  /** Reserves the place of the next call ahead, which `admit` then takes if that is not too late. Never rejects. */
-  reserveAhead(next: Pick<NextCall, "isEnd">, deadline: number): Promise<void>;
 }
 
-/** Sends a call and says how it ended. An aborted one is `not-sent` if nothing was written yet, else `no-answer`. */
-export type Send = (call: Call, signal: AbortSignal) => Promise<Reply>;
+/**
+ * Sends a call and says how it ended. An aborted one is `not-sent` if nothing was written yet, else `no-answer`. `ready` is awaited
+ * when the connection stands, right before the request is written, and again on a new one; what it throws is thrown, and nothing is sent.
+ */
+export type Send = (call: Call, signal: AbortSignal, ready?: () => Promise<void>) => Promise<Reply>;
 
 /** The client of the service. It never retries and never follows a redirect: each start counts. */
 export interface Service extends Places {

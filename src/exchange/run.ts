@@ -24,7 +24,6 @@ import { attempt, noTries } from "./start/attempt.ts";
 import type { Decision } from "./start/decide.ts";
 import { decide, toStartWith } from "./start/decide.ts";
 import type { Start } from "./start/start.ts";
-import { waitsForEnd } from "./start/start.ts";
 import type { Settled } from "./states.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
@@ -125,7 +124,7 @@ async function recordNewPair(
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;
   const { vault, warnings, ...received } = success;
-  const recorded = context.session.recordStarted(exchangeId, {
+  const generation = await context.session.recordStarted(exchangeId, {
     ...received,
     hashedPin,
     device: pair.device,
@@ -134,13 +133,6 @@ async function recordNewPair(
     elsewhere: handover.leavesState || handover.passesCredentials === true,
     given: handover.replaces,
   });
-  // A round trip to a shared state does for both.
-  const [generation] = await Promise.all([
-    recorded,
-    waitsForEnd(start)
-      ? undefined
-      : context.service.reserveAhead({ isEnd: true }, context.deadline),
-  ]);
   context.emit({ type: "stored", generation });
   for (const message of warnings) context.emit({ type: "warning", message });
   const found = before.open && settledByStart(before.open, pair.generation, start.discardPending);

@@ -119,9 +119,8 @@ async function openClients({ io, settings, state }: Local, version: string): Pro
     limit: {
       rate: settings.rate,
       clock: host,
-      latencyMs: async () => await (await state.store()).latencyMs(),
-      reserveSlot: async (aheadMs, intervalMs, longestMs) =>
-        await (await state.store()).reserveSlot(queue, aheadMs, intervalMs, longestMs),
+      reserveSlot: async (intervalMs, longestMs) =>
+        await (await state.store()).reserveSlot(queue, 0, intervalMs, longestMs),
     },
     trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
   });

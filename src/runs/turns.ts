@@ -215,10 +215,9 @@ export class Turn {
         if (this.phase === "coming") this.phase = "placed";
         run.goOn();
       },
-      reserveAhead: async (next) => await service.reserveAhead(next, Infinity),
-      call: async (call, signal) => {
+      call: async (call, ...given) => {
         if (call.step !== "probe") run.calls += 1;
-        return await service.call(call, signal);
+        return await service.call(call, ...given);
       },
     };
   }

@@ -39,15 +39,13 @@ export const isTooLarge = (error: Error): boolean =>
 export const connectionClosed = (): Error =>
   Object.assign(new Error("closed"), { code: "ECONNRESET" });
 
-/** A call that was given up, with its cause if that was before it was sent, and after. */
+/** A call that was given up: after its time, in milliseconds, or canceled. */
 export class GivenUp extends Error {
-  readonly before: Cause;
-  readonly after: string;
+  readonly timeoutMs: number | undefined;
 
-  constructor(before: Cause, after: string) {
-    super(after);
-    this.before = before;
-    this.after = after;
+  constructor(timeoutMs: number | undefined) {
+    super("given up");
+    this.timeoutMs = timeoutMs;
   }
 }
 
@@ -87,8 +85,8 @@ export function connectCause(
   { origin, proxy }: Pick<Route, "origin" | "proxy">,
 ): Cause {
   if (error instanceof ProxyFailure) return error.reason;
-  if (error instanceof GivenUp) return error.before;
   const { host, hostname } = named(origin);
+  if (error instanceof GivenUp) return givenUpCause(error, host, proxy);
   const code = codeOf(error);
   const isForAnother = code === "ERR_TLS_CERT_ALTNAME_INVALID";
   const reason = isForAnother ? `it is for ${namesOf(error)}` : untrusted[code];
@@ -151,6 +149,18 @@ export function connectCause(
   return { cause, hint };
 }
 
+function givenUpCause({ timeoutMs }: GivenUp, host: string, proxy: Proxy | undefined): Cause {
+  if (timeoutMs === undefined) return { cause: "canceled before it was sent" };
+  const [through, setting] =
+    proxy === undefined
+      ? ["", ""]
+      : [` through the proxy ${named(proxy.url).host}`, `, ${proxy.source}`];
+  return {
+    cause: `no connection to ${host}${through} within ${duration(timeoutMs)}`,
+    hint: `check the network${setting} and --base-url, or raise --timeout`,
+  };
+}
+
 /**
  * The cause of a failure after the request may have been written. `head`: of the answer, if it had
  * arrived.
@@ -160,8 +170,11 @@ export function exchangeCause(
   { origin }: Pick<Route, "origin">,
   head: Head | undefined,
 ): string {
-  if (error instanceof GivenUp) return error.after;
   const { host } = named(origin);
+  if (error instanceof GivenUp)
+    return error.timeoutMs === undefined
+      ? "canceled while waiting for the response"
+      : `timed out after ${duration(error.timeoutMs)} waiting for ${host}`;
   const code = codeOf(error);
   if (isTooLarge(error)) {
     const announced = Number(head?.headers["content-length"]);
@@ -254,9 +267,8 @@ export function named(origin: URL): { host: string; hostname: string } {
 }
 
 /** Milliseconds in the form of a duration in the settings. */
-export function duration(milliseconds: number): string {
-  return milliseconds % 1000 === 0 ? `${milliseconds / 1000}s` : `${milliseconds}ms`;
-}
+const duration = (milliseconds: number): string =>
+  milliseconds % 1000 === 0 ? `${milliseconds / 1000}s` : `${milliseconds}ms`;
 
 /** The code of an error; if several addresses were tried, of the first. */
 function codeOf(error: Error): string {

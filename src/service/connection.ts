@@ -1,10 +1,9 @@
-import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { Dispatcher } from "undici";
 import { Client } from "undici";
 import { defined } from "../defined.ts";
 import type { Proxy, Route } from "./causes.ts";
-import { answerLimit, connectionClosed } from "./causes.ts";
+import { answerLimit, connectionClosed, GivenUp } from "./causes.ts";
 import type { Head, WholeResponse } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { originOf } from "./request.ts";
@@ -14,6 +13,8 @@ import { openSocket, proxyAuthorization } from "./socket.ts";
 export interface ConnectionOptions extends Trust {
   baseUrl: string;
   proxy?: Proxy;
+  /** Time limit for the connection, and for a request from its first byte to the last of its answer. */
+  timeoutMs: number;
 }
 
 /** What TLS says about the server. */
@@ -27,7 +28,7 @@ export interface Peer {
 }
 
 /** How far a request came. */
-export interface Progress {
+interface Progress {
   /**
    * When it was written, in milliseconds since the epoch. While this is undefined, surely no byte
    * was.
@@ -36,149 +37,140 @@ export interface Progress {
   head?: Head;
 }
 
+/** A whole response, or why there is none. */
+export type Outcome = { response: WholeResponse; sentAt: number } | ({ error: Error } & Progress);
+
+/** Makes sure that a request may be written. */
+export type Ready = () => Promise<void>;
+
 /**
  * One HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the
  * next.
  */
 export interface Connection {
   route: Route;
-  /** Whether a request can be written at once. */
-  isOpen(): boolean;
-  /** Connects, unless it is open. An abort ends the attempt, and rejects. */
-  open(signal: AbortSignal): Promise<void>;
   /**
-   * Sends a request, once, and returns its answer. An abort rejects, and drops the connection, so
-   * that a late answer cannot reach another request.
+   * Sends a request, at most once. When the connection stands, `ready` is awaited, and the request
+   * follows at once; where the connection is lost meanwhile, both again. An abort ends it, and drops
+   * a connection that an answer can still come on.
+   * @throws what `ready` throws: nothing was sent then
    */
-  send(request: HttpRequest, progress: Progress, signal: AbortSignal): Promise<WholeResponse>;
+  send(request: HttpRequest, signal: AbortSignal, ready?: Ready): Promise<Outcome>;
   /** The server of the last connection made; undefined without https. */
   peer(): Peer | undefined;
-  close(): void;
 }
 
-/** A connection that is made before its request, whose turn it must not delay. */
-interface Ahead {
-  opened: Promise<Socket>;
-  /** Once it is there. */
-  socket?: Socket;
-  end: AbortController;
-}
+/** The longest delay of a Node timer, which treats a longer one as none. */
+const longestTimer = 2 ** 31 - 1;
+
+/** How many connections are made for one request, of which each is lost before it is ready. */
+const connectionsAtMost = 3;
+
+/** Why a request was not written: since the connection was made, it has not been ready. */
+class NotReady extends Error {}
 
 /**
- * Makes a connection to a service, which `open` or the first request opens. For an http service
- * behind a proxy, the request carries the whole URL, as proxies expect.
+ * Makes a connection to a service, which the first request opens. For an http service behind a
+ * proxy, the request carries the whole URL, as proxies expect.
  * @throws `usage` for a base URL that is not an http or https URL
  */
 export function makeConnection(options: ConnectionOptions): Connection {
   const origin = originOf(options.baseUrl);
-  const { proxy } = options;
+  const { proxy, timeoutMs } = options;
   const forwarded = proxy !== undefined && origin.protocol === "http:";
   const route: Route = { origin, forwarded, ...defined({ proxy }) };
   const toProxy = forwarded ? { host: origin.host, ...proxyAuthorization(proxy) } : {};
-  let ahead: Ahead | undefined;
+  let isReady = false;
+  let connecting: AbortController | undefined;
   let peer: Peer | undefined;
 
-  /** The connection that is made ahead, or a new one. */
-  function connect(): Ahead {
-    if (ahead !== undefined) return ahead;
-    const end = new AbortController();
-    const forget = (): void => {
-      if (ahead === begun) ahead = undefined;
-    };
-    const begun: Ahead = { end, opened: opening() };
-    async function opening(): Promise<Socket> {
-      try {
-        const socket = await openSocket(route, options, end.signal);
-        peer = origin.protocol === "https:" ? peerOf(socket as TLSSocket) : undefined;
-        // What a server sends without being asked is no answer to the next request.
-        return (begun.socket = socket.once("readable", drop).once("close", forget));
-      } catch (error) {
-        forget();
-        throw error;
-      }
-    }
-    return (ahead = begun);
-  }
-
-  async function handOver(): Promise<Socket> {
-    const socket = await connect().opened;
-    ahead = undefined;
-    // The client connects again without end if it gets a closed one.
-    if (socket.readyState !== "open") throw connectionClosed();
-    return socket.off("readable", drop);
-  }
-
   const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
-    // Its own limits leave out the time in which an answer comes byte by byte: the caller's is for
-    // all of it.
+    // Its own limits leave out the time in which an answer comes byte by byte.
     headersTimeout: 0,
     bodyTimeout: 0,
     maxResponseSize: answerLimit.bytes,
     connect(_, connected) {
-      handOver().then(
-        (socket) => connected(null, socket),
-        (error: Error) => connected(error, null),
-      );
+      isReady = false;
+      connecting = new AbortController();
+      openSocket(route, options, connecting.signal, (...made) => {
+        connecting = undefined;
+        const [error, socket] = made;
+        if (error === null && origin.protocol === "https:") peer = peerOf(socket as TLSSocket);
+        // In this turn: the client connects again without end if it gets a closed one.
+        connected(...made);
+      });
     },
   });
-  const isOpen = (): boolean => client.stats.connected || ahead?.socket !== undefined;
+
+  /** Connects if need be, and writes the request if it is ready. */
+  async function dispatch(
+    { method, path, headers, body }: HttpRequest,
+    progress: Progress,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    signal.throwIfAborted();
+    let written: Dispatcher.DispatchController | undefined;
+    const stop = (): void =>
+      written === undefined ? connecting?.abort() : written.abort(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+    const answered = new Promise<Buffer>((resolve, reject) => {
+      const chunks: Buffer[] = [];
+      client.dispatch(
+        {
+          method,
+          path: forwarded ? `${origin.origin}${path}` : path,
+          headers: { ...headers, ...toProxy },
+          body: body === undefined ? null : JSON.stringify(body),
+        },
+        {
+          // Called in the synchronous step that writes the request, which an error prevents.
+          onRequestStart(controller) {
+            signal.throwIfAborted();
+            if (!isReady) throw new NotReady();
+            if (progress.sentAt !== undefined) throw new Error("a request is sent once");
+            progress.sentAt = Date.now();
+            written = controller;
+          },
+          onResponseStart(_, httpStatus, answer) {
+            if (httpStatus >= 200) progress.head = { httpStatus, headers: answer };
+          },
+          onResponseData: (_, chunk) => void chunks.push(chunk),
+          onResponseEnd: () => resolve(Buffer.concat(chunks)),
+          onResponseError: (_, error) => reject(error),
+        },
+      );
+    });
+    return await answered.finally(() => signal.removeEventListener("abort", stop));
+  }
 
   return {
     route,
-    isOpen,
-    async open(signal) {
-      if (isOpen()) return;
-      const { opened, end } = connect();
-      const stop = (): void => end.abort();
-      signal.addEventListener("abort", stop, { once: true });
-      await opened.finally(() => signal.removeEventListener("abort", stop));
-    },
-    async send({ method, path, headers, body }, progress, signal) {
-      let written: Dispatcher.DispatchController | undefined;
-      const stop = (): void => {
-        if (written === undefined) ahead?.end.abort();
-        else written.abort(signal.reason as Error);
-      };
-      signal.addEventListener("abort", stop, { once: true });
-      const answered = new Promise<WholeResponse>((resolve, reject) => {
-        const chunks: Buffer[] = [];
-        client.dispatch(
-          {
-            method,
-            path: forwarded ? `${origin.origin}${path}` : path,
-            headers: { ...headers, ...toProxy },
-            body: body === undefined ? null : JSON.stringify(body),
-          },
-          {
-            // Called in the synchronous step that writes the request.
-            onRequestStart(controller) {
-              signal.throwIfAborted();
-              if (progress.sentAt !== undefined) throw new Error("a request is sent once");
-              progress.sentAt = Date.now();
-              written = controller;
-            },
-            onResponseStart(_, httpStatus, answer) {
-              if (httpStatus >= 200) progress.head = { httpStatus, headers: answer };
-            },
-            onResponseData: (_, chunk) => void chunks.push(chunk),
-            onResponseEnd: () =>
-              resolve({ ...(progress.head as Head), body: Buffer.concat(chunks) }),
-            onResponseError: (_, error) => reject(error),
-          },
-        );
-      });
-      return await answered.finally(() => signal.removeEventListener("abort", stop));
+    async send(request, signal, ready) {
+      const progress: Progress = {};
+      isReady = false;
+      for (let connections = 1; ; connections += 1) {
+        const time = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
+        const either = AbortSignal.any([time, signal]);
+        try {
+          const body = await dispatch(request, progress, either);
+          const { head, sentAt } = progress as Required<Progress>;
+          return { response: { ...head, body }, sentAt };
+        } catch (error) {
+          if (!(error instanceof NotReady)) {
+            const isTime = either.reason === time.reason;
+            const given = new GivenUp(isTime ? timeoutMs : undefined);
+            return { ...progress, error: either.aborted ? given : (error as Error) };
+          }
+        }
+        if (connections === connectionsAtMost) return { error: connectionClosed() };
+        await ready?.().catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+        });
+        isReady = true;
+      }
     },
     peer: () => peer,
-    close() {
-      ahead?.end.abort();
-      void client.destroy();
-    },
   };
-}
-
-function drop(this: Socket): void {
-  this.destroy();
 }
 
 function peerOf(socket: TLSSocket): Peer | undefined {

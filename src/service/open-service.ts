@@ -60,16 +60,17 @@ export async function openService({
     return {
       async admit(next, signal, deadline) {
         signal.throwIfAborted();
-        client.prepare();
         await waitFor("a turn under the rate limit", places.admit(next, signal, deadline));
         // A failure comes before anything is recorded or sent.
         if (!isOnline(next.kind)) await token?.ready(signal);
       },
-      reserveAhead: async (...next) => await places.reserveAhead(...next),
       call: wrappers.reduceRight<Send>(
         (send, wrap) => wrap(send),
-        async (call, signal) =>
-          await client.call(call, signal, async () => await places.inTurn(signal)),
+        async (call, signal, ready) =>
+          await client(call, signal, async () => {
+            await places.inTurn(signal);
+            await ready?.();
+          }),
       ),
     };
   };
@@ -79,9 +80,9 @@ export async function openService({
 const learning =
   (learn: (secret: string) => void): Wrapper =>
   (send) =>
-  async (call, signal) => {
+  async (call, ...given) => {
     for (const secret of secretsIn(call)) learn(secret);
-    const reply = await send(call, signal);
+    const reply = await send(call, ...given);
     if (reply.type !== "not-sent")
       for (const secret of secretsIn(reply.answer?.body)) learn(secret);
     return reply;
@@ -91,8 +92,8 @@ const learning =
 const announced =
   (waitFor: NonNullable<Own["waitFor"]>): Wrapper =>
   (send) =>
-  async (call, signal) =>
-    await waitFor(awaited[call.step] ?? "the service's response", send(call, signal));
+  async (...given) =>
+    await waitFor(awaited[given[0].step] ?? "the service's response", send(...given));
 
 const awaited: Partial<Record<Call["step"], string>> = {
   start: "the service's response to the start",

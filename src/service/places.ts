@@ -8,21 +8,15 @@ export interface RateLimit {
    * Reserves the next place under the application's limit, as `Store.reserveSlot`. Returns the
    * milliseconds until it.
    */
-  reserveSlot(aheadMs: number, intervalMs: number, longestMs: number): Promise<number>;
-  /**
-   * How long a reservation takes, and recording a step between it and the call: as
-   * `Store.latencyMs`.
-   */
-  latencyMs?(): Promise<number>;
+  reserveSlot(intervalMs: number, longestMs: number): Promise<number>;
   clock: Clock;
 }
 
 /**
- * How much requests may come late for their places, and vary in the time that they take to arrive,
- * both in milliseconds, without a 429.
+ * How much a request may come late for its place, and vary in the time that it takes to arrive, both
+ * together in milliseconds, without a 429.
  */
-const [lateMs, variationMs] = [12, 13];
-const jitterMs = lateMs + variationMs;
+const jitterMs = 25;
 
 /**
  * The interval between two places. GCRA lets one request go a whole interval early (a burst of
@@ -41,114 +35,60 @@ export function slotIntervalMs(rate: number): number {
  */
 const startsAhead = { ms: 250, places: 6 };
 
-interface Place {
-  /** By `Clock.elapsed`. */
-  at: number;
-  /** How long before that the step between the place and its call begins, in milliseconds. */
-  leadMs: number;
-}
-
-interface Asked extends Place {
-  /** Milliseconds until the call may be sent. */
-  waitMs: number;
-  /** False for one that was too far away. */
-  isTaken: boolean;
-}
-
-/** Number of places that one call takes at most: on a machine so busy, everything is late. */
-const placesAtMost = 5;
-
 /** The places of one exchange, and what its calls await. */
 export interface OwnPlaces extends Places {
   /**
-   * Waits until the call may be written. A call that comes much later than its place (on a busy
-   * machine, because the journal is written and a connection made in between) takes another place
-   * first, so as not to crowd those after it.
+   * Awaited when the call can be written: takes another place, ahead of starts, where it would come
+   * later than half an interval after its own, so as not to crowd those after it.
    */
   inTurn(signal: AbortSignal): Promise<void>;
 }
 
 /** Opens the places of one exchange. Every call, answered or not, uses one. */
 export function openPlaces(limit: RateLimit): OwnPlaces {
-  const intervalMs = slotIntervalMs(limit.rate);
-  const earlyMs = limit.rate === 1 ? 0 : intervalMs;
-  let taken: Place = { at: 0, leadMs: 0 };
-  let ahead: Place | null = null;
+  const { rate, clock } = limit;
+  const intervalMs = slotIntervalMs(rate);
+  const earlyMs = rate === 1 ? 0 : intervalMs;
+  /** The place of the next call, by `Clock.elapsed`. */
+  let placeAt = Number.NEGATIVE_INFINITY;
 
-  /** Takes the next place if its call may be sent within `longestMs`. */
-  async function ask(longestMs: number): Promise<Asked> {
-    const leadMs = (await limit.latencyMs?.()) ?? 0;
-    // No earlier place could be kept: half that long the answer is under way, then comes the step before the call.
-    const untilPlace = await limit.reserveSlot(1.5 * leadMs, intervalMs, longestMs + earlyMs);
-    const waitMs = Math.max(0, untilPlace - earlyMs);
-    const isTaken = untilPlace <= longestMs + earlyMs;
-    return { at: limit.clock.elapsed() + waitMs + leadMs, leadMs, waitMs, isTaken };
-  }
-
-  const leftUntil = (deadline: number): number => Math.max(0, deadline - limit.clock.elapsed());
-
-  /** How far away a place may be. Who has waited longer goes first. */
-  function reach({ isEnd }: Pick<NextCall, "isEnd">, waitedMs: number): number {
-    return isEnd === true
-      ? Number.POSITIVE_INFINITY
-      : Math.max(startsAhead.ms, startsAhead.places * intervalMs) + waitedMs / 4;
-  }
-
-  /** Waits until the queue is short enough to take a place in it. */
-  async function reserve(
-    next: Pick<NextCall, "isEnd">,
-    signal: AbortSignal,
-    deadline: number,
-  ): Promise<Place> {
-    const cameAt = limit.clock.elapsed();
-    for (;;) {
-      const farthest = reach(next, limit.clock.elapsed() - cameAt);
-      const leftMs = leftUntil(deadline);
-      const place = await ask(Math.min(leftMs, farthest));
-      if (place.isTaken) return place;
-      if (place.waitMs > leftMs) throw tooLate(limit.rate, place.waitMs);
-      await limit.clock.sleep(Math.ceil(place.waitMs - farthest / 2), signal);
-    }
-  }
-
-  const lateness = ({ at }: Place): number => limit.clock.elapsed() - at;
-
-  async function takePlace(
-    next: Pick<NextCall, "isEnd">,
+  /** Waits until the queue is short enough to take a place in it, and for that. Who has waited longer goes first. */
+  async function admit(
+    { isEnd }: Pick<NextCall, "isEnd">,
     signal: AbortSignal,
     deadline = Number.POSITIVE_INFINITY,
   ): Promise<void> {
-    const isInTime = ahead !== null && lateness(ahead) + ahead.leadMs <= lateMs;
-    taken = ahead !== null && isInTime ? ahead : await reserve(next, signal, deadline);
-    ahead = null;
-    // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
-    const wholeMs = Math.ceil(-lateness(taken) - taken.leadMs - 0.001);
-    if (wholeMs > 0) await limit.clock.sleep(wholeMs, signal);
+    if (intervalMs === 0) return;
+    const cameAt = clock.elapsed();
+    for (;;) {
+      const now = clock.elapsed();
+      const leftMs = Math.max(0, deadline - now);
+      const farthest =
+        isEnd === true
+          ? Number.POSITIVE_INFINITY
+          : Math.max(startsAhead.ms, startsAhead.places * intervalMs) + (now - cameAt) / 4;
+      const longestMs = Math.min(leftMs, farthest);
+      const waitMs = (await limit.reserveSlot(intervalMs, longestMs + earlyMs)) - earlyMs;
+      if (waitMs <= longestMs) {
+        placeAt = clock.elapsed() + Math.max(0, waitMs);
+        // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
+        const wholeMs = Math.ceil(waitMs - 0.001);
+        if (wholeMs > 0) await clock.sleep(wholeMs, signal);
+        return;
+      }
+      if (waitMs > leftMs) throw tooLate(rate, waitMs);
+      await clock.sleep(Math.ceil(waitMs - farthest / 2), signal);
+    }
   }
 
-  if (intervalMs === 0) return unlimited;
   return {
-    admit: takePlace,
-    async reserveAhead(next, deadline) {
-      const place = await ask(Math.min(leftUntil(deadline), reach(next, 0))).catch(() => null);
-      ahead = place?.isTaken === true ? place : null;
-    },
+    admit,
     async inTurn(signal) {
-      // Its step is recorded: it goes ahead like an end call.
-      for (let places = 1; places < placesAtMost && lateness(taken) > lateMs; places += 1)
-        await takePlace({ isEnd: true }, signal);
-      // What was left for the step in between, and it did not take.
-      const earlyBy = Math.min(Math.ceil(taken.leadMs), Math.ceil(-lateness(taken)));
-      if (earlyBy > 0) await limit.clock.sleep(earlyBy, signal);
+      const late = clock.elapsed() - placeAt;
+      if (late > Math.min(intervalMs / 2, jitterMs)) await admit({ isEnd: true }, signal);
     },
   };
 }
-
-const unlimited: OwnPlaces = {
-  admit: async () => Promise.resolve(),
-  reserveAhead: async () => Promise.resolve(),
-  inTurn: async () => Promise.resolve(),
-};
 
 function tooLate(rate: number, waitMs: number): VaultError {
   return new VaultError(

@@ -37,21 +37,22 @@ interface Tracing {
 /** Reports each request before it is sent and each outcome before it is returned. All that it wraps share the numbers of calls, from 1. */
 export function traced({ target, trace, now }: Tracing): (send: Send) => Send {
   let calls = 0;
-  return (send) => async (call, signal) => {
-    const { headers, body, method, path } = requestOf(target, call);
-    const facts: CallFacts = { call: (calls += 1), method, path };
-    trace({
-      type: "request",
-      ...facts,
-      headers: maskSecrets(headers) as Record<string, unknown>,
-      body: maskSecrets(body),
-    });
-    const startedAt = now();
-    const reply = await send(call, signal);
-    const durationMs = now() - startedAt;
-    trace({ type: "response", ...facts, durationMs, ...outcome(reply) });
-    return reply;
-  };
+  return (send) =>
+    async (call, ...given) => {
+      const { headers, body, method, path } = requestOf(target, call);
+      const facts: CallFacts = { call: (calls += 1), method, path };
+      trace({
+        type: "request",
+        ...facts,
+        headers: maskSecrets(headers) as Record<string, unknown>,
+        body: maskSecrets(body),
+      });
+      const startedAt = now();
+      const reply = await send(call, ...given);
+      const durationMs = now() - startedAt;
+      trace({ type: "response", ...facts, durationMs, ...outcome(reply) });
+      return reply;
+    };
 }
 
 function outcome(reply: Reply) {

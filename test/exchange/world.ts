@@ -164,7 +164,6 @@ export class World {
 
   readonly #service: Service = {
     admit: async () => Promise.resolve(),
-    reserveAhead: async () => Promise.resolve(),
     call: async (call) => Promise.resolve(this.#exchangeBytes(requestOf(target, call))),
   };
 

@@ -14,13 +14,18 @@ type Work = (context: ExchangeContext) => Promise<unknown>;
 const named = (...uuids: string[]): Vault[] => uuids.map((uuid) => ({ uuid, label: null }));
 
 /** Takes turns with a rate limit whose places are given out one by one, by `place`. */
-function taking(count: number, work: Turns<Vault>["work"], concurrency?: number) {
+function taking(
+  count: number,
+  work: Turns<Vault>["work"],
+  concurrency?: number,
+  call?: Service["call"],
+) {
   const waiting: (() => void)[] = [];
   const admit = async (): Promise<void> => await new Promise<void>((go) => void waiting.push(go));
   const app = {
     ...fakeBasics(fakeHost(), { rate: 25, maxWait: 5000 }),
     service: {
-      clientFor: async () => Promise.resolve({ admit } as unknown as Service),
+      clientFor: async () => Promise.resolve({ admit, call } as unknown as Service),
       withVault: async (_uuid: string, inside: Work, own: Partial<LockContext>) =>
         await inside({ ...own, service: await own.service?.() } as unknown as ExchangeContext),
     } as unknown as ServicePart,
@@ -56,6 +61,28 @@ it("takes a vault that somebody else has again at the end, but not one whose loc
   expect((await taken).left).toEqual([]);
   expect(worked).toEqual(["0", "1", "2", "0"]);
   expect(told).toEqual(["1", "2", "0"]);
+});
+
+it("has the vault made sure of right before each of its calls", async () => {
+  const made: unknown[] = [];
+  const call: Service["call"] = async (...given) => {
+    await given[2]?.();
+    return { type: "not-sent", cause: "" };
+  };
+  const { taken } = taking(
+    1,
+    async (_, turn) => {
+      await turn.withVault(async ({ service, signal }) => {
+        const probe = { step: "probe", kind: "generic/offline" } as const;
+        await service.call(probe, signal, async () => Promise.resolve(void made.push("sure")));
+      });
+      return { ok: true };
+    },
+    1,
+    call,
+  );
+  await taken;
+  expect(made).toEqual(["sure"]);
 });
 
 it("begins the next vault when a start gets its place, however long the others take", async () => {

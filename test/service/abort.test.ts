@@ -1,8 +1,8 @@
-import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import {
   answeringTcp,
   clientOf,
+  closed,
   endCall,
   httpServer,
   never,
@@ -27,7 +27,7 @@ describe("giving up, at each moment", () => {
       abort.abort();
     }, "https");
     expect(await clientOf(server.url).call(startCall, abort.signal)).toEqual(notSent);
-    await once(server.connections[0] as never, "close");
+    await closed(server.connections[0]);
   });
 
   test("while connecting, beside another call: that one goes on alone", async () => {
@@ -65,7 +65,7 @@ describe("giving up, at each moment", () => {
     const abort = new AbortController();
     const server = await answeringTcp(() => abort.abort());
     expect(await clientOf(server.url).call(startCall, abort.signal)).toEqual(noAnswer);
-    await once(server.connections[0] as never, "close");
+    await closed(server.connections[0]);
   });
 
   test("while the answer arrives", async () => {

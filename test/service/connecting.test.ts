@@ -10,6 +10,7 @@ import { certificateAuthority, selfSigned } from "../support/keys.ts";
 import {
   answeringTcp,
   clientOf,
+  closed,
   endCall,
   freePort,
   httpServer,
@@ -69,7 +70,7 @@ describe("no connection: surely not sent", () => {
       hint: "check the network and --base-url, or raise --timeout",
     });
     // The attempt ends with the call: nothing keeps the process alive, and the next call connects again.
-    await once(server.connections[0] as never, "close");
+    await closed(server.connections[0]);
   });
 
   test.each([
@@ -300,7 +301,7 @@ describe("one connection", () => {
     });
     const client = clientOf(server.url);
     await client.call(startCall, never);
-    await once(server.connections[0] as never, "close");
+    await closed(server.connections[0]);
     expect(await client.call(endCall, never)).toEqual({
       type: "answer",
       answer: { httpStatus: 200, body: {} },

@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
   answeringTcp,
   clientOf,
+  closed,
   endCall,
   httpServer,
   never,
@@ -195,7 +195,7 @@ describe("the time of the whole call is limited", () => {
       cause: `timed out after 80ms waiting for ${server.host}`,
     });
     // The connection is dropped, so that a late answer cannot reach the next call.
-    await once(server.connections[0] as never, "close");
+    await closed(server.connections[0]);
   });
 
   test("it comes byte by byte, never silent for long", async () => {

@@ -1,7 +1,10 @@
 import { once } from "node:events";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
+import { withVault } from "../../src/exchange/lock-vault.ts";
+import type { ServiceBreaker } from "../../src/exchange/breaker.ts";
+import type { VaultSession } from "../../src/exchange/ports.ts";
 import { openService } from "../../src/service/open-service.ts";
-import { realClock } from "../support/in-process.ts";
+import { lockHere, realClock } from "../support/in-process.ts";
 import {
   answeringTcp,
   clientOf,
@@ -12,16 +15,6 @@ import {
   tcpServer,
 } from "../support/servers.ts";
 import { application } from "../support/examples.ts";
-
-test("prepare begins to connect and waits for nothing; the call goes over that connection", async () => {
-  const opened = signal();
-  const server = await httpServer();
-  const client = clientOf(server.url);
-  client.prepare();
-  await client.call(startCall, never, async () => Promise.resolve(opened.resolve()));
-  await opened.promise;
-  expect([server.connections.length, server.requests.length]).toEqual([1, 1]);
-});
 
 test("one that has given up takes no place, and nothing is connected for it", async () => {
   const server = await httpServer();
@@ -45,15 +38,6 @@ test("one that has given up takes no place, and nothing is connected for it", as
   expect([reserved, server.connections.length]).toEqual([0, 0]);
 });
 
-test("a connection that could not be made ahead is tried again by the call", async () => {
-  const client = clientOf("http://127.0.0.1:9");
-  client.prepare();
-  expect(await client.call(startCall, never)).toMatchObject({
-    type: "not-sent",
-    cause: "connection refused by 127.0.0.1:9",
-  });
-});
-
 test("a call has its connection before its turn, and writes nothing before it; the wait does not count as the service's", async () => {
   const server = await httpServer();
   const seen: number[] = [];
@@ -66,7 +50,7 @@ test("a call has its connection before its turn, and writes nothing before it; t
   expect(seen).toEqual([1, 0]);
 });
 
-test("one that is given up while it waits for its turn is not sent, also when the turn comes", async () => {
+test("one that is given up while it waits for its turn is not sent when the turn comes", async () => {
   const server = await httpServer();
   const client = clientOf(server.url);
   const [abort, turn, waits] = [new AbortController(), signal(), signal()];
@@ -76,10 +60,24 @@ test("one that is given up while it waits for its turn is not sent, also when th
   });
   await waits.promise;
   abort.abort();
-  expect(await call).toEqual({ type: "not-sent", cause: "canceled before it was sent" });
   turn.resolve();
+  expect(await call).toEqual({ type: "not-sent", cause: "canceled before it was sent" });
   expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
   expect([server.connections.length, server.requests.length]).toEqual([1, 1]);
+});
+
+test("nor one whose turn ends with that", async () => {
+  const server = await httpServer();
+  const abort = new AbortController();
+  const inTurn = async (): Promise<void> => {
+    abort.abort(new Error("enough"));
+    return Promise.reject(abort.signal.reason as Error);
+  };
+  expect(await clientOf(server.url).call(startCall, abort.signal, inTurn)).toEqual({
+    type: "not-sent",
+    cause: "canceled before it was sent",
+  });
+  expect(server.requests.length).toBe(0);
 });
 
 test("a turn that fails is told, and nothing is sent", async () => {
@@ -92,7 +90,18 @@ test("a turn that fails is told, and nothing is sent", async () => {
   expect(server.requests.length).toBe(1);
 });
 
-test("a connection that is closed while its call waits is made again, once", async () => {
+test("on a kept connection too, its turn is right before it is written", async () => {
+  const server = await httpServer();
+  const client = clientOf(server.url);
+  await client.call(startCall, never);
+  const seen: number[] = [];
+  const inTurn = async (): Promise<void> =>
+    await Promise.resolve(void seen.push(server.connections.length, server.requests.length));
+  await client.call(startCall, never, inTurn);
+  expect(seen).toEqual([1, 1]);
+});
+
+test("a connection that is closed while its call waits is made again, and the turn awaited on the new one, twice at most", async () => {
   const closed: Promise<unknown>[] = [];
   const closing = await tcpServer(
     (socket) => void closed.push(once(socket.resume().end(), "close")),
@@ -106,27 +115,59 @@ test("a connection that is closed while its call waits is made again, once", asy
     type: "not-sent",
     cause: `connection closed by ${closing.host} before the request was sent`,
   });
-  expect([turns, closing.connections.length]).toEqual([2, 2]);
+  expect([turns, closing.connections.length]).toEqual([2, 3]);
 });
 
-test("a connection made ahead is given up when the server sends what nobody asked for, also after a call that failed", async () => {
-  const dropped = signal();
-  const server = await answeringTcp((socket) => {
-    if (server.connections.length === 1) socket.destroy();
-    else socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`);
-  });
-  const client = clientOf(server.url);
-  expect(await client.call(startCall, never)).toMatchObject({ type: "no-answer" });
-  client.prepare();
-  await vi.waitFor(() => expect(server.connections.length).toBe(2));
-  const [, unasked] = server.connections;
-  unasked
-    ?.once("close", () => dropped.resolve())
-    .write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
-  await dropped.promise;
-  expect(await client.call(startCall, never)).toMatchObject({
+test("what the server sends without being asked while a call waits is not its answer", async () => {
+  const server = await answeringTcp((socket) =>
+    socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}`),
+  );
+  let turns = 0;
+  const inTurn = async (): Promise<void> => {
+    if ((turns += 1) > 1) return;
+    const [unasked] = server.connections;
+    unasked?.write('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{"a":1}');
+    await once(unasked as never, "close");
+  };
+  expect(await clientOf(server.url).call(startCall, never, inTurn)).toMatchObject({
     type: "answer",
     answer: { body: {} },
   });
-  expect(server.connections.length).toBe(3);
+  expect([turns, server.connections.length]).toEqual([2, 2]);
+});
+
+test("a vault is made sure of when the connection stands: one that was lost meanwhile sends nothing", async () => {
+  const server = await httpServer();
+  const seen: number[] = [];
+  const ensureHeld = async (): Promise<void> => {
+    seen.push(server.connections.length, server.requests.length);
+    return Promise.reject(new Error("lost"));
+  };
+  const release = async (): Promise<void> => Promise.resolve();
+  const session = { read: async () => Promise.resolve(null), ensureHeld, release };
+  const open = await openService({
+    baseUrl: server.url,
+    apiPrefix: "/vaultsvc/v1-2",
+    application,
+    version: "test",
+    timeoutMs: 5000,
+    limit: { rate: 25, clock: realClock, reserveSlot: async () => Promise.resolve(0) },
+    trace: () => undefined,
+  });
+  const context = await lockHere(
+    {
+      store: {
+        lock: async () => Promise.resolve(session as unknown as VaultSession),
+        find: async () => Promise.resolve([]),
+        breaker: () => ({}) as ServiceBreaker,
+      },
+      clock: realClock,
+      service: async () => Promise.resolve(open({ learnSecret: () => undefined })),
+    },
+    1000,
+    startCall.uuid,
+  );
+  const call = withVault(context, async ({ service }) => await service.call(startCall, never));
+  await expect(call).rejects.toThrow("lost");
+  expect([seen, server.requests.length]).toEqual([[1, 0], 0]);
 });

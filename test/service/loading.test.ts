@@ -23,7 +23,7 @@ function folder(): string {
 const program = (url: string): string => `
   import { createClient } from ${JSON.stringify(client)};
   const options = { baseUrl: ${JSON.stringify(url)}, apiPrefix: "/p", version: "1", timeoutMs: 3600000, application: ${JSON.stringify(application)} };
-  createClient(options).call(${JSON.stringify(endCall)}, new AbortController().signal).then((reply) => console.log(reply.type));
+  createClient(options)(${JSON.stringify(endCall)}, new AbortController().signal).then((reply) => console.log(reply.type));
 `;
 
 test("from source, by Node: an idle connection does not keep the process", async () => {

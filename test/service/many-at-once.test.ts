@@ -89,11 +89,8 @@ describe("several exchanges at a time", () => {
       by: actorOf(process.pid),
       warn: nothing,
     });
-    const reserveSlot = async (
-      aheadMs: number,
-      intervalMs: number,
-      longestMs: number,
-    ): Promise<number> => await store.reserveSlot("limited", aheadMs, intervalMs, longestMs);
+    const reserveSlot = async (intervalMs: number, longestMs: number): Promise<number> =>
+      await store.reserveSlot("limited", 0, intervalMs, longestMs);
     const target = { baseUrl, apiPrefix, application: user, version: "test", timeoutMs: 30_000 };
     const clients = await openService({ ...target, limit: { rate, clock, reserveSlot } });
     const serviceName = `${baseUrl}${apiPrefix}`;

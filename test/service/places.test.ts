@@ -21,11 +21,10 @@ function world(storeNow?: () => number) {
     },
   };
   const reserveSlot = (
-    aheadMs: number,
     intervalMs: number,
     longestMs = Number.POSITIVE_INFINITY,
   ): Promise<number> => {
-    const now = (storeNow?.() ?? time) + aheadMs;
+    const now = storeNow?.() ?? time;
     const at = Math.max(now, free);
     if (at - now <= longestMs) free = at + intervalMs;
     return Promise.resolve(at - now);
@@ -110,55 +109,33 @@ describe("places under the rate limit", () => {
     await expect(places.inTurn(never)).rejects.toThrow("disk");
   });
 
-  test("a call in time goes at once, one that is late takes another place first", async () => {
-    const { clock, reserveSlot, sleeps, pass } = world();
-    let taken = 0;
-    const counted = (aheadMs: number, intervalMs: number): Promise<number> => {
-      taken += 1;
-      return reserveSlot(aheadMs, intervalMs);
-    };
-    const places = openPlaces({ rate: 25, reserveSlot: counted, clock });
-    await places.admit(startCall, never);
-    pass(12);
-    await places.inTurn(never);
-    expect(taken).toBe(1);
-    await places.admit(startCall, never);
-    pass(13);
-    await places.inTurn(never);
-    expect(taken).toBe(3);
-    expect(sleeps.length).toBeLessThan(2);
-  });
-
-  test("a place that was asked for ahead is that of the next call, unless it comes too late or there was none", async () => {
-    const { clock, reserveSlot, sleeps, pass } = world();
-    let taken = 0;
-    let isBroken = false;
-    const counted = (aheadMs: number, intervalMs: number): Promise<number> => {
-      taken += 1;
-      return isBroken ? Promise.reject(new Error("disk")) : reserveSlot(aheadMs, intervalMs);
-    };
-    const places = openPlaces({ rate: 10, reserveSlot: counted, clock });
-    const interval = Math.ceil(slotIntervalMs(10));
-    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
-    pass(12);
-    await places.admit(startCall, never);
-    await places.inTurn(never);
-    expect(taken).toBe(1);
-    await places.admit(startCall, never);
-    expect(taken).toBe(2);
-    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
-    pass(30);
-    await places.admit(startCall, never);
-    expect([taken, sleeps]).toEqual([3, [interval - 42]]);
-    pass(1000);
-    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
-    pass(13);
-    await places.admit(startCall, never);
-    expect(taken).toBe(5);
-    isBroken = true;
-    await places.reserveAhead({ isEnd: true }, Number.POSITIVE_INFINITY);
-    await expect(places.admit(startCall, never)).rejects.toThrow("disk");
-  });
+  test.each([
+    [25, 21],
+    [400, 1],
+    // No later than what the interval leaves room for.
+    [2, 25],
+  ])(
+    "at %i a second, a call up to %i ms late goes at once, one that is later takes another place first",
+    async (rate, ms) => {
+      const { clock, reserveSlot, sleeps, pass } = world();
+      let taken = 0;
+      const counted = (intervalMs: number): Promise<number> => {
+        taken += 1;
+        return reserveSlot(intervalMs);
+      };
+      const places = openPlaces({ rate, reserveSlot: counted, clock });
+      await places.admit(startCall, never);
+      pass(ms);
+      await places.inTurn(never);
+      expect(taken).toBe(1);
+      pass(1);
+      await places.inTurn(never);
+      expect([taken, sleeps]).toEqual([2, []]);
+      // Not late for this one.
+      await places.inTurn(never);
+      expect(taken).toBe(2);
+    },
+  );
 
   describe("in a queue that all wait in at the same time", () => {
     const end = { kind: endCall.kind, isEnd: true } as const;

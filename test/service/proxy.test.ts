@@ -8,6 +8,7 @@ import { certificateAuthority, selfSigned } from "../support/keys.ts";
 import {
   answeringTcp,
   clientOf,
+  closed,
   endCall,
   httpServer,
   json,
@@ -51,7 +52,7 @@ describe("an https service through a proxy", () => {
     });
     await client.call(startCall, never);
     service.connections[0]?.end();
-    await once(proxy.connections[0] as never, "close");
+    await closed(proxy.connections[0]);
     expect(await client.call(endCall, never)).toEqual(answered);
     expect(proxy.asked).toEqual(["CONNECT vault.example:8443", "CONNECT vault.example:8443"]);
   });
@@ -216,7 +217,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
       cause: `no connection to vault.example:443 through the proxy ${silent.host} within 60ms`,
       hint: "check the network, HTTPS_PROXY and --base-url, or raise --timeout",
     });
-    await once(silent.connections[0] as never, "close");
+    await closed(silent.connections[0]);
   });
 
   test("the service behind it does not answer in time: the attempt is ended too", async () => {
@@ -227,7 +228,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
       cause: expect.stringContaining("within 200ms") as string,
     });
     expect(proxy.asked).toEqual(["CONNECT vault.example:443"]);
-    await once(proxy.connections[0] as never, "close");
+    await closed(proxy.connections[0]);
   });
 
   test("the service behind it is not the one: its certificate is, by its issuer and by its name", async () => {

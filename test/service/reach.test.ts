@@ -68,6 +68,6 @@ test("no connection, no TLS, a broken answer, none in time: the cause and its hi
   });
   const silent = await tcpServer((socket) => socket.resume());
   expect(await look(silent.url, { timeoutMs: 60 })).toMatchObject({
-    cause: `no response from ${silent.host} within 60ms`,
+    cause: `timed out after 60ms waiting for ${silent.host}`,
   });
 });

@@ -12,8 +12,8 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { onTestFinished } from "vitest";
 import { atEndOfFile } from "./cleanup.ts";
-import type { EndCall, StartCall } from "../../src/exchange/ports.ts";
-import type { ClientOptions, ServiceClient } from "../../src/service/client.ts";
+import type { EndCall, Send, StartCall } from "../../src/exchange/ports.ts";
+import type { ClientOptions } from "../../src/service/client.ts";
 import { createClient } from "../../src/service/client.ts";
 import { application, uuid } from "./examples.ts";
 import type { Certificate } from "./keys.ts";
@@ -162,9 +162,9 @@ async function listen(server: Server, scheme: string, event: string): Promise<Te
   };
 }
 
-/** A client of a server, closed after the test. */
-export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): ServiceClient {
-  const client = createClient({
+/** A client of a server. */
+export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): { call: Send } {
+  const call = createClient({
     baseUrl,
     apiPrefix: "/vaultsvc/v1-2",
     application,
@@ -172,8 +172,12 @@ export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}):
     timeoutMs: 10_000,
     ...options,
   });
-  onTestFinished(() => client.close());
-  return client;
+  return { call };
+}
+
+/** Resolves when a socket is closed, or was before. */
+export async function closed(socket: Socket | undefined): Promise<void> {
+  if (socket?.closed === false) await once(socket, "close");
 }
 
 /** A promise with its `resolve`, to wait for what a server sees. */

@@ -24,15 +24,9 @@ async function loop({ location, keyFile, service, uuid, clockShift }: LoopOption
   const limit = {
     rate: defaults.rate,
     clock,
-    latencyMs: async () => await store.latencyMs(),
-    reserveSlot: async (aheadMs: number, intervalMs: number, longestMs: number) => {
-      const until = await store.reserveSlot(
-        service.application.uuid,
-        aheadMs,
-        intervalMs,
-        longestMs,
-      );
-      if (until <= longestMs) places.push(Date.now() + aheadMs + until);
+    reserveSlot: async (...slot: [intervalMs: number, longestMs: number]) => {
+      const until = await store.reserveSlot(service.application.uuid, 0, ...slot);
+      if (until <= slot[1]) places.push(Date.now() + until);
       return until;
     },
   };

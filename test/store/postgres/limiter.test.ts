@@ -30,8 +30,7 @@ it("one queue for machines whose clocks are hours apart, and step while they are
   const places = openPlaces({
     rate: 2,
     clock,
-    latencyMs: async () => await other.latencyMs(),
-    reserveSlot: async (...slot) => await other.reserveSlot("app", ...slot),
+    reserveSlot: async (...slot) => await other.reserveSlot("app", 0, ...slot),
   });
   await places.admit({ kind: "generic/offline" }, never);
   stepMs = 30_000;

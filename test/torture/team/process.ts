@@ -150,13 +150,13 @@ export class TeamProcess {
     let call = "";
     const sending: Service = {
       admit: async () => Promise.resolve(),
-      reserveAhead: async () => Promise.resolve(),
-      call: async (sent) =>
-        sent.step !== "probe"
-          ? await send(sent)
-          : probe()
-            ? { type: "answer", answer: { httpStatus: 404, body: { responseStatus: {} } } }
-            : { type: "no-answer", cause: "reset" },
+      call: async (sent, _, ready) => {
+        await ready?.();
+        if (sent.step !== "probe") return await send(sent);
+        return probe()
+          ? { type: "answer", answer: { httpStatus: 404, body: { responseStatus: {} } } }
+          : { type: "no-answer", cause: "reset" };
+      },
     };
     const context = await lockHere(
       {

@@ -170,7 +170,6 @@ export class RealEngine {
       session: this.#session(),
       service: {
         admit: async () => Promise.resolve(),
-        reserveAhead: async () => Promise.resolve(),
         call: async (call) => {
           if (call.step === "probe")
             return { type: "answer", answer: { httpStatus: 404, body: { responseStatus: {} } } };
