@@ -51,13 +51,8 @@ export class MachineRecord {
   }
 
   state(state: string): SeenState | null {
-    const name = `${state}${ofState}`;
-    try {
-      return readRecord(join(this.#folder, name)) as SeenState | null;
-    } catch (error) {
-      this.#warn(setAside(join(this.#folder, name), error));
-      return null;
-    }
+    const path = join(this.#folder, `${state}${ofState}`);
+    return readHint<SeenState>(path, ["state", "address", "server"], this.#warn);
   }
 
   /** All states that this machine has used. */
@@ -116,9 +111,21 @@ export class MachineRecord {
   }
 }
 
-/** The JSON of a file; null if there is none. @throws what the file system or `JSON.parse` throws */
-export function readRecord(path: string): unknown {
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : null;
+/** Reads a file of JSON that has these texts; null if there is none. One that is damaged is moved aside, with a warning. */
+export function readHint<T extends object>(
+  path: string,
+  texts: readonly (keyof T)[],
+  warn: (message: string) => void,
+): T | null {
+  if (!existsSync(path)) return null;
+  try {
+    const hint = JSON.parse(readFileSync(path, "utf8")) as T | null;
+    if (hint !== null && texts.every((name) => typeof hint[name] === "string")) return hint;
+    throw new Error("a part of it is missing");
+  } catch (error) {
+    warn(setAside(path, error));
+    return null;
+  }
 }
 
 /** Names in a folder with an ending; none where it cannot be read. */
@@ -154,12 +161,13 @@ export function readKnownShared(
   const folder = folderOf({ directory });
   // What others can write is not believed.
   if (!existsSync(folder) || (statSync(folder).mode & 0o022) !== 0) return [];
-  return namesIn(folder, ofState)
-    .flatMap((name) => (readRecord(join(folder, name)) as SeenState | null) ?? [])
-    .filter(({ address }) => isSamePlace(address, shown))
-    .flatMap(
-      ({ state }) => (readRecord(join(folder, `${state}${ofVaults}`)) as KnownVault[] | null) ?? [],
-    )
+  const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
+  return namesIn(folder, ofVaults)
+    .filter((name) => {
+      const { address } = read(name.replace(ofVaults, ofState)) as SeenState;
+      return isSamePlace(address, shown);
+    })
+    .flatMap((name) => read(name) as KnownVault[])
     .toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1));
 }
 

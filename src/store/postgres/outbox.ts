@@ -11,7 +11,7 @@ import type { Keyring } from "../keys/keyring.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import { isSamePlace } from "./address.ts";
 import type { MachinePlace } from "./machine-record.ts";
-import { namesIn, readRecord, setAside } from "./machine-record.ts";
+import { namesIn, readHint, setAside } from "./machine-record.ts";
 import { command } from "../../way.ts";
 
 /** How long an entry is kept that is not the newest of its vault, in milliseconds by the database's clock, and how many are. */
@@ -120,15 +120,8 @@ export class Outbox {
 
   /** Reads an entry; null for one that is gone, or damaged: that is moved aside, with a warning. */
   read(entry: Entry): Contents | null {
-    try {
-      const contents = readRecord(this.#pathOf(entry)) as Contents | null;
-      // Throws for what is no entry.
-      if (contents !== null) keyIdOf(contents.document);
-      return contents;
-    } catch (error) {
-      this.setAside(entry, error);
-      return null;
-    }
+    const texts = ["service", "address", "document"] as const;
+    return readHint<Contents>(this.#pathOf(entry), texts, this.#warn);
   }
 
   setAside(entry: Entry, error: unknown): void {
