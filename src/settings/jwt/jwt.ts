@@ -47,13 +47,14 @@ export async function createBearerToken(
         },
       );
     }
-    const { runTokenCommand } = await import("./command.ts");
+    const { runPrintingCommand } = await import("../printing-command.ts");
+    const prints = "the token on standard output; or use --jwt";
     // Also learns a token with other text around it, which is refused.
     const learnSecrets = (output: string): void =>
       output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, io));
     return renewed(async (signal) => {
-      const given = { given: jwtCommand, timeoutMs: settings.timeout, learnSecrets };
-      return checked(await runTokenCommand(given, io, signal), jwtCommand.source, io);
+      const given = { given: jwtCommand, prints, timeoutMs: settings.timeout, learnSecrets };
+      return checked(await runPrintingCommand(given, io, signal), jwtCommand.source, io);
     }, io);
   }
   if (!signsHere(settings)) return undefined;

@@ -1,35 +1,37 @@
 import { spawn } from "node:child_process";
-import { VaultError } from "../../errors.ts";
-import { environmentWithoutSecrets, forwardLines } from "../child-command.ts";
-import type { Sourced } from "../definitions.ts";
-import type { SettingIo } from "../given.ts";
+import { VaultError } from "../errors.ts";
+import { environmentWithoutSecrets, forwardLines } from "./child-command.ts";
+import type { Sourced } from "./definitions.ts";
+import type { SettingIo } from "./given.ts";
 
-interface TokenCommand {
+interface PrintingCommand {
   /** What runs, and the name of its setting in errors. */
   given: Sourced;
+  /** What it must print, with the other way to give that. */
+  prints: string;
   timeoutMs: number;
-  /** Called with everything that the command printed on stdout, token or not, before its messages are passed on. */
+  /** Called with everything that the command printed on stdout, secret or not, before its messages are passed on. */
   learnSecrets: (output: string) => void;
 }
 
-/** Characters of output, more than any token has. Of stderr, the last ones are kept. */
+/** Characters of output, more than any token or key has. Of stderr, the last ones are kept. */
 const outputLimit = 64 * 1024;
 
 /**
  * Runs a command by /bin/sh without input and without this program's secrets, and returns its trimmed output. A command that prints
- * too much or takes too long is killed, with all that it started. What it prints on stderr, which may contain the token, is passed on
+ * too much or takes too long is killed, with all that it started. What it prints on stderr, which may contain the secret, is passed on
  * once it has ended.
  * @throws `invalid-input` if it fails, prints nothing or too much, or does not finish in time; the signal's reason when aborted
  */
-export async function runTokenCommand(
-  { given: { text: command, source }, timeoutMs, learnSecrets }: TokenCommand,
+export async function runPrintingCommand(
+  { given: { text: command, source }, prints, timeoutMs, learnSecrets }: PrintingCommand,
   { host, redactor }: SettingIo,
   signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted();
   const refuse = (what: string): VaultError =>
     new VaultError("invalid-input", `${source}: the command ${what}`, {
-      hint: "run it in a shell: it must print only the token on standard output; or use --jwt",
+      hint: `run it in a shell: it must print only ${prints}`,
     });
   const child = spawn("/bin/sh", ["-c", command], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -69,9 +71,9 @@ export async function runTokenCommand(
     );
     if (failure !== undefined) throw failure;
     if (code !== 0) throw refuse(`failed with ${killedBy ?? `exit code ${code}`}`);
-    const token = output.trim();
-    if (token === "") throw refuse("printed nothing");
-    return token;
+    const printed = output.trim();
+    if (printed === "") throw refuse("printed nothing");
+    return printed;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
