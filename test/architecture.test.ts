@@ -147,11 +147,11 @@ const table: Record<string, Allowance> = {
     types: ["exchange/ports", "exchange/records"],
     packages: ["node:sqlite", "pg"],
   },
-  secrets: { parts: ["files", "protocol", "errors", "way"], packages: ["@napi-rs/keyring"] },
+  secrets: { parts: ["files", "protocol", "errors", "way"] },
   files: { parts: ["errors", "way"], types: ["exchange/ports"], packages: ["node:sqlite"] },
   settings: {
     parts: ["secrets", "files", "protocol", "errors", "way", "defined", "suggest"],
-    types: ["exchange/ports", "store/keys/rekey"],
+    types: ["exchange/ports"],
     packages: ["conf", "zod"],
   },
   audit: {

@@ -52,7 +52,6 @@ const origins: Readonly<Record<string, string>> = {
   "cards.ndjson": 'a line for each vault: {"uuid", "card": {"number", …}}',
   "@number": "a file with the card number alone",
   "@note.txt": "any text of yours",
-  "@passphrase.txt": "head -c 24 /dev/urandom | base64 > passphrase.txt",
   "audit.ndjson": "exported from the console, or by vault sandbox audit --export",
   "audit.csv.gz": "exported from the console, or by vault sandbox audit --export",
   "./integration-test.sh": "any program of yours that uses vaults",

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { kinds, operations } from "../protocol/endpoints.ts";
 import { dateTime, externalRef, isUuid, uuid } from "../protocol/fields.ts";
-import { keySourceNames } from "../settings/definitions.ts";
 
 /** Two labels that look alike must not be two vaults, and none may pass for a UUID or for lines of this program. */
 function isLabel(text: string): boolean {
@@ -47,8 +46,6 @@ export const optionTypes = {
   dateTime,
   kind: oneOf(kinds),
   operation: oneOf(operations),
-  keySource: oneOf(keySourceNames),
-  anyKeySource: oneOf([...keySourceNames, "given"]),
   /** Also part of an idempotency key. */
   runName: z.string().check(
     z.regex(/^[\w.-]{1,64}$/, {

@@ -21,17 +21,14 @@ export function checkNotOurs({ io, settings }: Basics, flag: string, path: strin
     const folder = dirname(io.host.resolve(file));
     return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
   };
-  const { directory, keyFile: defaultKey } = settings.configuration;
-  const keyFile = settings.stateKeyFile ?? defaultKey;
-  const files = [
-    join(directory, "config.json"),
-    join(directory, "config.lock"),
-    keyFile,
-    `${keyFile}.states`,
-  ];
+  const { directory, keys } = settings.configuration;
+  // That of version 0.2.0 may still be needed.
+  const files = ["config.json", "config.lock", "state.key"].map((name) => join(directory, name));
   const target = real(path);
-  const state = real(join(settings.stateDirectory(), "x")).slice(0, -1);
-  if (!files.map(real).includes(target) && !target.startsWith(state)) return;
+  const folders = [settings.stateDirectory(), keys].map((each) =>
+    real(join(each, "x")).slice(0, -1),
+  );
+  if (!files.map(real).includes(target) && !folders.some((each) => target.startsWith(each))) return;
   throw new VaultError(
     "invalid-input",
     `${flag}: ${path} is one of this program's own files; nothing was written`,

@@ -94,45 +94,24 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
 const wrapped = (text: string, { output }: Context, beside: number): string =>
   wrapMessage(printableLine(text), (output.columns || 80) - beside);
 
-/** A new passphrase, asked for twice. */
-export async function askNewPassphrase(ask: Pick<Prompts, "secret">): Promise<string> {
-  const first = await ask.secret({
-    message: "New passphrase",
-    rule: (answer) => (answer.length < 8 ? "must be at least 8 characters" : null),
-  });
-  await ask.secret({
-    message: "Repeat the passphrase",
-    rule: (answer) => (answer === first ? null : "does not match"),
-  });
-  return first;
-}
-
 /**
- * Asks for the passphrase of a key, once for each id; null is a new key.
+ * Asks for the passphrase of a key.
  *
  * @throws `usage` where nobody can be asked, `interrupted`.
  */
-export function passphraseOnTerminal(
+export async function askPassphrase(
   ask: Prompts,
   learnSecret: (secret: string) => void,
-): (id: string | null) => Promise<string> {
-  const answers = new Map<string, string>();
-  return async (id) => {
-    const answered = answers.get(id ?? "");
-    if (answered !== undefined) return answered;
-    if (!ask.isPossible) {
-      throw new VaultError("usage", "the passphrase is missing", {
-        hint: `set it with ${waysToSet("statePassphrase")}, or run this on a terminal to be asked`,
-      });
-    }
-    const answer =
-      id === null
-        ? await askNewPassphrase(ask)
-        : await ask.secret({ message: `Passphrase (key ${id})`, rule: notEmpty });
-    learnSecret(answer);
-    answers.set(id ?? "", answer);
-    return answer;
-  };
+  id: string,
+): Promise<string> {
+  if (!ask.isPossible) {
+    throw new VaultError("usage", "the passphrase is missing", {
+      hint: `set it with ${waysToSet("statePassphrase")}, or run this on a terminal to be asked`,
+    });
+  }
+  const answer = await ask.secret({ message: `Passphrase (key ${id})`, rule: notEmpty });
+  learnSecret(answer);
+  return answer;
 }
 
 /**

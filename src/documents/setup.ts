@@ -15,7 +15,7 @@ export const configList = z.object({
 export const configGet = z.object({ key: text, value, origin: maybeText });
 export const configSet = z.object({ profile: text, key: text, value });
 export const configUnset = z.object({ profile: text, key: text, value: z.null() });
-export const configPath = z.object({ config: text, keyFile: text, state: text });
+export const configPath = z.object({ config: text, keys: text, state: text });
 export const configUse = z.object({ profile: text });
 
 export const init = z.object({ profile: text, path: text, current: z.boolean() });

@@ -197,9 +197,13 @@ export const rekey = z.object({
   rekeyed: z.object({
     from: z.array(text),
     to: text,
-    source: z.enum(["file", "passphrase", "keyring", "given"]),
+    source: z.enum(["file", "given"]),
+    /** Null where the new key was given. */
+    keyFile: maybeText,
     states: z.array(text),
     values: count,
+    /** Those that have used the state, by their names. */
+    machines: z.array(text),
   }),
 });
 

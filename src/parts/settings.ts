@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Io } from "./io.ts";
 import type { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
@@ -5,7 +6,7 @@ import { isShared } from "../settings/location.ts";
 import type { NamedProfile } from "../settings/config-file.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
 import { readSettings, resolveSettings, serviceName } from "../settings/settings.ts";
-import { configDirectory, defaultKeyFile, stateDirectory } from "../store/paths.ts";
+import { configDirectory, stateDirectory } from "../store/paths.ts";
 
 /** The effective settings, where they come from, and the places that follow from them. A question fills in what is missing. */
 export interface SettingsPart extends Settings {
@@ -15,7 +16,8 @@ export interface SettingsPart extends Settings {
   /** Where they are kept. `profile` is the one that was asked for, `problem` why they are the defaults. */
   configuration: {
     directory: string;
-    keyFile: string;
+    /** Folder of the key files. */
+    keys: string;
     profile: string | undefined;
     problem: VaultError | undefined;
   };
@@ -53,7 +55,7 @@ export function createSettings(
     ...settings,
     profileInUse: profile,
     flags,
-    configuration: { directory, keyFile: defaultKeyFile(host), profile: chosen, problem },
+    configuration: { directory, keys: join(directory, "keys"), profile: chosen, problem },
     of: (other) => resolveSettings(flags, host.env, other.settings),
     stateDirectory: () => directoryOf(host, part.state),
     // Set by `sandbox env`, whose state is another one.

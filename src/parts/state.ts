@@ -1,30 +1,26 @@
-import { basename, dirname, join } from "node:path";
-import { command } from "../way.ts";
+import { join } from "node:path";
 import { once } from "../settings/once.ts";
 import type { Sourced } from "../settings/definitions.ts";
 import { readGiven } from "../settings/given.ts";
 import type { StateHistory } from "../store/journal/history.ts";
 import type { State, WholeState } from "../store/state.ts";
-import { passphraseOnTerminal } from "../cli/prompts.ts";
-import { defined } from "../defined.ts";
+import { askPassphrase } from "../cli/prompts.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
-import type { KeyAccess, KeySource } from "../secrets/key-source.ts";
-import { keyPlace, openGivenKey } from "../secrets/key-source.ts";
-import type { ProfilePlace } from "../secrets/sealing.ts";
+import type { GivenKey, KeySource } from "../secrets/key-source.ts";
+import { givenKey, keyPlace, parseGivenKey } from "../secrets/key-source.ts";
+import type { ProfilePlace, SealingKey } from "../secrets/sealing.ts";
 import { isShared } from "../settings/location.ts";
-import { profileValue, type NamedProfile, type Profile } from "../settings/config-file.ts";
+import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { RekeyPlan } from "../store/keys/rekey.ts";
 import { stateDirectory } from "../store/paths.ts";
-import type { LocalState } from "../store/sqlite/store.ts";
-import { directoryOf, type Basics } from "./settings.ts";
+import { directoryOf, type Basics, type SettingsPart } from "./settings.ts";
 
-/** What is kept: vaults, exchanges and counters, with the keys that seal them and the secrets of the configuration. */
+/** What is kept: vaults, exchanges and counters, with the key that seals them and the secrets of the configuration. */
 export interface StatePart {
   store: () => Promise<State>;
-  /** The state with its keys; for another profile, as the settings are with that. `anySource`: whatever `stateKeySource` says. */
-  open: (profile?: NamedProfile, anySource?: boolean) => Promise<OpenState>;
+  /** The state with its key; for another profile, as the settings are with that. */
+  open: (profile?: NamedProfile) => Promise<OpenState>;
   /** See `openHistory`. */
   history: () => Promise<StateHistory | null>;
   /** A secret from where its setting has it, which the redactor knows from then on. */
@@ -48,13 +44,11 @@ export function createState({ io, settings }: Basics): StatePart {
     return value;
   };
   const needs = { io, settings, secretSetting };
-  const opened = once(async () => await openState(needs, settings));
+  const opened = once(async () => await openState(needs, settings, settings.profileInUse));
   return {
     store: async () => (await opened()).state,
-    open: async (other, anySource) =>
-      other === undefined && anySource !== true
-        ? await opened()
-        : await openState(needs, other === undefined ? settings : settings.of(other), anySource),
+    open: async (other) =>
+      other === undefined ? await opened() : await openState(needs, settings.of(other), other),
     history: async () => await openHistory(io.host, settings, opened),
     secretSetting,
   };
@@ -65,57 +59,44 @@ interface Needs extends Basics {
   secretSetting: (setting: Sourced) => Promise<string>;
 }
 
-/** The states that the settings name, and the configuration whose secrets the one on this machine seals. */
+/** The states that the settings name, and the configuration. */
 export type OpenState = Awaited<ReturnType<typeof openState>>;
 
-/** The state with its keys. With `anySource` each value is opened with the key that it names, whatever is configured. */
 async function openState(
   { io, settings: { configuration }, secretSetting }: Needs,
   settings: Settings,
-  anySource = false,
+  profile: NamedProfile,
 ) {
-  const { host, waiting, narrator, redactor, ask } = io;
-  const [
-    { changeConfiguration, openProfileSecret, sealedConfiguration },
-    { realFolder },
-    { openStore },
-  ] = await Promise.all([
+  const { host, waiting, narrator } = io;
+  const [secrets, { openStore }, { Keyring }] = await Promise.all([
     import("../settings/profile-secrets.ts"),
-    import("../store/keys/known-states.ts"),
     import("../store/sqlite/store.ts"),
+    import("../store/keys/keyring.ts"),
   ]);
   const directory = checkedDirectory(host, settings);
-  // One file may be reached by several names.
-  const keyFileOf = (profile: Profile): string => {
-    const path = host.resolve(profileValue(profile, "stateKeyFile") ?? configuration.keyFile);
-    return join(realFolder(dirname(path)), basename(path));
+  const { directory: folder, keys: keyFolder } = configuration;
+  const { uid } = host;
+  for (const each of [folder, keyFolder]) checkOwner(each, uid, "the key files");
+  const former = async (id: string): Promise<SealingKey | null> =>
+    await formerKey({ io, secretSetting }, settings, configuration, profile, id);
+  const keySource: KeySource = {
+    folder: keyFolder,
+    uid,
+    given: await givenKeyOf({ io, secretSetting }, settings),
+    former,
   };
-  const path = keyFileOf({ stateKeyFile: settings.stateKeyFile });
-  const used = configuration.profile === undefined ? [] : ["--profile", configuration.profile];
-  const another =
-    settings.stateKeyFile === undefined
-      ? []
-      : [command`vault config set stateKeyFile FILE ${used}`];
-  for (const each of [dirname(path), path])
-    checkOwner(each, host.uid, `the key file ${path}`, another);
-  const place = { directory: configuration.directory, clock: host, waiting, keyFileOf };
-  const sealed = sealedConfiguration(place, path);
-  const { stateKey, statePassphrase } = settings;
-  const askPassphrase = passphraseOnTerminal(ask, redactor.add);
-  const access: KeyAccess = {
-    passphrase: async (id) =>
-      statePassphrase === undefined
-        ? await askPassphrase(id)
-        : await secretSetting(statePassphrase),
-    keyring: async () => await (await import("../secrets/os-keyring.ts")).openOsKeyring(),
-    sealedInConfiguration: async () => (await sealed.secrets())[0]?.sealed.split(":")[1] ?? null,
+  const keys = new Map<string, SealingKey>();
+  const keyring = new Keyring(keySource, directory, narrator.warn, keys);
+  const find = keyring.find.bind(keyring);
+  const place = {
+    directory: folder,
+    keys: keyFolder,
+    clock: host,
+    waiting,
+    uid,
+    warn: narrator.warn,
+    former: find,
   };
-  const given = stateKey && (await openGivenKey(await secretSetting(stateKey), access));
-  const demand = anySource ? undefined : settings.stateKeySource;
-  const file: KeySource = { type: "file", path, access, ...defined({ demand }) };
-  const keySource: KeySource =
-    given === undefined || anySource ? file : { type: "given", key: given.key, path, access };
-  const cached = new Map(given && [[given.key.id, given.key]]);
   // In one place, whatever the state in use.
   const machineDirectory = (): string => stateDirectory(host);
   const options = {
@@ -126,11 +107,9 @@ async function openState(
     platform: host.platform,
     by: host.actor,
     warn: narrator.warn,
-    keys: cached,
+    keys,
   };
-  // Its key also seals the secrets of the configuration.
-  const keys = openStore(options);
-  const sharing = { ...options, waiting, env: host.env, learnSecret: redactor.add };
+  const sharing = { ...options, waiting, env: host.env, learnSecret: io.redactor.add };
   const stateAt = async (location: string): Promise<State> =>
     isShared(location)
       ? (await import("../store/postgres/open.ts")).openShared({
@@ -139,24 +118,23 @@ async function openState(
           directory: machineDirectory(),
         })
       : openStore({ ...options, directory: directoryOf(host, location) });
-  const state = isShared(settings.state) ? await stateAt(settings.state) : keys;
+  const state = isShared(settings.state) ? await stateAt(settings.state) : openStore(options);
   const wholeAt = async (location: string): Promise<WholeState> =>
     await (await stateAt(location)).whole();
   return {
     /** The state in use. */
     state,
-    /** The keys of this machine, which seal the secrets of the configuration. */
-    keys: keys as Pick<LocalState, "keyEntries" | "openSecret">,
-    /** Where the key of the state comes from. */
-    key: keyPlace(keySource),
-    /** The key that --state-key gives. */
-    given,
+    /** Where the key of the state comes from, by its id. */
+    keyPlace: (id: string | null) => keyPlace(keySource, id),
+    /** What gives the key of the state; undefined where a file has it. */
+    keyGiven: keySource.given?.by,
     /** See `openProfileSecret`. */
-    openSecret: async (...secret: Parameters<LocalState["openSecret"]>) =>
-      await openProfileSecret(place, keys.openSecret.bind(keys), ...secret),
+    openSecret: async (at: ProfilePlace, sealed: string) =>
+      await secrets.openProfileSecret(place, at, sealed),
     /** Seals a secret of the configuration, under its lock. Throws `state`. */
-    sealSecret: async (at: ProfilePlace, text: string) =>
-      await keys.sealSecret(at, text, state.isShared),
+    sealSecret: (at: ProfilePlace, text: string) => secrets.sealProfileSecret(place, at, text),
+    /** See `secretsWith`. */
+    secretsWith: (id: string) => secrets.secretsWith(place, id),
     /** Checks the address of a shared state. Throws `usage`. */
     checkAddress: async (location: string) => {
       if (isShared(location))
@@ -182,20 +160,48 @@ async function openState(
         await whole.claim(waiting);
       };
     },
-    keyFile: path,
     /** See `changeConfiguration`. */
-    configure: async (change: Parameters<typeof changeConfiguration>[1]) =>
-      await changeConfiguration(place, change),
-    /** Changes the key of all sealed values. */
-    rekey: async (plan: Pick<RekeyPlan, "to" | "skipMissing">) =>
-      await keys.rekey({
-        ...plan,
-        keyFile: path,
-        configuration: sealed,
-        elsewhere: await (await state.whole()).resealing(waiting),
-        waiting,
-      }),
+    configure: async (change: Parameters<typeof secrets.changeConfiguration>[1]) =>
+      await secrets.changeConfiguration(place, change),
   };
+}
+
+/** What gives the key of the state, where that is no file: a flag, a variable or a command, which runs when the key is needed. */
+async function givenKeyOf(
+  { io, secretSetting }: Pick<Needs, "io" | "secretSetting">,
+  { stateKey, stateKeyCommand, timeout }: Settings,
+): Promise<GivenKey | undefined> {
+  if (stateKey !== undefined) return givenKey(await secretSetting(stateKey), stateKey.source);
+  if (stateKeyCommand === undefined) return undefined;
+  const by = `the ${stateKeyCommand.source}`;
+  const prints = "the key, 32 bytes as base64, on standard output";
+  const read = once(async () => {
+    const { runPrintingCommand } = await import("../settings/printing-command.ts");
+    const learnSecrets = (output: string): void => io.redactor.add(output.trim());
+    const printing = { given: stateKeyCommand, prints, timeoutMs: timeout, learnSecrets };
+    return parseGivenKey(await runPrintingCommand(printing, io, io.waiting.signal), by);
+  });
+  return { by, read };
+}
+
+/** A key in the key file of version 0.2.0, which a profile may name. */
+async function formerKey(
+  { io, secretSetting }: Pick<Needs, "io" | "secretSetting">,
+  { statePassphrase }: Settings,
+  { directory, keys }: SettingsPart["configuration"],
+  profile: NamedProfile,
+  id: string,
+): Promise<SealingKey | null> {
+  const { copyFormerKey } = await import("../secrets/version-1-keys.ts");
+  const path = io.host.resolve(
+    profileValue(profile.settings, "stateKeyFile") ?? join(directory, "state.key"),
+  );
+  const passphrase = async (): Promise<string> =>
+    statePassphrase === undefined
+      ? await askPassphrase(io.ask, io.redactor.add, id)
+      : await secretSetting(statePassphrase);
+  const owner = { uid: io.host.uid, warn: io.narrator.warn };
+  return await copyFormerKey({ path, folder: keys, passphrase, ...owner }, id);
 }
 
 /**

@@ -6,7 +6,6 @@ import {
   createSecretKey,
   hkdfSync,
   randomBytes,
-  scrypt,
 } from "node:crypto";
 import { VaultError } from "../errors.ts";
 import { command } from "../way.ts";
@@ -58,33 +57,6 @@ export function deriveKey(material: Uint8Array): SealingKey {
   };
 }
 
-/** Parameters of scrypt. N = 2^log2N; it uses 128·N·r bytes of memory. */
-export interface ScryptCost {
-  log2N: number;
-  r: number;
-  p: number;
-}
-
-/** 128 MiB and about half a second, once for each command, or each guess of an attacker. */
-const cost: ScryptCost = { log2N: 17, r: 8, p: 1 };
-
-/** Derives the key of a passphrase, the same for every equivalent Unicode spelling (NFKC). */
-export async function deriveFromPassphrase(
-  passphrase: string,
-  { cost: { log2N, r, p }, salt }: { cost: ScryptCost; salt: Buffer },
-): Promise<SealingKey> {
-  const material = await new Promise<Buffer>((resolve, reject) => {
-    const options = { N: 2 ** log2N, r, p, maxmem: 256 * 2 ** log2N * r };
-    scrypt(passphrase.normalize("NFKC"), salt, 32, options, (error, key) =>
-      error === null ? resolve(key) : reject(error),
-    );
-  });
-  return deriveKey(material);
-}
-
-/** A new salt, with the present cost. */
-export const newSalt = (): { cost: ScryptCost; salt: Buffer } => ({ cost, salt: randomBytes(16) });
-
 export function seal(key: SealingKey, place: SealedPlace, text: string): string {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv("aes-256-gcm", key.secret, nonce, { authTagLength: tagBytes });
@@ -101,15 +73,15 @@ export function seal(key: SealingKey, place: SealedPlace, text: string): string 
 /** @throws `state` if the value was sealed with another key or for another place, or was changed */
 export function unseal(key: SealingKey, place: SealedPlace, sealed: string): string {
   const [version, keyId, body = ""] = sealed.split(":");
-  if (version !== format) throw damaged(place, `its format is not ${format}`);
+  if (version !== format) throw cannotBeOpened(place, `its format is not ${format}`);
   if (keyId !== key.id)
-    throw damaged(
+    throw cannotBeOpened(
       place,
       `it is encrypted with key ${keyId ?? ""}, and the key in use is ${key.id}`,
     );
   const bytes = Buffer.from(body, "base64");
   const whole = bytes.length >= nonceBytes + tagBytes && bytes.toString("base64") === body;
-  if (!whole) throw damaged(place, "it is truncated or garbled");
+  if (!whole) throw cannotBeOpened(place, "it is truncated or garbled");
   const decipher = createDecipheriv("aes-256-gcm", key.secret, bytes.subarray(0, nonceBytes), {
     authTagLength: tagBytes,
   });
@@ -121,7 +93,7 @@ export function unseal(key: SealingKey, place: SealedPlace, sealed: string): str
       decipher.final(),
     ]).toString("utf8");
   } catch {
-    throw damaged(place, "it was changed, or copied from another place");
+    throw cannotBeOpened(place, "it was changed, or copied from another place");
   }
 }
 
@@ -152,13 +124,14 @@ const vaultParts = ({ state, service, uuid, column, row }: VaultPlace): string[]
   row,
 ];
 
-function damaged(place: SealedPlace, why: string): VaultError {
+/** The error for a sealed value that does not open. */
+export function cannotBeOpened(place: SealedPlace, why: string): VaultError {
   if ("profile" in place) {
     return new VaultError(
       "state",
       `the config key ${place.key} of profile ${place.profile} cannot be decrypted: ${why}`,
       {
-        hint: "use the key it was encrypted with (--state-key, or its key file)",
+        hint: "put the key file back from its backup, or set the secret again; the state is not affected",
         next: [
           {
             ...command`vault config set ${place.key} @FILE --profile ${place.profile}`,
@@ -173,7 +146,6 @@ function damaged(place: SealedPlace, why: string): VaultError {
     `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`,
     {
       uuid: place.uuid,
-      hint: "use the key it was encrypted with (--state-key, or its key file)",
       next: [command`vault state restore FILE`],
     },
   );

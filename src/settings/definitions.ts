@@ -46,9 +46,6 @@ export interface SettingDefinition {
 
 export const outputFormats = ["table", "json", "ndjson"] as const;
 
-/** Values of `stateKeySource`. */
-export const keySourceNames = ["file", "passphrase", "keyring"] as const;
-
 const text = (found: Sourced): string => found.text;
 
 /** For what is read from a file or stdin when it is used. */
@@ -200,7 +197,7 @@ export const settingDefinitions = {
   configDir: {
     env: "VAULTSVC_CONFIG_DIR",
     parse: text,
-    help: "directory of the configuration and the key file (absolute path)",
+    help: "directory of the configuration and the key files (absolute path)",
   },
   stateKey: {
     flag: "--state-key <secret>",
@@ -209,23 +206,17 @@ export const settingDefinitions = {
     parse: given,
     help: "encryption key, 32 bytes as base64: @FILE, -, env:NAME",
   },
-  stateKeyFile: {
-    key: "stateKeyFile",
-    form: "path",
-    parse: text,
-    help: "file of the encryption key (created on first use)",
-  },
-  stateKeySource: {
-    key: "stateKeySource",
-    example: "passphrase",
-    parse: word(keySourceNames),
-    help: "source of the encryption key: file, passphrase or keyring (file)",
+  stateKeyCommand: {
+    key: "stateKeyCommand",
+    example: "pass show vaultsvc",
+    parse: given,
+    help: "command that prints the encryption key (run by /bin/sh)",
   },
   statePassphrase: {
     env: "VAULTSVC_STATE_PASSPHRASE",
     form: "secret",
     parse: given,
-    help: "passphrase, if the encryption key is derived from one",
+    help: "passphrase from which version 0.2.0 derived the encryption key",
   },
   live: {
     key: "live",

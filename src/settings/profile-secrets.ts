@@ -1,21 +1,27 @@
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { withLockFile } from "../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../files/private-directory.ts";
-import { isSealed } from "../secrets/sealing.ts";
-import type { SealedConfiguration, SealedSecret } from "../store/keys/rekey.ts";
-import type { Configuration, Profile } from "./config-file.ts";
-import { readConfiguration, writeConfiguration, profileValue, withValue } from "./config-file.ts";
+import type { KeyOwner } from "../secrets/key-file.ts";
+import { readKeyFile, writeKeyFile } from "../secrets/key-file.ts";
+import type { ProfilePlace, SealingKey } from "../secrets/sealing.ts";
+import { cannotBeOpened, deriveKey, isSealed, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import type { Configuration } from "./config-file.ts";
+import { readConfiguration, writeConfiguration, profileValue } from "./config-file.ts";
 import { secretKeys } from "./config-keys.ts";
 import { command } from "../way.ts";
 
 /** The configuration of this user, which one process at a time may change. */
-interface ConfigurationPlace {
+interface ConfigurationPlace extends KeyOwner {
   directory: string;
   clock: Clock;
   waiting: Waiting;
-  /** The key file of a profile, under one name for each file. */
-  keyFileOf(profile: Profile): string;
+  /** Folder of the key files. One of them seals the secrets of the configuration, whatever the states have. */
+  keys: string;
+  /** Finds a key of a state, with which version 0.2.0 sealed these secrets too. */
+  former: (id: string) => Promise<SealingKey | null>;
 }
 
 /**
@@ -26,21 +32,28 @@ export async function changeConfiguration(
   place: ConfigurationPlace,
   change: (current: Configuration) => Promise<Configuration>,
 ): Promise<Configuration> {
-  return await exclusively(place, async () => {
-    const next = await change(current(place));
-    await writeConfiguration(place.directory, next);
-    return next;
-  });
+  const { directory, clock, waiting } = place;
+  ensurePrivateDirectory(directory);
+  return await withLockFile(
+    `${directory}/config.lock`,
+    "the configuration",
+    clock,
+    waiting,
+    async () => {
+      const next = await change(current(place));
+      await writeConfiguration(directory, next);
+      return next;
+    },
+  );
 }
 
 /**
- * Opens a secret of a profile. If it does not open, reads it again, because a rekey may have changed it since the profile was read.
+ * Opens a secret of a profile.
  * @throws `state`
  */
 export async function openProfileSecret(
   place: ConfigurationPlace,
-  open: (at: SealedSecret["place"], sealed: string) => Promise<string>,
-  at: SealedSecret["place"],
+  at: ProfilePlace,
   sealed: string,
 ): Promise<string> {
   if (!isSealed(sealed)) {
@@ -57,66 +70,42 @@ export async function openProfileSecret(
       },
     );
   }
-  try {
-    return await open(at, sealed);
-  } catch (error) {
-    const now = profileValue(current(place).profiles[at.profile] ?? {}, at.key);
-    if (now === undefined || now === sealed || !isSealed(now)) throw error;
-    return await open(at, now);
-  }
+  const id = keyIdOf(sealed);
+  const own = ownKey(place);
+  const key = own?.id === id ? own : await place.former(id);
+  if (key !== null) return unseal(key, at, sealed);
+  const has = own === null ? "is missing" : `has key ${own.id}`;
+  throw cannotBeOpened(at, `it is encrypted with key ${id}, and ${ownKeyFile(place)} ${has}`);
 }
 
-/** The configuration as a rekey sees it: the secrets that are sealed with this key file. */
-export function sealedConfiguration(
+/** Seals a secret of a profile. Makes the key of the configuration if there is none, so the caller must hold the lock. */
+export function sealProfileSecret(
   place: ConfigurationPlace,
-  keyFile: string,
-): SealedConfiguration {
-  return {
-    exclusively: async (work) => await exclusively(place, work),
-    secrets: async () => secretsIn(place, keyFile, current(place)),
-    replace: async (secrets, source) => {
-      const before = current(place);
-      const profiles = { ...before.profiles };
-      for (const { place: at, sealed } of secrets)
-        profiles[at.profile] = withValue(profiles[at.profile] ?? {}, at.key, sealed);
-      for (const [name, profile] of Object.entries(profiles)) {
-        const said = profileValue(profile, "stateKeySource");
-        if (place.keyFileOf(profile) !== keyFile || said === undefined || said === source) continue;
-        profiles[name] = withValue(
-          profile,
-          "stateKeySource",
-          source === "given" ? undefined : source,
-        );
-      }
-      const after = { ...before, profiles };
-      if (JSON.stringify(after) !== JSON.stringify(before))
-        await writeConfiguration(place.directory, after);
-    },
-  };
+  at: ProfilePlace,
+  text: string,
+): string {
+  return seal(ownKey(place) ?? makeOwnKey(place), at, text);
 }
 
-async function exclusively<T>(
-  { directory, clock, waiting }: ConfigurationPlace,
-  work: () => Promise<T>,
-): Promise<T> {
-  ensurePrivateDirectory(directory);
-  return await withLockFile(`${directory}/config.lock`, "the configuration", clock, waiting, work);
+/** The secrets of all profiles that are sealed with this key. */
+export function secretsWith(place: ConfigurationPlace, id: string): ProfilePlace[] {
+  const all = Object.entries(current(place).profiles).flatMap(([profile, settings]) =>
+    secretKeys.map((key) => ({ profile, key, sealed: profileValue(settings, key) ?? "" })),
+  );
+  return all.filter(({ sealed }) => isSealed(sealed) && keyIdOf(sealed) === id);
 }
 
-const current = ({ directory }: ConfigurationPlace): Configuration =>
+const current = ({ directory }: Pick<ConfigurationPlace, "directory">): Configuration =>
   readConfiguration(directory) ?? { profiles: {} };
 
-function secretsIn(
-  place: ConfigurationPlace,
-  keyFile: string,
-  { profiles }: Configuration,
-): SealedSecret[] {
-  return Object.entries(profiles).flatMap(([name, profile]) =>
-    secretKeys.flatMap((key) => {
-      const sealed = profileValue(profile, key);
-      if (sealed === undefined || !isSealed(sealed) || place.keyFileOf(profile) !== keyFile)
-        return [];
-      return [{ place: { profile: name, key }, sealed }];
-    }),
-  );
+const ownKeyFile = ({ keys }: ConfigurationPlace): string => join(keys, "config.key");
+
+const ownKey = (place: ConfigurationPlace): SealingKey | null =>
+  readKeyFile(ownKeyFile(place), place);
+
+/** What a lost key has sealed is set again, one by one: a new key loses nothing. */
+function makeOwnKey(place: ConfigurationPlace): SealingKey {
+  const material = randomBytes(32);
+  writeKeyFile(ownKeyFile(place), material);
+  return deriveKey(material);
 }

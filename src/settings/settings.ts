@@ -48,10 +48,9 @@ export function resolveSettings(
       return [name, found && parsed(name, found, flags.profile)];
     }),
   ) as Values;
-  const { lockAfterFailed, lockAfterUnacked, stateKeySource, statePassphrase } = values;
+  const { lockAfterFailed, lockAfterUnacked } = values;
   return {
     ...values,
-    stateKeySource: stateKeySource ?? (statePassphrase && "passphrase"),
     policy: { failedAttempts: lockAfterFailed, unackedStarts: lockAfterUnacked },
   };
 }

@@ -39,10 +39,6 @@ export function configDirectory(place: UserPlace): string {
   return join(xdg(place, "XDG_CONFIG_HOME") ?? join(place.home, ".config"), name);
 }
 
-/** The default key file. */
-export const defaultKeyFile = (place: UserPlace): string =>
-  join(configDirectory(place), "state.key");
-
 /** The value of a variable; ignores a relative path, as the XDG specification requires. */
 function xdg(place: UserPlace, variable: string): string | undefined {
   const value = place.env[variable];

@@ -3,10 +3,11 @@ import type { VaultError } from "../errors.ts";
 import type { Store, Waiting } from "../exchange/ports.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
-import type { KeyPlace } from "../secrets/key-source.ts";
+import type { GivenKey, KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { MergedVault } from "./backup/merge/merge-contents.ts";
 import type { StateHistory } from "./journal/history.ts";
+import type { Rekeyed } from "./keys/rekey.ts";
 import type { WholePlace } from "./whole/whole.ts";
 
 /**
@@ -41,8 +42,8 @@ export interface Created {
   created: boolean;
   /** An older one was brought up to date. */
   updated: boolean;
-  /** Id of the key that seals it; null where the first value that is sealed decides. */
-  keyId: string | null;
+  /** Id of the key that seals it. */
+  keyId: string;
 }
 
 /** A vault that is in use; times in ISO 8601. */
@@ -63,8 +64,8 @@ export interface WholeState extends WholePlace {
    * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state
    */
   backup(file: string, force: boolean): Promise<BackupFacts>;
-  /** See `prepareRestore`; `file` is an absolute path. */
-  prepareRestore(file: string): Promise<Restore>;
+  /** See `prepareRestore`; `file` is an absolute path, `key` that of the file where it is not this state's. */
+  prepareRestore(file: string, key?: GivenKey): Promise<Restore>;
   /** Finds out what it can without changing anything. A problem is a fact. */
   inspect(): Promise<StateFacts>;
   /**
@@ -75,8 +76,8 @@ export interface WholeState extends WholePlace {
   claim(waiting: Waiting): Promise<void>;
   /** What the journal tells, as of now; null where there is none. */
   history(): Promise<StateHistory | null>;
-  /** What a rekey has to seal again besides the states that the list beside the key file has. */
-  resealing(waiting: Waiting): Promise<readonly Resealing[]>;
+  /** See `rekey`; `to` is a key that is kept elsewhere. */
+  rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed>;
 }
 
 /** What a backup or a state holds. */
@@ -114,16 +115,6 @@ export interface Restore {
   isDamaged: boolean;
   /** @throws `busy`, `interrupted`, `state`, with the present state unchanged */
   run: (waiting: Waiting) => Promise<RestoreFacts>;
-}
-
-/** A state that is sealed again in one transaction of its own. */
-export interface Resealing {
-  /** For messages. */
-  shown: string;
-  /** Id of its key. */
-  keyId: string;
-  /** Seals everything with a key. Returns the number of values that had another one. @throws `state` if this machine lacks that */
-  reseal(to: SealingKey): Promise<number>;
 }
 
 /** What can be found out about a state without changing anything. */

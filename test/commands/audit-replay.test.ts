@@ -6,6 +6,7 @@ import { jsonText } from "../../src/terminal/redactor.ts";
 import { rows } from "../audit/support.ts";
 import { expectError, expectExit, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
+import { keyFileOf } from "../support/machine.ts";
 
 let lab: Lab;
 let uuid = "";
@@ -144,7 +145,7 @@ describe("on a machine that uses the vault", () => {
   });
 
   test("without a file replays its journal, needs no key for it, and changes nothing", async () => {
-    fs.rmSync(join(machine.configDir, "state.key"));
+    fs.rmSync(keyFileOf(machine));
     const files = () =>
       [machine.stateDir, machine.configDir].map((folder) =>
         fs.readdirSync(folder, { recursive: true }).toSorted(),

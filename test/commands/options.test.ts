@@ -7,8 +7,6 @@ import { buildProgram, readAction } from "../../src/cli/program.ts";
 import type { AuditReplayFlags } from "../../src/commands/audit-replay/descriptor.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import { vault } from "../../src/commands/program.ts";
-import type { RekeyOptions } from "../../src/commands/state/descriptor.ts";
-import { checkRekey } from "../../src/commands/state/rekey.ts";
 import { asVaultError } from "../../src/errors.ts";
 
 const now = Date.UTC(2026, 10, 21);
@@ -18,7 +16,6 @@ const uuid = "123e4567-e89b-42d3-a456-426614174000";
 /** What commands make of their options before they do anything. */
 const further: Record<string, (options: unknown) => unknown> = {
   "audit-replay": (options) => parseAuditReplay(options as AuditReplayFlags, now),
-  rekey: (options) => checkRekey(options as RekeyOptions),
 };
 
 /** A command line through the real command tree, up to the checked options: nothing is loaded or run. */
@@ -191,10 +188,7 @@ test.each<[string, unknown]>([
   ],
   ["doctor", {}],
   ["doctor --offline --fail-on warn", { offline: true, failOn: "warn" }],
-  [
-    "init --live --force --state-key-source passphrase",
-    { live: true, force: true, stateKeySource: "passphrase" },
-  ],
+  ["init --live --force", { live: true, force: true }],
   ["config list --origin", { origin: true }],
   ["config get policy.failedAttempts", { key: "policy.failedAttempts" }],
   ["config set timeout 3s", { key: "timeout", value: "3s" }],
@@ -204,12 +198,8 @@ test.each<[string, unknown]>([
   ["state init", {}],
   ["state backup b.db --force", { file: "b.db", force: true }],
   ["state restore b.db --yes", { file: "b.db", yes: true }],
-  [
-    "state rekey --to keyring --skip-missing --yes",
-    { to: "keyring", skipMissing: true, yes: true },
-  ],
-  ["state rekey --new-passphrase -", { to: "passphrase", newPassphrase: "-" }],
-  ["state rekey --new-state-key @k --to given", { to: "given", newStateKey: "@k" }],
+  ["state restore b.db --backup-key @k", { file: "b.db", backupKey: "@k" }],
+  ["state rekey --new-state-key @k --yes", { newStateKey: "@k", yes: true }],
   [
     "sandbox start --port 4000 --data d --seed demo --token-ttl 30s --latency 5ms --policy p --ready-file r",
     {
@@ -261,11 +251,6 @@ test.each<[string, RegExp]>([
   ["create --max-usage 0", /^--max-usage: must be a whole number of at least 1/],
   ["create --expiry-date tomorrow", /^--expiry-date: must be an ISO 8601 date-time/],
   ["doctor --fail-on ok", /^--fail-on: must be one of warn, error, never/],
-  [
-    "init --state-key-source paper",
-    /^--state-key-source: must be one of file, passphrase, keyring/,
-  ],
-  ["state rekey --to paper", /^--to: must be one of file, passphrase, keyring, given/],
   ["sandbox start --port http", /^--port: must be a port/],
 ])("%s is refused", async (line, message) => {
   const error = await read(line.split(" ")).catch(asVaultError);

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stride } from "../support/campaign.ts";
@@ -9,6 +9,7 @@ import { closeConnections, team } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
 import type { Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { copyKeys } from "../support/machine.ts";
 
 /** An operation on the whole of a shared state, by the first machine. */
 interface Operation {
@@ -25,15 +26,16 @@ const operations: Operation[] = [
     name: "rekey",
     args: async () => await Promise.resolve(["state", "rekey", "--yes"]),
     after: ({ machines: [first, , third] }) => {
-      cpSync(join(first.configDir, "state.key"), join(third.configDir, "state.key"));
+      copyKeys(first, third);
       return third;
     },
   },
   {
     name: "move",
-    args: async ({ another }) => {
+    args: async ({ another, machines: [first] }) => {
       const to = another((await postgres()).location(`stalled_${(made += 1)}`));
       expectExit(await to.vault("state", "init"), 0);
+      copyKeys(to, first);
       return ["state", "move", "--to", to.stateDir, "--yes"];
     },
     after: ({ another }, args) => another(args[3] ?? ""),

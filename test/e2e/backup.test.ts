@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { backupOf, warm } from "../support/state-file.ts";
 import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, keyFileOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { helpOf } from "../support/help.ts";
@@ -17,12 +17,12 @@ describe.concurrent("vault state backup", () => {
     const result = await machine.vault("state", "backup", file);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout.trimEnd().split("\n").at(-1)).toBe(
-      `Not in it\tkey file ${machine.configDir}/state.key: the backup cannot be opened without it; keep a copy of it elsewhere`,
+      `Not in it\tkey file ${keyFileOf(machine)}: the backup cannot be opened without it; keep a copy of it elsewhere`,
     );
     expect(result.stdout).toMatch(/Vaults\t1\nPending\t1 exchange\nKey\t[0-9a-f]{16}\n/);
     expect(readdirSync(join(file, ".."))).toEqual(["backup.db"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const [, , key] = readFileSync(join(machine.configDir, "state.key"), "utf8").trim().split(" ");
+    const key = readFileSync(keyFileOf(machine), "utf8").trim();
     const secrets = new Secrets();
     secrets.add("key", key);
     const exported = (await machine.exported(uuid)) as { old: Pair; new: Pair; token: string };
@@ -78,7 +78,7 @@ describe.concurrent("vault state backup", () => {
     chmodSync(file, 0o644);
     expectExit(await machine.vault("state", "backup", file, "--force"), 0);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const key = join(machine.configDir, "state.key");
+    const key = keyFileOf(machine);
     const before = readFileSync(key);
     expectError(
       await machine.vault("state", "backup", key, "--force", "--json"),

@@ -407,7 +407,7 @@ const badInputs: readonly BadInput[] = [
     args: given,
     env: { VAULTSVC_STATE_KEY: "secret" },
     exit: 3,
-    says: /--state-key.*32 bytes/,
+    says: /VAULTSVC_STATE_KEY: must be 32 bytes/,
     example: /openssl rand/,
   },
   {

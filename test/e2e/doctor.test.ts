@@ -24,7 +24,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, keyFileOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault } from "../support/run-vault.ts";
@@ -274,7 +274,7 @@ describe.concurrent("vault doctor: key and state", () => {
     const env = { VAULTSVC_STATE_KEY: randomBytes(32).toString("base64") };
     const wrong = await machine.vaultWith({ env }, "doctor", "--offline", "--json");
     expect(checksOf(wrong).filter(isProblem)).toEqual([
-      finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /--state-key/),
+      finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /^set VAULTSVC_STATE_KEY to key/),
     ]);
     const bad = await machine.vaultWith(
       { env: { VAULTSVC_STATE_KEY: "short" } },
@@ -285,11 +285,12 @@ describe.concurrent("vault doctor: key and state", () => {
     expect(checksOf(bad).filter(isProblem)).toEqual([
       finding("key", "error", /must be 32 bytes/, /openssl/),
     ]);
-    rmSync(join(machine.configDir, "state.key"));
+    const key = keyFileOf(machine);
+    rmSync(key);
     expect(await problems(machine, "--offline")).toEqual([
       finding("key", "error", /missing/, /from its backup/),
     ]);
-    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+    expect(existsSync(key)).toBe(false);
   });
 
   it("a location that is none", async () => {
@@ -334,7 +335,7 @@ describe.concurrent("vault doctor: key and state", () => {
 
   it("loose permissions, which it names and leaves", async () => {
     const { machine, database } = await healthy();
-    const key = join(machine.configDir, "state.key");
+    const key = keyFileOf(machine);
     chmodSync(database, 0o644);
     chmodSync(key, 0o640);
     chmodSync(machine.stateDir, 0o775);

@@ -394,7 +394,7 @@ describe.concurrent("vault info", () => {
     const machine = lab.machine();
     expectExit(await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline"), 0);
     expect(JSON.parse((await machine.vault("status", "--json")).stdout)).toEqual({ vaults: [] });
-    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+    expect(existsSync(join(machine.configDir, "keys"))).toBe(false);
   });
 
   it("is asked again where no answer came", async () => {

@@ -1,10 +1,10 @@
-import { cpSync, existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withoutPassword } from "../../src/protocol/address.ts";
-import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { machineFor, readJson } from "../support/machine.ts";
+import { machineFor, readJson, copyKeys } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -86,7 +86,7 @@ describe.concurrent("vault init on a terminal", () => {
     const again = await inPty(machine, team).exit;
     expect(again.code, again.text).toBe(0);
     expect(again.text.replaceAll("\r", "")).toContain(
-      "\nnext: vault config set stateKeyFile team.key --profile team\nnext: vault doctor --profile team\n",
+      `\nnext: vault config set stateKeyCommand 'cat ${machine.home}/team.key' --profile team\nnext: vault doctor --profile team\n`,
     );
   });
 
@@ -227,49 +227,28 @@ describe.concurrent("vault init asks for the place of the state", () => {
     expectExit(await machine.vaultWith({ env }, "state", "init"), 0);
 
     const another = bare();
-    const refused = await answered(another, [withoutPassword(location)], env);
-    expect(refused.code, refused.text).toBe(14);
-    expect(refused.text).toMatch(/key file .* is missing/);
-    expect(refused.text.replaceAll(/\s+/g, " ")).toContain(
+    const told = await answered(another, [withoutPassword(location)], env);
+    expect(told.code, told.text).toBe(0);
+    expect(told.text).toMatch(/warning: the key file .* is missing/);
+    expect(told.text.replaceAll(/\s+/g, " ")).toContain(
       "or from another machine that uses this state",
     );
-    expect(existsSync(configPath(another))).toBe(false);
-    cpSync(join(machine.configDir, "state.key"), join(another.configDir, "state.key"));
+    rmSync(configPath(another));
+    copyKeys(machine, another);
     const found = await answered(another, [withoutPassword(location)], env);
     expect(found.code, found.text).toBe(0);
     expect(found.text).not.toMatch(/warning: the state/);
   });
 
-  it("again where the address cannot be used; one that cannot be reached is stored where there is a key, with a warning", async () => {
+  it("again where the address cannot be used; one that cannot be reached is stored, with a warning", async () => {
     const machine = bare();
     const places = ["postgres://127.0.0.1:0/v", "postgres://ada@127.0.0.1:1/v"];
-    const refused = await answered(machine, places);
-    expect(refused.code, refused.text).toBe(14);
-    expect(existsSync(machine.configDir)).toBe(false);
-    const { code, text } = await answered(machine, places, {
-      VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64"),
-    });
+    const { code, text } = await answered(machine, places);
     expect(code, text).toBe(0);
     expect(text).toMatch(/warning: the address of the state .* a port is not a number/);
     expect(text).toMatch(/warning: the state .* cannot be reached/);
     expect(stateIn(machine)).toBe("postgres://ada@127.0.0.1:1/v");
   });
-});
-
-it("a profile of a shared state is not saved where the key here is not that of the team", async () => {
-  const { location } = await postgres();
-  const place = location("not_our_key");
-  const team = bare();
-  const stranger = bare();
-  const at = (machine: Machine, ...args: string[]) =>
-    machine.vaultWith({ env: { VAULTSVC_STATE: place } }, ...args);
-  expectExit(await at(team, "state", "init"), 0);
-  expectExit(await stranger.vault("state", "init"), 0);
-  const profile = ["--base-url", "http://127.0.0.1:1", "--app-uuid", appUuid];
-  const refused = await at(stranger, "init", ...profile, "--api-key", "env:KEY", "--json");
-  expectError(refused, 14, "state", /key/);
-  expect(existsSync(configPath(stranger))).toBe(false);
-  expectExit(await at(team, "init", ...profile, "--api-key", "env:KEY"), 0);
 });
 
 describe.concurrent("a live profile", () => {
@@ -285,46 +264,5 @@ describe.concurrent("a live profile", () => {
     expect((await inPty(machine, ["get", uuid, "--quiet"]).exit).text).not.toContain(line);
     expect((await inPty(machine, ["status"]).exit).text).not.toContain(line);
     expect(await machine.vault("get", uuid)).toMatchObject({ code: 0, stderr: "" });
-  });
-});
-
-describe.concurrent("a passphrase", () => {
-  it("is asked for twice when it is new, once when it opens; a wrong one is exit 14", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
-    expectExit(await machine.vault("config", "set", "stateKeySource", "passphrase"), 0);
-    const { uuid } = lab.vault;
-    const run = inPty(machine, firstGetArgs(machine, lab.vault));
-    await run.waitFor(/New passphrase/);
-    run.type(`short${enter}`);
-    await run.waitFor(/at least 8 characters/);
-    run.type(`\x15correct horse${enter}`);
-    await run.waitFor(/Repeat the passphrase/);
-    run.type(`other${enter}`);
-    await run.waitFor(/does not match/);
-    run.type(`\x15correct horse${enter}`);
-    const first = await run.exit;
-    expect(first.code, first.text).toBe(0);
-    expect(first.text).not.toContain("correct horse");
-    expect(readFileSync(join(machine.configDir, "state.key"), "utf8")).toMatch(
-      /^vaultsvc-passphrase-1 [0-9a-f]{16} scrypt:17:8:1 [A-Za-z0-9+/]{22}==\n$/,
-    );
-    const again = inPty(machine, ["get", uuid]);
-    await again.waitFor(/Passphrase \(key [0-9a-f]{16}\)/);
-    again.type(`correct horse${enter}`);
-    expect((await again.exit).code).toBe(0);
-    const wrong = await machine.vaultWith(
-      { env: { VAULTSVC_STATE_PASSPHRASE: "battery staple" } },
-      "get",
-      uuid,
-    );
-    expect(wrong).toMatchObject({ code: 14, stdout: "" });
-    expect(wrong.stderr).toContain("wrong passphrase");
-    expect(wrong.stderr).not.toContain("battery");
-    expect(await machine.vault("get", uuid)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining("VAULTSVC_STATE_PASSPHRASE") as string,
-    });
-    expect(await machine.vault("status", uuid)).toMatchObject({ code: 0 });
   });
 });

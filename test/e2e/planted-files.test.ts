@@ -1,7 +1,6 @@
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
-  cpSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -10,14 +9,15 @@ import {
   readlinkSync,
   symlinkSync,
   writeFileSync,
+  rmSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkpoint } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { errorOf, pairIn } from "../support/machine.ts";
+import { pairIn, keyFileOf } from "../support/machine.ts";
 import {
   asOther,
   expectRefusedInPlace,
@@ -61,8 +61,9 @@ async function expectRefused(
 describe
   .skipIf(!mayBeOther)
   .concurrent("what belongs to another user (needs an administrator) is refused", () => {
-    it.each(["state", "config", "config/state.key"])("%s", async (name) => {
+    it.each(["state", "config", "config/keys", "a key file"])("%s", async (what) => {
       const { lab, machine } = await warm();
+      const name = what === "a key file" ? relative(machine.home, keyFileOf(machine)) : what;
       give(join(machine.home, name));
       await expectRefused(lab, machine, /belongs to another user \(uid 65533\)/);
       await expectRefused(lab, machine, /belongs to another user/, "export", lab.vault.uuid);
@@ -111,55 +112,39 @@ describe
       expect(existsSync(marker)).toBe(true);
     });
 
-    it("a key file that a profile names: config set refuses it, and sets another", async () => {
+    it("a key file of version 0.2.0 that a profile names", async () => {
       const { lab, machine } = await warm();
-      const path = give(machine.file("team.key", ""));
-      const set = async (file: string) =>
-        await machine.vault("config", "set", "stateKeyFile", file, "--json");
-      const named = `the key file ${path} cannot be used: ${path} belongs to another user`;
-      expectError(await set(path), 3, "invalid-input", new RegExp(`config key .*: ${named}`));
-      expect(existsSync(join(machine.configDir, "config.json"))).toBe(false);
+      const id = basename(keyFileOf(machine), ".key");
+      const key = readFileSync(keyFileOf(machine), "utf8").trim();
+      const path = give(machine.file("team.key", `vaultsvc-key-1 ${id} ${key}\n`));
+      chmodSync(path, 0o600);
+      rmSync(keyFileOf(machine));
+      const config = { profiles: { default: { stateKeyFile: path } } };
+      writeFileSync(join(machine.configDir, "config.json"), JSON.stringify(config), {
+        mode: 0o600,
+      });
+      await expectRefused(lab, machine, new RegExp(`the key file ${path} cannot be used: `));
       give(path, 0);
-      expectError(
-        await set(path),
-        3,
-        "invalid-input",
-        /is not vaultsvc-key-1; nothing was changed/,
-      );
-
-      const good = join(machine.configDir, "state.key");
-      const spoil = async (): Promise<void> => {
-        cpSync(good, path);
-        expectExit(await set(path), 0);
-        give(path);
-      };
-      await spoil();
-      await expectRefused(lab, machine, new RegExp(named));
-      const { help } = errorOf(await machine.vault("status", "--profile", "default", "--json"));
-      expect(help).toMatch(/; vault config set stateKeyFile FILE --profile default$/);
-      expectExit(await set(good), 0);
-      expectExit(await machine.vault("get", lab.vault.uuid), 0);
-      await spoil();
-      expectExit(await machine.vault("config", "unset", "stateKeyFile"), 0);
       expectExit(await machine.vault("get", lab.vault.uuid), 0);
     });
 
     it("a key that waits where none is yet", async () => {
       const lab = await openLab(offlineNote);
       const machine = lab.machine();
-      const known = await lab.warmMachine();
-      mkdirSync(machine.configDir, { mode: 0o700 });
-      writeFileSync(
-        join(machine.configDir, "state.key"),
-        readFileSync(join(known.configDir, "state.key")),
-        { mode: 0o600 },
-      );
-      give(join(machine.configDir, "state.key"));
+      const keys = join(machine.configDir, "keys");
+      mkdirSync(keys, { recursive: true, mode: 0o700 });
+      writeFileSync(join(keys, "config.key"), Buffer.alloc(32, 7).toString("base64"), {
+        mode: 0o600,
+      });
+      give(join(keys, "config.key"));
       await expectRefused(
         lab,
         machine,
-        /the key file .*state\.key cannot be used/,
-        ...firstGetArgs(machine, lab.vault),
+        /the key file .*config\.key cannot be used/,
+        "config",
+        "set",
+        "apiKey",
+        "env:VAULTSVC_API_KEY",
       );
     });
 
@@ -241,7 +226,7 @@ describe.concurrent(
     it("a key file that others can write to", async () => {
       const { lab, machine } = await warm();
       for (const mode of [0o620, 0o602, 0o666]) {
-        chmodSync(join(machine.configDir, "state.key"), mode);
+        chmodSync(keyFileOf(machine), mode);
         await expectRefused(lab, machine, /other users can write to it/);
       }
     });

@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
@@ -106,21 +98,6 @@ describe.concurrent("vault init", () => {
         expect(stdout + stderr).not.toContain("swordfish");
       }
     }
-  });
-
-  it("warns of an API key that another key file than the new one opens, and of no other", async () => {
-    const machine = bare();
-    expectExit(await machine.vault(...init), 0);
-    const copy = machine.file(
-      "copy.key",
-      readFileSync(join(machine.configDir, "state.key"), "utf8"),
-    );
-    chmodSync(copy, 0o600);
-    const set = async (file: string) => await machine.vault("config", "set", "stateKeyFile", file);
-    expect(await set(copy)).toMatchObject({ code: 0, stderr: "" });
-    expect((await set(join(machine.home, "new.key"))).stderr).toMatch(
-      /warning: the apiKey .* former key file; set it again/,
-    );
   });
 
   it("the profile is enough to read a vault", async () => {
@@ -267,12 +244,7 @@ describe.concurrent("vault config", () => {
         /^no such config key: policy.unacked \(did you mean policy.unackedStarts\?\)/,
       ],
       ["currentProfile", "x", "usage", /^currentProfile is not a setting/],
-      [
-        "stateKeySource",
-        "passphrase",
-        "usage",
-        /^stateKeySource: a key of source file already exists/,
-      ],
+      ["stateKeySource", "passphrase", "usage", /^no such config key: stateKeySource/],
     ] as const) {
       const result = await machine.vault("config", "set", key, value, "--json");
       expect(errorOf(result)).toMatchObject({
@@ -483,53 +455,39 @@ describe.concurrent("a sealed apiKey", () => {
     );
   });
 
-  it("with its key file gone is exit 14, and no other is made in its place", async () => {
+  it("with its key gone is exit 14 and names the file; it is set again", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
     expectExit(await machine.vault("init"), 0);
-    rmSync(join(machine.configDir, "state.key"));
-    const get = await machine.vaultWith(
-      { env: { VAULTSVC_API_KEY: "" } },
-      ...firstGetArgs(machine, lab.vault),
-      "--json",
-    );
-    expectError(get, 14, "state", /state\.key is missing/);
-    expectError(
-      await machine.vault(...firstGetArgs(machine, lab.vault), "--json"),
-      14,
-      "state",
-      /the configuration are encrypted with key/,
-    );
-    expectError(
-      await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY", "--json"),
-      14,
-      "state",
-    );
-    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+    const file = join(machine.configDir, "keys", "config.key");
+    const [, id = ""] = textOf(machine).match(/s1:([0-9a-f]{16}):/) ?? [];
+    const keyless = { VAULTSVC_API_KEY: "" };
+    const get = async () =>
+      await machine.vaultWith({ env: keyless }, ...firstGetArgs(machine, lab.vault), "--json");
+    const refused = async (why: string) => {
+      const result = await get();
+      expectError(result, 14, "state", new RegExp(`with key ${id}, and ${file} ${why}`));
+      expect(helpOf(errorOf(result))).toMatch(
+        /^put the key file back .*vault config set apiKey @FILE/,
+      );
+    };
+    rmSync(file);
+    await refused("is missing");
+    expect(existsSync(file)).toBe(false);
     expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
       unackedStarts: 0,
       failedAccesses: 0,
     });
-    expectExit(await machine.vault("config", "unset", "apiKey"), 0);
+    writeFileSync(file, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 });
+    await refused("has key");
     expectExit(await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
+    expectExit(await get(), 0);
   });
 
-  it("with another key is exit 14; written in clear it is not used", async () => {
+  it("written in clear is not used", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
     expectExit(await machine.vault("init"), 0);
-    const path = join(machine.configDir, "state.key");
-    const key = readFileSync(path, "utf8");
-    rmSync(path);
-    rmSync(join(machine.configDir, "config.json"));
-    expectExit(await machine.vault("init"), 0);
-    writeFileSync(path, key);
-    const other = await machine.vaultWith(
-      { env: { VAULTSVC_API_KEY: "" } },
-      ...firstGetArgs(machine, lab.vault),
-      "--json",
-    );
-    expectError(other, 14, "state", /wrong key/);
     const config = configOf(machine);
     writeFileSync(
       join(machine.configDir, "config.json"),

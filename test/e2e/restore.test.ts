@@ -25,7 +25,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, keyFileOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
@@ -263,23 +263,30 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
 
-  it("in an empty place, with a given key that the key file lacks, says that the state has that key", async () => {
+  it("opens a backup with its own key, where that is not the key of the state", async () => {
     const { machine, uuid, file } = await warm();
-    const old = machine.file("old.key", readFileSync(join(machine.configDir, "state.key"), "utf8"));
+    const old = machine.file("old.key", readFileSync(keyFileOf(machine), "utf8"));
+    const [given, other] = ["7", "9"].map((digit) => digit.repeat(64));
     expectExit(await machine.vault("state", "backup", file), 0);
-    expectExit(await machine.vault("state", "rekey", "--yes"), 0);
+    rmSync(keyFileOf(machine));
     const at = ["--state", join(machine.home, "empty")];
-    const given = ["--state-key", `@${old}`];
-    const result = await machine.vault("state", "restore", file, ...at, ...given);
-    expectExit(result, 0);
-    expect(result.stderr).toMatch(/is encrypted with key [0-9a-f]{16}, as the backup/);
-    expect(result.stderr).toContain("vault state rekey --to file");
-    expectError(await machine.vault("get", uuid, ...at, "--json"), 14, "state", /wrong key/);
-    expectExit(await machine.vault("state", "rekey", "--to", "file", "--yes", ...at, ...given), 0);
-    for (const place of [[], at]) expectExit(await machine.vault("status", uuid, ...place), 0);
-    expectExit(await machine.vault("get", uuid, ...at), 0);
-    const again = await machine.vault("state", "restore", file, ...at, ...given, "--yes");
-    expect(again.stderr).toBe("");
+    const refused = await machine.vault("state", "restore", file, ...at, "--json");
+    expectError(refused, 14, "state", /the key file .* is missing, and the secrets in .*backup/);
+    expect(helpOf(errorOf(refused))).toContain("--backup-key");
+    const env = { VAULTSVC_STATE_KEY: given, OTHER: other };
+    const restore = async (...key: string[]) =>
+      await machine.vaultWith({ env }, "state", "restore", file, ...at, ...key, "--json");
+    for (const [key, named] of [
+      [[], "set key"],
+      [["--backup-key", "env:OTHER"], "--backup-key to key"],
+    ] as const) {
+      const wrong = await restore(...key);
+      expectError(wrong, 14, "state", /wrong key: the secrets in .*backup/);
+      expect(helpOf(errorOf(wrong))).toContain(named);
+    }
+    expectExit(await restore("--backup-key", `@${old}`), 0);
+    expectExit(await machine.vaultWith({ env }, "get", uuid, ...at), 0);
+    expectError(await machine.vault("get", uuid, ...at, "--json"), 14, "state", /\.key is missing/);
   });
 
   it("keeps nothing of a vault that was forgotten since, and says so", async () => {

@@ -1,15 +1,20 @@
-import { appendFileSync, cpSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, readFileSync, renameSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
-import type { Recovery } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import type { Machine, Recovery } from "../support/machine.ts";
+import { documentOf, errorOf, keyFileOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { forgetKept, SchemaCopy, team } from "../support/shared-state.ts";
 import type { Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { vaultInPty } from "../support/pty.ts";
 import { helpOf } from "../support/help.ts";
+
+/** Copies the file of the new key of a state, and no other. */
+function copyNewest(from: Machine, to: Machine): void {
+  const file = keyFileOf(from);
+  cpSync(file, join(to.configDir, "keys", basename(file)));
+}
 
 /** The first machine acknowledges an exchange, of which a failover leaves nothing. */
 async function loseExchange({ schema, sql, uuid, machines }: Team): Promise<void> {
@@ -97,7 +102,7 @@ describe("the whole of a shared state", () => {
       rekeyed: { source: "file", values: 4 },
     });
     expect(await first.exported(uuid)).toMatchObject({ old, token });
-    expectError(await second.vault("status", "--json"), 14, "state", /wrong key/);
+    expectError(await second.vault("status", "--json"), 14, "state", /key file .* is missing/);
     expectExit(await first.vault("ack", uuid), 0);
     await expectInStep(lab, first, uuid);
   });
@@ -122,12 +127,11 @@ describe("the whole of a shared state", () => {
       const { lab, uuid, machines } = all;
       const [first, second] = machines;
       await loseExchange(all);
-      const [key, former] = ["state.key", "former.key"].map((name) =>
-        join(first.configDir, name),
-      ) as [string, string];
-      cpSync(key, former);
+      const former = keyFileOf(first);
+      const aside = join(first.home, "former.key");
       expectExit(await second.vault("state", "rekey", "--yes"), 0);
-      cpSync(join(second.configDir, "state.key"), key);
+      renameSync(former, aside);
+      copyNewest(second, first);
       const sent = lab.service.sandbox.requests().length;
       const stopped = await first.vault("get", uuid, "--json");
       expectError(
@@ -145,14 +149,8 @@ describe("the whole of a shared state", () => {
         expectExit(await first.vault("get", uuid, "--json"), 6);
         return expectFarFromLock(lab, uuid);
       }
-      cpSync(former, key);
-      const again = await first.vault(
-        "get",
-        uuid,
-        "--json",
-        "--state-key",
-        `@${join(second.configDir, "state.key")}`,
-      );
+      renameSync(aside, former);
+      const again = await first.vault("get", uuid, "--json");
       expect(documentOf(again).vault.content).toBe(note);
       await expectInStep(lab, second, uuid);
     },
@@ -182,171 +180,46 @@ describe("the whole of a shared state", () => {
     },
   );
 
-  it("changes its key: another machine takes it with one command, and keeps the secrets of its profiles", async () => {
+  it("changes its key: the other machines are named, and need a copy of its file", async () => {
     const { lab, uuid, machines } = await team();
-    const [first, second, third] = machines;
-    for (const machine of [second, third]) {
-      machine.env["KEY"] = lab.service.application.apiKey;
-      expectExit(await machine.vault("config", "set", "apiKey", "env:KEY"), 0);
-      machine.env["VAULTSVC_API_KEY"] = "";
-      // Leaves an exchange in its outbox.
-      expectExit(await machine.vault("get", uuid, "--json"), 0);
-    }
-    const { stderr } = await first.vault("state", "rekey", "--yes", "--json");
-    expect(stderr).toBe("");
-    const key = join(first.configDir, "state.key");
+    const [first, second] = machines;
+    second.env["KEY"] = lab.service.application.apiKey;
+    expectExit(await second.vault("config", "set", "apiKey", "env:KEY"), 0);
+    second.env["VAULTSVC_API_KEY"] = "";
+    // Leaves an exchange in its outbox.
+    expectExit(await second.vault("get", uuid, "--json"), 0);
+    const { rekeyed } = JSON.parse(
+      (await first.vault("state", "rekey", "--yes", "--json")).stdout,
+    ) as { rekeyed: { keyFile: string; machines: string[] } };
+    expect(rekeyed).toMatchObject({ keyFile: keyFileOf(first), machines: ["desk"] });
     const told = await second.vault("get", uuid, "--json");
+    const why = `the key file .* is missing, and the secrets in postgres:.* on .* has it in the key file ${rekeyed.keyFile}`;
+    expectError(told, 14, "state", new RegExp(why));
+    expect(helpOf(errorOf(told))).toMatch(/^copy it there .* from another machine/);
+    copyNewest(first, second);
+    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, first, uuid);
+  });
+
+  it("changes its key to one that is given: a machine that gives the former one writes nothing", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first, second] = machines;
+    const former = { VAULTSVC_STATE_KEY: `@${keyFileOf(second)}` };
+    const next = "7".repeat(64);
+    const env = { SECRET: next };
+    const rekey = ["state", "rekey", "--new-state-key", "env:SECRET", "--yes"];
+    expectExit(await first.vaultWith({ env }, ...rekey), 0);
+    const told = await second.vaultWith({ env: former }, "get", uuid, "--json");
     expectError(
       told,
       14,
       "state",
-      new RegExp(`wrong key: the secrets in postgres:.* on .* has it in the key file ${key}`),
+      /wrong key: .* VAULTSVC_STATE_KEY has key \w+; nothing was changed/,
     );
-    expect(helpOf(errorOf(told))).toContain(
-      "vault state rekey --state-key @FILE (changes this machine only: FILE is a copy of that key)",
-    );
-    const copy = second.file("copy.key", readFileSync(key, "utf8"));
-    expectError(
-      await second.vault("state", "rekey", "--state-key", `@${copy}`, "--json"),
-      2,
-      "usage",
-      /Take over key [0-9a-f]{16}\?.* A state that has it already stays as it is/,
-    );
-    expectExit(await second.vault("state", "rekey", "--state-key", `@${copy}`, "--yes"), 0);
-    expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(
-      readFileSync(key, "utf8"),
-    );
-    expectExit(await second.vault("get", uuid, "--json"), 0);
-
-    // Who puts the new key file in the place of its own has secrets of a profile that need the former one.
-    const former = readFileSync(join(third.configDir, "state.key"), "utf8");
-    cpSync(key, join(third.configDir, "state.key"));
-    const culprit = await third.vault("get", uuid, "--json");
-    expectError(
-      culprit,
-      14,
-      "state",
-      new RegExp(
-        `the config key apiKey of profile default is encrypted with key ${former.split(" ")[1]}`,
-      ),
-    );
-    expect(helpOf(errorOf(culprit))).toMatch(/; vault config set apiKey @FILE --profile default/);
-    expectExit(await third.vault("config", "set", "apiKey", "env:KEY"), 0);
-    expectExit(await third.vault("get", uuid, "--json"), 0);
-    await expectInStep(lab, first, uuid);
-  });
-
-  it.each(["passphrase", "given"] as const)(
-    "changes its key to one with the source %s: another machine follows by what it is told",
-    async (to) => {
-      const { lab, uuid, machines } = await team();
-      const [first, second] = machines;
-      second.env["KEY"] = lab.service.application.apiKey;
-      expectExit(await second.vault("config", "set", "apiKey", "env:KEY"), 0);
-      second.env["VAULTSVC_API_KEY"] = "";
-      // Leaves an exchange in its outbox.
-      expectExit(await second.vault("get", uuid, "--json"), 0);
-      const isPassphrase = to === "passphrase";
-      const secret = isPassphrase ? "correct horse battery" : "7".repeat(64);
-      const flag = isPassphrase ? "--new-passphrase" : "--new-state-key";
-      const changed = await first.vaultWith(
-        { env: { SECRET: secret } },
-        "state",
-        "rekey",
-        flag,
-        "env:SECRET",
-        "--yes",
-      );
-      expectExit(changed, 0);
-      const key = readFileSync(join(first.configDir, "state.key"), "utf8");
-      const copy = second.file("copy.key", key);
-      const takeOver = ["state", "rekey", "--state-key"];
-
-      const told = await second.vault("get", uuid, "--json");
-      expectError(told, 14, "state", /wrong key/);
-      expect(helpOf(errorOf(told))).toContain("vault state rekey --state-key @FILE");
-      if (isPassphrase) {
-        const missing = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
-        expectError(missing, 2, "usage", /passphrase is missing/);
-        second.env["VAULTSVC_STATE_PASSPHRASE"] = "wrong horse battery";
-        const wrong = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
-        expectError(wrong, 14, "state", /wrong passphrase/);
-        second.env["VAULTSVC_STATE_PASSPHRASE"] = secret;
-        const source = await second.vault("get", uuid, "--json");
-        expectError(source, 14, "state", /the key source is set to passphrase/);
-        const changing = ["state", "rekey", "--to", "passphrase"];
-        expect(helpOf(errorOf(source))).toContain(`vault ${changing.join(" ")}`);
-        const again = await second.vault(...changing, "--yes", "--json");
-        expectError(again, 14, "state", /wrong key/);
-        expect(helpOf(errorOf(again))).toContain("vault state rekey --state-key @FILE");
-        expectExit(await second.vault(...takeOver, `@${copy}`, "--yes"), 0);
-        expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(key);
-      } else {
-        const named = await second.vault(...takeOver, `@${copy}`, "--yes", "--json");
-        expectError(named, 3, "invalid-input", /only names key [0-9a-f]{16}/);
-        expect(helpOf(errorOf(named))).toBe(
-          "use the key itself, as it was given to --new-state-key",
-        );
-        const given = second.file("given.key", secret);
-        expectExit(await second.vault(...takeOver, `@${given}`, "--yes"), 0);
-      }
-      expectExit(await second.vault("get", uuid, "--json"), 0);
-      await expectInStep(lab, second, uuid);
-    },
-  );
-
-  it("changes its passphrase: another machine is asked for both", async () => {
-    const { lab, uuid, machines } = await team();
-    const [first, second] = machines;
-    const rekey = ["state", "rekey", "--yes"];
-    const change = async (from: string, to: string) => {
-      const env = { ...first.env, NEW: to, ...(from && { VAULTSVC_STATE_PASSPHRASE: from }) };
-      const args = [...rekey, "--new-passphrase", "env:NEW"];
-      const { code, text } = await vaultInPty(args, { env, columns: 500 }).exit;
-      expect(code, text).toBe(0);
-      expect(text).toMatch(/copy .*state\.key there, .* --state-key @COPY \(with the passphrase\)/);
-      const key = readFileSync(join(first.configDir, "state.key"), "utf8");
-      return { key, copy: second.file("copy.key", key), id: key.split(" ")[1] ?? "" };
-    };
-    const former = await change("", "the former one");
-    const env = { VAULTSVC_STATE_PASSPHRASE: "the former one" };
-    expectExit(await second.vaultWith({ env }, ...rekey, "--state-key", `@${former.copy}`), 0);
-    // A secret of its profile needs the former key.
-    const set = ["config", "set", "apiKey", "env:KEY"];
-    expectExit(
-      await second.vaultWith({ env: { ...env, KEY: lab.service.application.apiKey } }, ...set),
-      0,
-    );
-    const { key, copy, id } = await change("the former one", "the new one");
-    const adopt = [...rekey, "--state-key", `@${copy}`];
-    const refused = await second.vaultWith({ env }, ...adopt, "--json");
-    expectError(refused, 14, "state", new RegExp(`wrong passphrase for key ${id}`));
-    expect(helpOf(errorOf(refused))).toMatch(/ unset it and enter the passphrase when asked$/);
-    const asked = vaultInPty(adopt, { env: second.env, columns: 500 });
-    await asked.waitFor(new RegExp(`Passphrase \\(key ${id}\\)`));
-    asked.type("the new one\r");
-    await asked.waitFor(new RegExp(`Passphrase \\(key ${former.id}\\)`));
-    asked.type("the former one\r");
-    const { code, text } = await asked.exit;
-    expect(code, text).toBe(0);
-    expect(readFileSync(join(second.configDir, "state.key"), "utf8")).toBe(key);
-    const renewed = { VAULTSVC_STATE_PASSPHRASE: "the new one" };
-    expectExit(await second.vaultWith({ env: renewed }, "get", uuid, "--json"), 0);
-  });
-
-  it("changes its key: another machine that was interrupted while it took it goes on", async () => {
-    const { uuid, machines } = await team();
-    const [first, second] = machines;
-    expectExit(await first.vault("state", "rekey", "--yes"), 0);
-    const [key, own] = [first, second].map(({ configDir }) => join(configDir, "state.key")) as [
-      string,
-      string,
-    ];
-    const taken = readFileSync(key, "utf8");
-    appendFileSync(own, taken);
-    expectExit(await second.vault("state", "rekey", "--state-key", `@${key}`, "--yes"), 0);
-    expect(readFileSync(own, "utf8")).toBe(taken);
-    expectExit(await second.vault("get", uuid, "--json"), 0);
+    const given = { VAULTSVC_STATE_KEY: next };
+    expectExit(await second.vaultWith({ env: given }, "get", uuid, "--json"), 0);
+    second.env["VAULTSVC_STATE_KEY"] = next;
+    await expectInStep(lab, second, uuid);
   });
 
   it("changes its key on two machines at once: one of both wins, the other one lacks the key", async () => {
@@ -360,64 +233,45 @@ describe("the whole of a shared state", () => {
     const [winner, loser] = one?.code === 0 ? [first, second] : [second, first];
     expect([one?.code, other?.code].sort()).toEqual([0, 14]);
     expectExit(await winner.vault("get", uuid, "--json"), 0);
-    const copy = loser.file("copy.key", readFileSync(join(winner.configDir, "state.key"), "utf8"));
-    expectExit(await loser.vault("state", "rekey", "--state-key", `@${copy}`, "--yes"), 0);
+    copyNewest(winner, loser);
     expectExit(await loser.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, winner, uuid);
   });
 
-  it("changes its key: one that another state on record is encrypted with stays in the key file", async () => {
-    const { uuid, machines, another } = await team();
-    const [first] = machines;
-    const { location } = await postgres();
-    const elsewhere = location("same_key");
-    expectExit(await first.vault("state", "init", "--state", elsewhere), 0);
-    expectExit(await first.vault("label", uuid, "here"), 0);
-    expectExit(await first.vault("state", "rekey", "--yes"), 0);
-    expectExit(await first.vault("status", "--state", elsewhere), 0);
-    expectExit(await another(elsewhere).vault("status"), 0);
-  });
-
-  it("keeps its key where that of a state in a directory with the same key file is changed", async () => {
+  it("keeps its key where that of another state with the same configuration is changed", async () => {
     const { lab, uuid, machines } = await team();
     const [first] = machines;
-    const local = { VAULTSVC_STATE: join(first.home, "another-state") };
-    expectExit(await first.vaultWith({ env: local }, "state", "init"), 0);
-    expectExit(await first.vaultWith({ env: local }, "state", "rekey", "--yes"), 0);
-    expectExit(await first.vault("get", uuid, "--json"), 0);
+    for (const state of [
+      join(first.home, "another-state"),
+      (await postgres()).location("another"),
+    ]) {
+      const env = { VAULTSVC_STATE: state };
+      expectExit(await first.vaultWith({ env }, "state", "init"), 0);
+      expectExit(await first.vaultWith({ env }, "state", "rekey", "--yes"), 0);
+      expectExit(await first.vaultWith({ env }, "status"), 0);
+      expectExit(await first.vault("get", uuid, "--json"), 0);
+    }
     await expectInStep(lab, first, uuid);
   });
 
-  it.each(["the former key is given", "the former key file is there, and the new key is given"])(
-    "takes a backup that was made before its key was changed: %s",
-    async (way) => {
-      const { lab, uuid, machines } = await team();
-      const [first] = machines;
-      const [key, former, changed] = ["state.key", "former.key", "new.key"].map((name) =>
-        join(first.configDir, name),
-      ) as [string, string, string];
-      const file = join(tempDir("backup"), "state.db");
-      expectExit(await first.vault("state", "backup", file), 0);
-      cpSync(key, former);
-      expectExit(await first.vault("state", "rekey", "--yes"), 0);
-      expectExit(await first.vault("forget", uuid, "--yes"), 0);
-      const refused = await first.vault("state", "restore", file, "--yes", "--json");
-      expectError(refused, 14, "state", /wrong key: the secrets in .*state\.db are encrypted/);
-      expect(helpOf(errorOf(refused))).toMatch(
-        /^use key \w+ with --state-key, or put its key file at/,
-      );
-      const isGiven = way === "the former key is given";
-      if (!isGiven) {
-        cpSync(key, changed);
-        cpSync(former, key);
-      }
-      const given = ["--state-key", `@${isGiven ? former : changed}`];
-      expectExit(await first.vault("state", "restore", file, "--yes", ...given), 0);
-      if (!isGiven) cpSync(changed, key);
-      expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
-      expectFarFromLock(lab, uuid);
-    },
-  );
+  it("takes a backup that was made before its key was changed, with the former file or --backup-key", async () => {
+    const { lab, uuid, machines } = await team();
+    const [first] = machines;
+    const former = keyFileOf(first);
+    const aside = join(first.home, "former.key");
+    const file = join(tempDir("backup"), "state.db");
+    expectExit(await first.vault("state", "backup", file), 0);
+    expectExit(await first.vault("state", "rekey", "--yes"), 0);
+    const restore = ["state", "restore", file, "--yes", "--json"];
+    expectExit(await first.vault(...restore), 0);
+    renameSync(former, aside);
+    expectExit(await first.vault("forget", uuid, "--yes"), 0);
+    const refused = await first.vault(...restore);
+    expectError(refused, 14, "state", /is missing, and the secrets in .*state\.db are encrypted/);
+    expectExit(await first.vault(...restore, "--backup-key", `@${aside}`), 0);
+    expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
+    expectFarFromLock(lab, uuid);
+  });
 
   it("has a journal, which is replayed", async () => {
     const { uuid, machines } = await team();

@@ -1,110 +1,76 @@
 import {
   chmodSync,
-  cpSync,
   existsSync,
-  mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { scryptSync } from "node:crypto";
+import { basename, join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { Lab } from "../support/lab.ts";
-import {
-  expectError,
-  expectExit,
-  expectInStep,
-  firstGetArgs,
-  offlineNote,
-  openLab,
-} from "../support/lab.ts";
+import { deriveKey } from "../../src/secrets/sealing.ts";
+import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import { tempDir } from "../support/cleanup.ts";
+import { errorOf, keyFileOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { helpOf } from "../support/help.ts";
 
-const root = join(import.meta.dirname, "..", "..");
 const rekey = ["state", "rekey", "--yes", "--json"];
-const keyFile = (machine: Machine): string =>
-  readFileSync(join(machine.configDir, "state.key"), "utf8");
-const rekeyedOf = (result: RunResult) =>
-  (
-    JSON.parse(result.stdout) as {
-      rekeyed: { from: string[]; to: string; source: string; states: string[]; values: number };
-    }
-  ).rekeyed;
-
-/** Two vaults, each in a state of its own, with one configuration and so one key file. */
-async function twoStates(): Promise<{
-  lab: Lab;
-  machine: Machine;
-  other: Machine;
-  uuids: string[];
-}> {
-  const lab = await openLab([offlineNote, offlineNote]);
-  const machine = lab.machine();
-  const other = lab.machine({ home: machine.home, stateDir: join(machine.home, "other") });
-  const [first, second] = lab.service.vaults;
-  if (first === undefined || second === undefined) throw new Error("two vaults are needed");
-  expectExit(await machine.vault(...firstGetArgs(machine, first)), 0);
-  expectExit(await other.vault(...firstGetArgs(other, second)), 0);
-  return { lab, machine, other, uuids: [first.uuid, second.uuid] };
-}
+const idOf = (machine: Machine): string => basename(keyFileOf(machine), ".key");
+const keysOf = ({ configDir }: Machine): string[] => readdirSync(join(configDir, "keys")).sort();
+const [first, second] = [7, 9].map((byte) => Buffer.alloc(32, byte).toString("base64")) as [
+  string,
+  string,
+];
 
 describe.concurrent("state rekey", () => {
-  it("changes every state that was begun with the key file, and says so in each journal", async () => {
-    const { lab, machine, other, uuids } = await twoStates();
-    const [, before] = keyFile(machine).split(" ");
+  it("makes a new key file, and leaves the former one for earlier backups", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const before = idOf(machine);
+    expectExit(await machine.vault("state", "backup", "b.db"), 0);
     const result = await machine.vault(...rekey);
     expectExit(result, 0);
     expect(result.stderr).toBe("");
-    const rekeyed = rekeyedOf(result);
-    for (const name of ["vault.db", "vault.db-wal"]) {
-      const path = join(machine.stateDir, name);
-      const bytes = existsSync(path) ? readFileSync(path, "latin1") : "";
-      expect(bytes.includes(`s1:${before}:`), `${name} holds values of the old key`).toBe(false);
-    }
-    expect(rekeyed).toMatchObject({
+    const { rekeyed } = JSON.parse(result.stdout) as { rekeyed: { to: string } };
+    const { to } = rekeyed;
+    expect(rekeyed).toEqual({
       from: [before],
+      to,
       source: "file",
-      states: [other.stateDir, machine.stateDir].sort(),
-      values: 4,
+      keyFile: join(machine.configDir, "keys", `${to}.key`),
+      states: [machine.stateDir],
+      values: 2,
+      machines: [expect.any(String)],
     });
-    expect(keyFile(machine).startsWith(`vaultsvc-key-1 ${rekeyed.to} `)).toBe(true);
-    for (const [index, each] of [machine, other].entries()) {
-      expectExit(await each.vault("get", uuids[index] ?? ""), 0);
-      await expectInStep(lab, each, uuids[index] ?? "");
-      const db = new DatabaseSync(join(each.stateDir, "vault.db"));
-      expect(db.prepare("SELECT uuid, detail FROM journal WHERE event = 'rekeyed'").all()).toEqual([
-        { uuid: uuids[index], detail: JSON.stringify({ from: before, to: rekeyed.to, values: 2 }) },
-      ]);
-      db.close();
-    }
+    expect(keysOf(machine)).toEqual([`${before}.key`, `${to}.key`].sort());
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await expectInStep(lab, machine, lab.vault.uuid);
+    expectExit(await machine.vault("state", "restore", "b.db", "--yes"), 0);
   });
 
-  it("does nothing while one of them is away, unless it is told to go on without it", async () => {
-    const { machine, other } = await twoStates();
-    const before = keyFile(machine);
-    renameSync(other.stateDir, `${other.stateDir}-away`);
-    const refused = await machine.vault(...rekey);
-    expectError(refused, 14, "state", /is missing: .*other; nothing was changed/);
-    expect(helpOf(errorOf(refused))).toContain("--skip-missing");
-    expect(keyFile(machine)).toBe(before);
-    const forced = await machine.vault(...rekey, "--skip-missing");
-    expectExit(forced, 0);
-    expect(forced.stderr).toMatch(
-      /^vault: warning: the state .*other is missing and keeps its old key\n$/,
+  it("says what becomes of both key files", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const before = keyFileOf(machine);
+    const { text } = await vaultInPty(["state", "rekey", "--yes"], {
+      env: machine.env,
+      columns: 500,
+    }).exit;
+    expect(text).toContain(`Keep a copy of ${keyFileOf(machine)} elsewhere`);
+    expect(text).toContain(
+      `${before} opens earlier backups alone now; it may be removed with them.`,
     );
+    expect(text).toContain("next: vault state backup FILE");
   });
 
   it("waits for whoever holds a vault, and gives up with 15; nothing is changed", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const before = keyFile(machine);
+    const before = keyFileOf(machine);
     lab.faults("get-start:delay=20s");
     const reading = machine.start({}, "get", lab.vault.uuid);
     await expect.poll(() => lab.service.sandbox.inspect(lab.vault.uuid).counts).toBeDefined();
@@ -117,231 +83,258 @@ describe.concurrent("state rekey", () => {
       .toBe(2);
     db.close();
     expectError(await machine.vault(...rekey, "--max-wait", "100ms"), 15, "busy");
-    expect(keyFile(machine)).toBe(before);
+    expect(keyFileOf(machine)).toBe(before);
     reading.kill("SIGKILL");
     await reading.exit;
     expectExit(await machine.vault(...rekey), 0);
   });
 
-  it("to a given key: the key file only names it, and without it every command says so", async () => {
+  it("to a key that is given, which every command needs from then on", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const key = machine.file("new.key", Buffer.alloc(32, 5).toString("base64"));
-    expectExit(await machine.vault(...rekey, "--new-state-key", `@${key}`), 0);
-    expect(keyFile(machine)).toMatch(/^vaultsvc-given-1 [0-9a-f]{16}\n$/);
-    const without = await machine.vault("get", lab.vault.uuid, "--json");
-    expectError(without, 14, "state", /must be given/);
-    expectExit(await machine.vault("get", lab.vault.uuid, "--state-key", `@${key}`), 0);
-    expectExit(await machine.vault(...rekey, "--to", "file", "--state-key", `@${key}`), 0);
-    expect(keyFile(machine)).toMatch(/^vaultsvc-key-1 /);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
-  });
-
-  it("says what becomes of earlier backups, without a question too", async () => {
-    const { machine } = await twoStates();
-    const { text } = await vaultInPty(["state", "rekey", "--yes"], { env: machine.env }).exit;
-    expect(text).toMatch(/Earlier backups .* need the old key/);
-    expect(text).toContain("vault state backup FILE");
+    const [before] = keysOf(machine);
+    const env = { KEY: first, NEXT: second };
+    const to = async (key: string, ...args: string[]) =>
+      await machine.vaultWith({ env }, ...rekey, "--new-state-key", key, ...args);
+    expectExit(await to("env:KEY"), 0);
+    expect(keysOf(machine)).toEqual([before]);
+    expectError(
+      await machine.vault("get", lab.vault.uuid, "--json"),
+      14,
+      "state",
+      /key file .* is missing/,
+    );
+    const given = { VAULTSVC_STATE_KEY: first };
+    expectExit(await machine.vaultWith({ env: given }, "get", lab.vault.uuid), 0);
+    // A file that is made where keys are given may be on a disk that nobody keeps.
+    const missing = await machine.vaultWith({ env: given }, ...rekey);
+    expectError(missing, 2, "usage", /^--new-state-key: the new key is missing/);
+    expectExit(await to("env:NEXT", "--state-key", "env:KEY"), 0);
+    expectExit(
+      await machine.vaultWith({ env }, "get", lab.vault.uuid, "--state-key", "env:NEXT"),
+      0,
+    );
   });
 
   it.each([
-    [["--to", "paper"], 3, /^--to: must be one of file, passphrase, keyring, given/],
-    [
-      ["--to", "file", "--new-passphrase", "env:HOME"],
-      2,
-      /^--new-passphrase is for --to passphrase/,
-    ],
-    [["--to", "given"], 2, /^the new key is missing/],
-    [["--to", "passphrase"], 2, /^the new passphrase is missing/],
     [["--new-state-key", "env:HOME"], 3, /^--new-state-key: must be 32 bytes/],
+    [["--to", "file"], 2, /unknown option/],
   ] as const)("%j is refused, and nothing is changed", async (args, code, message) => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const before = keyFile(machine);
+    const before = keysOf(machine);
     const result = await machine.vault(...rekey, ...args);
     expect(result.code).toBe(code);
     expect(errorOf(result).message).toMatch(message);
-    expect(keyFile(machine)).toBe(before);
+    expect(keysOf(machine)).toEqual(before);
     expect((await machine.vault("state", "rekey")).code).toBe(2);
   });
 
-  it("a damaged value stops it before anything is changed", async () => {
+  it("a damaged value stops it, and nothing is changed", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const before = keyFile(machine);
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"));
     db.exec(
       "UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA=' WHERE generation = 1",
     );
     const values = db.prepare("SELECT sealed FROM credentials").all();
     expectError(await machine.vault(...rekey), 14, "state", /cannot be decrypted/);
-    expect(keyFile(machine)).toBe(before);
     expect(db.prepare("SELECT sealed FROM credentials").all()).toEqual(values);
     db.close();
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
 });
 
-describe.concurrent("a key in the keyring of the operating system", () => {
-  /** The installed program beside a package that keeps passwords in a folder. */
-  function installed(): { bin: string; keyring: string } {
-    const place = tempDir("installed");
-    const keyring = join(place, "keyring");
-    for (const name of ["bin", "dist", "package.json"])
-      cpSync(join(root, name), join(place, name), { recursive: true });
-    const fake = join(place, "node_modules", "@napi-rs", "keyring");
-    mkdirSync(fake, { recursive: true });
-    mkdirSync(keyring);
-    writeFileSync(join(fake, "package.json"), '{"name":"@napi-rs/keyring","main":"index.cjs"}');
-    writeFileSync(
-      join(fake, "index.cjs"),
-      `const fs = require("node:fs");
-      exports.AsyncEntry = class {
-        constructor(service, name, options) {
-          if (options?.linux?.store !== "secret-service") throw new Error("a keyring that forgets");
-          this.path = ${JSON.stringify(keyring)} + "/" + service + "-" + name;
-        }
-        async getPassword() { return fs.existsSync(this.path) ? fs.readFileSync(this.path, "utf8") : null; }
-        async setPassword(text) { fs.writeFileSync(this.path, text); }
-        async deletePassword() { fs.rmSync(this.path); }
-      };`,
-    );
-    return { bin: join(place, "bin", "vault.js"), keyring };
-  }
+describe.concurrent(
+  "a wrong key is exit 14 and names the key that is wanted, and where to set it",
+  () => {
+    it.each([
+      ["no file", {}, [], /the key file (\S+) is missing, and/, /^copy it there from its backup/],
+      [
+        "the variable",
+        { VAULTSVC_STATE_KEY: first },
+        [],
+        /and VAULTSVC_STATE_KEY has key/,
+        /^set VAULTSVC_STATE_KEY to key \w+; or leave it out: /,
+      ],
+      [
+        "the flag",
+        { KEY: first },
+        ["--state-key", "env:KEY"],
+        /and --state-key has key/,
+        /^set --state-key to key \w+; or leave it out: /,
+      ],
+      [
+        "the command",
+        { KEY: first },
+        ["--profile", "command"],
+        /and the config key stateKeyCommand has key/,
+        /^set the config key stateKeyCommand to key \w+; or leave it out: /,
+      ],
+    ] as const)("%s", async (_, env, args, message, help) => {
+      const lab = await openLab(offlineNote);
+      const machine = await lab.warmMachine();
+      expectExit(await machine.vault("config", "set", "timeout", "30s"), 0);
+      expectExit(await machine.vault("init", "--profile", "command"), 0);
+      const set = [
+        "config",
+        "set",
+        "stateKeyCommand",
+        'printf "%s" "$KEY"',
+        "--profile",
+        "command",
+      ];
+      expectExit(await machine.vault(...set), 0);
+      const id = idOf(machine);
+      const file = keyFileOf(machine);
+      renameSync(file, `${file}.away`);
+      const sent = lab.service.sandbox.requests().length;
+      const get = ["get", lab.vault.uuid, "--json", ...args];
+      const refused = await machine.vaultWith({ env }, ...get);
+      expectError(refused, 14, "state", message);
+      expect(errorOf(refused).message).toContain(`are encrypted with key ${id}`);
+      expect(helpOf(errorOf(refused))).toMatch(help);
+      // Neither a rekey nor anything else is done with the wrong key, whatever the state.
+      const forced = [...rekey, ...args, "--new-state-key", "env:NEW"];
+      expectError(
+        await machine.vaultWith({ env: { ...env, NEW: second } }, ...forced),
+        14,
+        "state",
+        message,
+      );
+      expect(lab.service.sandbox.requests()).toHaveLength(sent);
+      renameSync(`${file}.away`, file);
+      if (Object.keys(env).length > 0) {
+        const there = await machine.vaultWith({ env }, ...get);
+        expect(helpOf(errorOf(there))).toContain(`or leave it out: ${file} has that key`);
+      }
+      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    });
+  },
+);
 
-  it("is used, renewed and left; the key file only names it", async () => {
-    const { bin, keyring } = installed();
+describe.concurrent("a command that prints the key", () => {
+  it("gives it to every command, without our secrets in its environment", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    const run = async (...args: string[]): Promise<RunResult> =>
-      await machine.start({ bin }, ...args).exit;
-    expectExit(await run("config", "set", "stateKeySource", "keyring"), 0);
-    expectExit(await run(...firstGetArgs(machine, lab.vault)), 0);
-    const [, first = ""] = /^vaultsvc-keyring-1 ([0-9a-f]{16})\n$/.exec(keyFile(machine)) ?? [];
-    expect(existsSync(join(keyring, `vaultsvc-${first}`))).toBe(true);
-    const again = await run(...rekey);
-    expectExit(again, 0);
-    expect(rekeyedOf(again)).toMatchObject({ from: [first], source: "keyring" });
-    expect(existsSync(join(keyring, `vaultsvc-${first}`))).toBe(false);
-    expectExit(await run("get", lab.vault.uuid), 0);
-    rmSync(join(keyring, `vaultsvc-${rekeyedOf(again).to}`));
-    expectError(
-      await run("get", lab.vault.uuid, "--json"),
-      14,
-      "state",
-      /keyring does not have key/,
-    );
-  });
-
-  it("where none answers it is exit 14 before anything is sent or written, never a key file instead", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
-    // No session, so that also a machine that has a keyring has none here.
-    const env = { DBUS_SESSION_BUS_ADDRESS: "unix:path=/nonexistent/bus" };
-    expectExit(await machine.vault("config", "set", "stateKeySource", "keyring"), 0);
-    const result = await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--json");
-    expectError(result, 14, "state", /no operating system keyring responds/);
-    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
-    expect(lab.service.sandbox.inspect(lab.vault.uuid).unackedStarts).toBe(0);
-    const doctor = await machine.vaultWith(
-      { env },
-      "doctor",
-      "--offline",
-      "--json",
-      "--fail-on",
-      "never",
-    );
-    expectExit(doctor, 0);
-    const { checks } = JSON.parse(doctor.stdout) as {
-      checks: { check: string; level: string; message: string }[];
-    };
-    const key = {
-      check: "key",
-      level: "error",
-      message: expect.stringMatching(/no operating system keyring responds/) as string,
-    };
-    expect(checks).toContainEqual(expect.objectContaining(key));
-  });
-});
-
-describe.concurrent("a rekey loses no state", () => {
-  it("that was restored into another folder, or that was moved", async () => {
-    const lab = await openLab([offlineNote, offlineNote]);
-    const [first, second] = lab.service.vaults;
-    if (first === undefined || second === undefined) throw new Error("two vaults are needed");
-    const machine = lab.machine();
-    expectExit(await machine.vault(...firstGetArgs(machine, first)), 0);
+    const file = machine.file("the.key", `${first}\n`);
+    const print = `env > '${machine.home}/seen'; cat '${file}'`;
+    expectExit(await machine.vault("config", "set", "stateKeyCommand", print), 0);
+    const args = ["--kind", "generic/offline", "--credentials", "env:PAIR"];
+    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
+    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid, ...args), 0);
+    expect(existsSync(join(machine.configDir, "keys"))).toBe(false);
+    const seen = readFileSync(join(machine.home, "seen"), "utf8");
+    expect(seen).toContain(`HOME=${machine.home}`);
+    expect(seen).not.toContain(lab.service.application.apiKey);
     expectExit(await machine.vault("state", "backup", "b.db"), 0);
-    expectExit(await machine.vault(...firstGetArgs(machine, second)), 0);
-    expectExit(await machine.vault("state", "restore", "b.db", "--yes"), 0);
-    const moved = join(machine.home, "moved");
     expectExit(
-      await machine.vault("state", "restore", "b.db", "--state", join(machine.home, "elsewhere")),
+      await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: first } }, "get", lab.vault.uuid),
       0,
     );
-    renameSync(join(machine.home, "elsewhere"), moved);
-    expectExit(await machine.vault("get", first.uuid, "--state", moved, "--dry-run"), 0);
-    const refused = await machine.vault(...rekey, "--json");
-    expectError(
-      refused,
-      14,
-      "state",
-      /a state that is encrypted with this key is missing: .*elsewhere/,
-    );
-    expectExit(await machine.vault(...rekey, "--skip-missing"), 0);
-    for (const [uuid, state] of [
-      [first.uuid, machine.stateDir],
-      [second.uuid, machine.stateDir],
-      [first.uuid, moved],
-    ] as const) {
-      expectExit(await machine.vault("export", uuid, "--state", state), 0);
-    }
+    const config = readFileSync(join(machine.configDir, "config.json"), "utf8");
+    expect(config).not.toContain(first);
   });
 
-  it("of the machine that this one is a copy of", async () => {
+  it.each([
+    ["exit 3", /^config key stateKeyCommand: the command failed with exit code 3/],
+    ["echo no key", /^the config key stateKeyCommand: must be 32 bytes/],
+    ["true", /^config key stateKeyCommand: the command printed nothing/],
+    ["sleep 30", /^config key stateKeyCommand: the command did not finish within 0.2s/],
+  ])("%s: nothing is sent", async (command, message) => {
     const lab = await openLab(offlineNote);
-    const original = lab.machine();
-    expectExit(await original.vault(...firstGetArgs(original, lab.vault)), 0);
-    expectExit(await original.vault("get", lab.vault.uuid), 0);
-    const home = tempDir("copied");
-    cpSync(original.home, home, { recursive: true });
-    const copy = lab.machine({ home });
-    const result = await copy.vault(...rekey);
-    expectExit(result, 0);
-    expect(result.stderr).toMatch(/uses the key file .*, and keeps its key/);
-    expectExit(await original.vault("get", lab.vault.uuid), 0);
-    expectExit(await copy.vault("export", lab.vault.uuid), 0);
+    const machine = await lab.warmMachine();
+    const sent = lab.service.sandbox.requests().length;
+    expectExit(await machine.vault("config", "set", "stateKeyCommand", command), 0);
+    const get = ["get", lab.vault.uuid, "--timeout", "200ms", "--json"];
+    expectError(await machine.vault(...get), 3, "invalid-input", message);
+    expect(lab.service.sandbox.requests()).toHaveLength(sent);
+    // A look needs no key.
+    expectExit(await machine.vault("status"), 0);
+    expectExit(await machine.vault("config", "unset", "stateKeyCommand"), 0);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
+});
 
-  it("that is away: what opens it stays in the key file", async () => {
-    const { machine, other, uuids } = await twoStates();
-    renameSync(other.stateDir, `${other.stateDir}-away`);
-    expectExit(await machine.vault(...rekey, "--skip-missing"), 0);
-    renameSync(`${other.stateDir}-away`, other.stateDir);
-    expectExit(await other.vault("export", uuids[1] ?? ""), 0);
+describe.concurrent("the secrets of the configuration have a key of their own", () => {
+  it("which a given key, another key of the state and a rekey leave alone", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const set = ["config", "set", "apiKey", "env:VAULTSVC_API_KEY"];
+    expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: second } }, ...set), 0);
+    const file = join(machine.configDir, "keys", "config.key");
+    const key = readFileSync(file, "utf8");
+    const env = { VAULTSVC_API_KEY: "" };
+    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid), 0);
+    expectExit(await machine.vault(...rekey, "--new-state-key", `@${machine.file("k", first)}`), 0);
+    expect(readFileSync(file, "utf8")).toBe(key);
+    const given = { ...env, VAULTSVC_STATE_KEY: first };
+    expectExit(await machine.vaultWith({ env: given }, "get", lab.vault.uuid), 0);
   });
+});
 
-  it("a key file that is lost is not made anew while a state needs it", async () => {
-    const { machine, other } = await twoStates();
-    rmSync(join(machine.configDir, "state.key"));
-    const fresh = [
-      "import",
-      "123e4567-e89b-42d3-a456-426614174000",
-      "--kind",
-      "generic/offline",
-      "--credentials",
-      "env:PAIR",
-    ];
-    const pair = { PAIR: JSON.stringify({ encryptedData: "a", payload: "b" }) };
-    const refused = await machine.vaultWith(
-      { env: pair },
-      ...fresh,
-      "--state",
-      join(machine.home, "third"),
-      "--json",
+describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
+  /** A machine whose key is in the former file, with an API key that is sealed with it. */
+  async function former(line: (id: string, key: Buffer) => string, made = Buffer.alloc(32, 7)) {
+    const lab = await openLab(offlineNote);
+    const given = { VAULTSVC_STATE_KEY: made.toString("base64") };
+    const machine = lab.machine({ env: given });
+    const args = ["--kind", "generic/offline", "--credentials", "env:PAIR"];
+    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
+    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid, ...args), 0);
+    delete machine.env["VAULTSVC_STATE_KEY"];
+    const { id } = deriveKey(made);
+    const path = join(machine.configDir, "state.key");
+    expectExit(await machine.vault("config", "set", "timeout", "30s"), 0);
+    const text = `vaultsvc-given-1 0011223344556677\n${line(id, made)}\n`;
+    writeFileSync(path, text, { mode: 0o600 });
+    return { lab, machine, id, path, text };
+  }
+
+  it("is copied into a file of its own, and the former file is left as it is", async () => {
+    const { lab, machine, id, path, text } = await former(
+      (id, key) => `vaultsvc-key-1 ${id} ${key.toString("base64")}`,
     );
-    expectError(refused, 14, "state", /key file .* is missing/);
-    expect(errorOf(refused).message).toContain(other.stateDir);
-    expect(existsSync(join(machine.configDir, "state.key"))).toBe(false);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    expect(keysOf(machine)).toEqual([`${id}.key`]);
+    expect(readFileSync(path, "utf8")).toBe(text);
+    rmSync(path);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+  });
+
+  it("is asked for once where it was derived from a passphrase", async () => {
+    const salt = Buffer.alloc(16, 1);
+    const cost = { N: 2 ** 14, r: 8, p: 1, maxmem: 256 * 2 ** 14 * 8 };
+    const made = scryptSync("correct horse", salt, 32, cost);
+    const { lab, machine } = await former(
+      (id) => `vaultsvc-passphrase-1 ${id} scrypt:14:8:1 ${salt.toString("base64")}`,
+      made,
+    );
+    const get = async (VAULTSVC_STATE_PASSPHRASE: string) =>
+      await machine.vaultWith(
+        { env: { VAULTSVC_STATE_PASSPHRASE } },
+        "get",
+        lab.vault.uuid,
+        "--json",
+      );
+    expectError(await get(""), 2, "usage", /passphrase is missing/);
+    expectError(await get("battery staple"), 14, "state", /^wrong passphrase for key/);
+    const opened = await get("correct horse");
+    expectExit(opened, 0);
+    expect(opened.stderr).toContain(`the key of the passphrase is now in ${keyFileOf(machine)}`);
+    expectExit(await get(""), 0);
+  });
+
+  it("is printed by a command where it is in the keyring of the operating system", async () => {
+    const { lab, machine, id } = await former((id) => `vaultsvc-keyring-1 ${id}`);
+    const refused = await machine.vault("get", lab.vault.uuid, "--json");
+    expectError(refused, 14, "state", /is in the keyring of the operating system/);
+    expect(helpOf(errorOf(refused))).toContain(
+      `vault config set stateKeyCommand 'secret-tool lookup service vaultsvc username ${id}'`,
+    );
+    // As secret-tool prints it.
+    expectExit(await machine.vault("config", "set", "stateKeyCommand", `printf ${first}`), 0);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
 });
 
@@ -352,9 +345,10 @@ describe.concurrent("the program's own files", () => {
     expectExit(await machine.vault("config", "set", "timeout", "10s"), 0);
     const sent = lab.service.sandbox.requests().length;
     for (const name of [
+      relative(machine.home, keyFileOf(machine)),
+      "config/keys/config.key",
       "config/state.key",
       "config/config.json",
-      "config/state.key.states",
       "state/vault.db",
     ]) {
       const path = join(machine.home, name);

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, renameSync } from "node:fs";
+import { renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -15,7 +15,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, copyKeys } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
 import { team } from "../support/shared-state.ts";
@@ -71,6 +71,7 @@ describe("a state that is moved", () => {
       /it holds no state/,
     );
     expectExit(await back.vault("state", "init"), 0);
+    copyKeys(back, here);
     expectExit(await here.vault("state", "move", "--to", back.stateDir, "--yes"), 0);
     expectError(await here.vault("get", uuid, "--json"), 14, "state", /was moved to postgres:/);
     expect(documentOf(await back.vault("get", "under-the-palm", "--json"))).toMatchObject({
@@ -231,8 +232,7 @@ describe("a state that is moved", () => {
     expectExit(await third.vault("state", "init"), 0);
     const machines = [lab.machine(), lab.machine()] as const;
     for (const [n, machine] of machines.entries()) {
-      mkdirSync(machine.configDir, { mode: 0o700 });
-      cpSync(join(third.configDir, "state.key"), join(machine.configDir, "state.key"));
+      copyKeys(third, machine);
       expectExit(await firstGet(machine, vaultOf(lab, n)), 0);
     }
     const move = ["state", "move", "--to", stateDir, "--yes"];
@@ -261,6 +261,7 @@ describe("a state that is moved", () => {
     const { location } = await postgres();
     const other = another(location("in_the_way"));
     expectExit(await other.vault("state", "init"), 0);
+    copyKeys(other, machines[0]);
     expectExit(await machines[0].vault("state", "move", "--to", other.stateDir, "--yes"), 0);
     const next = await team();
     expectError(

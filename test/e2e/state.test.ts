@@ -6,9 +6,8 @@ import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, keyFileOf } from "../support/machine.ts";
 
-const keyFileOf = ({ configDir }: Machine): string => join(configDir, "state.key");
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 
 async function machineWithoutState(): Promise<Machine> {
@@ -21,8 +20,8 @@ describe.concurrent("vault state init", () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
     const { stateDir: state } = machine;
-    const keyFile = keyFileOf(machine);
     const created = await machine.vault("state", "init");
+    const keyFile = keyFileOf(machine);
     expect(created).toMatchObject({
       code: 0,
       stdout: `Created the state ${state} (key file ${keyFile})\n`,
@@ -60,12 +59,7 @@ describe.concurrent("vault state init", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     rmSync(keyFileOf(machine));
-    expectError(
-      await machine.vault("state", "init", "--json"),
-      14,
-      "state",
-      /state\.key is missing/,
-    );
+    expectError(await machine.vault("state", "init", "--json"), 14, "state", /\.key is missing/);
     expect(existsSync(keyFileOf(machine))).toBe(false);
   });
 

@@ -88,7 +88,7 @@ export class World {
   };
 
   #openStore(): Store {
-    const keySource = { type: "file", path: join(this.directory, "config", "state.key") } as const;
+    const keySource = { folder: join(this.directory, "config", "keys") };
     return openStore({
       directory: join(this.directory, "state"),
       keySource,

@@ -42,7 +42,7 @@ function inFolder() {
   const host = fakeHost({ cwd });
   const configuration = {
     directory: join(cwd, "config"),
-    keyFile: join(cwd, "config", "key"),
+    keys: join(cwd, "config", "keys"),
     profile: undefined,
     problem: undefined,
   };

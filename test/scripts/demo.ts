@@ -105,9 +105,9 @@ async function playTeam(stage: Stage): Promise<void> {
   );
   narrate("Ben and Cleo need the key; the database never sees it");
   for (const { name = "", folder } of [ben, cleo]) {
-    prompt(`scp config/state.key ${name}:config/`, ann);
+    prompt(`scp -r config/keys ${name}:config/`, ann);
     mkdirSync(join(folder, "config"), { mode: 0o700 });
-    cpSync(join(ann.folder, "config", "state.key"), join(folder, "config", "state.key"));
+    cpSync(join(ann.folder, "config", "keys"), join(folder, "config", "keys"), { recursive: true });
   }
   narrate("From now on all three use the rights of the team");
   for (const each of [ann, ben, cleo]) prompt(`export VAULTSVC_STATE=${shared}`, each);

@@ -80,7 +80,7 @@ describe("several exchanges at a time", () => {
     );
     const { baseUrl, application: user, vaults, sandbox } = lab.service;
     const folder = tempDir("many");
-    const keySource = { type: "file", path: join(folder, "state.key") } as const;
+    const keySource = { folder: join(folder, "keys") };
     const store = openStore({
       directory: join(folder, "state"),
       keySource,

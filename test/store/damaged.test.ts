@@ -138,7 +138,7 @@ describe("a state that cannot be used", () => {
   });
 
   it.skipIf(!existsSync("/proc/self"))("a place that takes no directories", async () => {
-    const keySource = { type: "file", path: state.keyFile } as const;
+    const keySource = { folder: state.keys };
     const store = openStore({
       directory: "/proc/none/state",
       keySource,

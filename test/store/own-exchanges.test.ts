@@ -20,7 +20,7 @@ import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { documentOf, keyFileOf } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 async function find(
@@ -285,7 +285,7 @@ describe("reading a state", () => {
         machine.stateDir = copied.stateDir;
       }
       chmodSync(machine.stateDir, 0o755);
-      rmSync(join(machine.configDir, "state.key"));
+      rmSync(keyFileOf(machine));
       const before = snapshot(machine.stateDir).filter((each) => !String(each).includes("-shm"));
       expect(await find(machine, "x")).toBeUndefined();
       const db = await openForReading(machine.stateDir, fakeHost());

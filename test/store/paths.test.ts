@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configDirectory, defaultKeyFile, stateDirectory } from "../../src/store/paths.ts";
+import { configDirectory, stateDirectory } from "../../src/store/paths.ts";
 
 describe("per-user directories", () => {
   const linux = { platform: "linux", env: {}, home: "/home/ada" };
@@ -36,7 +36,6 @@ describe("per-user directories", () => {
   ])("%j", (place, state, config) => {
     expect(stateDirectory(place)).toBe(state);
     expect(configDirectory(place)).toBe(config);
-    expect(defaultKeyFile(place)).toBe(`${config}/state.key`);
   });
 
   it.each(["own", ".", "~/own"])("VAULTSVC_CONFIG_DIR=%s is refused", (given) => {

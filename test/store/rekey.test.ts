@@ -1,10 +1,12 @@
-import { actorOf } from "../../src/actor.ts";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { SealedConfiguration, SealedSecret } from "../../src/store/keys/rekey.ts";
-import type { LocalState } from "../../src/store/sqlite/store.ts";
+import { actorOf } from "../../src/actor.ts";
+import type { CreatedVault } from "../../src/exchange/records.ts";
+import type { KeySource } from "../../src/secrets/key-source.ts";
+import { givenKey, parseGivenKey } from "../../src/secrets/key-source.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
+import type { State } from "../../src/store/state.ts";
 import { imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 import { temporaryState } from "./temporary-state.ts";
@@ -15,137 +17,188 @@ beforeEach(() => {
 });
 afterEach(() => state.dispose());
 
-const open = (directory = state.directory): LocalState =>
+const at = (directory: string, keySource: KeySource): State =>
   openStore({
     directory,
-    keySource: { type: "file", path: state.keyFile },
+    keySource,
     clock: state.clock,
     platform: "linux",
     by: actorOf(process.pid),
     warn: (message) => state.warnings.push(message),
   });
+const open = (keySource: KeySource = { folder: state.keys }): State =>
+  at(state.directory, keySource);
 
-/** A configuration in memory. `meanwhile` runs when the rekey has locked it, before the key file changes. */
-function configuration(
-  secrets: SealedSecret[] = [],
-  meanwhile = async (): Promise<unknown> => Promise.resolve(),
-): SealedConfiguration {
-  let held = false;
-  let left = 1;
-  return {
-    exclusively: async (work) => {
-      held = true;
-      return await work();
-    },
-    secrets: async () => {
-      if (held && left > 0) {
-        left -= 1;
-        await meanwhile();
-      }
-      return [...secrets];
-    },
-    replace: async (next) => {
-      secrets.splice(0, secrets.length, ...next);
-      return Promise.resolve();
-    },
-  };
+const rekey = async (store: State, key?: string) =>
+  await (
+    await store.whole()
+  ).rekey(
+    key === undefined ? undefined : parseGivenKey(key, "--new-state-key"),
+    patient(state.clock, 1000),
+  );
+
+/** Imports a pair, or reads the one that was imported. */
+async function use(store: State, name?: string): Promise<unknown> {
+  const session = await store.lock(service, uuid, patient(state.clock));
+  try {
+    if (name !== undefined)
+      await session.recordPair({ credentials: pair(name), kind: "generic/offline" });
+    return await session.credentials((await session.read())?.generations[0]?.generation ?? 1);
+  } finally {
+    await session.release();
+  }
 }
 
-const rekey = async (store: LocalState, config = configuration()) =>
-  await store.rekey({
-    keyFile: state.keyFile,
-    to: { source: "file" },
-    skipMissing: false,
-    configuration: config,
-    elsewhere: [],
-    waiting: patient(state.clock, 1000),
-  });
-
-const keyId = (): string => readFileSync(state.keyFile, "utf8").split(" ")[1] ?? "";
 const sealedWith = (): unknown[] =>
   state.sql("SELECT DISTINCT substr(sealed, 4, 16) AS id FROM credentials").map(({ id }) => id);
+const files = (folder = state.keys): string[] => readdirSync(folder).sort();
 
 describe("a rekey", () => {
-  it("does not disturb a process that had the old key: it goes on with the new one", async () => {
+  it("seals everything with a new key, names it, says so in the journal, and erases no key", async () => {
+    await (await imported(state)).release();
+    const [former = ""] = files();
+    const rekeyed = await rekey(open());
+    const from = basename(former, ".key");
+    expect(rekeyed).toMatchObject({ from, values: 1 });
+    expect(files()).toEqual([former, `${rekeyed.to}.key`].sort());
+    expect(sealedWith()).toEqual([rekeyed.to]);
+    expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([{ value: rekeyed.to }]);
+    expect(state.sql("SELECT detail FROM journal WHERE event = 'rekeyed'")).toEqual([
+      { detail: JSON.stringify({ from, to: rekeyed.to, values: 1 }) },
+    ]);
+    for (const name of ["vault.db", "vault.db-wal"]) {
+      const path = join(state.directory, name);
+      const bytes = existsSync(path) ? readFileSync(path, "latin1") : "";
+      expect(bytes.includes(`s1:${from}:`), `${name} holds values of the old key`).toBe(false);
+    }
+    expect(await use(open())).toEqual(pair("first"));
+  });
+
+  it("does not disturb a process that finds the file of the new key", async () => {
     const early = open();
-    const session = await early.lock(service, uuid, patient(state.clock));
-    await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    await session.release();
+    await use(early, "first");
     const { to } = await rekey(open());
-    const again = await early.lock(service, uuid, patient(state.clock));
-    expect(await again.credentials(1)).toEqual(pair("first"));
-    await again.recordPair({ credentials: pair("second"), kind: "generic/offline" });
+    expect(await use(early, "second")).toEqual(pair("second"));
     expect(sealedWith()).toEqual([to]);
-    expect(keyId()).toBe(to);
   });
 
-  it("where everything was forgotten, such a process does not seal with the key that is gone", async () => {
-    const early = open();
-    const session = await early.lock(service, uuid, patient(state.clock));
-    await session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    await session.forget();
-    await session.release();
-    await rekey(open());
-    const again = await early.lock(service, uuid, patient(state.clock));
-    await again.recordPair({ credentials: pair("second"), kind: "generic/offline" });
-    expect(sealedWith()).toEqual([keyId()]);
-  });
-
-  it.each(["before the key file has the new key", "after it"])(
-    "changes also a state that is begun while it runs, %s",
-    async (when) => {
-      await (await imported(state)).release();
-      const late = open(join(state.root, "late"));
-      const begin = async (): Promise<void> => {
-        const session = await late.lock(service, uuid, patient(state.clock));
-        await session.recordPair({ credentials: pair("late"), kind: "generic/offline" });
-        await session.release();
+  it.each(["with the vault", "without a lock"])(
+    "a process that has the old key alone writes nothing after it: %s",
+    async (how) => {
+      const old = Buffer.alloc(32, 7).toString("base64");
+      const early = open({ folder: state.keys, given: givenKey(old) });
+      await use(early, "first");
+      await rekey(open({ folder: state.keys, given: givenKey(old) }), "9".repeat(64));
+      const creation = { id: "c", service, kind: "generic/offline", externalRef: "r" } as const;
+      const made: CreatedVault = {
+        uuid: uuid.replace(/1$/, "2"),
+        credentials: pair("made"),
+        usesRemaining: null,
+        limited: false,
+        expiryDate: null,
+        autoLockDate: null,
+        dateCreated: null,
+        lastModified: null,
       };
-      const plain = configuration();
-      const replace = async (...given: Parameters<typeof plain.replace>): Promise<void> => {
-        await begin();
-        await plain.replace(...given);
-      };
-      const { states, to } = await rekey(
-        open(),
-        when === "after it" ? { ...plain, replace } : configuration([], begin),
-      );
-      expect(states.sort()).toEqual([join(state.root, "late"), state.directory].sort());
-      const session = await open(join(state.root, "late")).lock(
-        service,
-        uuid,
-        patient(state.clock),
-      );
-      expect(await session.credentials(1)).toEqual(pair("late"));
-      expect(keyId()).toBe(to);
+      const writing =
+        how === "with the vault" ? use(early, "second") : early.completeCreation(creation, made);
+      await expect(writing).rejects.toMatchObject({
+        exitCode: 14,
+        message: expect.stringMatching(/^wrong key: .*--state-key has key/) as string,
+      });
+      expect(state.sql("SELECT count(*) AS n FROM credentials")).toEqual([{ n: 1 }]);
     },
   );
 
-  it("changes what the configuration holds, each value in its place", async () => {
-    const place = { profile: "work", key: "apiKey" };
-    const secrets = [{ place, sealed: await open().sealSecret(place, "secret", false) }];
-    await rekey(open(), configuration(secrets));
-    expect(secrets[0]?.sealed).toContain(`s1:${keyId()}:`);
-    expect(await open().openSecret(place, secrets[0]?.sealed ?? "")).toBe("secret");
-    await expect(
-      open().openSecret({ ...place, profile: "home" }, secrets[0]?.sealed ?? ""),
-    ).rejects.toMatchObject({ code: "state" });
-  });
-
-  it("that cannot read everything back keeps the old key", async () => {
+  it("that cannot open everything changes nothing", async () => {
     await (await imported(state)).release();
-    const before = keyId();
-    const broken: SealedConfiguration = {
-      ...configuration(),
-      replace: async () => Promise.reject(new Error("the disk is gone")),
-    };
-    await expect(rekey(open(), broken)).rejects.toThrow("the disk is gone");
-    expect(readFileSync(state.keyFile, "utf8").split("\n")).toHaveLength(3);
-    expect(keyId()).toBe(before);
-    const session = await open().lock(service, uuid, patient(state.clock));
-    expect(await session.credentials(1)).toEqual(pair("first"));
-    await session.release();
-    await rekey(open());
-    expect(readFileSync(state.keyFile, "utf8").split("\n")).toHaveLength(2);
+    state.sql(
+      "UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA='",
+    );
+    const before = state.sql("SELECT sealed FROM credentials");
+    await expect(rekey(open())).rejects.toMatchObject({ code: "state" });
+    expect(state.sql("SELECT sealed FROM credentials")).toEqual(before);
+    expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([
+      { value: sealedWith()[0] },
+    ]);
+  });
+});
+
+// Each of these two states was lost when a rekey of the one erased "the old key".
+describe("another state still opens after a rekey", () => {
+  /** Another state, and how it is opened afterwards. */
+  type Arrange = (other: string) => Promise<() => State>;
+  const here = { folder: "" };
+  const cases: [string, Arrange][] = [
+    [
+      "on a disk that is not mounted meanwhile",
+      async (other) => {
+        await use(at(other, { folder: state.keys }), "other");
+        renameSync(other, `${other}-away`);
+        return () => {
+          renameSync(`${other}-away`, other);
+          return at(other, { folder: state.keys });
+        };
+      },
+    ],
+    [
+      "in another container that has the same volume of keys",
+      async (other) => {
+        const volume = join(state.root, "volume");
+        await use(at(other, { folder: state.keys }), "other");
+        symlinkSync(state.keys, volume);
+        return () => at(other, { folder: volume });
+      },
+    ],
+    [
+      "in another home, which has a copy of the keys",
+      async (other) => {
+        await use(at(other, { folder: state.keys }), "other");
+        const copied = join(state.root, "home");
+        cpSync(state.keys, copied, { recursive: true });
+        return () => at(other, { folder: copied });
+      },
+    ],
+    [
+      "that was begun with the same configuration",
+      async (other) => {
+        await use(at(other, { folder: state.keys }), "other");
+        return () => at(other, { folder: state.keys });
+      },
+    ],
+    [
+      "whose folder was moved aside",
+      async (other) => {
+        await use(at(other, { folder: state.keys }), "other");
+        renameSync(other, `${other}-aside`);
+        return () => at(`${other}-aside`, { folder: state.keys });
+      },
+    ],
+    [
+      "whose keys are reached through a link",
+      async (other) => {
+        const link = join(state.root, "link");
+        symlinkSync(state.keys, link);
+        await use(at(other, { folder: link }), "other");
+        return () => at(other, { folder: link });
+      },
+    ],
+    [
+      "that was given the key in the file of this one",
+      async (other) => {
+        const key = readFileSync(state.keyFile, "utf8");
+        await use(at(other, { ...here, given: givenKey(key) }), "other");
+        return () => at(other, { folder: state.keys });
+      },
+    ],
+  ];
+
+  it.each(cases)("%s", async (_, arrange) => {
+    await use(open(), "first");
+    const reopened = await arrange(join(state.root, "other"));
+    const { to } = await rekey(open());
+    expect(await use(reopened())).toEqual(pair("other"));
+    expect(await use(open())).toEqual(pair("first"));
+    expect(sealedWith()).toEqual([to]);
   });
 });

@@ -27,7 +27,7 @@ describe("a state that is restored while others have it open", () => {
   let file: string;
   const options = () => ({
     directory: state.directory,
-    keySource: { type: "file", path: state.keyFile } as const,
+    keySource: { folder: state.keys },
     clock: state.clock,
     platform: "linux",
     by: actorOf(process.pid),

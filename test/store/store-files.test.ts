@@ -65,7 +65,7 @@ describe("the files of a state", () => {
       "payload-of-",
       "token-of-",
       "aGFzaGVkLXBpbg==",
-      readFileSync(state.keyFile, "utf8").split(" ")[2] ?? "",
+      readFileSync(state.keyFile, "utf8"),
     ];
     const files = filesOf(state.directory).map((file) => readFileSync(file));
     expect(Buffer.concat(files).includes("ref-x2")).toBe(true);
@@ -129,7 +129,7 @@ describe("migrations", () => {
     openStore(
       {
         directory: state.directory,
-        keySource: { type: "file", path: state.keyFile },
+        keySource: { folder: state.keys },
         clock: state.clock,
         platform: "linux",
         by: actorOf(process.pid),
@@ -176,7 +176,7 @@ describe("migrations", () => {
     const broken = openStore(
       {
         directory: state.directory,
-        keySource: { type: "file", path: state.keyFile },
+        keySource: { folder: state.keys },
         clock: state.clock,
         platform: "linux",
         by: actorOf(process.pid),

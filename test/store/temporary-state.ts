@@ -1,5 +1,5 @@
 import { actorOf } from "../../src/actor.ts";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -32,7 +32,9 @@ export interface TemporaryState extends StoreFixture {
   directory: string;
   /** Path of the database. */
   path: string;
-  keyFile: string;
+  /** Folder of the key files, and the one of this state. */
+  keys: string;
+  readonly keyFile: string;
   warnings: string[];
   options: StoreOptions;
   /** The same state with another key. */
@@ -45,12 +47,12 @@ export function temporaryState(): TemporaryState {
   const root = mkdtempSync(join(tmpdir(), "vault-state-"));
   const directory = join(root, "deep", "state");
   const path = join(directory, "vault.db");
-  const keyFile = join(root, "config", "state.key");
+  const keys = join(root, "config", "keys");
   const clock = new TestClock("2026-11-21T10:00:00Z");
   const warnings: string[] = [];
   const options: StoreOptions = {
     directory,
-    keySource: { type: "file", path: keyFile },
+    keySource: { folder: keys },
     clock,
     platform: "linux",
     by: actorOf(process.pid),
@@ -61,7 +63,10 @@ export function temporaryState(): TemporaryState {
     root,
     directory,
     path,
-    keyFile,
+    keys,
+    get keyFile() {
+      return join(keys, existsSync(keys) ? (readdirSync(keys)[0] ?? "none") : "none");
+    },
     warnings,
     options,
     clock,
@@ -95,7 +100,7 @@ const argv = (action: string, state: TemporaryState, count: number): string[] =>
   script,
   action,
   state.directory,
-  state.keyFile,
+  state.keys,
   String(count),
 ];
 
@@ -131,13 +136,18 @@ export async function kill(child: ChildProcess): Promise<void> {
 export const works = (command: string, ...args: string[]): boolean =>
   spawnSync(command, args, { cwd: dirname(script), stdio: "ignore" }).status === 0;
 
-/** Uses a state in a process of its own: `node temporary-state.ts ACTION DIRECTORY KEYFILE COUNT`. Prints one line of JSON. */
-async function act([action = "", directory = "", path = "", count = "1"]: string[]): Promise<void> {
+/** Uses a state in a process of its own: `node temporary-state.ts ACTION DIRECTORY KEYS COUNT`. Prints one line of JSON. */
+async function act([
+  action = "",
+  directory = "",
+  folder = "",
+  count = "1",
+]: string[]): Promise<void> {
   let lookedAt = 0;
   const clock = { ...machineClock, now: () => (lookedAt = Date.now()) };
   const store = openStore({
     directory,
-    keySource: { type: "file", path },
+    keySource: { folder },
     clock,
     platform: process.platform,
     by: actorOf(process.pid),

@@ -8,6 +8,7 @@ import { tempDir } from "../support/cleanup.ts";
 import { mayMount } from "../support/disks.ts";
 import { postgres } from "../support/postgres.ts";
 import { vaultFile } from "../support/run-vault.ts";
+import { keyFileOf } from "../support/machine.ts";
 
 const packaging = join(import.meta.dirname, "..", "..", "packaging");
 const release = dirname(vaultFile);
@@ -132,7 +133,10 @@ describe.skipIf(!canDebootstrap || debianPackage === "")(
         const shared = [...service, `VAULTSVC_STATE=${server.location("image")}`];
         const made = await volume();
         expect(await container(made, ["state", "init"], shared)).toMatchObject({ code: 0 });
-        const key = readFileSync(join(made, ".config", "vaultsvc", "state.key"), "utf8").trim();
+        const key = readFileSync(
+          keyFileOf({ configDir: join(made, ".config", "vaultsvc") }),
+          "utf8",
+        ).trim();
         const keyed = [...shared, `VAULTSVC_STATE_KEY=${key}`];
         const imported = await container(await volume(), given, keyed, exported.stdout);
         expect(imported).toMatchObject({ code: 0 });

@@ -82,7 +82,6 @@ async function prepare(sandbox: RunningSandbox, cwd: string): Promise<Place> {
     sandbox.vaults.map((vault) => `${JSON.stringify(vault)}\n`).join(""),
   );
   writeFileSync(join(cwd, "note.txt"), "a note");
-  writeFileSync(join(cwd, "passphrase.txt"), "correct horse battery");
   writeFileSync(join(cwd, "integration-test.sh"), "#!/bin/sh\nvault status\n", { mode: 0o700 });
   writeFileSync(
     join(cwd, "card.json"),

@@ -95,7 +95,7 @@ async function withDatabase(script: string, { env }: Scene): Promise<string> {
 
 /** Imports the note, with an address into a shared state that is made there. */
 async function importNote(scene: Scene, address?: string): Promise<void> {
-  const made = `vault state init --state postgres://owner@${address} --grant team\ncp config/state.key .`;
+  const made = `vault state init --state postgres://owner@${address} --grant team\ncp config/keys/*.key state.key`;
   if (address !== undefined) expect(await run(made, scene)).toMatchObject({ code: 0 });
   const imported = 'vault import "$VAULT" --kind generic/offline --credentials @pair.json';
   const given = address === undefined ? {} : { VAULTSVC_STATE: `postgres://team@${address}` };

@@ -111,7 +111,7 @@ function device(path: string): void {
 
 /** The program's own files, below the home of a machine. */
 export const places = [
-  "config/state.key",
+  "config/keys",
   "config/config.json",
   "config/config.lock",
   "state/vault.db",

@@ -1,4 +1,12 @@
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { main } from "../../src/main.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
@@ -144,6 +152,23 @@ export function machineFor(
       return machineFor(service, { home, configDir, stateDir: folder, env: options.env ?? {} });
     },
   };
+}
+
+/** The newest key file of a machine: that of its state. */
+export function keyFileOf({ configDir }: Pick<Machine, "configDir">): string {
+  const folder = join(configDir, "keys");
+  const files = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+  const made = (path: string): number => statSync(path).mtimeMs;
+  const [newest = join(folder, "none.key")] = files
+    .filter((path) => !path.endsWith("config.key"))
+    .toSorted((a, b) => made(b) - made(a));
+  return newest;
+}
+
+/** Copies the key files of a machine to another one. */
+export function copyKeys(from: Pick<Machine, "configDir">, to: Pick<Machine, "configDir">): void {
+  mkdirSync(to.configDir, { recursive: true, mode: 0o700 });
+  cpSync(join(from.configDir, "keys"), join(to.configDir, "keys"), { recursive: true });
 }
 
 /** The error as documented (vault help documents): the last line on stderr. */

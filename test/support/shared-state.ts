@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import pg from "pg";
@@ -13,6 +13,7 @@ import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
 import type { Lab } from "./lab.ts";
 import { expectExit, firstGet, offlineNote, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
+import { copyKeys } from "./machine.ts";
 
 /** A shared state in a schema of its own, on a real server. */
 export interface SharedState extends StoreFixture {
@@ -59,7 +60,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   const clock = new TestClock("2026-11-21T10:00:00Z");
   const schema = `state_${(made += 1)}`;
   const location = server.location(schema);
-  const keySource = { type: "file", path: join(root, "state.key") } as const;
+  const keySource = { folder: join(root, "keys") };
   const stores: PostgresStore[] = [];
   const through: SharedState["through"] = (port, patienceMs, machine = String(stores.length)) => {
     const parsed = parseAddress(
@@ -220,8 +221,7 @@ export async function team(
   expectExit(await first.vault("state", "init"), 0);
   const another = (stateDir: string): Machine => {
     const machine = lab.machine({ stateDir, env });
-    mkdirSync(machine.configDir, { mode: 0o700 });
-    cpSync(join(first.configDir, "state.key"), join(machine.configDir, "state.key"));
+    copyKeys(first, machine);
     return machine;
   };
   const others = [

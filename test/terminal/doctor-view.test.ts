@@ -17,8 +17,8 @@ const findings = [
     check: "key",
     level: "ok" as const,
     message:
-      "key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values",
-    hint: "keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup contains it",
+      "key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/keys/e2de0f7327bd8ba8.key), opens all 5 sealed values",
+    hint: "keep a copy of /home/ada/.config/vaultsvc/keys/e2de0f7327bd8ba8.key elsewhere: no backup contains it",
     next: [],
   },
   {
@@ -53,9 +53,10 @@ describe("the findings of vault doctor", () => {
         ok     configuration  no configuration file; settings come from flags and the
                               environment
         ok     key            key e2de0f7327bd8ba8 (key file
-                              /home/ada/.config/vaultsvc/state.key), opens all 5
-                              sealed values
-                              → keep a copy of /home/ada/.config/vaultsvc/state.key
+                              /home/ada/.config/vaultsvc/keys/e2de0f7327bd8ba8.key),
+                              opens all 5 sealed values
+                              → keep a copy of
+                              /home/ada/.config/vaultsvc/keys/e2de0f7327bd8ba8.key
                               elsewhere: no backup contains it
         error  tls            certificate of vaults.example.com:443 is not trusted:
                               its issuer is unknown
@@ -81,8 +82,10 @@ describe("the findings of vault doctor", () => {
       "
         ok     node           Node 24.21.0
         ok     configuration  no configuration file; settings come from flags and the environment
-        ok     key            key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/state.key), opens all 5 sealed values
-                              → keep a copy of /home/ada/.config/vaultsvc/state.key elsewhere: no backup contains it
+        ok     key            key e2de0f7327bd8ba8 (key file /home/ada/.config/vaultsvc/keys/e2de0f7327bd8ba8.key), opens all
+                              5 sealed values
+                              → keep a copy of /home/ada/.config/vaultsvc/keys/e2de0f7327bd8ba8.key elsewhere: no backup
+                              contains it
         error  tls            certificate of vaults.example.com:443 is not trusted: its issuer is unknown
                               → if you trust it, name its certificate in NODE_EXTRA_CA_CERTS
         warn   pending        vault 123e4567-e89b-42d3-a456-426614174000: a get is held

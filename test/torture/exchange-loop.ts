@@ -6,7 +6,7 @@ import { openSharedHere, readWith, realClock } from "../support/in-process.ts";
 /** What a loop is told by its only argument, as JSON. */
 export interface LoopOptions {
   location: string;
-  keyFile: string;
+  keys: string;
   service: { baseUrl: string; application: { uuid: string; apiKey: string } };
   uuid: string;
   /** How far the clock of its machine is off, in milliseconds. */
@@ -14,10 +14,10 @@ export interface LoopOptions {
 }
 
 /** Reads one vault again and again, at the default rate, with the parts that the program is made of: from the first line that it is sent to the second. Prints the times of its places under the rate limit. */
-async function loop({ location, keyFile, service, uuid, clockShift }: LoopOptions): Promise<void> {
+async function loop({ location, keys, service, uuid, clockShift }: LoopOptions): Promise<void> {
   const clock = { ...realClock, now: () => Date.now() + clockShift };
-  const keySource = { type: "file", path: keyFile } as const;
-  const directory = `${keyFile}-${process.pid}`;
+  const keySource = { folder: keys };
+  const directory = `${keys}-${process.pid}`;
   const store = openSharedHere({ location, keySource, clock, directory });
   const places: number[] = [];
   const target = { ...service, apiPrefix: defaults.apiPrefix, version: "test" };

@@ -1,5 +1,3 @@
-import { cpSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   acknowledged,
@@ -20,6 +18,7 @@ import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
+import { copyKeys } from "../support/machine.ts";
 
 const count = 24;
 const seed = Array.from({ length: count }, () => offlineNote);
@@ -37,8 +36,7 @@ async function shared(): Promise<Two> {
   const stateDir = (await postgres()).location(`at_once_${(made += 1)}`);
   const [one, other] = [lab.machine({ stateDir }), lab.machine({ stateDir })];
   expectExit(await one.vault("state", "init"), 0);
-  mkdirSync(other.configDir, { mode: 0o700 });
-  cpSync(join(one.configDir, "state.key"), join(other.configDir, "state.key"));
+  copyKeys(one, other);
   await importAll(lab, one);
   return { lab, machines: [one, other] };
 }

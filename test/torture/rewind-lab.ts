@@ -10,7 +10,7 @@ import type { State } from "../../src/sandbox/model/state.ts";
 import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
 import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
 import type { Machine, MachineOptions } from "../support/machine.ts";
-import { machineFor } from "../support/machine.ts";
+import { machineFor, copyKeys } from "../support/machine.ts";
 import { tempDir, atEndOfFile } from "../support/cleanup.ts";
 import { memoryFolder } from "../support/campaign.ts";
 import { expectExit } from "../support/lab.ts";
@@ -228,8 +228,7 @@ export async function openSharedRewindLab(seed: readonly VaultInput[]): Promise<
       stateDir: location(at),
     });
     rmSync(other.home, { recursive: true, force: true });
-    mkdirSync(other.configDir, { recursive: true, mode: 0o700 });
-    cpSync(join(machine.configDir, "state.key"), join(other.configDir, "state.key"));
+    copyKeys(machine, other);
     return other;
   };
   const lab: SharedRewindLab = {

@@ -43,13 +43,13 @@ it(
       0,
     );
 
-    const keyFile = join(machine.configDir, "state.key");
+    const keys = join(machine.configDir, "keys");
     const loops: Loop[] = [];
     for (const [n, { uuid }] of vaults.entries()) {
       loops.push(
         await start({
           location,
-          keyFile,
+          keys,
           service: { baseUrl, application },
           uuid,
           clockShift: (n % machines) * 3_600_000,

@@ -75,27 +75,25 @@ export async function runConfigGet(
   const revealed =
     sealed === undefined
       ? undefined
-      : await (
-          await state.open()
-        ).keys.openSecret({ profile: settings.profileInUse.name, key }, sealed);
+      : await (await state.open()).openSecret({ profile: settings.profileInUse.name, key }, sealed);
   const value = revealed ?? shown.value;
   const document: ConfigGetDocument = { ...shown, value };
   await io.output.print(document, () => `${valueText(value)}\n`);
   return 0;
 }
 
-/** Prints the paths of configuration, key file and state. */
+/** Prints the paths of configuration, key files and state. */
 export async function runConfigPath({ io, settings }: Basics): Promise<number> {
   const document: ConfigPathDocument = {
     config: configPath(settings.configuration.directory),
-    keyFile: settings.stateKeyFile ?? settings.configuration.keyFile,
+    keys: settings.configuration.keys,
     state: isShared(settings.state)
       ? shownSetting(settings.state, false)
       : settings.stateDirectory(),
   };
   const rows = [
     ["Configuration", document.config] as const,
-    ["Key file", document.keyFile] as const,
+    ["Key files", document.keys] as const,
     ["State", document.state] as const,
   ];
   await io.output.print(document, async ({ facts }) => {
@@ -158,8 +156,6 @@ export function defaultOf(settings: SettingsPart, name: SettingName): string | n
   const ofMachine: Partial<Record<SettingName, string>> = {
     state: settings.stateDirectory(),
     configDir: settings.configuration.directory,
-    stateKeyFile: settings.configuration.keyFile,
-    stateKeySource: settings.stateKeySource ?? "file",
   };
   return ofMachine[name] ?? definitionOf(name).fallback ?? null;
 }

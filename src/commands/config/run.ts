@@ -10,7 +10,7 @@ import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/co
 import { withoutPassword } from "../../protocol/address.ts";
 import { checkLocation, passwordDropped, passwordSeen } from "../../settings/location.ts";
 import { configKeys } from "../../settings/definitions.ts";
-import { profileValue, withValue } from "../../settings/config-file.ts";
+import { withValue } from "../../settings/config-file.ts";
 import { findSetting } from "../../settings/settings.ts";
 import { readValue } from "../../settings/given.ts";
 import { VaultError } from "../../errors.ts";
@@ -31,10 +31,9 @@ export async function runConfigSet(
   { key, value: given }: OptionsOf<typeof set>,
 ): Promise<number> {
   checkKey(key);
-  const whole = await valueOf({ io, settings }, key, given);
+  const whole = await valueOf({ io }, key, given);
   const value = key === "state" ? withoutPassword(whole) : whole;
   if (value !== whole) io.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
-  await checkSource({ settings, state }, key, value);
   const local = await stateFor({ settings, state }, key, value);
   if (key === "state") await local.checkAddress(whole);
   const { name } = settings.profileInUse;
@@ -43,21 +42,13 @@ export async function runConfigSet(
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, profile, settings.flags);
     const stored =
-      formOf(key) === "secret" ? await local.sealSecret({ profile: name, key }, value) : checked;
+      formOf(key) === "secret" ? local.sealSecret({ profile: name, key }, value) : checked;
     shown =
       typeof stored === "string"
         ? shownSetting(stored, formOf(key) === "secret")
         : (stored as ConfigValue);
     return withProfile(current, name, withValue(profile, key, stored));
   });
-  const [, apiKeyId] = profileValue(settings.profileInUse.settings, "apiKey")?.split(":") ?? [];
-  const opensApiKey = (): boolean =>
-    local.keys.keyEntries()?.some(({ id }) => id === apiKeyId) === true;
-  if (key === "stateKeyFile" && apiKeyId !== undefined && !opensApiKey()) {
-    io.narrator.warn(
-      "the apiKey of this profile was encrypted with the former key file; set it again",
-    );
-  }
   return await print(
     io.output,
     { profile: name, key, value: shown },
@@ -104,7 +95,7 @@ export async function runConfigUse(
   return await print(io.output, { profile: name }, `Switched to profile ${name}`);
 }
 
-async function valueOf({ io, settings }: Basics, key: string, given: string): Promise<string> {
+async function valueOf({ io }: Pick<Basics, "io">, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;
   if (key === "state") checkLocation(given, source);
   if (formOf(key) === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
@@ -112,56 +103,20 @@ async function valueOf({ io, settings }: Basics, key: string, given: string): Pr
   }
   if (formOf(key) === "json") return await readValue(given, source, io.sources);
   if (formOf(key) !== "secret") return given;
-  // What the profile says of its state and key decides what the secret is sealed with.
-  if (settings.configuration.problem !== undefined) throw settings.configuration.problem;
   const secret = await io.secretOption(given, source);
   if (key === "apiKey") checkGiven(identifier, secret, source, "nothing was changed");
   return secret;
 }
 
-/**
- * The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong.
- * @throws `invalid-input` for a new key file that cannot be used: it would stop every command
- */
+/** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
 async function stateFor(
   { settings, state }: { settings: SettingsPart; state: StatePart },
   key: string,
   value: string | undefined,
 ): ReturnType<StatePart["open"]> {
-  if (key !== "state" && key !== "stateKeyFile") return await state.open();
+  if (key !== "state") return await state.open();
   const changed = withValue(settings.profileInUse.settings, key, value);
-  const isFile = key === "stateKeyFile";
-  try {
-    const opened = await state.open({ ...settings.profileInUse, settings: changed }, isFile);
-    if (isFile && value !== undefined) opened.keys.keyEntries();
-    return opened;
-  } catch (error) {
-    if (!isFile || value === undefined || !(error instanceof VaultError)) throw error;
-    throw new VaultError(
-      "invalid-input",
-      `config key ${key}: ${error.message}; nothing was changed`,
-      { hint: error.facts.hint, next: error.facts.next },
-    );
-  }
-}
-
-/** Refuses a source that the key file contradicts: it would stop every command. */
-async function checkSource(
-  { settings, state }: { settings: SettingsPart; state: StatePart },
-  key: string,
-  value: string,
-): Promise<void> {
-  if (key !== "stateKeySource") return;
-  parseConfigValue(key, value, {});
-  const keys = (await state.open(settings.profileInUse, true)).keys.keyEntries();
-  if (keys === null || keys.some(({ source }) => source === value)) return;
-  throw new VaultError(
-    "usage",
-    `stateKeySource: a key of source ${keys.at(-1)?.source} already exists`,
-    {
-      next: [command`vault state rekey --to ${value}`],
-    },
-  );
+  return await state.open({ ...settings.profileInUse, settings: changed });
 }
 
 /** @throws `usage` for a profile that is not there; the default one need not be */

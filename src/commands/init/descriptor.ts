@@ -8,11 +8,6 @@ export const init = {
     "given. Other settings given as flags, such as --rate or --timeout, are stored too.",
   options: {
     live: { flag: "--live", help: "production: show a banner and confirm updates" },
-    stateKeySource: {
-      flag: "--state-key-source <source>",
-      help: "source of the encryption key: file, passphrase or keyring (file)",
-      value: (is) => is.keySource,
-    },
     force: {
       flag: "--force",
       help: "change a profile that has a service; what is not given stays",

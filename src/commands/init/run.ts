@@ -32,16 +32,13 @@ import { defined } from "../../defined.ts";
 import type { Way } from "../../way.ts";
 import type { Io } from "../../parts/io.ts";
 import type { StatePart, OpenState } from "../../parts/state.ts";
-import { command } from "../../way.ts";
+import { command, commandLine } from "../../way.ts";
 
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
 export async function runInit(app: App, options: InitOptions): Promise<number> {
   const name = await nameOf(app);
   const former = await mayChange(app, name, options.force === true);
-  // A key that was sealed for another state, or from another source, is of no use.
-  const movesKey = options.stateKeySource !== undefined || given(app, "state") !== undefined;
-  const inProfile = (each: SettingName): boolean =>
-    profileValue(former, each) !== undefined && !(each === "apiKey" && movesKey);
+  const inProfile = (each: SettingName): boolean => profileValue(former, each) !== undefined;
   const missing = requiredSettings.filter(
     (each) => given(app, each) === undefined && !inProfile(each),
   );
@@ -53,8 +50,6 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   ]) {
     profile = withValue(profile, key, parseConfigValue(key, value, profile));
   }
-  if (options.stateKeySource !== undefined)
-    profile = withValue(profile, "stateKeySource", options.stateKeySource);
   const apiKey = await apiKeyOf(app, inProfile("apiKey"));
   const formerState = profileValue(former, "state");
   const asksState = given(app, "state") === undefined && isAsked(app);
@@ -70,22 +65,17 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     exists: false,
     settings: location === undefined ? profile : { ...profile, state: location },
   });
-  const obstacle = await obstacleTo(
-    local,
-    app.settings.stateKey !== undefined || !app.io.ask.isPossible,
-  );
+  const obstacle = await obstacleTo(local);
   const after = await local.configure(async (current) => {
     const sealed =
-      apiKey === undefined
-        ? undefined
-        : await local.sealSecret({ profile: name, key: "apiKey" }, apiKey);
+      apiKey === undefined ? undefined : local.sealSecret({ profile: name, key: "apiKey" }, apiKey);
     const profiles = {
       ...current.profiles,
       [name]: sealed === undefined ? profile : withValue(profile, "apiKey", sealed),
     };
     const currentProfile =
       current.currentProfile ?? (Object.keys(current.profiles).length === 0 ? name : undefined);
-    return { ...current, ...defined({ currentProfile }), profiles };
+    return await Promise.resolve({ ...current, ...defined({ currentProfile }), profiles });
   });
   const current = (after.currentProfile ?? "default") === name;
   const path = configPath(app.settings.configuration.directory);
@@ -103,12 +93,13 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   if (obstacle !== null) app.io.narrator.warn(obstacle.message);
   const { stateKey } = app.settings.flags;
   const [, keyFile] = /^@(.+)/s.exec(String(stateKey)) ?? [];
+  const printed = keyFile && commandLine(["cat", app.io.host.resolve(keyFile)]);
   const steps = [
     ...(obstacle?.steps ?? []),
-    // Without its file the key would have to be given to every command.
-    ...(keyFile === undefined || profileValue(profile, "stateKeyFile") !== undefined
+    // Else the key would have to be given to every command.
+    ...(printed === undefined || profileValue(profile, "stateKeyCommand") !== undefined
       ? []
-      : [command`vault config set stateKeyFile ${keyFile} ${used}`]),
+      : [command`vault config set stateKeyCommand ${printed} ${used}`]),
     command`vault doctor ${used}`,
     local.state.isShared ? command`vault status ${used}` : command`vault import ${used}`,
   ];
@@ -308,27 +299,12 @@ interface Obstacle {
   steps: Way[];
 }
 
-/**
- * Looks at the state of a new profile, if it is a shared one.
- * @throws `state` if its key is not here, or if there is no key and nobody can tell whether it needs one: the profile's API key would be
- * sealed with a new key, and lost when the right one takes its place
- */
-async function obstacleTo(
-  { state, keys }: OpenState,
-  mayBeUnknown: boolean,
-): Promise<Obstacle | null> {
+/** Looks at the state of a new profile, if it is a shared one. */
+async function obstacleTo({ state }: OpenState): Promise<Obstacle | null> {
   if (!state.isShared) return null;
-  try {
-    // Needs no key.
-    await state.locks();
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error;
-    const { hint, isMissing, next = [] } = error.facts;
-    if (isMissing !== true && !mayBeUnknown && keys.keyEntries() === null) throw error;
-    const message = hint === undefined ? error.message : `${error.message}: ${hint}`;
-    return { message, steps: next.slice(0, 1) };
-  }
   const { problem } = await (await state.whole()).inspect();
-  if (problem !== null) throw problem;
-  return null;
+  if (problem === null) return null;
+  const { hint, next = [] } = problem.facts;
+  const message = hint === undefined ? problem.message : `${problem.message}: ${hint}`;
+  return { message, steps: next.slice(0, 1) };
 }

@@ -80,6 +80,11 @@ export const restore = {
     "Safe to interrupt; run it again.",
   arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: {
+    backupKey: {
+      flag: "--backup-key <secret>",
+      help: "key of the backup, where it is not that of the state: @FILE, -, env:NAME",
+      value: text,
+    },
     yes: { flag: "--yes", help: "do not ask" },
   },
   examples: [
@@ -94,35 +99,17 @@ export const rekey = {
   name: "rekey",
   summary: "change the encryption key",
   description:
-    "Change the encryption key or its source. With --state-key, take the key that other machines of a shared state already use. " +
-    "Safe to interrupt; run it again. Backups made before still need the old key.",
+    "Encrypt the state with a new key: in a new key file, or given. The former key file stays, for backups that were made before. " +
+    "Safe to interrupt; run it again.",
   options: {
-    to: {
-      flag: "--to <source>",
-      help: "source of the new key: file, passphrase, keyring or given (default: unchanged)",
-      value: (is) => is.anyKeySource,
-    },
-    newPassphrase: {
-      flag: "--new-passphrase <secret>",
-      help: "new passphrase: @FILE, -, env:NAME (default: asked for)",
-      value: text,
-    },
     newStateKey: {
       flag: "--new-state-key <secret>",
-      help: "new given key, 32 bytes as base64: @FILE, -, env:NAME",
+      help: "new key, 32 bytes as base64: @FILE, -, env:NAME (default: in a file)",
       value: text,
-    },
-    skipMissing: {
-      flag: "--skip-missing",
-      help: "continue although a state with this key is missing; its secrets are lost",
     },
     yes: { flag: "--yes", help: "do not ask" },
   },
-  examples: [
-    "vault state rekey",
-    "vault state rekey --to file --json",
-    "vault state rekey --new-passphrase @passphrase.txt",
-  ],
+  examples: ["vault state rekey", "vault state rekey --json"],
 } as const satisfies Descriptor;
 
 export type RekeyOptions = OptionsOf<typeof rekey>;

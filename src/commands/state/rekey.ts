@@ -1,135 +1,89 @@
-import type { Local } from "../../parts/state.ts";
+import type { Io } from "../../parts/io.ts";
+import type { Local, OpenState } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
-import type { KeyElsewhere, NewKey } from "../../secrets/key-source.ts";
-import { askNewPassphrase, confirmOrFail } from "../../cli/prompts.ts";
+import { confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../../documents/state.ts";
+import { parseGivenKey } from "../../secrets/key-source.ts";
 import type { RekeyOptions } from "./descriptor.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";
 
-type Source = NonNullable<RekeyOptions["to"]>;
-
-/** @throws `usage` for flags that contradict each other */
-export function checkRekey(options: RekeyOptions): RekeyOptions {
-  const { to, newPassphrase, newStateKey } = options;
-  const implied =
-    newPassphrase !== undefined ? "passphrase" : newStateKey !== undefined ? "given" : to;
-  if ((newPassphrase !== undefined && newStateKey !== undefined) || (to ?? implied) !== implied) {
+/** Seals the state with another key, after a question. */
+export async function runRekey(
+  { io, state }: Omit<Local, "settings">,
+  { newStateKey, yes = false }: RekeyOptions,
+): Promise<number> {
+  const local = await state.open();
+  const { state: opened, keyPlace, keyGiven } = local;
+  const flag = "--new-state-key";
+  const given =
+    newStateKey === undefined
+      ? undefined
+      : parseGivenKey(await io.secretOption(newStateKey, flag), flag);
+  // A file that is made where keys are given may be on a disk that nobody keeps.
+  if (given === undefined && keyGiven !== undefined)
     throw new VaultError(
       "usage",
-      "--new-passphrase is for --to passphrase, --new-state-key for --to given",
+      `${flag}: the new key is missing, as ${keyGiven} has the present one`,
       {
-        next: [command`vault state rekey --help`],
+        next: [{ ...command`openssl rand -base64 32`, note: "makes a new one" }],
       },
     );
-  }
-  return implied === undefined ? options : { ...options, to: implied };
-}
-
-/** Changes the key of all sealed values, or where it comes from. */
-export async function runRekey(
-  { io, settings, state }: Local,
-  given: RekeyOptions,
-): Promise<number> {
-  const options = checkRekey(given);
-  const local = await state.open(settings.profileInUse, true);
-  const now: Source =
-    settings.stateKey === undefined ? (local.keys.keyEntries()?.at(-1)?.source ?? "file") : "given";
-  // Several keys mean that an earlier run was interrupted: the variable may hold the new passphrase.
-  const unfinished = (local.keys.keyEntries()?.length ?? 0) > 1;
-  const theirs = adopted(local.given, options, local.keys.keyEntries());
-  const to = theirs ?? (await newKey({ io, settings, state }, options, now, unfinished));
-  const question =
-    theirs === null
-      ? `Change the encryption key (${now} to ${to.source})?`
-      : `Take over key ${theirs.key.id}? What this machine has encrypted with its own key is encrypted with that one. A state that has it already stays as it is.`;
   await confirmOrFail(
     io.ask,
-    options.yes === true,
-    `${question} Earlier backups of the state need the old key, which is removed.`,
+    yes,
+    `Change the encryption key of ${opened.shown}? Earlier backups need the former one.`,
   );
-  const rekeyed = await local.rekey({ to, skipMissing: options.skipMissing === true });
-  const { values, states, source, to: id } = rekeyed;
-  const where = [...states, "the configuration"].join(", ");
-  const line = `Re-encrypted ${count(values, "value")} with key ${id}, source ${source} (${where})`;
-  const document: RekeyDocument = { rekeyed };
+  const rekeyed = await (await opened.whole()).rekey(given, io.waiting);
+  const { from, to, values, machines } = rekeyed;
+  const keyFile = given === undefined ? keyPlace(to).file : null;
+  const document: RekeyDocument = {
+    rekeyed: {
+      from: from === null ? [] : [from],
+      to,
+      source: given === undefined ? "file" : "given",
+      keyFile,
+      states: [opened.shown],
+      values,
+      machines,
+    },
+  };
+  const where = keyFile === null ? "" : `, in ${keyFile}`;
+  const line = `Encrypted ${count(values, "value")} of ${opened.shown} with key ${to}${where}`;
   await io.output.sayDone(document, line);
-  if (rekeyed.from.length > 0) {
-    io.narrator.note(`Earlier backups of the state need the old key: ${rekeyed.from.join(", ")}`, [
-      command`vault state backup FILE`,
-    ]);
+  if (opened.isShared) {
+    const others = machines.filter((host) => host !== io.host.actor.host).join(", ");
+    const what = keyFile === null ? "that key" : "a copy of that file, at the same place";
+    const used = others === "" ? "" : ` (those that have used it: ${others})`;
+    io.narrator.note(`Every other machine needs ${what}${used}.`);
   }
-  if (local.state.isShared && theirs === null)
-    io.narrator.note(
-      `Every other machine that uses ${local.state.shown} needs key ${id}: ${handOver(local.keyFile, source)}`,
-    );
-  if (source === "passphrase" || source === "given")
-    io.narrator.note("Keep it away from the state: nothing can be opened without it.");
+  io.narrator.note(
+    keyFile === null
+      ? "Keep the new key away from the state, and set it with VAULTSVC_STATE_KEY or the config key stateKeyCommand: nothing can be opened without it."
+      : `Keep a copy of ${keyFile} elsewhere: nothing can be opened without it.`,
+  );
+  if (from !== null) sayFormer(io, local, from);
   return 0;
 }
 
-const handOver = (keyFile: string, source: Source): string =>
-  source === "file" || source === "passphrase"
-    ? `copy ${keyFile} there, then vault state rekey --state-key @COPY${source === "file" ? "" : " (with the passphrase)"}`
-    : "give it there, as VAULTSVC_STATE_KEY or by vault state rekey --state-key";
-
-/**
- * The key that --state-key gives, if the key file has another one: other machines use it already. It has both where an earlier run was
- * interrupted.
- */
-function adopted(
-  given: KeyElsewhere | undefined,
-  { to, newStateKey }: RekeyOptions,
-  keys: readonly { id: string; source: Source }[] | null,
-): KeyElsewhere | null {
-  const newest = keys?.at(-1);
-  if (given === undefined || to !== undefined || newStateKey !== undefined) return null;
-  const { id } = given.key;
-  if (newest === undefined || keys?.every((each) => each.id === id)) return null;
-  // A key in plain text is stored only where there was one.
-  const isStored = newest.source === "file" || given.entry.source === "passphrase";
-  return isStored ? given : { ...given, entry: { source: "given", id } };
+/** Says what the former key is still needed for. */
+function sayFormer(
+  { narrator }: Io,
+  { state, keyPlace, secretsWith }: OpenState,
+  id: string,
+): void {
+  const { file } = keyPlace(id);
+  const what = file ?? `Key ${id}`;
+  const sealed = secretsWith(id).map(({ profile, key }) => ({
+    ...command`vault config set ${key} @FILE --profile ${profile}`,
+    note: "encrypts it with the key of the configuration; now it needs the former key, too",
+  }));
+  const kept = state.isShared
+    ? ", and what machines keep of exchanges until their next command"
+    : "";
+  const end = file === null || sealed.length > 0 ? "" : "; it may be removed with them";
+  narrator.note(`${what} opens earlier backups alone now${kept}${end}.`, [
+    ...sealed,
+    command`vault state backup FILE`,
+  ]);
 }
-
-async function newKey(
-  { io, settings, state }: Local,
-  { to, newPassphrase, newStateKey }: RekeyOptions,
-  now: Source,
-  unfinished: boolean,
-): Promise<NewKey> {
-  const source = to ?? now;
-  if (source === "file" || source === "keyring") return { source };
-  if (source === "given") {
-    if (newStateKey === undefined) throw missing("the new key", "--new-state-key @FILE");
-    return { source, key: await io.secretOption(newStateKey, "--new-state-key") };
-  }
-  return {
-    source,
-    passphrase: await newPhrase(
-      { io, settings, state },
-      newPassphrase,
-      now !== "passphrase" || unfinished,
-    ),
-  };
-}
-
-/** Reads the new passphrase. VAULTSVC_STATE_PASSPHRASE is the new one only if there was none: else it opens the state. */
-async function newPhrase(
-  { io, settings, state }: Local,
-  given: string | undefined,
-  byVariable: boolean,
-): Promise<string> {
-  const { statePassphrase } = settings;
-  if (given !== undefined) return await io.secretOption(given, "--new-passphrase");
-  if (byVariable && statePassphrase !== undefined)
-    return await state.secretSetting(statePassphrase);
-  if (!io.ask.isPossible) throw missing("the new passphrase", "--new-passphrase @FILE");
-  const passphrase = await askNewPassphrase(io.ask);
-  io.redactor.add(passphrase);
-  return passphrase;
-}
-
-const missing = (what: string, flag: string): VaultError =>
-  new VaultError("usage", `${what} is missing`, {
-    hint: `use ${flag}, or choose another source, such as --to file`,
-  });

@@ -18,6 +18,7 @@ import type {
 import { checkNotOurs } from "../../cli/own-files.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
+import { givenKey } from "../../secrets/key-source.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";
@@ -27,29 +28,27 @@ export async function runStateInit(
   { io, state }: { io: Io; state: StatePart },
   options: StateInitOptions,
 ): Promise<number> {
-  const { state: opened, key } = await state.open();
+  const { state: opened, keyPlace } = await state.open();
   const { shown } = opened;
   const { created, updated, keyId } = await opened.create(options.grant);
-  const told = opened.isShared
-    ? {
-        keyFile: null,
-        made: `Created the shared state ${shown}`,
-        there: `The shared state already exists: ${shown}`,
-        key: `key ${keyId}`,
-        advice:
-          "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY.",
-      }
-    : {
-        keyFile: key.file,
-        made: `Created the state ${shown}`,
-        there: `The state ${shown} already exists`,
-        key: key.file === null ? `key ${key.source}` : key.source,
-        advice: "Keep a copy of the key away from the state: nothing can be opened without it.",
-      };
-  const document: StateInitDocument = { state: shown, keyFile: told.keyFile, created };
-  const what = created ? told.made : updated ? `Brought up to date: ${shown}` : told.there;
-  await io.output.sayDone(document, `${what} (${told.key})`);
-  if (created) io.narrator.note(told.advice);
+  const { source, file } = keyPlace(keyId);
+  const kind = opened.isShared ? "shared state" : "state";
+  const document: StateInitDocument = { state: shown, keyFile: file, created };
+  const what = created
+    ? `Created the ${kind} ${shown}`
+    : updated
+      ? `Brought up to date: ${shown}`
+      : `The ${kind} ${shown} already exists`;
+  await io.output.sayDone(
+    document,
+    `${what} (${file === null ? `key ${keyId}, ${source}` : source})`,
+  );
+  if (created)
+    io.narrator.note(
+      opened.isShared
+        ? "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY."
+        : "Keep a copy of the key away from the state: nothing can be opened without it.",
+    );
   return 0;
 }
 
@@ -113,8 +112,9 @@ export async function runBackup(
 ): Promise<number> {
   const file = io.host.resolve(options.file);
   if (options.force === true) checkNotOurs({ io, settings }, "FILE", file);
-  const { state: opened, key } = await state.open();
+  const { state: opened, keyPlace } = await state.open();
   const facts = await (await opened.whole()).backup(file, options.force === true);
+  const key = keyPlace(facts.keyId);
   const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...key } } };
   const { backupTable } = await import("./view.ts");
   await io.output.printDone(document, async (view) => await backupTable(facts, key, view));
@@ -127,14 +127,19 @@ export async function runRestore(
   options: RestoreOptions,
 ): Promise<number> {
   const file = io.host.resolve(options.file);
-  const { state: opened, keys, keyFile } = await state.open();
+  const { state: opened } = await state.open();
+  const flag = "--backup-key";
+  const key =
+    options.backupKey === undefined
+      ? undefined
+      : givenKey(await io.secretOption(options.backupKey, flag), flag);
   const place = opened.shown;
   const {
     backup,
     vaults: foreseen,
     isDamaged,
     run,
-  } = await (await opened.whole()).prepareRestore(file);
+  } = await (await opened.whole()).prepareRestore(file, key);
   const { askedBefore, restoredTable, restoredVault } = await import("./view.ts");
   const question = isDamaged
     ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`
@@ -155,18 +160,6 @@ export async function runRestore(
       `${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`,
     );
   const { keyId, format } = backup;
-  // A state that was empty is encrypted with the key that is given, which is that of the backup.
-  const isGiven = keyId !== null && keys.keyEntries()?.every(({ id }) => id !== keyId) === true;
-  if (foreseen === null && isGiven && !opened.isShared)
-    io.narrator.warn(
-      `the state is encrypted with key ${keyId}, as the backup is, and ${keyFile} has another one`,
-      [
-        {
-          ...command`vault state rekey --to file --state ${place} --state-key @FILE`,
-          note: "gives both a new one",
-        },
-      ],
-    );
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
   const document: RestoreDocument = { restored };

@@ -4,11 +4,12 @@ import {
   readSync,
   accessSync,
   constants,
+  existsSync,
   lstatSync,
   realpathSync,
   statSync,
 } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { JournalEntry } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -104,9 +105,8 @@ export function checkTarget(
       `${file} is ${there.isSymbolicLink() ? "a symbolic link" : "not a file"}`,
       elsewhere,
     );
-  const key = keySource.type === "file" ? statIfThere(resolve(keySource.path)) : null;
-  if (key?.ino === there.ino && key.dev === there.dev)
-    throw refuse(`${file} is the key file`, elsewhere);
+  if (existsSync(keySource.folder) && dirname(real) === realpathSync(keySource.folder))
+    throw refuse(`${file} is a key file`, elsewhere);
   if (!force)
     throw refuse(`${file} already exists`, "name another file, or replace this one with --force");
 }

@@ -1,25 +1,26 @@
+import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
-import type { KeyEntry } from "../../secrets/key-file.ts";
-import { createKeyFile, readKeyFile } from "../../secrets/key-file.ts";
+import { keyFileOf, makeKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
-import { parseGivenKey, createKey, openWithPassphrase } from "../../secrets/key-source.ts";
-import { holdsState, knownStates, realFolder, rememberState } from "./known-states.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { keyIdOf } from "../../secrets/sealing.ts";
 import { openReadOnly } from "../sqlite/open-database.ts";
-import { one } from "../sqlite/query.ts";
-import type { ProfilePlace, SealingKey } from "../../secrets/sealing.ts";
-import { deriveKey, keyIdOf } from "../../secrets/sealing.ts";
-import { command } from "../../way.ts";
+import { metaOf, noteMeta, one } from "../sqlite/query.ts";
+import type { StateDatabase } from "../sqlite/state-database.ts";
 
-/** The encryption keys of a state, each obtained at its first use and cached. One of them seals the whole database. */
+/** The name under which a state has the id of its key, in `meta`. */
+const keyName = "key";
+
+/**
+ * The keys of a state by their ids, each obtained at its first use. The state names the one that seals it; a state that names none yet
+ * makes a new one, so that two states never share a key.
+ */
 export class Keyring {
   readonly #source: KeySource;
   readonly #state: string;
   readonly #warn: (message: string) => void;
-  readonly #given: SealingKey | null;
   readonly #cached: Map<string, SealingKey>;
-  #newest: SealingKey | null = null;
-  #warned = false;
 
   /** `state` is the path that messages name; `cached` holds keys that were obtained before, by id. */
   constructor(
@@ -28,247 +29,132 @@ export class Keyring {
     warn: (message: string) => void,
     cached = new Map<string, SealingKey>(),
   ) {
-    this.#cached = cached;
     this.#source = source;
     this.#state = state;
-    this.#warn = warn;
-    this.#given = source.type === "given" ? source.key : null;
+    this.#warn = withoutRepeats(warn);
+    this.#cached = cached;
   }
 
   /**
-   * The key that fits the sealed values of the database, which `ensure` or `prepare` has obtained.
-   * @throws `state` if another key has replaced it: an outdated key must not seal
-   */
-  fitting(db: DatabaseSync): SealingKey {
-    const needed = neededKeyId(db);
-    if (needed === null && this.#newest !== null && this.#isNewest(this.#newest))
-      return this.#newest;
-    const key =
-      needed === null ? undefined : (this.#cached.get(needed) ?? this.#withoutPrompt(needed));
-    if (key !== undefined) return key;
-    if (this.#source.type === "file" && this.#entries() === null) throw this.#missing(needed);
-    throw this.#wrong(
-      needed ?? "",
-      this.#newest ?? this.#given ?? [...this.#cached.values()].at(-1) ?? null,
-    );
-  }
-
-  /** Whether no rekey has begun since the key was read; one could leave behind what the key seals now. */
-  #isNewest(key: SealingKey): boolean {
-    return key === this.#given || this.#entries()?.at(-1)?.id === key.id;
-  }
-
-  /** A key that is available without asking for a passphrase or opening the keyring. */
-  #withoutPrompt(id: string): SealingKey | undefined {
-    if (this.#given !== null) return this.#given.id === id ? this.#given : undefined;
-    const entry = this.#entries()?.find((each) => each.id === id);
-    return entry?.source === "file" ? deriveKey(entry.material) : undefined;
-  }
-
-  /**
-   * Obtains the key with this id, if values are sealed with one.
-   * @throws `state`, before anything is written, if the key is not available or another one was given
-   */
-  async ensure(needed: string | null): Promise<void> {
-    if (needed === null || this.#cached.has(needed)) return;
-    const given = this.#given;
-    if (
-      given !== null &&
-      given.id !== needed &&
-      !this.#entries()?.some(({ id }) => id === given.id)
-    )
-      throw this.#wrong(needed, given);
-    await this.key(needed);
-  }
-
-  /** Obtains the key with this id if the key file names it, even where another one is given, which may be for something else. */
-  async obtain(id: string | null): Promise<void> {
-    if (id !== null && this.#entries()?.some((entry) => entry.id === id) === true)
-      await this.key(id);
-  }
-
-  /**
-   * As `ensure`, and returns the key. If nothing is sealed yet it takes the newest key, and creates the key file if there is none. Call
-   * it with the vault or the configuration locked, before the transaction; `fitting` then detects, inside the transaction, that
-   * another process was faster with another key.
-   */
-  async prepare(needed: string | null): Promise<SealingKey> {
-    if (needed === null) return (this.#newest = this.#given ?? (await this.#newestOfFile()));
-    await this.ensure(needed);
-    return await this.key(needed);
-  }
-
-  /** As `prepare`, for a value in the database: first remembers the state, so that a later rekey finds it. */
-  async prepareState(needed: string | null): Promise<void> {
-    if (needed === null) this.rememberState();
-    await this.prepare(needed);
-  }
-
-  /** Path of the key file; null if the key is given. */
-  get keyFile(): string | null {
-    return this.#source.type === "file" ? this.#source.path : null;
-  }
-
-  /** Whether a key is given, or there is a key file. */
-  get hasAny(): boolean {
-    return this.#given !== null || this.#entries() !== null;
-  }
-
-  /** Records the state beside the key file, for a later rekey. Call it before the first value is sealed. */
-  rememberState(): void {
-    if (this.#source.type === "file") rememberState(this.#source.path, this.#state);
-  }
-
-  /**
-   * Any key by its id: the given one, or one that the key file names.
-   * @throws `state` if it is not available
+   * The key with this id, from its source.
+   * @throws `state`, naming where it is to be set, if its source does not have it
    */
   async key(id: string): Promise<SealingKey> {
-    const known = this.#given?.id === id ? this.#given : this.#cached.get(id);
-    const entries = known === undefined ? this.#entries() : null;
-    const entry = entries?.find((each) => each.id === id);
-    const key =
-      known ?? (entry === undefined ? undefined : await this.#open(entry, entries?.length === 1));
-    if (key === undefined)
-      throw entries === null ? this.#missing(id) : this.#wrong(id, entries.at(-1) ?? null);
+    const { given } = this.#source;
+    const own = this.#cached.has(id) ? undefined : await given?.read();
+    if (own !== undefined && own.id !== id) throw this.#lacking(id, own);
+    const key = own ?? (await this.find(id));
+    if (key === null) throw this.#lacking(id);
     this.#cached.set(id, key);
     return key;
   }
 
+  /** As `key`, if there is one. */
+  async ensure(id: string | null): Promise<void> {
+    if (id !== null) await this.key(id);
+  }
+
+  /** A key that this machine has, whatever gives the one of the state; null if it has not. For what another key has sealed. */
+  async find(id: string): Promise<SealingKey | null> {
+    const { given, former } = this.#source;
+    const there = this.#cached.get(id) ?? this.#fromFile(id);
+    if (there !== null) return there;
+    const own = await given?.read();
+    return own?.id === id ? own : ((await former?.(id)) ?? null);
+  }
+
   /**
-   * The key of a secret of the configuration.
-   * @throws `state` if this machine lacks it, naming the secret: the state may have another key
+   * The key that seals the database, which was obtained before. Call it in the transaction that seals: a process whose key was replaced
+   * meanwhile must not write.
+   * @throws `state` if another key has replaced it
    */
-  async keyOf({ profile, key: name }: ProfilePlace, id: string): Promise<SealingKey> {
-    const isHere =
-      this.#given?.id === id ||
-      this.#cached.has(id) ||
-      this.#entries()?.some((entry) => entry.id === id);
-    if (isHere === true) return await this.key(id);
-    const what = `the config key ${name} of profile ${profile} is encrypted with key ${id}`;
-    const entries = this.#entries();
-    const path = this.#source.path ?? "";
-    const has = this.#given?.id ?? entries?.at(-1)?.id ?? "none";
-    const why =
-      entries === null && this.#given === null
-        ? `the key file ${path} is missing, and ${what}`
-        : `wrong key: ${what}, and the key in use is ${has}`;
-    throw new VaultError("state", `${why}; the state is not affected; nothing was changed`, {
-      hint: `the former key file also helps, put back as ${path}`,
-      next: [
-        {
-          ...command`vault config set ${name} @FILE --profile ${profile}`,
-          note: "stores it again",
-        },
-      ],
+  fitting(db: DatabaseSync): SealingKey {
+    const id = neededKeyId(db) ?? "";
+    const isGiven = this.#source.given !== undefined;
+    const key = this.#cached.get(id) ?? (isGiven ? null : this.#fromFile(id));
+    if (key === null) throw this.#lacking(id, [...this.#cached.values()].at(-1));
+    this.#cached.set(id, key);
+    return key;
+  }
+
+  /** The key of a state on this machine, which names it before this returns. Call it before anything is sealed. */
+  async prepare(database: StateDatabase): Promise<SealingKey> {
+    const named = await database.read((db) => metaOf(db, keyName));
+    if (named !== undefined) return await this.key(named);
+    const make = await this.fresh();
+    return await this.key(await database.write((db) => nameKey(db, make)));
+  }
+
+  /** What makes the key of a state that has none: the given one, or a new one in a file. */
+  async fresh(): Promise<() => SealingKey> {
+    const given = await this.#source.given?.read();
+    return () => given ?? makeKeyFile(this.#source.folder);
+  }
+
+  /** The file of a key; null if the key is given. */
+  fileOf(id: string): string | null {
+    const { folder, given } = this.#source;
+    return given === undefined ? keyFileOf(folder, id) : null;
+  }
+
+  /** The key that replaces that of the state: the given one, or a new one in a file. */
+  replacement(given: SealingKey | undefined): SealingKey {
+    const key = given ?? makeKeyFile(this.#source.folder);
+    this.#cached.set(key.id, key);
+    return key;
+  }
+
+  /** @throws `state` for a file that has another key */
+  #fromFile(id: string): SealingKey | null {
+    const path = keyFileOf(this.#source.folder, id);
+    const key = readKeyFile(path, { uid: this.#source.uid, warn: this.#warn });
+    if (key === null || key.id === id) return key;
+    throw new VaultError("state", `the key file ${path} has another key (${key.id})`, {
+      hint: "restore the key file from its backup; it was not changed",
     });
   }
 
-  async #newestOfFile(): Promise<SealingKey> {
-    const { path, access } = this.#source;
-    let entries = this.#entries();
-    if (entries === null) {
-      const sealed = (await access?.sealedInConfiguration()) ?? null;
-      if (path === undefined || sealed !== null) throw this.#missing(sealed, "the configuration");
-      const others = knownStates(path).filter(
-        (state) => holdsState(state) && state !== realFolder(this.#state),
-      );
-      if (others.length > 0) throw keyFileMissing(path, others);
-      const demand = this.#source.type === "file" ? (this.#source.demand ?? "file") : "file";
-      const { key, entry } = await createKey({ source: demand }, access);
-      this.#cached.set(key.id, key);
-      entries = createKeyFile(path, entry, this.#warn);
-    }
-    const [newest] = entries.slice(-1);
-    if (newest === undefined) throw this.#missing(null);
-    return await this.key(newest.id);
-  }
-
-  #entries(): KeyEntry[] | null {
-    const { path } = this.#source;
-    if (path === undefined) return null;
-    const entries = readKeyFile(path, (message) => {
-      if (!this.#warned) this.#warn(message);
-      this.#warned = true;
+  #lacking(id: string, other?: SealingKey): VaultError {
+    const { folder, given, flag } = this.#source;
+    const file = keyFileOf(folder, id);
+    const what = `the secrets in ${this.#state} are encrypted with key ${id}`;
+    const ways = flag ?? "--state-key, VAULTSVC_STATE_KEY or the config key stateKeyCommand";
+    if (given === undefined)
+      return new VaultError("state", `the key file ${file} is missing, and ${what}`, {
+        hint: `copy it there from its backup, or from another machine that uses this state; or set that key with ${ways} (no other key opens them)`,
+      });
+    const has = other === undefined ? "" : `, and ${given.by} has key ${other.id}`;
+    const isThere = existsSync(file)
+      ? `${file} has that key`
+      : `put the file of that key at ${file}`;
+    return new VaultError("state", `wrong key: ${what}${has}; nothing was changed`, {
+      hint:
+        flag === undefined || flag === given.by
+          ? `set ${given.by} to key ${id}; or leave it out: ${isThere}`
+          : `set key ${id} with ${flag}`,
     });
-    const demand = this.#source.type === "file" ? this.#source.demand : undefined;
-    if (
-      entries !== null &&
-      demand !== undefined &&
-      !entries.some(({ source }) => source === demand)
-    ) {
-      throw new VaultError(
-        "state",
-        `the key source is set to ${demand} (stateKeySource, VAULTSVC_STATE_PASSPHRASE), but the key file ${path} says ${entries.at(-1)?.source}`,
-        {
-          next: [
-            { ...command`vault state rekey --to ${demand}`, note: "changes the source" },
-            {
-              ...command`vault config unset stateKeySource`,
-              note: "or unset VAULTSVC_STATE_PASSPHRASE",
-            },
-          ],
-        },
-      );
-    }
-    return entries;
-  }
-
-  async #open(entry: KeyEntry, isOnly: boolean): Promise<SealingKey> {
-    const { access, path } = this.#source;
-    const unfinished = isOnly
-      ? ""
-      : "; a key change was interrupted, run the same vault state rekey again";
-    switch (entry.source) {
-      case "file":
-        return deriveKey(entry.material);
-      case "passphrase":
-        if (access === undefined) throw this.#missing(entry.id);
-        return await openWithPassphrase(entry, access, unfinished);
-      case "keyring": {
-        const material = await (await access?.keyring())?.get(entry.id);
-        if (material !== undefined && material !== null) return checked(entry.id, material);
-        throw new VaultError(
-          "state",
-          `the operating system keyring does not have key ${entry.id}, which ${path} names`,
-          {
-            hint: "unlock or restore the keyring of this user, or use --state-key",
-          },
-        );
-      }
-      case "given":
-        throw new VaultError("state", `key ${entry.id} must be given; ${path} only names it`, {
-          hint: `use --state-key @FILE, or VAULTSVC_STATE_KEY${unfinished}`,
-        });
-    }
-  }
-
-  #missing(needed: string | null, where = this.#state): VaultError {
-    const path = this.#source.path ?? "";
-    const what =
-      needed === null
-        ? "nothing is encrypted yet"
-        : `the secrets in ${where} are encrypted with key ${needed}`;
-    return new VaultError("state", `the key file ${path} is missing, and ${what}`, {
-      hint: "copy it from its backup, or from another machine that uses this state, or use --state-key (no other key opens them)",
-    });
-  }
-
-  #wrong(needed: string, key: Pick<SealingKey, "id"> | null): VaultError {
-    const hint =
-      this.#source.type === "file"
-        ? `use key ${needed} with --state-key, or put its key file at ${this.#source.path} unless something else needs the one there`
-        : `use key ${needed} with --state-key (VAULTSVC_STATE_KEY), or leave it out to use the key file`;
-    return new VaultError(
-      "state",
-      `wrong key: the secrets in ${this.#state} are encrypted with key ${needed}, and the key in use is ${key?.id ?? "none"}; nothing was changed`,
-      { hint },
-    );
   }
 }
 
-/** Id of the key that seals the database, or null if nothing is sealed. */
+function withoutRepeats(warn: (message: string) => void): (message: string) => void {
+  const said = new Set<string>();
+  return (message) => {
+    if (!said.has(message)) warn(message);
+    said.add(message);
+  };
+}
+
+/** Names the key of a state in the caller's transaction, unless it has one: that which `make` makes. Returns its id. */
+export function nameKey(db: DatabaseSync, make: () => SealingKey): string {
+  const id = neededKeyId(db) ?? make().id;
+  noteMeta(db, keyName, id);
+  return id;
+}
+
+/** Id of the key that seals the database; null if it has none yet. One of version 0.2.0 does not name it. */
 export function neededKeyId(db: DatabaseSync): string | null {
+  const named = metaOf(db, keyName);
+  if (named !== undefined) return named;
   const found = one<{ sealed: string }>(
     db,
     "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1",
@@ -276,7 +162,7 @@ export function neededKeyId(db: DatabaseSync): string | null {
   return found === undefined ? null : keyIdOf(found.sealed);
 }
 
-/** Id of the key that a state or a backup needs; null if nothing is sealed or the file cannot be read. */
+/** Id of the key that a state or a backup needs; null if it has none or the file cannot be read. */
 export function neededKeyOf(file: string): string | null {
   try {
     const db = openReadOnly(file);
@@ -288,28 +174,4 @@ export function neededKeyOf(file: string): string | null {
   } catch {
     return null;
   }
-}
-
-/** The error for a missing key file that other states were begun with: a new file would take the place of theirs. */
-function keyFileMissing(path: string, states: readonly string[]): VaultError {
-  return new VaultError(
-    "state",
-    `the key file ${path} is missing, and ${states.join(", ")} may be encrypted with its key`,
-    {
-      hint: `restore the key file from its backup, or remove ${path}.states, which gives those states up`,
-      next: [{ ...command`vault config set stateKeyFile FILE`, note: "uses another key file" }],
-    },
-  );
-}
-
-function checked(id: string, material: string): SealingKey {
-  const key = parseGivenKey(material, `key ${id} in the operating system keyring`);
-  if (key.id === id) return key;
-  throw new VaultError(
-    "state",
-    `the operating system keyring has another key under the name of key ${id}`,
-    {
-      hint: "restore the keyring of this user from its backup",
-    },
-  );
 }

@@ -129,28 +129,6 @@ export class Outbox {
     this.#warn(setAside(this.#pathOf(entry), error));
   }
 
-  /** Ids of the keys that open the entries. */
-  keyIds(): string[] {
-    const entries = [...this.#list().values()].flat();
-    return entries.flatMap((entry) => this.read(entry) ?? []).map((each) => keyIdOf(each.document));
-  }
-
-  /** Seals the entries with another key. What does not open stays as it is. */
-  async reseal(keyring: Pick<Keyring, "key">, to: SealingKey): Promise<void> {
-    for (const entry of [...this.#list().values()].flat()) {
-      const kept = this.read(entry);
-      if (kept === null || keyIdOf(kept.document) === to.id) continue;
-      try {
-        const place = placeOf(entry, kept.service);
-        const key = await keyring.key(keyIdOf(kept.document));
-        const document = seal(to, place, unseal(key, place, kept.document));
-        replaceFile(this.#pathOf(entry), JSON.stringify({ ...kept, document }));
-      } catch {
-        // A rekey elsewhere has left it behind.
-      }
-    }
-  }
-
   #pathOf(entry: Entry): string {
     return join(this.folder, nameOf(entry));
   }
@@ -171,7 +149,7 @@ export class Outbox {
 /** A vault that has just been locked. */
 interface Locked {
   outbox: Outbox;
-  keyring: Pick<Keyring, "key">;
+  keyring: Pick<Keyring, "find">;
   warn: (message: string) => void;
   session: Pick<VaultSession, "adopt" | "recordPair">;
   rows: VaultRows;
@@ -195,7 +173,7 @@ export async function offer(locked: Locked): Promise<void> {
   const kept = outbox.read(entry);
   if (kept?.service !== service) return;
   const keyId = keyIdOf(kept.document);
-  const key = await keyring.key(keyId).catch(() => null);
+  const key = await keyring.find(keyId).catch(() => null);
   if (key === null) throw keyMissing(keyId, uuid, outbox.folder);
   let exchange: AdoptedExchange;
   try {
@@ -228,8 +206,8 @@ const keyMissing = (keyId: string, uuid: string, folder: string): VaultError =>
       hint: `to go on without these credentials, move ${join(folder, uuid)}.* elsewhere`,
       next: [
         {
-          ...command`vault get ${uuid} --state-key @FILE`,
-          note: "FILE is the current key, and the former key file is in its place",
+          ...command`vault get ${uuid}`,
+          note: "once the file of that key is back in its folder",
         },
       ],
     },

@@ -34,7 +34,6 @@ import { MachineRecord } from "./machine-record.ts";
 import type { Entry, Here } from "./outbox.ts";
 import { offer, Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
-import { command } from "../../way.ts";
 
 export interface SharedOptions extends Omit<
   SharedParts,
@@ -333,7 +332,7 @@ export class PostgresStore extends StoredState implements State {
         .transact([passGate(schema), ...pruning(this.dialect.prefix, before)])
         .catch(unlessGateClosed);
     try {
-      return { ...about, key: await keyring.prepare(about.keyId), isSetBack };
+      return { ...about, key: await keyring.key(about.keyId), isSetBack };
     } catch (error) {
       throw withKeeper(error, about);
     }
@@ -361,7 +360,7 @@ function unlessGateClosed(error: unknown): void {
   if (codeOf(error) !== gateClosed && !isLocked(error)) throw error;
 }
 
-/** The error for a machine that lacks the key, with who has it and what to do with a copy of that. */
+/** The error for a machine that lacks the key, with who has it. */
 function withKeeper(error: unknown, { keyId, keyed }: About): unknown {
   if (!(error instanceof VaultError) || keyed === null || !error.message.includes(keyId))
     return error;
@@ -371,13 +370,5 @@ function withKeeper(error: unknown, { keyId, keyed }: About): unknown {
     file: string | null;
   };
   const where = file === null ? "gave it" : `has it in the key file ${file}`;
-  // Without any key file, a copy of that one does.
-  const changing = {
-    ...command`vault state rekey --state-key @FILE`,
-    note: "changes this machine only: FILE is a copy of that key",
-  };
-  return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, {
-    ...error.facts,
-    ...(error.message.startsWith("wrong key") ? { hint: undefined, next: [changing] } : {}),
-  });
+  return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, error.facts);
 }

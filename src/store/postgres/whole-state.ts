@@ -2,7 +2,8 @@ import type { Actor } from "../../actor.ts";
 import { DatabaseSync } from "node:sqlite";
 import { asVaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import type { KeySource } from "../../secrets/key-source.ts";
+import type { GivenKey, KeySource } from "../../secrets/key-source.ts";
+import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { checkTarget, writeBackup, checkBackup } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
@@ -11,13 +12,14 @@ import { nothing } from "../contents.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
 import { appending } from "../journal/journal.ts";
-import { Keyring, neededKeyOf } from "../keys/keyring.ts";
+import { Keyring } from "../keys/keyring.ts";
+import type { Rekeyed } from "../keys/rekey.ts";
+import { rekey } from "../keys/rekey.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type {
   BackupFacts,
   Created,
   Lock,
-  Resealing,
   Restore,
   ServerFacts,
   State,
@@ -93,8 +95,8 @@ export class PostgresWhole implements WholeState {
     const { database, keyring } = this.#store.parts;
     const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(this.#store.parts);
-    const key = await keyring.prepare(sealing);
-    if (sealing === null) await database.transact(this.#keyed(key.id, "NOTHING"));
+    const make = await keyring.fresh();
+    if (sealing === null) await database.transact(this.#keyed(make().id));
     const { keyId } = await this.#store.ready();
     return { created, updated, keyId };
   }
@@ -206,13 +208,9 @@ export class PostgresWhole implements WholeState {
     );
   }
 
-  async prepareRestore(file: string): Promise<Restore> {
+  async prepareRestore(file: string, key?: GivenKey): Promise<Restore> {
     const { keySource, warn, clock } = this.#store.parts;
-    const keyring = new Keyring(keySource, file, warn);
-    // The key that is given is that of the backup or that of the state, which has its own; the key file may have the other one.
-    const { key = null } = await readMeta(this.#store.parts);
-    await this.#store.parts.keyring.obtain(key);
-    await keyring.obtain(neededKeyOf(file));
+    const keyring = new Keyring(ofBackup(keySource, key), file, warn);
     return await prepareRestore(this, keyring, () => clock.now(), file);
   }
 
@@ -284,35 +282,19 @@ export class PostgresWhole implements WholeState {
     return historyIn(db);
   }
 
-  async resealing(waiting: Waiting): Promise<Resealing[]> {
-    const { keyId, state } = await this.#store.ready();
-    const { keyring, machine } = this.#store.parts;
-    const reseal = async (to: SealingKey): Promise<number> => {
-      const values = await this.#change("rekey", waiting, async (whole, query) => {
-        // Another machine may have changed it meanwhile.
-        await keyring.key(whole.keyId ?? "");
-        let written = 0;
-        for await (const part of whole.parts()) written += await whole.write(part, part, to);
-        if (whole.keyId !== to.id)
-          for (const statement of this.#keyed(to.id, "UPDATE SET value = excluded.value"))
-            await query(statement);
-        return written;
-      });
-      const seen = machine.state(state);
-      if (seen !== null) machine.noteState({ ...seen, keyId: to.id });
-      return values;
-    };
-    return [{ shown: this.shown, keyId, reseal }];
+  async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
+    const { keyring, by, clock } = this.#store.parts;
+    return await rekey({ place: this, keyring, by, now: clock.now(), given: to, waiting });
   }
 
-  /** Records the key, and who has it; `where` says what becomes of one that is there. */
-  #keyed(id: string, where: string): Statement[] {
+  /** Records the key of a state that has none, and who has it. */
+  #keyed(id: string): Statement[] {
     const { schema, by, keyring } = this.#store.parts;
     const { host, user } = by;
-    const put = `INSERT INTO ${schema}.meta VALUES ($1, $2) ON CONFLICT (name) DO ${where}`;
+    const put = `INSERT INTO ${schema}.meta VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`;
     return [
       { sql: put, values: ["key", id] },
-      { sql: put, values: ["keyed", JSON.stringify({ host, user, file: keyring.keyFile })] },
+      { sql: put, values: ["keyed", JSON.stringify({ host, user, file: keyring.fileOf(id) })] },
     ];
   }
 }

@@ -1,18 +1,16 @@
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { diskOf } from "../../files/disk.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import { readKeyFile } from "../../secrets/key-file.ts";
-import type { KeySource } from "../../secrets/key-source.ts";
+import type { KeyPlace } from "../../secrets/key-source.ts";
 import { keyPlace } from "../../secrets/key-source.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import { unseal } from "../../secrets/sealing.ts";
 import { backupFile, problemsOf } from "../backup/backup.ts";
 import { sealedValues } from "../keys/sealed-values.ts";
 import { Keyring, neededKeyOf } from "../keys/keyring.ts";
-import { lossOf } from "../keys/known-states.ts";
 import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
 import { checkOurs, openReadOnly } from "./open-database.ts";
@@ -21,37 +19,29 @@ import { recordsIn, vaultsWhere } from "../read-vaults.ts";
 import { isListed } from "../steps/rows.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import type { VaultLocks } from "./vault-lock.ts";
-import { command } from "../../way.ts";
 
-/** Inspects a state: opens its database read-only, creates nothing and fixes nothing. May ask for a passphrase. Never throws. */
+/** Inspects a state: opens its database read-only, creates nothing and fixes nothing. Never throws. */
 export async function inspectState(
   options: StoreOptions,
   opening: Opening,
   locks: Pick<VaultLocks, "holders">,
 ): Promise<StateFacts> {
-  const { directory, keySource, keys } = options;
+  const { directory, keySource } = options;
   const { path } = opening;
   const files = [path, `${path}-wal`, join(directory, "locks")];
-  // So that nothing later prompts. Leaves a bad file to later checks.
-  const unready = await (async () => {
-    const needed = neededKeyOf(path);
-    if (needed !== null && keys?.has(needed) !== true)
-      await new Keyring(keySource, path, () => undefined, keys).ensure(needed);
-  })().then(() => null, asVaultError);
+  const key = await keyOf(options, neededKeyOf(path));
   let found: ReturnType<typeof read> | null = null;
   let problem: VaultError | null = null;
   try {
     if (onState(path, () => statIfThere(path)) !== null)
       found = onState(path, () => read(path, opening.migrations.length, options, locks));
-    else problem = missing(keySource, directory);
   } catch (error) {
     problem =
       error instanceof VaultError
         ? error
         : new VaultError("state", `the state cannot be used: ${path}: ${String(error)}`);
   }
-  const key = found?.key ?? keyFacts(options, null, []);
-  const silent = key.id === null && key.problem === null ? await keyringProblem(keySource) : null;
+  const { source, file, id } = key;
   return {
     problem,
     vaults: found?.vaults ?? null,
@@ -65,38 +55,35 @@ export async function inspectState(
       tooOpen: [
         ...tooOpenOf([directory], 0o700),
         ...tooOpenOf(files.slice(0, 2), 0o600),
-        ...tooOpenOf(keyFiles(keySource), 0o600),
+        ...tooOpenOf(file === null ? [] : [file], 0o600),
         // Listing the folder of the key reveals nothing, so only write permission counts.
-        ...tooOpenOf(keyFiles(keySource).map(dirname), 0o755, 0o022),
+        ...tooOpenOf([keySource.folder, dirname(keySource.folder)], 0o755, 0o022),
       ],
       unwritable: unwritableOf([directory, ...files]),
       disk: diskOf(directory),
-      keyDisk: keySource.type === "file" && key.file !== null ? diskOf(dirname(key.file)) : null,
-      key: { ...key, problem: silent ?? (key.problem === null ? null : (unready ?? key.problem)) },
+      keyDisk: file === null ? null : diskOf(dirname(file)),
+      key: { source, file, id, ...tried(key, found?.sealed ?? []) },
       lastBackup: found?.lastBackup ?? null,
     },
   };
 }
 
-/** The error for a state that was there, and is not any more. */
-function missing(source: KeySource, directory: string): VaultError | null {
-  const loss = lossOf(source, directory);
-  return loss === null
-    ? null
-    : new VaultError("state", loss, {
-        hint: "mount it",
-        next: [command`vault state restore FILE`],
-      });
-}
-
-/** Why the first key could not be created in the keyring of the operating system, if it should be. */
-async function keyringProblem(source: KeySource): Promise<VaultError | null> {
-  if (source.type !== "file" || source.demand !== "keyring") return null;
+/** The key that the state needs, or that is given for one that has none yet, as far as it is there. Never throws. */
+async function keyOf(
+  { keySource, directory, keys }: StoreOptions,
+  needed: string | null,
+): Promise<KeyPlace & { id: string | null; key: SealingKey | null; problem: VaultError | null }> {
+  const none = { key: null, problem: null };
   try {
-    await (await source.access?.keyring())?.get("none");
-    return null;
+    const id = needed ?? (await keySource.given?.read())?.id ?? null;
+    const place = { ...keyPlace(keySource, id), id };
+    // Permissions are reported as `tooOpen`.
+    const keyring = new Keyring(keySource, directory, () => undefined, keys);
+    return needed === null
+      ? { ...place, ...none }
+      : { ...place, ...none, key: await keyring.key(needed) };
   } catch (error) {
-    return asVaultError(error);
+    return { ...keyPlace(keySource, needed), id: needed, ...none, problem: asVaultError(error) };
   }
 }
 
@@ -134,51 +121,35 @@ function read(
       ),
       tokenSeconds: token === undefined ? null : secondsBetween(token.startedAt, token.tokenExpiry),
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
-      key: keyFacts(options, db, damage),
+      sealed: damage.length > 0 ? [] : sealedValues(db),
     };
   } finally {
     db.close();
   }
 }
 
-/** Tries the key on every sealed value. A missing key is a problem only if there are any. Never throws. */
-function keyFacts(
-  { keySource, directory, keys }: StoreOptions,
-  db: DatabaseSync | null,
-  damage: readonly string[],
-): KeyFacts {
-  const facts: KeyFacts = { ...keyPlace(keySource), id: null, opened: 0, problem: null };
+/** Tries the key on every sealed value. Never throws. */
+function tried(
+  { key, problem }: { key: SealingKey | null; problem: VaultError | null },
+  sealed: ReturnType<typeof sealedValues>,
+): Pick<KeyFacts, "opened" | "problem"> {
+  let opened = 0;
+  if (key === null) return { opened, problem };
   try {
-    // Permissions are reported as `tooOpen`.
-    const silent = (): void => undefined;
-    const sealed = db === null || damage.length > 0 ? [] : sealedValues(db);
-    if (db === null || sealed.length === 0) {
-      const newest =
-        keySource.type === "file" ? readKeyFile(keySource.path, silent)?.at(-1) : keySource.key;
-      facts.id = newest?.id ?? null;
-      return facts;
-    }
-    const key = new Keyring(keySource, directory, silent, keys).fitting(db);
-    facts.id = key.id;
     for (const { place, sealed: value } of sealed) {
       unseal(key, place, value);
-      facts.opened += 1;
+      opened += 1;
     }
   } catch (error) {
-    facts.problem =
-      error instanceof VaultError
-        ? error
-        : new VaultError("state", `the key cannot be used: ${String(error)}`);
+    return { opened, problem: asVaultError(error) };
   }
-  return facts;
+  return { opened, problem };
 }
 
 function secondsBetween(from: string, to: string): number | null {
   const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
   return seconds > 0 ? seconds : null;
 }
-
-const keyFiles = (source: KeySource): string[] => (source.type === "file" ? [source.path] : []);
 
 function tooOpenOf(
   paths: readonly string[],

@@ -8,7 +8,6 @@ import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import { neededKeyId } from "../keys/keyring.ts";
 import type { Named, StoredVault } from "../read-vaults.ts";
 import { readVault, storedVault } from "../read-vaults.ts";
 import type { Value } from "../statement.ts";
@@ -71,7 +70,7 @@ export class LockedVault implements EngineVault {
 
   async prepareKey(): Promise<void> {
     const { keyring, database } = this.#parts;
-    if (this.#key === null) await keyring.prepareState(await database.read(neededKeyId));
+    if (this.#key === null) await keyring.prepare(database);
   }
 
   key(): SealingKey {

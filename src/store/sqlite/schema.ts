@@ -38,5 +38,6 @@ export const migrations: readonly string[] = [
   WHEN OLD.at >= coalesce((SELECT value FROM meta WHERE name = 'journal-from'), '')
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
   `,
-  `${secondVersion("", { time: "int" })} INSERT OR REPLACE INTO meta VALUES ('known-since', '0.3.0');`,
+  `${secondVersion("", { time: "int" })} INSERT OR REPLACE INTO meta VALUES ('known-since', '0.3.0');
+  INSERT OR REPLACE INTO meta SELECT 'key', substr(sealed, 4, 16) FROM credentials WHERE sealed IS NOT NULL LIMIT 1;`,
 ];

@@ -14,7 +14,6 @@ import type { KeySource } from "../../secrets/key-source.ts";
 import type { Lock } from "../state.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { prune } from "../journal/journal.ts";
-import { lossOf } from "../keys/known-states.ts";
 import type { Opening } from "./open-database.ts";
 import {
   checkNotNewer,
@@ -59,7 +58,6 @@ export class StateConnection {
   #database: Promise<StateDatabase | null> | null = null;
   /** Inode number of the connected file, which changes where a damaged one is moved aside. */
   #file: number | null = null;
-  #hasWarned = false;
   /** Whether this process has made the database. */
   isNew = false;
 
@@ -115,10 +113,7 @@ export class StateConnection {
     }
     this.#database ??= this.#connect().then(
       (database) => {
-        if (database === null) {
-          this.#database = null;
-          this.#warnOfLoss();
-        }
+        if (database === null) this.#database = null;
         return database;
       },
       (error: unknown) => {
@@ -127,14 +122,6 @@ export class StateConnection {
       },
     );
     return await this.#database;
-  }
-
-  /** Once: what follows finds no vault, or begins a new state. */
-  #warnOfLoss(): void {
-    const { keySource, directory, warn } = this.#options;
-    const loss = this.#hasWarned ? null : lossOf(keySource, directory);
-    if (loss !== null) warn(`${loss}; a backup that is restored brings it back`);
-    this.#hasWarned = true;
   }
 
   async #connect(): Promise<StateDatabase | null> {

@@ -5,14 +5,8 @@ import type { VaultSession, Waiting } from "../../exchange/ports.ts";
 import type { CreatedVault, Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
-import type { KeyEntry } from "../../secrets/key-file.ts";
-import { readKeyFile } from "../../secrets/key-file.ts";
-import type { ProfilePlace } from "../../secrets/sealing.ts";
-import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
-import { noteFile } from "../keys/known-states.ts";
 import type { Outbox } from "../postgres/outbox.ts";
-import type { Rekeyed, RekeyedStore, RekeyPlan } from "../keys/rekey.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
 import type { Added } from "../steps/import.ts";
@@ -24,7 +18,8 @@ import type { Marks } from "../whole/marks.ts";
 import type { Step } from "../write-vault.ts";
 import { LockedVault, runStep, vaultIn } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
-import { clockJump, dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
+import { clockJump, dialect, one, rowsIn, run } from "./query.ts";
+import { noteFile } from "./noted-file.ts";
 import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
@@ -36,34 +31,15 @@ import type { StateDatabase } from "./state-database.ts";
  * then overwrite nothing.
  * @throws `invalid-input` if the given key is not a key
  */
-export function openStore(
-  options: StoreOptions,
-  scripts: readonly string[] = migrations,
-): LocalState {
+export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): State {
   return new SqliteState(options, scripts);
 }
 
-/** A state on this machine, with the key that it shares with the secrets of the configuration. */
-export interface LocalState extends State {
-  /**
-   * Seals a secret of the configuration. Creates a key if there is none, so the caller must hold the configuration's lock. The key must
-   * be that of this state, unless the one in use is a shared one.
-   * @throws `state` if the key is not available
-   */
-  sealSecret(place: ProfilePlace, text: string, isShared: boolean): Promise<string>;
-  openSecret(place: ProfilePlace, sealed: string): Promise<string>;
-  /** The keys that the key file names; null if there is no key file. */
-  keyEntries(): Pick<KeyEntry, "id" | "source">[] | null;
-  /** Seals everything with a new key, as `rekey`. */
-  rekey(plan: RekeyPlan): Promise<Rekeyed>;
-}
-
-class SqliteState extends StoredState implements LocalState, RekeyedStore {
+class SqliteState extends StoredState implements State {
   protected readonly dialect = dialect;
   readonly shown: string;
   readonly isShared = false;
   readonly #options: StoreOptions;
-  readonly #scripts: readonly string[];
   protected readonly keyring: Keyring;
   protected readonly by: Actor;
   readonly #state: StateConnection;
@@ -78,7 +54,6 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     this.shown = options.directory;
     this.by = options.by;
     this.#options = options;
-    this.#scripts = scripts;
     this.keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
     this.#state = new StateConnection(options, scripts);
   }
@@ -94,9 +69,8 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
         "--grant: is for a shared state; the operating system guards this one",
       );
     const created = (await this.#state.open()) === null;
-    const database = await this.#state.ensure();
-    await this.keyring.prepareState(await database.read(neededKeyId));
-    return { created, updated: false, keyId: null };
+    const { id } = await this.keyring.prepare(await this.#state.ensure());
+    return { created, updated: false, keyId: id };
   }
 
   /** Nobody else has used it; what came with a backup of a shared state is added vault by vault. */
@@ -133,25 +107,13 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     }
   }
 
-  /**
-   * Records, once for each database that this process opens, state and key file with each other, and the file: one of them may have been
-   * moved, copied or restored, and a rekey reads both.
-   */
+  /** Records, once for each database that this process opens, its file: it may have been moved, copied or restored. */
   async #note(database: StateDatabase): Promise<void> {
     if (this.#noted === database) return;
     const [marks, needed] = await database.read((db) => [marksOf(db), neededKeyId(db)]);
     this.#marks = marks;
-    const isSealed = needed !== null;
-    const { keyFile } = this.keyring;
-    if (isSealed) this.keyring.rememberState();
-    if (
-      isSealed &&
-      keyFile !== null &&
-      (await database.read((db) => metaOf(db, "key-file"))) !== keyFile
-    )
-      await database.write((db) => noteMeta(db, "key-file", keyFile));
     await noteFile(database, String(this.#state.file), this.#options);
-    if (isSealed) this.#noted = database;
+    if (needed !== null) this.#noted = database;
   }
 
   /** Offers what this machine has kept of the shared states that came here, where they had lost it, or the backup was older. */
@@ -229,45 +191,6 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
     return Promise.resolve(0);
   }
 
-  async sealSecret(place: ProfilePlace, text: string, isShared: boolean): Promise<string> {
-    const database = await this.#state.open();
-    const needed = database === null ? null : await database.read(neededKeyId);
-    const isFree = isShared && this.keyring.hasAny;
-    return seal(await this.keyring.prepare(isFree ? null : needed), place, text);
-  }
-
-  async openSecret(place: ProfilePlace, sealed: string): Promise<string> {
-    return unseal(await this.keyring.keyOf(place, keyIdOf(sealed)), place, sealed);
-  }
-
-  keyEntries(): Pick<KeyEntry, "id" | "source">[] | null {
-    const { path } = this.#options.keySource;
-    return path === undefined ? null : readKeyFile(path, this.#options.warn);
-  }
-
-  async rekey(plan: RekeyPlan): Promise<Rekeyed> {
-    const { rekey } = await import("../keys/rekey.ts");
-    const open = (directory: string): RekeyedStore =>
-      directory === this.#options.directory
-        ? this
-        : new SqliteState({ ...this.#options, directory }, this.#scripts);
-    return await rekey(this.#options, this.keyring, open, plan);
-  }
-
-  async exclusively<T>(
-    waiting: Waiting,
-    work: (database: StateDatabase) => Promise<T>,
-  ): Promise<T> {
-    return await this.#state.locks.withAll(
-      waiting,
-      async () => await work(await this.#state.ensure()),
-    );
-  }
-
-  async using<T>(query: (database: StateDatabase) => Promise<T>): Promise<T> {
-    return await query(await this.#state.ensure());
-  }
-
   protected async labels(): Promise<null> {
     return await Promise.resolve(null);
   }
@@ -285,8 +208,7 @@ class SqliteState extends StoredState implements LocalState, RekeyedStore {
   }
 
   protected async prepareKey(): Promise<void> {
-    const database = await this.#state.ensure();
-    await this.keyring.prepareState(await database.read(neededKeyId));
+    await this.keyring.prepare(await this.#state.ensure());
   }
 }
 

@@ -27,7 +27,9 @@ import { prepareRestore } from "../backup/restore.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
 import { append } from "../journal/journal.ts";
-import { Keyring, neededKeyId } from "../keys/keyring.ts";
+import type { Rekeyed } from "../keys/rekey.ts";
+import { rekey } from "../keys/rekey.ts";
+import { Keyring, nameKey, neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
 import { claimMoved } from "../whole/claim.ts";
 import { notHere } from "../whole/marks.ts";
@@ -39,6 +41,8 @@ import { refuseNetwork } from "../../files/disk.ts";
 import { syncFolder } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { isDamaged, asStateError, isBusy, onState } from "../../files/state-error.ts";
+import type { GivenKey } from "../../secrets/key-source.ts";
+import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
@@ -89,12 +93,13 @@ export class SqliteWhole implements WholeState {
         if (!isUnused) migrate(db, migrations);
         // Who was stopped while it had a vault has lost it.
         raiseEpochs(db);
-        const needed = neededKeyId(db);
         const own = async () => {
-          this.#keyring.rememberState();
-          return await this.#keyring.prepare(needed);
+          const make = await this.#keyring.fresh();
+          return await this.#keyring.key(nameKey(db, make));
         };
-        return await work(new Whole(engineOf(db), marksOf(db), this.#keyring, needed, own));
+        return await work(
+          new Whole(engineOf(db), marksOf(db), this.#keyring, neededKeyId(db), own),
+        );
       });
     });
   }
@@ -139,9 +144,9 @@ export class SqliteWhole implements WholeState {
     }
   }
 
-  async prepareRestore(file: string): Promise<Restore> {
+  async prepareRestore(file: string, key?: GivenKey): Promise<Restore> {
     const { keySource, warn, keys, clock } = this.#options;
-    const keyring = new Keyring(keySource, file, warn, keys);
+    const keyring = new Keyring(ofBackup(keySource, key), file, warn, keys);
     return await prepareRestore(this, keyring, () => clock.now(), file);
   }
 
@@ -174,8 +179,20 @@ export class SqliteWhole implements WholeState {
     return await openHistory(this.shown, this.#options.clock);
   }
 
-  async resealing(): Promise<readonly []> {
-    return await Promise.resolve([]);
+  async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
+    const { clock, by, warn } = this.#options;
+    const keyring = this.#keyring;
+    const rekeyed = await rekey({ place: this, keyring, by, now: clock.now(), given: to, waiting });
+    try {
+      // Unused parts of the file must not keep what the old key opens.
+      const db = openDatabase(this.#opening);
+      if (db !== null) await new StateDatabase(db, this.#opening.path, clock).compact();
+    } catch (error) {
+      warn(
+        `unused parts of ${this.#opening.path} may still hold what the old key opens: ${(error as Error).message}`,
+      );
+    }
+    return rekeyed;
   }
 
   /** Does the work in one transaction of a connection of its own, whatever the version of the database. */

@@ -86,8 +86,6 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
     const { marks } = whole;
     if (marks.fence !== null || marks.moved !== null) throw notHere(to.shown, marks);
     if (!(await whole.isEmpty())) throw inTheWay(to.shown);
-    // This machine must have its key.
-    await whole.write(nothing(), nothing());
     return marks.state;
   });
   return await from.transact("move", waiting, async (whole) => {
@@ -120,6 +118,9 @@ async function receive(
   const vaults = await from.read(async (source) => {
     if (source.marks.fence?.move !== fence.move) throw canceledMove(from.shown);
     let count = 0;
+    // Whoever has the key of the state can use it there.
+    const key = await source.key();
+    if (key !== null) await target.nameKey(key, null);
     for await (const part of source.parts()) {
       await target.write(nothing(), { ...part, journal: [] });
       count += part.vaults.filter(({ forgotten }) => forgotten === 0).length;

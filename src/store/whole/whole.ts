@@ -83,6 +83,13 @@ export class WholeReader {
     this.keyring = keyring;
   }
 
+  /** The key that seals it; null where it has none yet. @throws `state` if this machine lacks it */
+  async key(): Promise<SealingKey | null> {
+    const sql = `SELECT value FROM ${this.engine.prefix}meta WHERE name = 'key'`;
+    const id = (await this.engine.query(sql))[0]?.["value"];
+    return typeof id === "string" ? await this.keyring.key(id) : null;
+  }
+
   /** Whether it has never held anything. */
   async isEmpty(): Promise<boolean> {
     const { engine } = this;
@@ -159,7 +166,7 @@ export class WholeReader {
 export class Whole extends WholeReader {
   /** Id of the key that seals it, as of now; null if nothing is sealed. */
   readonly keyId: string | null;
-  readonly #ownKey: () => Promise<SealingKey>;
+  #ownKey: () => Promise<SealingKey>;
   /** The highest number of an exchange, once it is known. */
   #last: number | null = null;
 
@@ -222,21 +229,32 @@ export class Whole extends WholeReader {
 
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
   async mark(marks: Partial<Omit<Marks, "state">>): Promise<void> {
-    const { prefix } = this.engine;
     const now = { ...this.marks, ...marks };
     for (const [name, value] of Object.entries(marks)) {
-      if (value === null)
-        await this.engine.query(`DELETE FROM ${prefix}meta WHERE name = $1`, [name]);
-      else
-        await this.engine.query(
-          `INSERT INTO ${prefix}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-          [name, JSON.stringify(value)],
-        );
+      await this.#putMeta(name, value === null ? null : JSON.stringify(value));
     }
     const isUsable = ({ fence, moved }: Pick<Marks, "fence" | "moved">): boolean =>
       fence === null && moved === null;
     if (isUsable(now) !== isUsable(this.marks)) await this.engine.setUsable(isUsable(now));
     Object.assign(this.marks, now);
+  }
+
+  /** Names the key that seals what is written from then on, and who has it, as far as that is known. */
+  async nameKey(key: SealingKey, keyed: string | null): Promise<void> {
+    this.#ownKey = async () => await Promise.resolve(key);
+    await this.#putMeta("key", key.id);
+    await this.#putMeta("keyed", keyed);
+  }
+
+  async #putMeta(name: string, value: string | null): Promise<void> {
+    const { prefix } = this.engine;
+    if (value === null)
+      await this.engine.query(`DELETE FROM ${prefix}meta WHERE name = $1`, [name]);
+    else
+      await this.engine.query(
+        `INSERT INTO ${prefix}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        [name, value],
+      );
   }
 
   async #remove(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {

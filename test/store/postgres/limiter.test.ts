@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Clock } from "../../../src/exchange/ports.ts";
-import { parseGivenKey } from "../../../src/secrets/key-source.ts";
+import { givenKey } from "../../../src/secrets/key-source.ts";
 import { openPlaces } from "../../../src/service/places.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { atEndOfFile, tempDir } from "../../support/cleanup.ts";
@@ -18,7 +18,7 @@ it("one queue for machines whose clocks are hours apart, and step while they are
       elapsed: () => performance.now(),
       sleep: async (ms) => await setTimeout(ms),
     };
-    const keySource = { type: "given", key: parseGivenKey("7".repeat(64)) } as const;
+    const keySource = { folder: "", given: givenKey("7".repeat(64)) };
     const shared = openSharedHere({ location, keySource, clock, directory: tempDir("queue") });
     atEndOfFile(() => shared.close());
     return [shared, clock];

@@ -1,3 +1,4 @@
+import { cpSync } from "node:fs";
 import { actorOf } from "../../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -30,7 +31,7 @@ async function machines(): Promise<{
   local: readonly [Local, Local];
 }> {
   const target = await sharedState();
-  const keySource = { type: "file", path: target.store.parts.keyring.keyFile ?? "" } as const;
+  const { keySource } = target.store.parts;
   const make = async (id: string): Promise<Local> => {
     const options = {
       directory: join(tempDir("local"), "state"),
@@ -313,6 +314,9 @@ describe("a move that is given up", () => {
         await expect(from.another().list()).rejects.toMatchObject({
           message: expect.stringContaining("was moved to") as string,
         });
+        // The key went along.
+        const [left, there] = [from, target].map(({ store }) => store.parts.keySource.folder);
+        cpSync(left ?? "", there ?? "", { recursive: true });
         expect(await vaults(target.another())).toEqual([uuids[0]]);
       }
       from.dispose();
@@ -474,10 +478,7 @@ describe.each(["before", "after"] as const)(
           const through = placeOf(target.through(proxy.port));
           if (direction === "from")
             await moveState(a.place, placeOf(target.another()), patient(target.clock));
-          const keySource = {
-            type: "file",
-            path: target.store.parts.keyring.keyFile ?? "",
-          } as const;
+          const { keySource } = target.store.parts;
           const options = {
             directory: join(tempDir("back"), "state"),
             keySource,

@@ -30,7 +30,7 @@ interface Sides {
 async function sides(): Promise<Sides> {
   const state = await sharedState();
   const { clock } = state;
-  const keySource = { type: "file", path: state.store.parts.keyring.keyFile ?? "" } as const;
+  const { keySource } = state.store.parts;
   const options = {
     directory: join(tempDir("moved"), "state"),
     keySource,

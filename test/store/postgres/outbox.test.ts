@@ -11,7 +11,7 @@ import { unknownVault } from "../../../src/store/steps/rows.ts";
 import { pair, service } from "../../contract/store-fixture.ts";
 import { tempDir } from "../../support/cleanup.ts";
 
-const key = parseGivenKey("7".repeat(64));
+const key = parseGivenKey("7".repeat(64), "--state-key");
 const [state, another] = ["11111111", "22222222"].map((id) => `${id}-0000-4000-8000-000000000000`);
 const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
 const address = "postgres://me@db:5432/v";
@@ -57,8 +57,7 @@ async function offered({ states = [state ?? ""], keys = [key] } = {}): Promise<s
   await offer({
     outbox: open(),
     keyring: {
-      key: async (id) =>
-        await Promise.resolve(keys.find((each) => each.id === id) ?? Promise.reject(new Error())),
+      find: async (id) => await Promise.resolve(keys.find((each) => each.id === id) ?? null),
     },
     warn,
     session: {

@@ -4,7 +4,7 @@
 $ printf 'export VAULTSVC_BASE_URL=%s VAULTSVC_APP_UUID=%s VAULTSVC_API_KEY=%s VAULTSVC_STATE=%s\n' "$BASE_URL" "$APP_UUID" "$APP_KEY" "$DATABASE?schema=stale_backup" > service; for name in ann ben; do printf '. ./service; export VAULTSVC_CONFIG_DIR=%s XDG_STATE_HOME=%s\n' "$PWD/$name-config" "$PWD/$name-state" > $name; done
 $ . ./ann; vault state init
 | Created the shared state
-$ mkdir -m 700 ben-config; cp ann-config/state.key ben-config/
+$ mkdir -m 700 ben-config; cp -r ann-config/keys ben-config/
 $ . ./ann; vault get "$NOTE" --kind generic/offline --credentials @note-pair.json --field vault.content
 | The treasure is under the third palm tree
 $ . ./ann; vault state backup old.db

@@ -17,7 +17,7 @@ exit 2
 # both move at the same moment; Ben has the key of Ann's machine, too
 $ . ./ann; vault state init --state "$DATABASE?schema=two_moves"
 | Created the shared state
-$ cat ann-config/state.key >> ben-config/state.key
+$ cp ann-config/keys/* ben-config/keys/
 $ for name in ann ben; do (. ./$name; vault state move --to "$DATABASE?schema=two_moves" --yes > $name.said 2>&1; echo "$? $name" > $name.code) & done; wait; sort -n ann.code ben.code > codes; cut -d ' ' -f 1 codes; sed -n 's/^0 //p' codes > winner; sed -n 's/^14 //p' codes > loser; cat $(cat loser).said
 | 0
 | 14

@@ -11,7 +11,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { pairsOf, parseCredentials } from "../../../src/exchange/recovery/document.ts";
-import { knownStates } from "../../../src/store/keys/known-states.ts";
 import {
   card,
   expectExit,
@@ -120,8 +119,6 @@ const fresh: Operation[] = [
       if (again.code === 4) await getGoesOn(lab, { creditCard: card });
       else expect(documentOf(again).vault.creditCard).toEqual(card);
       await inStep(lab);
-      // What a rekey goes by.
-      expect(knownStates(join(lab.machine.configDir, "state.key"))).toEqual([lab.machine.stateDir]);
       expect(lab.service.sandbox.inspect(lab.vault.uuid).counts.failed).toBe(0);
     },
   },

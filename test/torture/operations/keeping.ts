@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
@@ -12,7 +11,7 @@ import {
   offlineNote,
 } from "../../support/lab.ts";
 import type { Machine } from "../../support/machine.ts";
-import { credentialsIn, documentOf } from "../../support/machine.ts";
+import { credentialsIn, documentOf, keyFileOf } from "../../support/machine.ts";
 import type { Operation } from "./operation.ts";
 import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm } from "./operation.ts";
 import type { RewindLab } from "../rewind-lab.ts";
@@ -70,8 +69,7 @@ const alone: Operation[] = [
       const again = await here(lab, "state", "rekey", "--yes", "--json");
       expectExit(again, 0);
       const { rekeyed } = JSON.parse(again.stdout) as { rekeyed: { to: string } };
-      const keys = readFileSync(join(lab.machine.configDir, "state.key"), "utf8");
-      expect(keys).toMatch(new RegExp(`^vaultsvc-key-1 ${rekeyed.to} \\S+\n$`));
+      expect(keyFileOf(lab.machine)).toContain(`${rekeyed.to}.key`);
       const shown = await here(lab, "config", "get", "apiKey", "--reveal");
       expect(shown.stdout.trim()).toBe(lab.service.application.apiKey);
       await ackGoesOn(lab);

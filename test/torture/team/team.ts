@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { killHook } from "../../support/crash.ts";
@@ -11,6 +11,7 @@ import type { RunResult } from "../../support/run-vault.ts";
 import { isWhole } from "../../support/campaign.ts";
 import { tempDir } from "../../support/cleanup.ts";
 import { isWholeOperation, locationIn, placeOf, TeamWhole } from "./whole.ts";
+import { copyKeys } from "../../support/machine.ts";
 
 const clockHook = join(import.meta.dirname, "..", "..", "support", "clock-jump.cjs");
 
@@ -75,8 +76,7 @@ export class Team {
     const machines = Array.from({ length: 10 }, (_, n) => {
       const shift = { CLOCK_SHIFT: String((n - 5) * 3_600_000) };
       const machine = lab.machine({ stateDir, env: { ...env, ...shift } });
-      mkdirSync(machine.configDir, { mode: 0o700 });
-      cpSync(join(quiet.configDir, "state.key"), join(machine.configDir, "state.key"));
+      copyKeys(quiet, machine);
       return machine;
     });
     return new Team(lab, quiet, machines, database);

@@ -1,8 +1,8 @@
-import { appendFileSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Dice } from "../../support/dice.ts";
 import type { Machine } from "../../support/machine.ts";
-import { documentOf } from "../../support/machine.ts";
+import { documentOf, copyKeys } from "../../support/machine.ts";
 import type { Postgres } from "../../support/postgres.ts";
 import type { RunResult } from "../../support/run-vault.ts";
 
@@ -171,15 +171,9 @@ export class TeamWhole {
 
   /** Brings the machine a key from one that has it; where none has, the state has another one by now. */
   #carry(machine: Machine, id: string): void {
-    const keyFileOf = ({ configDir }: Machine): string => join(configDir, "state.key");
-    const line = this.#all
-      .flatMap((each) => readFileSync(keyFileOf(each), "utf8").split("\n"))
-      .find((each) => each.includes(` ${id} `));
-    if (line === undefined) return;
-    // A command for each machine, which waits for all others, would leave no time for anything else.
-    if (this.#dice.chance(0.7)) return appendFileSync(keyFileOf(machine), `${line}\n`);
-    const file = machine.file("carried.key", `${line}\n`);
-    this.#wanted.set(machine, ["state", "rekey", "--state-key", `@${file}`, "--yes"]);
+    const fileOf = ({ configDir }: Machine): string => join(configDir, "keys", `${id}.key`);
+    const holder = this.#all.find((each) => existsSync(fileOf(each)));
+    if (holder !== undefined) copyKeys(holder, machine);
   }
 
   /** What a refusal has asked the person at the machine for. */

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
-import { parseGivenKey } from "../../../../src/secrets/key-source.ts";
+import { givenKey } from "../../../../src/secrets/key-source.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "../../../../src/store/steps/rows.ts";
 import { credentialsRow, exchangeRow, vaultRow } from "../../../../src/store/steps/rows.ts";
 import { all, one, run } from "../../../../src/store/sqlite/query.ts";
@@ -59,7 +59,7 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
   const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
   const store = openStore({
     directory,
-    keySource: { type: "given", key: parseGivenKey(key) },
+    keySource: { folder: "", given: givenKey(key) },
     clock,
     platform: "linux",
     by: actorOf(process.pid),
@@ -126,7 +126,7 @@ let made = 0;
 export async function openPostgresRows(clock: Clock, key: string): Promise<RealRows> {
   const schema = `model_${(made += 1)}`;
   const location = (await postgres()).location(schema);
-  const keySource = { type: "given", key: parseGivenKey(key) } as const;
+  const keySource = { folder: "", given: givenKey(key) };
   /** A machine that has seen nothing yet: else it would bring back what it has acknowledged. */
   const machine = (): PostgresStore =>
     openSharedHere({ location, keySource, clock, directory: tempDir("model") });

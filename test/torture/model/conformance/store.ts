@@ -44,7 +44,7 @@ const isLeft = (last: ExchangeRow | undefined, { since }: BreakerTimes): boolean
   last?.state === "intent" && Date.parse(last.startedAt) > since;
 
 const key = "7".repeat(64);
-const sealingKey = parseGivenKey(key);
+const sealingKey = parseGivenKey(key, "--state-key");
 
 export type Engine = "SQLite" | "PostgreSQL";
 
