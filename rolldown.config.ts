@@ -93,9 +93,6 @@ export default defineConfig({
   platform: "node",
   // What cli-table3 would color borders with: its tables have none here.
   resolve: { alias: { "@colors/colors/safe": false } },
-  // The one optional dependency: it brings a binary of each platform, and is looked for when a key
-  // is in the system's keyring.
-  external: ["@napi-rs/keyring"],
   transform: { define: { VAULT_BUILD: JSON.stringify(commit()), ...undiciSwitch } },
   plugins: [
     launcherEntry(),
