@@ -30,22 +30,17 @@ export const labelTwice = "23505";
 /** The error of a check that finds another breaker than was seen: the square root of less than nothing. */
 export const breakerChanged = "2201F";
 
-/** Errors that callers expect. */
-const expected = [...repeatable, noRow, "55P03", gateClosed, breakerChanged, ...alreadyThere];
-
 /** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;
 
-/** An error that callers expect, and a failure of the state where they do not. */
-class Expected extends VaultError {
+/** The error of a statement that the server has refused: nothing of its transaction was done. */
+export class Refused extends VaultError {
   readonly sqlState: string;
 
   constructor(address: Address, sqlState: string, message: string) {
-    super(
-      "state",
-      `the state ${address.shown} cannot be used: ${refusalReason(address, sqlState, message).why}`,
-      { retry: "safe" },
-    );
+    const { why, ...out } = refusalReason(address, sqlState, message);
+    const retry = repeatable.includes(sqlState) ? "safe" : undefined;
+    super("state", unusable(address, why), { retry, ...out });
     this.sqlState = sqlState;
   }
 }
@@ -91,7 +86,8 @@ export class Connection extends PlainClient {
   /**
    * Sends all at once; the first failure is thrown when all are answered.
    * @throws {AnswerLost} if they may have been run
-   * @throws `state` if they failed, or may get lost although they were committed
+   * @throws {Refused} if they were not
+   * @throws `state` if they may get lost although they were committed
    */
   async send(statements: readonly Statement[], mayTakeMs: number): Promise<pg.QueryResult<Row>[]> {
     if (this.dead !== null) throw new AnswerLost(this.#address, this.dead.message);
@@ -131,11 +127,8 @@ export class Connection extends PlainClient {
   #failure(reason: Error): VaultError {
     // The connection's own failures have no code, or one of the system, like EPIPE.
     const code = codeOf(reason);
-    if (expected.includes(code)) return new Expected(this.#address, code, reason.message);
-    if (reason instanceof pg.DatabaseError && !fatal.test(code)) {
-      const { why, ...out } = refusalReason(this.#address, code, reason.message);
-      return cannotBeUsed(this.#address, why, out);
-    }
+    if (reason instanceof pg.DatabaseError && !fatal.test(code))
+      return new Refused(this.#address, code, reason.message);
     this.dead ??= reason;
     return new AnswerLost(this.#address, this.dead.message);
   }
@@ -143,7 +136,7 @@ export class Connection extends PlainClient {
 
 /** The code of an error of the server (SQLSTATE, five characters) or of the system; else empty. */
 export function codeOf(error: unknown): string {
-  if (error instanceof Expected) return error.sqlState;
+  if (error instanceof Refused) return error.sqlState;
   const { code } = (error ?? {}) as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
@@ -153,4 +146,7 @@ export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
 export const cannotBeUsed = (address: Address, why: string, out: WayOut = {}): VaultError =>
-  new VaultError("state", `the state ${address.shown} cannot be used: ${why}`, out);
+  new VaultError("state", unusable(address, why), out);
+
+const unusable = ({ shown }: Address, why: string): string =>
+  `the state ${shown} cannot be used: ${why}`;

@@ -248,7 +248,7 @@ export class Database {
 }
 
 /** Runs work that does no harm when it is run twice: once more where the answer is lost. */
-async function twice<T>(work: () => Promise<T>): Promise<T> {
+export async function twice<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -6,8 +6,9 @@ import type { Actor } from "../../actor.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
-import { AnswerLost, breakerChanged, codeOf, labelTwice, isLocked, noRow } from "./connection.ts";
+import { AnswerLost, codeOf, isLocked, noRow, Refused } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { twice } from "./database.ts";
 import { atGate, busyAtGate, isOpen, leaseOf, holderIn, isAlive } from "./gate.ts";
 import { command } from "../../way.ts";
 
@@ -100,8 +101,8 @@ export class Lease {
   }
 
   /**
-   * Runs statements in one transaction, once, whatever becomes of its answer: where that is lost, a query that waits for the end of
-   * the transaction finds out, and it is run again if it was not committed. Renews the lease, or with `isLast` gives the vault back.
+   * Runs statements in one transaction, once, whatever becomes of its answer: where that is lost, it is looked for, and run again if it
+   * was not committed. Renews the lease, or with `isLast` gives the vault back.
    * @throws `busy` if the lease was lost
    */
   async transact(statements: readonly Statement[], isLast = false): Promise<Row[][]> {
@@ -111,15 +112,14 @@ export class Lease {
         `vault ${this.#uuid} was written to after it had been released`,
       );
     const { schema } = this.#place;
-    const step = (this.#step += 1);
-    const key = [this.#uuid, this.#epoch, String(step)];
-    // A division by zero ends the transaction where the row is not there.
-    const check: Statement = {
-      sql: `WITH own AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : renewed} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
-        RETURNING 1) SELECT 1 / (SELECT count(*) FROM own)`,
-      values: key,
-    };
     for (let tries = 5; ; tries -= 1) {
+      const step = (this.#step += 1);
+      // A division by zero ends the transaction where the row is not there.
+      const check: Statement = {
+        sql: `WITH own AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : renewed} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
+          RETURNING 1) SELECT 1 / (SELECT count(*) FROM own)`,
+        values: [this.#uuid, this.#epoch, step],
+      };
       const sent = instant(this.#place.clock);
       try {
         const rows = await this.#place.database.transact([check, ...statements]);
@@ -128,8 +128,8 @@ export class Lease {
         return rows.slice(1);
       } catch (error) {
         if (codeOf(error) === noRow) throw lost(this.#uuid);
-        // Nothing was done: the next one is this step.
-        if ([breakerChanged, labelTwice].includes(codeOf(error))) this.#step -= 1;
+        // The next one is this step.
+        if (error instanceof Refused) this.#step -= 1;
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
         if (!(await this.#isDone(step))) continue;
         if (isLast) this.#stopRenewing();
@@ -165,12 +165,24 @@ export class Lease {
     this.#released = true;
   }
 
-  /** Whether a step was committed. Locks the row: a plain query can see it as it was while the commit waits for a standby. */
+  /**
+   * Whether a step was committed. If not, another one takes its place, so that it is not made when it arrives late. Waits for the end of
+   * its transaction: a plain query can see the row as it was while the commit waits for a standby.
+   */
   async #isDone(step: number): Promise<boolean> {
-    const sql = `SELECT step::text FROM ${this.#place.schema}.leases WHERE uuid = $1 AND epoch = $2 FOR UPDATE`;
-    const [row] = await this.#place.database.query({ sql, values: [this.#uuid, this.#epoch] });
+    const { schema, database } = this.#place;
+    const values = [this.#uuid, this.#epoch];
+    const take: Statement = {
+      sql: `UPDATE ${schema}.leases SET step = $3::bigint + 1 WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1`,
+      values: [...values, step],
+    };
+    const sql = `SELECT step::int FROM ${schema}.leases WHERE uuid = $1 AND epoch = $2`;
+    const [, [row] = []] = await twice(
+      async () => await database.transact([take, { sql, values }]),
+    );
     if (row === undefined) throw lost(this.#uuid);
-    return row["step"] === String(step);
+    this.#step = row["step"] as number;
+    return this.#step === step;
   }
 
   /** Renews the lease; null if nobody can tell whether that succeeded, as while the database is away. */

@@ -105,7 +105,8 @@ export function refusalReason(address: Address, code: string, text: string): Rea
   const timeLimit = {
     why: `a time limit of the server ended a statement (${message})`,
     hint: `raise it for the role ${user}`,
-  };
+    retry: "safe",
+  } as const;
   const by: Reasons = {
     "3F000": isMissing,
     "42P01": isMissing,

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { VaultSession } from "../../../src/exchange/ports.ts";
+import type { Database } from "../../../src/store/postgres/database.ts";
+import { AnswerLost } from "../../../src/store/postgres/connection.ts";
+import { imported, intent, known, started } from "../../contract/store-fixture.ts";
+import type { SharedState } from "../../support/shared-state.ts";
+import { sharedState } from "../../support/shared-state.ts";
+
+let state: SharedState;
+let session: VaultSession;
+beforeEach(async () => {
+  state = await sharedState();
+  session = await imported(state);
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await session.release();
+  state.dispose();
+});
+
+it("a step that the server refuses has not been made: the next one follows the one before", async () => {
+  await state.sql(`CREATE FUNCTION schema.refuse() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$`);
+  await state.sql(`CREATE TRIGGER refusing BEFORE INSERT ON schema.journal
+    FOR EACH STATEMENT EXECUTE FUNCTION schema.refuse()`);
+  await expect(session.recordIntent(intent("x1", 1))).rejects.toThrow(/the server's disk is full/);
+  await state.sql("DROP TRIGGER refusing ON schema.journal");
+  await session.recordIntent(intent("x1", 1));
+  expect(await known(session)).toMatchObject({ last: { id: "x1", state: "intent" } });
+});
+
+it("a step whose answer is lost, and which arrives after it was looked for, finds its place taken", async () => {
+  const { database } = state.store.parts;
+  const [transact, query] = [database.transact.bind(database), database.query.bind(database)];
+  let late: Parameters<Database["transact"]>[0] = [];
+  let arrived: Promise<string> | undefined;
+  // What looks for it comes first.
+  const arrive = async <T>(looked: Promise<T>): Promise<T> => {
+    const rows = await looked;
+    await (arrived ??= transact(late).then(
+      () => "was made",
+      () => "was refused",
+    ));
+    return rows;
+  };
+  vi.spyOn(database, "query").mockImplementation(async (given) => await arrive(query(given)));
+  vi.spyOn(database, "transact")
+    .mockImplementationOnce(async (statements) => {
+      late = statements;
+      return await Promise.reject(new AnswerLost(database.address, "cut"));
+    })
+    .mockImplementation(async (given) => await arrive(transact(given)));
+  await session.recordIntent(intent("x1", 1));
+  expect(await arrived).toBe("was refused");
+  await session.recordStarted("x1", started("second"));
+  expect(await known(session)).toMatchObject({ last: { id: "x1", state: "started" } });
+});
+
+it("a step whose answer is lost, and which was made, is not made again, however often it is looked for", async () => {
+  const { database } = state.store.parts;
+  const transact = database.transact.bind(database);
+  let calls = 0;
+  vi.spyOn(database, "transact").mockImplementation(async (statements) => {
+    const rows = await transact(statements);
+    // Its own answer, and that of the first look.
+    if ((calls += 1) <= 2) throw new AnswerLost(database.address, "cut");
+    return rows;
+  });
+  await session.recordIntent(intent("x1", 1));
+  expect(calls).toBe(3);
+  await session.recordStarted("x1", started("second"));
+  expect(await known(session)).toMatchObject({ last: { id: "x1", state: "started" } });
+});
