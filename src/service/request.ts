@@ -1,6 +1,7 @@
+import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
-import type { Call, EndCall, StartCall } from "../exchange/ports.ts";
-import type { AnyEndpoint, Endpoint, Kind } from "../protocol/endpoints.ts";
+import type { Call, EndCall, ProbeCall, StartCall } from "../exchange/ports.ts";
+import type { AnyEndpoint, Endpoint } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, noVault, singleEndpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
 
@@ -36,91 +37,54 @@ export function originOf(baseUrl: string): URL {
   });
 }
 
-/**
- * The request of a call (docs/interface.md, Requests). The application is in the body of a start, in
- * two headers of an end call; an extended operation is like a start, info like an end call without
- * a body.
- */
+/** The request of a call (docs/interface.md, Requests). A probe is an end call about no vault. */
 export function requestOf(target: Target, call: Call): HttpRequest {
-  const headers = commonHeaders(target, call.kind);
-  switch (call.step) {
-    case "start":
-      return {
-        ...address(target, endpointOf(call), call.uuid),
-        headers,
-        body: {
-          ...opening(target, call),
-          ...(call.operation === "update" ? { newVault: call.newVault } : {}),
-          vault: { credentials: credentialsOf(call) },
-        },
-      };
-    case "end":
-      return {
-        ...address(target, endpointOf(call), call.uuid),
-        headers: { ...headers, ...applicationHeaders(target) },
-        body: { token: call.token },
-      };
-    case "probe":
-      return requestOf(target, {
-        ...call,
-        step: "end",
-        operation: "get",
-        uuid: noVault,
-        token: noVault,
-      });
-    case "info": {
-      const { "content-type": _none, ...rest } = headers;
-      return {
-        ...address(target, singleEndpoint(call.kind, "info"), call.uuid),
-        headers: { ...rest, ...applicationHeaders(target) },
-        body: undefined,
-      };
-    }
-    case "delete":
-      return {
-        ...address(target, singleEndpoint(call.kind, "delete"), call.uuid),
-        headers,
-        body: { ...opening(target, call), vault: { credentials: credentialsOf(call) } },
-      };
-    case "create": {
-      const { metadata, vault } = call;
-      return {
-        ...address(target, singleEndpoint(call.kind, "create"), ""),
-        headers,
-        body: { ...opening(target, call), metadata, vault },
-      };
-    }
+  if (call.step === "probe") {
+    const about = { operation: "get", uuid: noVault, token: noVault } as const;
+    return requestOf(target, { ...call, ...about, step: "end" });
   }
-}
-
-/** Application, device and reference: the common part of all bodies but an end call's. */
-function opening(
-  { application }: Target,
-  call: Pick<StartCall, "kind" | "device" | "externalRef">,
-): Record<string, unknown> {
+  const endpoint =
+    call.step === "start" || call.step === "end"
+      ? endpointOf(call)
+      : singleEndpoint(call.kind, call.step);
+  const body = bodyOf(target, call);
+  const jwt = isOnline(call.kind) ? undefined : target.jwt?.();
   return {
-    application: { apiKey: application.apiKey, uuid: application.uuid },
-    ...(isOnline(call.kind) && call.device !== undefined ? { device: call.device } : {}),
-    externalRef: call.externalRef,
+    method: endpoint.method,
+    path: `${pathBefore(target)}${endpoint.path("uuid" in call ? call.uuid : "")}`,
+    headers: defined({
+      accept: "application/json",
+      "content-type": body && "application/json",
+      "user-agent": `vault/${target.version}`,
+      authorization: jwt && `Bearer ${jwt}`,
+      ...(endpoint.applicationIn === "headers" && {
+        "x-application-uuid": target.application.uuid,
+        "x-api-key": target.application.apiKey,
+      }),
+    }),
+    body,
   };
 }
 
-function credentialsOf({
-  kind,
-  credentials,
-}: Pick<StartCall, "kind" | "credentials">): Record<string, string> {
-  const { encryptedData, payload, hashedPin } = credentials;
+/** A start, and what is like one, names the application, the device and a reference. */
+function bodyOf(
+  { application: { apiKey, uuid } }: Target,
+  call: Exclude<Call, ProbeCall>,
+): HttpRequest["body"] {
+  if (call.step === "info") return undefined;
+  if (call.step === "end") return { token: call.token };
+  const { kind, externalRef } = call;
+  const device = isOnline(kind) ? call.device : undefined;
+  const opening = defined({ application: { apiKey, uuid }, device, externalRef });
+  if (call.step === "create") return { ...opening, metadata: call.metadata, vault: call.vault };
+  const { encryptedData, payload, hashedPin } = call.credentials;
+  const pin = isOnline(kind) ? hashedPin : undefined;
   return {
-    encryptedData,
-    payload,
-    ...(isOnline(kind) && hashedPin !== undefined ? { hashedPin } : {}),
+    ...opening,
+    ...(call.step === "start" && call.operation === "update" && { newVault: call.newVault }),
+    vault: { credentials: defined({ encryptedData, payload, hashedPin: pin }) },
   };
 }
-
-const applicationHeaders = ({ application }: Target): Record<string, string> => ({
-  "x-application-uuid": application.uuid,
-  "x-api-key": application.apiKey,
-});
 
 function endpointOf(call: StartCall | EndCall): Endpoint {
   const endpoint = findEndpoint(call.kind, call.operation, call.step);
@@ -131,28 +95,10 @@ function endpointOf(call: StartCall | EndCall): Endpoint {
   );
 }
 
-function address(
-  target: Target,
-  endpoint: AnyEndpoint,
-  uuid: string,
-): Pick<HttpRequest, "method" | "path"> {
-  return { method: endpoint.method, path: `${pathBefore(target)}${endpoint.path(uuid)}` };
-}
-
 /** The path that all endpoints have in front: that of the base URL and the prefix, without a final slash. */
 export function pathBefore({ baseUrl, apiPrefix }: Pick<Target, "apiPrefix" | "baseUrl">): string {
   const url = originOf(baseUrl);
   // Assigning `pathname` percent-encodes what a path cannot contain.
   url.pathname = `${url.pathname}/${apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
   return url.pathname === "/" ? "" : url.pathname;
-}
-
-function commonHeaders(target: Target, kind: Kind): Record<string, string> {
-  const jwt = isOnline(kind) ? undefined : target.jwt?.();
-  return {
-    accept: "application/json",
-    "content-type": "application/json",
-    "user-agent": `vault/${target.version}`,
-    ...(jwt === undefined ? {} : { authorization: `Bearer ${jwt}` }),
-  };
 }
