@@ -58,7 +58,7 @@ const joined: Record<string, string[]> = {
     "runs/vaults",
     "exchange/lock-vault",
     "service/open-service",
-    "settings/transport/transport",
+    "settings/transport",
   ],
 };
 

@@ -82,7 +82,7 @@ export function createHost(
   signals: readonly NodeJS.Signals[] = allSignals,
 ): Host {
   const env = { ...process.env };
-  // The runtime obeys it toward every host, and warns of what is not so here; the client does, toward this machine only.
+  // The runtime obeys it, and warns of what is not so here: certificates are always checked.
   delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
   const isTTY = (fd: number): boolean =>
     mayBeTerminal(fd) && process.getBuiltinModule("node:tty").isatty(fd);

@@ -60,7 +60,7 @@ export function createService(below: Local, version: string): ServicePart {
       serviceName(wanted);
       const { baseUrl = "", apiPrefix, timeout: timeoutMs } = wanted;
       const [{ readTransport }, { reachService }] = await Promise.all([
-        import("../settings/transport/transport.ts"),
+        import("../settings/transport.ts"),
         import("../service/reach.ts"),
       ]);
       return await reachService(
@@ -76,7 +76,7 @@ export function createService(below: Local, version: string): ServicePart {
     },
     probe: async (wanted = settings, timeoutMs = wanted.timeout) => {
       const [{ readClientSettings }, { openService }, { sendProbe }] = await Promise.all([
-        import("../settings/transport/transport.ts"),
+        import("../settings/transport.ts"),
         import("../service/open-service.ts"),
         import("../exchange/start/breaker-gate.ts"),
       ]);
@@ -108,7 +108,7 @@ async function openClients({ io, settings, state }: Local, version: string): Pro
   if (settings.live)
     narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
   const [{ readClientSettings }, { openService }] = await Promise.all([
-    import("../settings/transport/transport.ts"),
+    import("../settings/transport.ts"),
     import("../service/open-service.ts"),
   ]);
   const client = await readClientSettings(settings, io, state.secretSetting);

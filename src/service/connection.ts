@@ -7,11 +7,12 @@ import { answerLimit, connectionClosed, GivenUp } from "./causes.ts";
 import type { Head, WholeResponse } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { originOf } from "./request.ts";
-import type { Trust } from "./socket.ts";
 import { openSocket, proxyAuthorization } from "./socket.ts";
 
-export interface ConnectionOptions extends Trust {
+export interface ConnectionOptions {
   baseUrl: string;
+  /** Certificates (PEM) to trust instead of Node's own list. */
+  ca?: readonly string[];
   proxy?: Proxy;
   /** Time limit for the connection, and for a request from its first byte to the last of its answer. */
   timeoutMs: number;
@@ -92,7 +93,7 @@ export function makeConnection(options: ConnectionOptions): Connection {
     connect(_, connected) {
       isReady = false;
       connecting = new AbortController();
-      openSocket(route, options, connecting.signal, (...made) => {
+      openSocket(route, options.ca, connecting.signal, (...made) => {
         connecting = undefined;
         const [error, socket] = made;
         if (error === null && origin.protocol === "https:") peer = peerOf(socket as TLSSocket);

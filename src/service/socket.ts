@@ -1,16 +1,8 @@
 import type { Socket } from "node:net";
 import { buildConnector, Client } from "undici";
 import { defined } from "../defined.ts";
-import { isLoopback } from "../protocol/address.ts";
 import type { Proxy, Route } from "./causes.ts";
 import { proxyFailure, proxyRefusal } from "./causes.ts";
-
-export interface Trust {
-  /** Certificates (PEM) to trust instead of Node's own list. */
-  ca?: readonly string[];
-  /** Do not check certificates. Only has effect for a service on this machine. */
-  unverified?: boolean;
-}
 
 type Connected = buildConnector.Callback;
 
@@ -21,7 +13,8 @@ type Connected = buildConnector.Callback;
  */
 export function openSocket(
   { origin, proxy, forwarded }: Route,
-  { ca, unverified }: Trust,
+  /** Certificates (PEM) to trust instead of Node's own list. */
+  ca: readonly string[] | undefined,
   signal: AbortSignal,
   connected: Connected,
 ): void {
@@ -35,8 +28,8 @@ export function openSocket(
       ...defined({ ca: ca && [...ca] }),
       minVersion: "TLSv1.2",
       allowH2: false,
-      // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect by itself.
-      rejectUnauthorized: !(unverified === true && isLoopback(hostname)),
+      // Set here, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
+      rejectUnauthorized: true,
       // The call that waits for it has a limit for the whole way.
       timeout: 0,
       signal,

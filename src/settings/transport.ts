@@ -1,19 +1,19 @@
 import { X509Certificate } from "node:crypto";
-import { VaultError } from "../../errors.ts";
-import { isLoopback } from "../../protocol/address.ts";
-import { uuid as identifier } from "../../protocol/fields.ts";
-import type { Application } from "../../protocol/requests.ts";
-import { checkGiven } from "../../protocol/validate.ts";
-import { matchesNoProxy } from "./no-proxy.ts";
-import type { Sourced } from "../definitions.ts";
-import type { BearerToken } from "../jwt/jwt.ts";
-import { createBearerToken } from "../jwt/jwt.ts";
-import type { Settings } from "../settings.ts";
-import { missingIn, missingSettings } from "../settings.ts";
-import type { SettingIo } from "../given.ts";
-import { isLiteral, readGiven } from "../given.ts";
-import { defined } from "../../defined.ts";
-import { command } from "../../way.ts";
+import { BlockList, isIP } from "node:net";
+import { VaultError } from "../errors.ts";
+import { isLoopback } from "../protocol/address.ts";
+import { uuid as identifier } from "../protocol/fields.ts";
+import type { Application } from "../protocol/requests.ts";
+import { checkGiven } from "../protocol/validate.ts";
+import type { Sourced } from "./definitions.ts";
+import type { BearerToken } from "./jwt/jwt.ts";
+import { createBearerToken } from "./jwt/jwt.ts";
+import type { Settings } from "./settings.ts";
+import { missingIn, missingSettings } from "./settings.ts";
+import type { SettingIo } from "./given.ts";
+import { isLiteral, readGiven } from "./given.ts";
+import { defined } from "../defined.ts";
+import { command } from "../way.ts";
 
 /** Settings of the client: the service, its application and the route to it. */
 interface ClientSettings extends Transport {
@@ -47,20 +47,18 @@ export async function readClientSettings(
   };
 }
 
-interface ProxySetting {
-  /** May contain a user name and a password. */
-  url: URL;
-  /** The flag, variable or config key that sets it. */
-  source: string;
-}
-
 /** How to reach the service, besides its address. */
 interface Transport {
   /** PEM certificates, to trust instead of Node's own list. */
   ca?: readonly string[];
   proxy?: ProxySetting;
-  /** NODE_TLS_REJECT_UNAUTHORIZED=0, which only has effect for a service on this machine. */
-  unverified: boolean;
+}
+
+interface ProxySetting {
+  /** May contain a user name and a password. */
+  url: URL;
+  /** The flag, variable or config key that sets it. */
+  source: string;
 }
 
 /**
@@ -71,20 +69,9 @@ export async function readTransport(
   settings: Pick<Settings, "baseUrl" | "ca" | "proxy">,
   io: SettingIo,
 ): Promise<Transport> {
-  const target = new URL(settings.baseUrl ?? "");
-  const proxy = await chooseProxy(target, settings.proxy, io);
-  const unverified = io.host.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0";
-  if (unverified && target.protocol === "https:") {
-    io.sources.warn(
-      isLoopback(target.hostname)
-        ? `NODE_TLS_REJECT_UNAUTHORIZED=0: the certificate of ${target.host} is not checked`
-        : "NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect: certificates are checked, except on this machine",
-    );
-  }
   return defined({
-    unverified,
     ca: settings.ca && (await readCertificates(settings.ca, io)),
-    proxy,
+    proxy: await chooseProxy(new URL(settings.baseUrl ?? ""), settings.proxy, io),
   });
 }
 
@@ -99,9 +86,7 @@ async function readCertificates({ text: path, source }: Sourced, io: SettingIo):
     throw new VaultError(
       "invalid-input",
       `${source}: cannot read the file ${path} (${code ?? "unreadable"})`,
-      {
-        hint: `${source} needs a readable file, such as ca.pem`,
-      },
+      { hint: `${source} needs a readable file, such as ca.pem` },
     );
   }
   const certificates =
@@ -172,33 +157,60 @@ function variable(
 
 function parseProxy(text: string, source: string, io: SettingIo): ProxySetting | undefined {
   if (text === "") return undefined;
-  // Without a scheme it means http, as with curl.
-  const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
-  const url = URL.canParse(whole) ? new URL(whole) : undefined;
-  const userInfo = url === undefined ? undefined : decoded(url);
-  const isProxy =
-    url !== undefined &&
-    /^https?:$/.test(url.protocol) &&
-    url.pathname === "/" &&
-    url.search + url.hash === "";
-  if (!isProxy || userInfo === undefined) {
-    throw new VaultError("invalid-input", `${source}: must be the http: or https: URL of a proxy`, {
-      hint: "like http://proxy.example.com:3128, or http://USER:PASSWORD@proxy.example.com:3128",
-    });
+  try {
+    // Without a scheme it means http, as with curl.
+    const url = new URL(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+    const user = decodeURIComponent(url.username);
+    const password = decodeURIComponent(url.password);
+    if (/^https?:$/.test(url.protocol) && url.pathname + url.search + url.hash === "/") {
+      // USER:PASSWORD too, because the header sends it in base64, which the redactor recognizes.
+      if (password !== "")
+        for (const secret of [password, url.password, `${user}:${password}`])
+          io.redactor.add(secret);
+      return { url, source };
+    }
+  } catch {
+    // No URL, or percent-encoding that is none.
   }
-  // USER:PASSWORD too, because the header sends it in base64, which the redactor recognizes.
-  if (userInfo.password !== "") {
-    for (const secret of [userInfo.password, url.password, `${userInfo.user}:${userInfo.password}`])
-      io.redactor.add(secret);
-  }
-  return { url, source };
+  throw new VaultError("invalid-input", `${source}: must be the http: or https: URL of a proxy`, {
+    hint: "like http://proxy.example.com:3128, or http://USER:PASSWORD@proxy.example.com:3128",
+  });
 }
 
-/** User name and password without percent-encoding; undefined if that is malformed. */
-function decoded(url: URL): { user: string; password: string } | undefined {
+/**
+ * Whether a list in the form of NO_PROXY matches the host of `target`. Entries are separated by commas or spaces; each is `*`, a
+ * host name (with or without a leading dot, and matching all names below it), an address or a CIDR range, with or without a port.
+ * (undici's own knows no ranges, and takes `2.3` for a part of `10.1.2.3`.)
+ */
+export function matchesNoProxy(target: URL, list: string): boolean {
+  const host = bare(target.hostname);
+  const port = target.port || (target.protocol === "https:" ? "443" : "80");
+  return list
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => {
+      // An IPv6 address without brackets has no port.
+      const [, name = entry, onlyPort = port] = /^(\[.+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
+      if (onlyPort !== port) return false;
+      if (name === "*") return true;
+      if (isIP(host) !== 0) return isInRange(host, bare(name));
+      const suffix = bare(name).replace(/^\*?\./, "");
+      return suffix !== "" && `.${host}`.endsWith(`.${suffix}`);
+    });
+}
+
+/** A host name without the brackets of IPv6 and without a final dot. */
+const bare = (hostname: string): string => hostname.replace(/^\[|\]$|\.$/g, "");
+
+/** Whether an address is in a range; false if the range is not valid. */
+function isInRange(address: string, range: string): boolean {
+  const [, net = range, bits] = /^(.+)\/(\d+)$/.exec(range) ?? [];
+  const type = isIP(net) === 4 ? "ipv4" : "ipv6";
+  const ranges = new BlockList();
   try {
-    return { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
+    ranges.addSubnet(net, Number(bits ?? (type === "ipv4" ? 32 : 128)), type);
   } catch {
-    return undefined;
+    return false;
   }
+  return ranges.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
 }
