@@ -64,9 +64,9 @@ export async function checkIncarnation(
       if (codeOf(error) !== noRow) throw error;
     }
   }
-  const { state, claims, timeline, position, started, server, keyId, now } = found;
+  const { state, claims, timeline, position, started, server, now } = found;
   const tls = address.tls !== undefined;
-  const lasting = { state, address: address.shown, claims, timeline, started, server, tls, keyId };
+  const lasting = { state, address: address.shown, claims, timeline, started, server, tls };
   const isSame =
     seen !== null &&
     Object.entries(lasting).every(([name, value]) => seen[name as keyof typeof lasting] === value);

@@ -16,7 +16,7 @@ import type { Incarnation } from "./about.ts";
 import { addressHere, isSamePlace } from "./address.ts";
 
 /** What this machine has seen of a shared state the last time. */
-export interface SeenState extends Omit<Incarnation, "noted" | "original"> {
+export interface SeenState extends Omit<Incarnation, "keyId" | "noted" | "original"> {
   /** As in messages. */
   address: string;
   /** Whether the connection was made with TLS. */

@@ -7,7 +7,7 @@ import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf } from "../breakers.ts";
 import { prunedBefore, pruning } from "../journal/journal.ts";
-import { Keyring } from "../keys/keyring.ts";
+import { Keyring, KeyLacking } from "../keys/keyring.ts";
 import type { Labels } from "../read-vaults.ts";
 import { readVault, storedVault } from "../read-vaults.ts";
 import type { Created, Lock, State } from "../state.ts";
@@ -361,9 +361,8 @@ function unlessGateClosed(error: unknown): void {
 }
 
 /** The error for a machine that lacks the key, with who has it. */
-function withKeeper(error: unknown, { keyId, keyed }: About): unknown {
-  if (!(error instanceof VaultError) || keyed === null || !error.message.includes(keyId))
-    return error;
+function withKeeper(error: unknown, { keyed }: About): unknown {
+  if (!(error instanceof KeyLacking) || keyed === null) return error;
   const { host, user, file } = JSON.parse(keyed) as {
     host: string;
     user: string;

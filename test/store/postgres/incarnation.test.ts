@@ -19,7 +19,6 @@ const seen: SeenState = {
   now: now - hour,
   server: "10.0.0.5 5432",
   tls: true,
-  keyId: "k",
 };
 
 const same: Incarnation = {

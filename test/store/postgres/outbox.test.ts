@@ -146,7 +146,7 @@ it("one that is damaged is moved aside with a warning, and the one before is off
 
 it("a record of a state that is damaged is moved aside with a warning", () => {
   const record = new MachineRecord({ directory, warn });
-  const seen = { claims: 0, timeline: "1", position: 1, started: 1, server: "", keyId: "", now };
+  const seen = { claims: 0, timeline: "1", position: 1, started: 1, server: "", now };
   record.noteState({ ...seen, state: "s", address, tls: true });
   expect(record.states()).toMatchObject([{ state: "s", address }]);
   for (const text of ["{", "{}", "null", '{"state": "s", "address": 7, "server": ""}']) {
