@@ -12,7 +12,14 @@ import { basename, join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { deriveKey } from "../../src/secrets/sealing.ts";
-import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  expectInStep,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, keyFileOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -246,13 +253,34 @@ describe.concurrent("a command that prints the key", () => {
     const machine = await lab.warmMachine();
     const sent = lab.service.sandbox.requests().length;
     expectExit(await machine.vault("config", "set", "stateKeyCommand", command), 0);
-    const get = ["get", lab.vault.uuid, "--timeout", "200ms", "--json"];
+    const timeout = command === "sleep 30" ? "200ms" : "30s";
+    const get = ["get", lab.vault.uuid, "--timeout", timeout, "--json"];
     expectError(await machine.vault(...get), 3, "invalid-input", message);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     // A look needs no key.
     expectExit(await machine.vault("status"), 0);
     expectExit(await machine.vault("config", "unset", "stateKeyCommand"), 0);
     expectExit(await machine.vault("get", lab.vault.uuid), 0);
+  });
+});
+
+describe.concurrent("vault doctor", () => {
+  it("tells the key of a state before and after something is encrypted with it", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const key = async (): Promise<string | undefined> => {
+      const { stdout } = await machine.vault("doctor", "--offline", "--json", "--fail-on", "never");
+      const { checks } = JSON.parse(stdout) as { checks: { check: string; message: string }[] };
+      return checks.find(({ check }) => check === "key")?.message;
+    };
+    const folder = join(machine.configDir, "keys");
+    expect(await key()).toBe(`none yet; the first read or import creates a key file in ${folder}`);
+    expectExit(await machine.vault("state", "init"), 0);
+    const file = keyFileOf(machine);
+    const made = `key ${idOf(machine)} (key file ${file})`;
+    expect(await key()).toBe(`${made}, nothing is encrypted yet`);
+    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    expect(await key()).toBe(`${made}, opens all 2 encrypted values`);
   });
 });
 

@@ -67,6 +67,16 @@ describe("the key that seals", () => {
     expect(state.sql("SELECT * FROM locks")).toEqual(before);
   });
 
+  it("is made anew where it was lost before anything was sealed with it", async () => {
+    const { keyId: lost } = await state.store.create();
+    rmSync(state.keyFile);
+    const { keyId: made } = await state.another().create();
+    expect(made).not.toBe(lost);
+    expect(made).toBe(keyId());
+    await (await imported(state)).release();
+    expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([{ value: made }]);
+  });
+
   it("is not made by a process that began before others sealed, where the file has gone since", async () => {
     const early = await state
       .another()

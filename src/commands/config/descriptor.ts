@@ -65,7 +65,7 @@ export const unset = {
 
 export const path = {
   name: "path",
-  summary: "print where the configuration, the key file and the state are",
+  summary: "print where the configuration, the key files and the state are",
   examples: ["vault config path", "vault config path --json"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;

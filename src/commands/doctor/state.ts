@@ -39,8 +39,7 @@ const littleFreeBytes = 20 * megabyte;
 
 function keyFinding({ vaults }: StateFacts, { key, damage }: Directory): Finding {
   if (key.problem !== null) return failed("key", key.problem);
-  if (key.id === null)
-    return ok("key", `none yet; the first read or import creates the ${key.source}`);
+  if (key.id === null) return ok("key", `none yet; the first read or import creates ${key.source}`);
   const fits =
     key.opened === 0
       ? "nothing is encrypted yet"

@@ -3,7 +3,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { Contents } from "../contents.ts";
 import { contentTables } from "../contents.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import { neededKeyOf } from "../keys/keyring.ts";
+import { keyIdOfFile, neededKeyId } from "../keys/keyring.ts";
 import { marksOf, openReadOnly, schemaVersion } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
 import { engineOf } from "../sqlite/state-file.ts";
@@ -27,7 +27,7 @@ interface Backup {
  * @throws `invalid-input` and `state`, as `checkBackup`
  */
 async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
-  await keyring.ensure(neededKeyOf(file));
+  await keyring.ensure(keyIdOfFile(file, neededKeyId));
   const holdings = checkBackup(file, migrations.length, keyring);
   const db = onBackup(file, () => openReadOnly(file));
   if (holdings.format < migrations.length) migrateInMemory(db);

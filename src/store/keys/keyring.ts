@@ -72,7 +72,7 @@ export class Keyring {
    * @throws `state` if another key has replaced it
    */
   fitting(db: DatabaseSync): SealingKey {
-    const id = neededKeyId(db) ?? "";
+    const id = namedKeyId(db) ?? "";
     const isGiven = this.#source.given !== undefined;
     const key = this.#cached.get(id) ?? (isGiven ? null : this.#fromFile(id));
     if (key === null) throw this.#lacking(id, [...this.#cached.values()].at(-1));
@@ -82,10 +82,12 @@ export class Keyring {
 
   /** The key of a state on this machine, which names it before this returns. Call it before anything is sealed. */
   async prepare(database: StateDatabase): Promise<SealingKey> {
-    const named = await database.read((db) => metaOf(db, keyName));
-    if (named !== undefined) return await this.key(named);
+    const [named, needed] = await database.read((db) => [metaOf(db, keyName), neededKeyId(db)]);
+    // One that was lost before it sealed anything is made anew.
+    if (named !== undefined && (named === needed || (await this.find(named)) !== null))
+      return await this.key(named);
     const make = await this.fresh();
-    return await this.key(await database.write((db) => nameKey(db, make)));
+    return await this.key(await database.write((db) => nameKey(db, named, make)));
   }
 
   /** What makes the key of a state that has none: the given one, or a new one in a file. */
@@ -147,30 +149,40 @@ function withoutRepeats(warn: (message: string) => void): (message: string) => v
   };
 }
 
-/** Names the key of a state in the caller's transaction, unless it has one: that which `make` makes. Returns its id. */
-export function nameKey(db: DatabaseSync, make: () => SealingKey): string {
-  const id = neededKeyId(db) ?? make().id;
+/**
+ * Names the key of a state in the caller's transaction: the one that `make` makes, unless something is sealed or another process has
+ * named one, other than `lost`, meanwhile. Returns its id.
+ */
+export function nameKey(
+  db: DatabaseSync,
+  lost: string | undefined,
+  make: () => SealingKey,
+): string {
+  const named = metaOf(db, keyName);
+  const id = neededKeyId(db) ?? (named === lost ? undefined : named) ?? make().id;
   noteMeta(db, keyName, id);
   return id;
 }
 
-/** Id of the key that seals the database; null if it has none yet. One of version 0.2.0 does not name it. */
+/** Id of the key that seals the database; null if nothing is sealed. One of version 0.2.0 does not name it. */
 export function neededKeyId(db: DatabaseSync): string | null {
-  const named = metaOf(db, keyName);
-  if (named !== undefined) return named;
   const found = one<{ sealed: string }>(
     db,
     "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1",
   );
-  return found === undefined ? null : keyIdOf(found.sealed);
+  return found === undefined ? null : (metaOf(db, keyName) ?? keyIdOf(found.sealed));
 }
 
-/** Id of the key that a state or a backup needs; null if it has none or the file cannot be read. */
-export function neededKeyOf(file: string): string | null {
+/** Id of the key that will seal the database, whether it has yet or not. */
+export const namedKeyId = (db: DatabaseSync): string | null =>
+  metaOf(db, keyName) ?? neededKeyId(db);
+
+/** Id of the key of a state or a backup, by one of the two; null if it has none or the file cannot be read. */
+export function keyIdOfFile(file: string, of: (db: DatabaseSync) => string | null): string | null {
   try {
     const db = openReadOnly(file);
     try {
-      return neededKeyId(db);
+      return of(db);
     } finally {
       db.close();
     }

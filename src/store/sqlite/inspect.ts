@@ -10,7 +10,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { unseal } from "../../secrets/sealing.ts";
 import { backupFile, problemsOf } from "../backup/backup.ts";
 import { sealedValues } from "../keys/sealed-values.ts";
-import { Keyring, neededKeyOf } from "../keys/keyring.ts";
+import { keyIdOfFile, Keyring, namedKeyId } from "../keys/keyring.ts";
 import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
 import { checkOurs, openReadOnly } from "./open-database.ts";
@@ -29,7 +29,7 @@ export async function inspectState(
   const { directory, keySource } = options;
   const { path } = opening;
   const files = [path, `${path}-wal`, join(directory, "locks")];
-  const key = await keyOf(options, neededKeyOf(path));
+  const key = await keyOf(options, keyIdOfFile(path, namedKeyId));
   let found: ReturnType<typeof read> | null = null;
   let problem: VaultError | null = null;
   try {

@@ -35,6 +35,7 @@ export async function copyInto(
 ): Promise<void> {
   migrate(db, migrations);
   noteMeta(db, "state", source.marks.state);
+  noteMeta(db, "key", key.id);
   const known = async () => Promise.resolve(key);
   const target = new Whole(engineOf(db), marksOf(db), { key: known }, key.id, known);
   await target.mark({ predecessors: source.marks.predecessors });

@@ -95,7 +95,7 @@ export class SqliteWhole implements WholeState {
         raiseEpochs(db);
         const own = async () => {
           const make = await this.#keyring.fresh();
-          return await this.#keyring.key(nameKey(db, make));
+          return await this.#keyring.key(nameKey(db, undefined, make));
         };
         return await work(
           new Whole(engineOf(db), marksOf(db), this.#keyring, neededKeyId(db), own),
