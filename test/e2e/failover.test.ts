@@ -164,7 +164,7 @@ describe("what a machine has kept", () => {
     const { lab, uuid, machines } = await team();
     const [{ home }] = machines;
     const kept = readdirSync(home, { recursive: true, withFileTypes: true }).filter(
-      ({ parentPath }) => /\/(?:outbox|shared)$/.test(parentPath),
+      ({ parentPath }) => /\/(?:outbox\/[^/]+|shared)$/.test(parentPath),
     );
     expect(kept.length).toBeGreaterThan(1);
     for (const { parentPath, name } of kept)

@@ -13,7 +13,7 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { copyKeys, documentOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -172,6 +172,7 @@ it("a shared state that is gone comes back in a new one: who used a vault after 
   expectExit(await second.vault("get", uuid), 0);
   await (await postgres()).sql(`DROP SCHEMA ${schema} CASCADE`);
   expectExit(await first.vault("state", "init"), 0);
+  for (const each of [second, third]) copyKeys(first, each);
   const result = await first.vault("state", "restore", file, "--yes", "--json");
   expectExit(result, 0);
   expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "file", reason: "taken" }]);

@@ -38,10 +38,7 @@ interface Contents {
   document: string;
 }
 
-const named = /^(?<uuid>[^.]+)\.(?<state>[^.]+)\.(?<at>\d+)\.(?<fingerprint>[0-9a-f]{64})\.json$/;
-
-const nameOf = ({ uuid, state, at, fingerprint }: Entry): string =>
-  `${uuid}.${state}.${at}.${fingerprint}.json`;
+const named = /^(?<state>[^.]+)\.(?<at>\d+)\.(?<fingerprint>[0-9a-f]{64})\.json$/;
 
 const placeOf = ({ state, uuid }: Entry, service: string): VaultPlace => ({
   state,
@@ -60,27 +57,30 @@ export interface Here {
 }
 
 /**
- * What this machine keeps of its exchanges before they are acknowledged, a file each: a failover can lose what the database has of them.
+ * What this machine keeps of its exchanges before they are acknowledged, a file each in a folder for each vault: a failover can lose what
+ * the database has of them.
  */
 export class Outbox {
-  readonly folder: string;
+  readonly #folder: string;
   readonly #warn: (message: string) => void;
-  /** The entries by vault, newest first, once they were looked for. */
-  #listed: Map<string, Entry[]> | null = null;
 
   constructor({ directory, machineDirectory, warn }: MachinePlace) {
-    this.folder = join(machineDirectory?.() ?? directory, "outbox");
+    this.#folder = join(machineDirectory?.() ?? directory, "outbox");
     this.#warn = warn;
   }
 
   /** The vaults that have entries. */
   vaults(): string[] {
-    return [...this.#list().keys()];
+    return namesIn(this.#folder, "");
   }
 
   /** The entries of a vault, newest first. */
-  of(uuid: string): readonly Entry[] {
-    return this.#list().get(uuid) ?? [];
+  of(uuid: string): Entry[] {
+    const entries = namesIn(this.folderOf(uuid), ".json").flatMap((name) => {
+      const { state = "", at, fingerprint = "" } = named.exec(name)?.groups ?? {};
+      return at === undefined ? [] : [{ uuid, state, at: Number(at), fingerprint }];
+    });
+    return entries.toSorted((a, b) => b.at - a.at);
   }
 
   /** The newest entry of a vault that is of use in a state. */
@@ -88,11 +88,6 @@ export class Outbox {
     const isOfUse = (entry: Entry): boolean =>
       states.includes(entry.state) || isSamePlace(this.read(entry)?.address ?? "", address);
     return this.of(uuid).find(isOfUse);
-  }
-
-  /** Looks again, for what other processes have kept since. */
-  refresh(): void {
-    this.#listed = null;
   }
 
   /** Keeps an exchange, durably. That it cannot be written is a warning. */
@@ -104,13 +99,11 @@ export class Outbox {
     const document = seal(key, placeOf(kept, service), JSON.stringify(exchange));
     const contents: Contents = { service, address, document };
     try {
-      ensurePrivateDirectory(this.folder);
+      ensurePrivateDirectory(this.folderOf(kept.uuid));
       replaceFile(this.#pathOf(kept), JSON.stringify(contents));
       const isOld = ({ at }: Entry, index: number): boolean =>
         at < entry.at - keptMs || index + 1 >= keptAtMost;
       for (const old of former.filter(isOld)) rmSync(this.#pathOf(old), { force: true });
-      const rest = former.filter((old, index) => !isOld(old, index));
-      this.#list().set(entry.uuid, [kept, ...rest]);
     } catch (error) {
       this.#warn(
         `what this machine keeps of the exchange could not be written: ${(error as Error).message}`,
@@ -125,24 +118,16 @@ export class Outbox {
   }
 
   setAside(entry: Entry, error: unknown): void {
-    this.refresh();
     this.#warn(setAside(this.#pathOf(entry), error));
   }
 
   #pathOf(entry: Entry): string {
-    return join(this.folder, nameOf(entry));
+    const { uuid, state, at, fingerprint } = entry;
+    return join(this.folderOf(uuid), `${state}.${at}.${fingerprint}.json`);
   }
 
-  #list(): Map<string, Entry[]> {
-    if (this.#listed !== null) return this.#listed;
-    const entries = namesIn(this.folder, ".json").flatMap((name) => {
-      const { uuid = "", state = "", at, fingerprint = "" } = named.exec(name)?.groups ?? {};
-      return at === undefined ? [] : [{ uuid, state, at: Number(at), fingerprint }];
-    });
-    return (this.#listed = Map.groupBy(
-      entries.toSorted((a, b) => b.at - a.at),
-      ({ uuid }) => uuid,
-    ));
+  folderOf(uuid: string): string {
+    return join(this.#folder, uuid.replaceAll(/[^\w-]/g, "_"));
   }
 }
 
@@ -174,7 +159,7 @@ export async function offer(locked: Locked): Promise<void> {
   if (kept?.service !== service) return;
   const keyId = keyIdOf(kept.document);
   const key = await keyring.find(keyId).catch(() => null);
-  if (key === null) throw keyMissing(keyId, uuid, outbox.folder);
+  if (key === null) throw keyMissing(keyId, uuid, outbox.folderOf(uuid));
   let exchange: AdoptedExchange;
   try {
     exchange = JSON.parse(unseal(key, placeOf(entry, service), kept.document)) as AdoptedExchange;
@@ -203,7 +188,7 @@ const keyMissing = (keyId: string, uuid: string, folder: string): VaultError =>
     `the database has lost the last exchange of vault ${uuid}, and what this machine has kept of it is encrypted with key ${keyId}, which is not available`,
     {
       uuid,
-      hint: `to go on without these credentials, move ${join(folder, uuid)}.* elsewhere`,
+      hint: `to go on without these credentials, move ${folder} elsewhere`,
       next: [
         {
           ...command`vault get ${uuid}`,

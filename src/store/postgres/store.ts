@@ -324,7 +324,6 @@ export class PostgresStore extends StoredState implements State {
     const isSetBack =
       (this.#seen === null || !isLater(about, this.#seen)) &&
       (await checkIncarnation(this.parts, about));
-    if (this.#seen !== null && this.#seen.setBack !== about.setBack) this.parts.outbox.refresh();
     this.#seen = about;
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
