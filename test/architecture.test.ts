@@ -138,6 +138,7 @@ const table: Record<string, Allowance> = {
       "protocol",
       "exchange/breaker",
       "exchange/counting",
+      "exchange/ulid",
       "exchange/states",
       "errors",
       "way",

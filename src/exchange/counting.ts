@@ -60,6 +60,8 @@ export function counting<Exchange extends CountedExchange>(
     (row, at) => row.outcome === null || (row.outcome === "none" && isDoubted(row, at)),
   );
   return {
+    /** Place of the last one that is known to be acknowledged; -1 without one. */
+    acknowledged,
     starts,
     refused,
     possibly,

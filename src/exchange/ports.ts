@@ -11,7 +11,6 @@ import type {
   Creation,
   ErrorNote,
   InterruptedCreation,
-  ExchangeRecord,
   Intent,
   NewPair,
   PastExchange,
@@ -257,16 +256,12 @@ export interface Store {
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
   /** Every vault that has credentials, or counters above zero after `forget`, ordered by service and uuid. */
   list(): Promise<VaultRecord[]>;
-  /** When the contents of each vault last arrived here, in ISO 8601; without vaults that were never read. */
-  lastReads(): Promise<{ service: string; uuid: string; at: string }[]>;
   /** The vaults with this uuid under any service, without forgotten ones. */
   find(uuid: string): Promise<VaultRecord[]>;
   /** The vaults of a service, without forgotten ones. */
   summaries(service: string): Promise<VaultSummary[]>;
   /** What was begun in a run, of all vaults or of one. */
   run(service: string, name: string, uuid?: string): Promise<RunExchange[]>;
-  /** Exchanges of a vault, newest first, at most `limit`. */
-  exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]>;
   /** The exchanges of a vault that the journal has, or that one alone, newest first. Reads all of the journal: for what is rare. */
   past(service: string, uuid: string, exchange?: string): Promise<PastExchange[]>;
   /**

@@ -121,11 +121,15 @@ export interface VaultRecord extends VaultFacts {
   unansweredStarts: number;
   /** When a start last succeeded here; null if none has. */
   provenAt: string | null;
+  /** The start of the newest get whose contents arrived here. */
+  lastReadAt: string | null;
   lastError: { at: string; code: string; message: string } | null;
   /** The exchange in one of the open states; at most one exists at a time. */
   open: OpenExchange | null;
   /** The newest exchange, whatever its state. */
   last: ExchangeRecord | null;
+  /** Those that the state keeps, newest first. */
+  exchanges: ExchangeRecord[];
 }
 
 /** What ① records. */

@@ -37,6 +37,9 @@ export function timeOf(id: string): number {
   return value;
 }
 
+/** An id that sorts before all of that time, in milliseconds since the epoch, and after all of before it. */
+export const firstIdAt = (time: number): string => encode(time, timeLength);
+
 function randomPart(): string {
   let text = "";
   for (const byte of randomBytes(16)) text += alphabet[byte % 32];

@@ -5,7 +5,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
 import type { GivenKey, KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { MergedVault } from "./backup/merge/merge-contents.ts";
+import type { MergedVault } from "./backup/merge/merge-state.ts";
 import type { StateHistory } from "./journal/history.ts";
 import type { Rekeyed } from "./keys/rekey.ts";
 import type { WholePlace } from "./whole/whole.ts";

@@ -11,13 +11,7 @@ export interface Statement {
 export interface Dialect {
   /** In front of the name of a table. */
   readonly prefix: string;
-  /** After the name of `credentials`, where only those that are kept are to be read. */
-  readonly keptAlone: string;
-  /** What the number of a new exchange is, where the engine does not make it itself: one more than the last of its vault, `$1`. */
-  readonly nextSeq?: string;
-  /** Reads all of several tables that `WITH …` defines: a statement for each, or one that returns each row as JSON with the number of its table. */
-  readonly selectAll: (defined: string, tables: readonly string[]) => string[];
-  /** Selects the texts in the JSON list that a mark stands for. */
+  /** Selects the texts (as `value`) in the JSON list that a mark stands for. */
   readonly texts: (mark: string) => string;
 }
 

@@ -1,11 +1,11 @@
 import type { Actor } from "../actor.ts";
 import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
-import type { Store } from "../exchange/ports.ts";
+import type { Clock, Store, Waiting } from "../exchange/ports.ts";
 import type {
+  CreatedVault,
   Creation,
   ErrorNote,
-  ExchangeRecord,
   InterruptedCreation,
   PastExchange,
   RunExchange,
@@ -19,13 +19,14 @@ import { appending } from "./journal/journal.ts";
 import type { Entry } from "./journal/past.ts";
 import { entriesOf, pastExchanges } from "./journal/past.ts";
 import type { Keyring } from "./keys/keyring.ts";
-import type { Labels } from "./read-vaults.ts";
-import { exchangeRecord, recordsIn, summariesIn, summariesOf, vaultsWhere } from "./read-vaults.ts";
+import type { VaultColumns } from "./document.ts";
+import { isKnown, isListed, rowsOf, sinceIn, sinceStatement } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import { listed } from "./statement.ts";
-import { isListed, exchangeRow } from "./steps/rows.ts";
 import { openDigest } from "./steps/sealed.ts";
-import type { Durability } from "./vault-session.ts";
+import { vaultRecord, vaultSummary } from "./vault-record.ts";
+import type { Added } from "./steps/import.ts";
+import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
 /** What both engines do alike: plain queries, the journal of creations, breakers. */
 export abstract class StoredState {
@@ -34,17 +35,17 @@ export abstract class StoredState {
 
   protected abstract readonly dialect: Dialect;
   protected abstract readonly keyring: Keyring;
+  protected abstract readonly clock: Clock;
   /** This process. */
   protected abstract readonly by: Actor;
   /** Runs queries on one snapshot. No rows where there is no state yet, and none is made. */
   protected abstract read(statements: readonly Statement[]): Promise<unknown[][]>;
-  /** What opens labels, where they are sealed. */
-  protected abstract labels(): Promise<Labels | null>;
   /**
    * Writes without the lock of a vault, and returns rows; durable before that, and kept from operations on the whole state, unless it
    * is `unsynced`. Makes a state if there is none.
    */
   protected abstract change(statement: Statement, durability: Durability): Promise<unknown[]>;
+  abstract lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession>;
   /** Makes sure that the key is there. */
   protected abstract prepareKey(): Promise<void>;
   abstract now(): number;
@@ -54,40 +55,22 @@ export abstract class StoredState {
   }
 
   async find(uuid: string): Promise<VaultRecord[]> {
-    return await this.#vaults("vaults.uuid = $1 AND forgotten = 0", [uuid.toLowerCase()]);
+    return await this.#vaults(`uuid = $1 AND ${isKnown}`, [uuid.toLowerCase()]);
   }
 
   async summaries(service: string): Promise<VaultSummary[]> {
-    const [labels, results] = await Promise.all([
-      this.labels(),
-      this.read(summariesOf(this.dialect, service)),
-    ]);
-    return summariesIn(results, service, labels);
+    return (await this.#vaults(`service = $1 AND ${isKnown}`, [service])).map(vaultSummary);
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
-    const statement = runExchangesOf(this.dialect.prefix, service, name, uuid);
-    const [labels, rows] = await Promise.all([this.labels(), this.#query(statement)]);
+    const rows = await this.#query(runExchangesOf(this.dialect.prefix, service, name, uuid));
     return await Promise.all(
       (rows as RunExchange[]).map(async ({ digest, ...stored }) => {
         const row = { ...stored, delivered: Number(stored.delivered) === 1 };
         if (digest === null) return { ...row, digest };
-        const place = { state: labels?.state, service, uuid: row.uuid };
         const key = await this.keyring.key(keyIdOf(digest));
-        return { ...row, digest: openDigest(key, place, row.id, digest) };
+        return { ...row, digest: openDigest(key, { service, uuid: row.uuid }, row.id, digest) };
       }),
-    );
-  }
-
-  async lastReads(): ReturnType<Store["lastReads"]> {
-    const rows = await this.#query(lastReads(this.dialect.prefix));
-    return rows as Awaited<ReturnType<Store["lastReads"]>>;
-  }
-
-  async exchanges(service: string, uuid: string, limit: number): Promise<ExchangeRecord[]> {
-    const statement = exchangesOf(this.dialect.prefix, service, uuid.toLowerCase(), limit);
-    return ((await this.#query(statement)) as object[]).map((row) =>
-      exchangeRecord(exchangeRow(row)),
     );
   }
 
@@ -100,6 +83,18 @@ export abstract class StoredState {
   async beginCreation(creation: Creation): Promise<void> {
     await this.prepareKey();
     await this.#append(creationEntry(creation, "creating", this.time()));
+  }
+
+  /** Nobody else knows the vault yet, unless it is known here by a mistake. */
+  async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
+    const deadline = this.clock.elapsed() + 30_000;
+    const waiting = { deadline, signal: new AbortController().signal };
+    const session = await this.lock(creation.service, vault.uuid, waiting);
+    try {
+      return await session.completeCreation(creation, vault);
+    } finally {
+      await session.release();
+    }
   }
 
   async failCreation(
@@ -148,11 +143,15 @@ export abstract class StoredState {
   }
 
   async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
-    const [labels, results] = await Promise.all([
-      this.labels(),
-      this.read(vaultsWhere(this.dialect, condition, values)),
+    const sql = `SELECT service, uuid, label, kind, doc FROM ${this.dialect.prefix}vaults WHERE ${condition} ORDER BY service, uuid`;
+    const [rows = [], meta = []] = await this.read([
+      { sql, values },
+      sinceStatement(this.dialect.prefix),
     ]);
-    return recordsIn(results, this.time(), labels);
+    const [at, since] = [this.time(), sinceIn(meta)];
+    return (rows as Omit<VaultColumns, "sealed">[]).flatMap(
+      (row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? [],
+    );
   }
 
   async #query(statement: Statement): Promise<unknown[]> {
@@ -170,32 +169,15 @@ export abstract class StoredState {
   }
 }
 
-/** The start of the newest get of each vault whose contents arrived. */
-const lastReads = (prefix: string): Statement => ({
-  sql: `SELECT service, vaults.uuid, "startedAt" AS at
-    FROM ${prefix}vaults JOIN ${prefix}exchanges ON exchanges.vault = vaults.id AND exchanges.seq = (
-      SELECT seq FROM ${prefix}exchanges AS read
-      WHERE read.vault = vaults.id AND operation = 'get' AND "newGeneration" IS NOT NULL AND adopted = 0
-      ORDER BY seq DESC LIMIT 1)`,
-});
-
-/** Exchanges of a vault, newest first. */
-const exchangesOf = (prefix: string, service: string, uuid: string, limit: number): Statement => ({
-  sql: `SELECT exchanges.* FROM ${prefix}exchanges JOIN ${prefix}vaults ON vaults.id = exchanges.vault
-    WHERE service = $1 AND vaults.uuid = $2 ORDER BY seq DESC LIMIT $3`,
-  values: [service, uuid, limit],
-});
-
-/** The newest exchange in a run, of all vaults of a service or of one. */
+/** What was begun in a run, of all vaults of a service or of one. */
 const runExchangesOf = (
   prefix: string,
   service: string,
   name: string,
   uuid: string | undefined,
 ): Statement => ({
-  sql: `SELECT vaults.uuid, exchanges.id, operation, state, delivered, digest, delivery FROM ${prefix}exchanges JOIN ${prefix}vaults ON vaults.id = exchanges.vault
-    WHERE run = $1 AND service = $2 AND vaults.uuid = coalesce($3, vaults.uuid) AND seq = (
-      SELECT max(seq) FROM ${prefix}exchanges AS newest WHERE newest.vault = vaults.id AND newest.run = exchanges.run)`,
+  sql: `SELECT uuid, exchange AS id, operation, state, delivered, digest, delivery FROM ${prefix}runs
+    WHERE run = $1 AND service = $2 AND uuid = coalesce($3, uuid)`,
   values: [name, service, uuid?.toLowerCase() ?? null],
 });
 
@@ -207,12 +189,6 @@ const interruptedCreations = (prefix: string, service: string): Statement => ({
     SELECT 1 FROM ${prefix}journal AS later WHERE later.exchange = first.exchange AND later.seq > first.seq
       AND later.event IN (${listed(creationOutcomes)})) ORDER BY seq`,
   values: [service],
-});
-
-/** A row if the creation was completed. */
-export const completed = (prefix: string, { id }: Creation): Statement => ({
-  sql: `SELECT 1 AS there FROM ${prefix}journal WHERE exchange = $1 AND event = 'created'`,
-  values: [id],
 });
 
 /**

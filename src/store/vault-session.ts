@@ -1,44 +1,33 @@
 import type { Actor } from "../actor.ts";
 import type { VaultSession } from "../exchange/ports.ts";
-import type { Intent, VaultRecord } from "../exchange/records.ts";
+import { asVaultError } from "../errors.ts";
+import type { CreatedVault, Creation, Intent, VaultRecord } from "../exchange/records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Pair } from "../protocol/answers.ts";
 import { fingerprint } from "../secrets/fingerprints.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { Named, StoredVault } from "./read-vaults.ts";
-import { vaultRecord } from "./read-vaults.ts";
+import type { Step, StoredVault } from "./document.ts";
 import * as ends from "./steps/end.ts";
-import { keptGeneration } from "./steps/generations.ts";
-import { adopt, recordPair } from "./steps/import.ts";
+import { isSpent, keptGeneration } from "./steps/generations.ts";
+import type { Added } from "./steps/import.ts";
+import { adopt, completeCreation, recordPair } from "./steps/import.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
 import { findExchange, lockLost, vaultOf } from "./steps/rows.ts";
 import { openCredentials, openToken } from "./steps/sealed.ts";
 import * as starts from "./steps/start.ts";
 import * as vaults from "./steps/vault.ts";
-import type { Step } from "./write-vault.ts";
+import { vaultRecord } from "./vault-record.ts";
 
 /** `synced`: on disk when it resolves. `unsynced`: only ordered, so that it never survives without earlier changes. */
 export type Durability = "synced" | "unsynced";
 
-/** What a step or query reads besides the vault. */
-interface About {
-  exchange?: string | undefined;
-  /** Whether these are superseded is read. */
-  pairs?: readonly Pair[];
-  /** Pairs that the step does nothing with but take them out of the superseded ones. */
-  revived?: readonly Pair[];
-}
+/** Finds in the input of a step the pairs of which is read whether they are superseded. */
+type Naming<Input extends unknown[]> = (...input: Input) => readonly Pair[];
 
-/** Finds in the input of a step what to read for it. */
-type Naming<Input extends unknown[]> = (...input: Input) => About;
-
-const nothing = (): About => ({});
-const exchange = (id: string): About => ({ exchange: id });
+const none = (): readonly Pair[] => [];
 
 /** A vault that this process has locked, as its engine keeps it: nobody else changes its rows meanwhile. */
 export interface EngineVault extends Pick<VaultSession, "now" | "ensureHeld" | "release"> {
-  /** The id of a state that several machines share, to which sealed values are bound. */
-  readonly state?: string;
   /** This process. */
   readonly by: Actor;
   /**
@@ -50,7 +39,8 @@ export interface EngineVault extends Pick<VaultSession, "now" | "ensureHeld" | "
   prepareKey(): Promise<void>;
   /** The key that seals what was read. */
   key(): SealingKey;
-  read(place: Place, named: Named): Promise<StoredVault>;
+  /** `prints` are fingerprints of which is read whether they are superseded. */
+  read(place: Place, prints: readonly string[]): Promise<StoredVault>;
   /**
    * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too. Returns the vault as
    * it is then.
@@ -64,20 +54,8 @@ export interface EngineVault extends Pick<VaultSession, "now" | "ensureHeld" | "
   ): Promise<{ result: T; vault: StoredVault }>;
 }
 
-/** Whether the rows of a locked vault were read with what is named. */
-function covers({ exchanges }: VaultRows, { exchange: id, pairs = [] }: About): boolean {
-  // The id of a new exchange sorts after those of all others.
-  return (
-    pairs.length === 0 &&
-    (id === undefined ||
-      exchanges.some((row) => row.id === id) ||
-      exchanges.every((row) => row.id < id))
-  );
-}
-
 /**
- * A locked vault: the table of steps. Its rows are read once, and again only for what a step names and the first reading lacks, or
- * after a failure.
+ * A locked vault: the table of steps. It is read once, and again only where a step was given pairs, or after a failure.
  */
 export class StoredVaultSession implements VaultSession {
   readonly service: string;
@@ -110,61 +88,60 @@ export class StoredVaultSession implements VaultSession {
     await this.#engine.release();
   }
 
-  readonly revertIntent = this.#step(starts.revertIntent, exchange);
-  readonly noteUnanswered = this.#step(starts.noteUnanswered, exchange, "unsynced");
-  readonly reject = this.#step(starts.reject, exchange);
-  readonly recordStarted = this.#sealing(starts.recordStarted, (id, { pair }) => ({
-    exchange: id,
-    revived: [pair],
-  }));
-  readonly hold = this.#step(ends.hold, exchange);
-  readonly noteSaved = this.#step(ends.noteSaved, exchange);
-  readonly recordEnding = this.#step(ends.recordEnding, exchange);
-  readonly noteEndAnswered = this.#step(ends.noteEndAnswered, exchange);
-  readonly expire = this.#step(ends.expire, exchange);
-  readonly markInDoubt = this.#step(ends.markInDoubt, exchange);
-  readonly recordPair = this.#sealing(recordPair, ({ credentials }) => ({ pairs: [credentials] }));
-  readonly adopt = this.#sealing(adopt, (document) => ({
-    exchange: document.exchangeId,
-    pairs: [document.old, document.new],
-  }));
-  readonly markElsewhere = this.#step(vaults.markElsewhere, nothing);
-  readonly noteDates = this.#step(vaults.noteDates, nothing, "unsynced");
-  readonly resetCounters = this.#step(vaults.resetCounters, nothing);
-  readonly setLabel = this.#step(vaults.setLabel, nothing);
-  readonly recordDeleted = this.#step(vaults.recordDeleted, exchange);
-  readonly forget = this.#step(vaults.forget, nothing);
+  readonly revertIntent = this.#step(starts.revertIntent);
+  readonly noteUnanswered = this.#step(starts.noteUnanswered, "unsynced");
+  readonly reject = this.#step(starts.reject);
+  readonly recordStarted = this.#sealing(starts.recordStarted, none);
+  readonly hold = this.#step(ends.hold);
+  readonly noteSaved = this.#step(ends.noteSaved);
+  readonly recordEnding = this.#step(ends.recordEnding);
+  readonly noteEndAnswered = this.#step(ends.noteEndAnswered);
+  readonly expire = this.#step(ends.expire);
+  readonly markInDoubt = this.#step(ends.markInDoubt);
+  readonly recordPair = this.#sealing(recordPair, ({ credentials }) => [credentials]);
+  readonly adopt = this.#sealing(adopt, (document) => [document.old, document.new]);
+  readonly markElsewhere = this.#step(vaults.markElsewhere);
+  readonly noteDates = this.#step(vaults.noteDates, "unsynced");
+  readonly resetCounters = this.#step(vaults.resetCounters);
+  readonly setLabel = this.#step(vaults.setLabel);
+  readonly recordDeleted = this.#step(vaults.recordDeleted);
+  readonly forget = this.#step(vaults.forget);
 
   async recordIntent(intent: Intent): Promise<void> {
     this.#engine.ensureRoom();
     const isSealing = intent.run?.digest !== undefined;
-    await this.#write(
-      (rows, key) => starts.recordIntent(rows, key, intent),
-      exchange(intent.exchangeId),
-      { isSealing },
-    );
+    await this.#write((rows, key) => starts.recordIntent(rows, key, intent), { isSealing });
   }
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
-    await this.#write((rows) => ends.acknowledge(rows, exchangeId), exchange(exchangeId), {
-      isLast,
-    });
+    await this.#write((rows) => ends.acknowledge(rows, exchangeId), { isLast });
+  }
+
+  /** Implements `Store.completeCreation`. A label that another vault has taken meanwhile is no reason to lose the credentials. */
+  async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
+    const complete = this.#sealing(completeCreation, (_, given) => [given.credentials]);
+    try {
+      return await complete(creation, vault);
+    } catch (error) {
+      if (vault.label === undefined || asVaultError(error).code !== "usage") throw error;
+      return await complete(creation, { ...vault, label: undefined });
+    }
   }
 
   async read(): Promise<VaultRecord | null> {
-    const { rows } = await this.#with({});
+    const { rows } = await this.#stored();
     if (this.#record?.of !== rows) this.#record = { of: rows, is: vaultRecord(rows) };
     return this.#record.is;
   }
 
   async credentials(generation: number): Promise<Credentials> {
-    const { rows } = await this.#with({});
+    const { rows } = await this.#stored();
     const row = keptGeneration(rows, generation);
     return openCredentials(this.#engine.key(), rows, row);
   }
 
   async token(exchangeId: string): Promise<string> {
-    const { rows } = await this.#with(exchange(exchangeId));
+    const { rows } = await this.#stored();
     vaultOf(rows);
     const row = findExchange(rows, exchangeId);
     if (row === undefined) throw lockLost(this.uuid, `exchange ${exchangeId} is gone`);
@@ -172,51 +149,54 @@ export class StoredVaultSession implements VaultSession {
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
-    const { rows } = await this.#with({ pairs: [pair] });
-    return rows.superseded.has(fingerprint(this.uuid, pair));
+    const { rows } = await this.#stored([pair]);
+    return isSpent(rows, fingerprint(this.uuid, pair));
   }
 
   async refusals(): Promise<string[]> {
-    return [...(await this.#with({})).rows.refusals.keys()];
+    return [...(await this.#stored()).rows.refusals.keys()];
   }
 
-  /** Makes a method of a step. */
-  #step<Input extends unknown[], T>(
-    step: (rows: VaultRows, ...input: Input) => T,
-    about: Naming<Input>,
+  /** A step that needs no key. */
+  #step<Input extends unknown[]>(
+    step: (rows: VaultRows, ...input: Input) => void,
     durability: Durability = "synced",
   ) {
-    return async (...input: Input): Promise<T> =>
-      await this.#write((rows) => step(rows, ...input), about(...input), { durability });
+    return async (...input: Input): Promise<void> => {
+      await this.#write((rows) => step(rows, ...input), { durability });
+    };
   }
 
-  /** Makes a method of a step that seals values. */
+  /** A step that seals: it makes sure of the key first. */
   #sealing<Input extends unknown[], T>(
     step: (rows: VaultRows, key: SealingKey, ...input: Input) => T,
-    about: Naming<Input>,
+    pairsOf: Naming<Input>,
   ) {
     return async (...input: Input): Promise<T> =>
-      await this.#write((rows, key) => step(rows, key(), ...input), about(...input), {
+      await this.#write((rows, key) => step(rows, key(), ...input), {
         isSealing: true,
+        pairs: pairsOf(...input),
       });
   }
 
-  /** Runs a step on the rows that the one before it has left. */
+  /** Runs a step on what the one before it has left. */
   async #write<T>(
     step: Step<T>,
-    about: About,
-    how: { durability?: Durability; isLast?: boolean; isSealing?: boolean },
+    how: {
+      durability?: Durability;
+      isLast?: boolean;
+      isSealing?: boolean;
+      pairs?: readonly Pair[];
+    },
   ): Promise<T> {
-    const { durability = "synced", isLast = false, isSealing = false } = how;
+    const { durability = "synced", isLast = false, isSealing = false, pairs } = how;
     const written = this.#written.then(async () => {
       if (isSealing) await this.#engine.prepareKey();
-      const { id, rows } = await this.#with(about);
-      const revived = this.#printsOf(about.revived);
-      const superseded = new Set([...rows.superseded, ...revived]);
+      const stored = await this.#stored(pairs);
       const { at, by } = this.#place();
-      const before = { ...rows, at, by, superseded };
+      const before = { ...stored, rows: { ...stored.rows, at, by } };
       try {
-        const made = await this.#engine.write({ id, rows: before }, step, durability, isLast);
+        const made = await this.#engine.write(before, step, durability, isLast);
         this.#vault = made.vault;
         return made.result;
       } catch (error) {
@@ -228,24 +208,19 @@ export class StoredVaultSession implements VaultSession {
     return await written;
   }
 
-  async #with(about: About): Promise<StoredVault> {
-    return this.#vault !== null && covers(this.#vault.rows, about)
-      ? this.#vault
-      : await this.#read(about);
-  }
-
-  async #read({ exchange: id, pairs }: About): Promise<StoredVault> {
-    const named = { exchange: id, prints: this.#printsOf(pairs) };
-    return (this.#vault = await this.#engine.read(this.#place(), named));
-  }
-
-  #printsOf(pairs: readonly Pair[] = []): string[] {
-    return pairs.map((pair) => fingerprint(this.uuid, pair));
+  /** The vault as of the last step, with which of these pairs were superseded. */
+  async #stored(pairs: readonly Pair[] = []): Promise<StoredVault> {
+    const known = this.#vault;
+    if (known !== null && pairs.length === 0) return known;
+    const prints = pairs.map((pair) => fingerprint(this.uuid, pair));
+    const vault = await this.#engine.read(this.#place(), prints);
+    if (known !== null && vault.version !== known.version)
+      throw lockLost(this.uuid, "somebody else has written it");
+    return (this.#vault = vault);
   }
 
   #place(): Place {
-    const { state, by } = this.#engine;
     const at = new Date(this.now()).toISOString();
-    return { state, service: this.service, uuid: this.uuid, at, by };
+    return { service: this.service, uuid: this.uuid, at, by: this.#engine.by };
   }
 }

@@ -65,6 +65,7 @@ describeStore("creating vaults", (make) => {
 
   it("makes a vault known by what the service handed out: current, proven, counters zero", async () => {
     const { store } = on.fixture;
+    await on.session.release();
     await store.beginCreation(creation);
     expect(await store.list()).toEqual([]);
     const { generation, fingerprint } = await store.completeCreation(creation, vault);
@@ -92,11 +93,11 @@ describeStore("creating vaults", (make) => {
     expect(await store.interruptedCreations(service)).toEqual([]);
   });
 
-  it("needs no lock: another process holds the vault's", async () => {
-    await on.fixture.another().beginCreation(creation);
-    await on.fixture.another().completeCreation(creation, vault);
-    await holdAgain(on);
-    expect(await standings(on.session)).toEqual(["1 current"]);
+  it("says so where another process holds the vault for long: whoever creates it has the credentials", async () => {
+    const another = on.fixture.another();
+    await another.beginCreation(creation);
+    await expect(another.completeCreation(creation, vault)).rejects.toMatchObject({ code: "busy" });
+    expect(await on.session.read()).toBeNull();
   });
 
   it("beside credentials that are known already it adds an unproven generation, and changes nothing else", async () => {
@@ -106,6 +107,7 @@ describeStore("creating vaults", (make) => {
       label: "mine",
     });
     await on.fixture.store.beginCreation(creation);
+    await on.session.release();
     expect((await on.fixture.store.completeCreation(creation, vault)).generation).toBe(2);
     await holdAgain(on);
     expect(await standings(on.session)).toEqual(["2 imported", "1 imported"]);
@@ -116,6 +118,7 @@ describeStore("creating vaults", (make) => {
     await on.session.recordPair({ credentials: pair("old"), kind: "generic/offline" });
     await on.session.recordIntent(intent("x1", 1));
     await on.session.forget();
+    await on.session.release();
     await on.fixture.store.beginCreation(creation);
     await on.fixture.store.completeCreation(creation, vault);
     await holdAgain(on);
@@ -125,6 +128,7 @@ describeStore("creating vaults", (make) => {
 
   it("one without an outcome is left, until somebody was told", async () => {
     const { store } = on.fixture;
+    await on.session.release();
     expect(await store.interruptedCreations(service)).toEqual([]);
     for (const id of ["one", "two", "three", "four"])
       await store.beginCreation({ ...creation, id, externalRef: `ref-${id}` });

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { moveState } from "../../src/store/whole/move.ts";
-import { readWhole } from "../../src/store/whole/whole.ts";
 import { hasPgBouncer, pgBouncer, pooled, postgres } from "../support/postgres.ts";
 import type { Postgres } from "../support/postgres.ts";
 import type { SharedState } from "../support/shared-state.ts";
@@ -54,9 +53,11 @@ describe.skipIf(!hasPgBouncer())(
       const placeOf = ({ another }: SharedState): PostgresWhole =>
         new PostgresWhole(another() as PostgresStore);
       await placeOf(state).transact("rekey", patient(state.clock), async (whole) => {
-        const now = await readWhole(whole);
-        const label = now.vaults.map((row) => ({ ...row, label: "pooled" }));
-        await whole.write(now, { ...now, vaults: label });
+        for await (const vaults of whole.vaults())
+          await whole.put(
+            "vaults",
+            vaults.map((row) => ({ ...row, label: "pooled" })),
+          );
         const waiting = Array.from(
           { length: 3 * pooled },
           async () => await state.another().lock(service, uuid, patient(state.clock, 0)),

@@ -1,3 +1,4 @@
+import { editVaults } from "../support/stored-vaults.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
@@ -6,7 +7,6 @@ import type { Lab } from "../support/lab.ts";
 import { card, expectError, expectExit, offlineCard, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
-import { sql } from "../support/state-file.ts";
 
 const grace = { host: "build-7", user: "grace", pid: 7 };
 
@@ -111,10 +111,9 @@ describe.concurrent("ack with nothing pending", () => {
   it("looks in the log for what the rows do not have any more", async () => {
     const { machine, uuid, id } = await heldUpdate();
     expect(await asGrace(machine, "get", uuid, ...drop)).toMatchObject({ code: 0 });
-    sql(
-      join(machine.stateDir, "vault.db"),
-      `DELETE FROM exchanges WHERE json_extract("by", '$.user') <> 'grace'`,
-    );
+    editVaults(join(machine.stateDir, "vault.db"), (stored) => {
+      stored.exchanges = stored.exchanges.filter(({ by }) => by?.user === "grace");
+    });
     for (const more of [[], ["--exchange", id]])
       expectError(
         await machine.vault("ack", uuid, ...more, "--json"),
@@ -141,7 +140,9 @@ describe.concurrent("ack --exchange", () => {
       expect(one?.["earlier"]).toBe(earlier);
       if (earlier === true) expectExit(await machine.vault("get", uuid), 0);
     }
-    sql(join(machine.stateDir, "vault.db"), `DELETE FROM exchanges WHERE id = '${id}'`);
+    editVaults(join(machine.stateDir, "vault.db"), (stored) => {
+      stored.exchanges = stored.exchanges.filter((row) => row.id !== id);
+    });
     expectExit(await machine.vault("ack", uuid, "--exchange", id), 0);
   });
 

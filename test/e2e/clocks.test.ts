@@ -1,3 +1,4 @@
+import { editShared } from "../support/stored-vaults.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -60,9 +61,10 @@ describe.concurrent("a machine's own clock settles nothing on a shared state", (
   it("a held get whose token has expired by the database's clock is dropped by the next one, an hour behind too, and told", async () => {
     const { lab, uuid, machines, sql } = await team();
     const held = documentOf(await machines[0].vault("get", uuid, "--no-ack", "--json"));
-    await sql(
-      `UPDATE schema.exchanges SET "tokenExpiry" = '2020-01-01T00:00:00Z' WHERE state = 'held'`,
-    );
+    await editShared(sql, ({ exchanges }) => {
+      for (const row of exchanges)
+        if (row.state === "held") row.tokenExpiry = "2020-01-01T00:00:00Z";
+    });
     const next = await ahead(machines[1], -hour, "get", uuid, "--json");
     expectExit(next, 0);
     expect(documentOf(next).vault.content).toBe(note);

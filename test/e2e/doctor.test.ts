@@ -1,3 +1,4 @@
+import { editVaults } from "../support/stored-vaults.ts";
 import type { Way } from "../../src/way.ts";
 import {
   chmodSync,
@@ -302,10 +303,9 @@ describe.concurrent("vault doctor: key and state", () => {
 
   it("a value that was changed", async () => {
     const { machine, database } = await healthy();
-    sql(
-      database,
-      "UPDATE credentials SET sealed = substr(sealed, 1, 40) || 'AAAA' || substr(sealed, 45) WHERE generation = 1",
-    );
+    editVaults(database, ({ sealed: { "credentials.sealed": pairs } }) => {
+      pairs["1"] = `${pairs["1"]?.slice(0, 40)}AAAA${pairs["1"]?.slice(44)}`;
+    });
     expect(await problems(machine, "--offline")).toEqual([
       finding("key", "error", /generation|credentials.sealed 1/, /vault state restore/),
     ]);
@@ -435,7 +435,9 @@ describe.concurrent("vault doctor: vaults", () => {
         new RegExp(`^vault ack ${uuid};`),
       ),
     ]);
-    sql(database, "UPDATE exchanges SET state = 'in-doubt' WHERE state = 'held'");
+    editVaults(database, ({ exchanges }) => {
+      for (const row of exchanges) if (row.state === "held") row.state = "in-doubt";
+    });
     expect(await problems(machine, "--offline")).toEqual([
       finding("pending", "warn", /in doubt/, new RegExp(`^vault get ${uuid} `)),
     ]);
@@ -460,17 +462,15 @@ describe.concurrent("vault doctor: vaults", () => {
         /^vault guard .*--reset --failed N .*vault import .*--force/,
       ),
     ]);
-    sql(
-      database,
-      `UPDATE vaults SET lastError = '{"at":"2026-01-01T00:00:00Z","code":"locked","message":"m"}'`,
-    );
+    const fail = (code: string): void =>
+      editVaults(database, ({ vault }) => {
+        vault.lastError = { at: "2026-01-01T00:00:00Z", code, message: "m" };
+      });
+    fail("locked");
     expect(await problems(machine, "--offline")).toEqual([
       finding("lock-risk", "error", /is locked/, new RegExp(`vault guard ${uuid} --reset`)),
     ]);
-    sql(
-      database,
-      `UPDATE vaults SET lastError = '{"at":"2026-01-01T00:00:00Z","code":"gone","message":"m"}'`,
-    );
+    fail("gone");
     expect(await problems(machine, "--offline")).toEqual([
       finding("lock-risk", "error", /is gone/, /vault get .*--base-url/),
     ]);
@@ -479,9 +479,11 @@ describe.concurrent("vault doctor: vaults", () => {
   it("dates that are near, and that have passed", async () => {
     const { machine, uuid, database } = await healthy();
     const days = (n: number): string => new Date(Date.now() + n * 86_400_000).toISOString();
-    sql(database, `UPDATE vaults SET autoLockDate = '${days(31)}', expiryDate = '${days(31)}'`);
+    const date = (autoLockDate: string, expiryDate: string): void =>
+      editVaults(database, ({ vault }) => Object.assign(vault, { autoLockDate, expiryDate }));
+    date(days(31), days(31));
     expect(await problems(machine, "--offline")).toEqual([]);
-    sql(database, `UPDATE vaults SET autoLockDate = '${days(28.5)}', expiryDate = '${days(-1)}'`);
+    date(days(28.5), days(-1));
     expect(await problems(machine, "--offline")).toEqual([
       finding("dates", "warn", /auto-locks 20\S+Z$/, new RegExp(`vault get ${uuid}`)),
       finding("dates", "error", /has expired/, /./),

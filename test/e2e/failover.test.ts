@@ -1,3 +1,4 @@
+import { editShared } from "../support/stored-vaults.ts";
 import { randomBytes } from "node:crypto";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -207,9 +208,10 @@ describe("an exchange that is open when another server takes over", () => {
     const all = await team();
     const { lab, uuid, machines, sql } = all;
     expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
-    await sql(
-      `UPDATE schema.exchanges SET "tokenExpiry" = '2020-01-01T00:00:00Z' WHERE state = 'held'`,
-    );
+    await editShared(sql, ({ exchanges }) => {
+      for (const row of exchanges)
+        if (row.state === "held") row.tokenExpiry = "2020-01-01T00:00:00Z";
+    });
     await takeOver(all);
     expectExit(await machines[1].vault("status"), 0);
     expect(await stateOf(machines[1], uuid)).toBe("in-doubt");

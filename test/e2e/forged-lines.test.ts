@@ -1,3 +1,4 @@
+import { editVaults } from "../support/stored-vaults.ts";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -10,7 +11,6 @@ import { hostileWorld, importOld, kind } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
-import { sql } from "../support/state-file.ts";
 import { execFileSync } from "node:child_process";
 
 // What others write (a label, the service, a file, an argument) forges no line and no way on (docs/design.md, Invariants).
@@ -90,8 +90,9 @@ const cases: Record<string, { before?: (world: World) => unknown; args: (w: Worl
     "an exchange": { args: ({ text }) => ["ack", uuid, "--exchange", text] },
     "who has begun an exchange": {
       before: ({ machine, text }) => {
-        const by = JSON.stringify({ host: text, user: text, pid: 1 }).replaceAll("'", "''");
-        sql(join(machine.stateDir, "vault.db"), `UPDATE exchanges SET "by" = '${by}'`);
+        editVaults(join(machine.stateDir, "vault.db"), ({ exchanges }) => {
+          for (const row of exchanges) row.by = { host: text, user: text, pid: 1 };
+        });
       },
       args: () => ["status", uuid, "--history"],
     },

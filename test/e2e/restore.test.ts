@@ -1,3 +1,4 @@
+import { editVaults } from "../support/stored-vaults.ts";
 import {
   cpSync,
   copyFileSync,
@@ -167,10 +168,9 @@ describe.concurrent("vault state restore", () => {
     [
       "has a value that was moved",
       (file) =>
-        sql(
-          file,
-          "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 2)",
-        ),
+        editVaults(file, ({ sealed: { "credentials.sealed": pairs } }) => {
+          for (const generation of Object.keys(pairs)) pairs[generation] = pairs["2"] ?? "";
+        }),
       /copied from another place/,
       14,
     ],

@@ -1,3 +1,4 @@
+import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import {
   chmodSync,
   existsSync,
@@ -140,14 +141,13 @@ describe.concurrent("state rekey", () => {
   it("a damaged value stops it, and nothing is changed", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const db = new DatabaseSync(join(machine.stateDir, "vault.db"));
-    db.exec(
-      "UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA=' WHERE generation = 1",
-    );
-    const values = db.prepare("SELECT sealed FROM credentials").all();
+    const database = join(machine.stateDir, "vault.db");
+    editVaults(database, ({ sealed: { "credentials.sealed": pairs } }) => {
+      pairs["1"] = `${pairs["1"]?.slice(0, -8)}AAAAAAA=`;
+    });
+    const values = storedVaults(database);
     expectError(await machine.vault(...rekey), 14, "state", /cannot be decrypted/);
-    expect(db.prepare("SELECT sealed FROM credentials").all()).toEqual(values);
-    db.close();
+    expect(storedVaults(database)).toEqual(values);
     expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
 });

@@ -1,3 +1,5 @@
+import { defined } from "../../src/defined.ts";
+import { editVaults } from "../support/stored-vaults.ts";
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -54,12 +56,9 @@ describe("who did it", () => {
 
   /** Changes the last exchange. */
   function now(machine: Machine, { by, state }: { by?: object; state?: string }): void {
-    const set = [
-      ...(by === undefined ? [] : [`by = '${JSON.stringify(by)}'`]),
-      ...(state === undefined ? [] : [`state = '${state}'`]),
-    ].join(", ");
-    const last = "id = (SELECT max(id) FROM exchanges)";
-    sql(join(machine.stateDir, "vault.db"), `UPDATE exchanges SET ${set} WHERE ${last}`);
+    editVaults(join(machine.stateDir, "vault.db"), ({ exchanges }) => {
+      Object.assign(exchanges.at(-1) ?? {}, defined({ by, state }));
+    });
   }
 
   const grace = { host: "build-7", user: "grace", pid: 7 };
@@ -256,8 +255,9 @@ describe("a status tells the truth", () => {
     expectExit(await machine.vault("get", held.uuid, "--no-ack"), 0);
     expect(await seen(machine, held.uuid)).toEqual({ is: "held", found: ["pending"] });
     const error = { at: new Date().toISOString(), code: "gone", message: "unknown vault" };
-    const set = `UPDATE vaults SET lastError = '${JSON.stringify(error)}' WHERE uuid = '${doubtful.uuid}'`;
-    sql(join(machine.stateDir, "vault.db"), set);
+    editVaults(join(machine.stateDir, "vault.db"), ({ vault, uuid }) => {
+      if (uuid === doubtful.uuid) vault.lastError = error;
+    });
     expect(await seen(machine, doubtful.uuid)).toMatchObject({ is: "gone" });
   });
 
@@ -269,7 +269,9 @@ describe("a status tells the truth", () => {
     const line = ["status", "--fail-on", "any", "--older-than"];
     expectExit(await machine.vault(...line, "1h"), 0);
     const began = new Date(Date.now() - 3_700_000).toISOString();
-    sql(join(machine.stateDir, "vault.db"), `UPDATE exchanges SET startedAt = '${began}'`);
+    editVaults(join(machine.stateDir, "vault.db"), ({ exchanges }) => {
+      for (const row of exchanges) row.startedAt = began;
+    });
     expectExit(await machine.vault(...line, "1h"), 17);
     expectExit(await machine.vault(...line, "2h"), 0);
     expectError(await machine.vault("status", "--older-than", "1h", "--json"), 2, "usage");
@@ -288,9 +290,10 @@ describe("the table of many vaults", () => {
     const [first = "", second = "", third = "", bare = ""] = uuids;
     expectExit(await machine.vault("label", first, "the vault of the payments team"), 0);
     expectExit(await machine.vault("get", first, "--no-ack"), 0);
-    const by = JSON.stringify({ host: "build-7", user: "grace", pid: 7 });
-    const set = `UPDATE exchanges SET by = '${by}'; UPDATE vaults SET label = NULL WHERE uuid = '${bare}'`;
-    sql(join(machine.stateDir, "vault.db"), set);
+    editVaults(join(machine.stateDir, "vault.db"), (stored) => {
+      for (const row of stored.exchanges) row.by = { host: "build-7", user: "grace", pid: 7 };
+      if (stored.uuid === bare) stored.label = null;
+    });
     lab.service.sandbox.lock(second);
     expectExit(await machine.vault("get", second), 7);
     expectExit(await machine.vault("get", third, "--json"), 0);

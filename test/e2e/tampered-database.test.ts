@@ -1,3 +1,4 @@
+import { editShared } from "../support/stored-vaults.ts";
 import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import {
@@ -18,7 +19,7 @@ async function twoVaults(): Promise<{
   lab: Lab;
   machine: Machine;
   uuids: [string, string];
-  sql: (text: string) => Promise<unknown>;
+  sql: (text: string) => Promise<object[]>;
 }> {
   const { location, sql } = await postgres();
   const schema = `tampered_${(made += 1)}`;
@@ -40,54 +41,72 @@ async function twoVaults(): Promise<{
   };
 }
 
-/** Exchanges a column of the rows of both vaults that fulfil a condition. */
-function exchanged(table: "vaults" | "credentials", column: string, where = "true"): string {
-  const id = table === "vaults" ? "id" : "vault";
-  return `UPDATE schema.${table} AS mine SET ${column} = theirs.${column} FROM schema.${table} AS theirs
-    WHERE mine.${id} <> theirs.${id} AND ${where.replaceAll("each.", "mine.")} AND ${where.replaceAll("each.", "theirs.")}`;
-}
+/** Exchanges a column of both vaults. */
+const exchanged = (column: string): string =>
+  `UPDATE schema.vaults AS mine SET ${column} = theirs.${column} FROM schema.vaults AS theirs WHERE mine.id <> theirs.id`;
+
+/** Changes a sealed value in the middle. */
+const changed = (sealed: string | undefined = ""): string =>
+  `${sealed.slice(0, 59)}AAAA${sealed.slice(63)}`;
+type Sql = (text: string) => Promise<object[]>;
 
 describe("what the administrator of the database changes is noticed, and nothing is sent", () => {
   it.each([
     [
       "credentials of two vaults are exchanged",
       "get",
-      exchanged("credentials", "sealed", "each.generation = 2"),
+      async (sql: Sql) => await sql(exchanged("sealed")),
     ],
     [
       "a vault gets older credentials of its own",
       "get",
-      `UPDATE schema.credentials AS mine SET sealed = older.sealed FROM schema.credentials AS older
-        WHERE older.vault = mine.vault AND older.generation = 1 AND mine.generation = 2`,
+      async (sql: Sql) =>
+        await editShared(sql, ({ sealed: { "credentials.sealed": pairs } }) => {
+          pairs["2"] = pairs["1"] ?? "";
+        }),
     ],
     [
       "credentials are changed",
       "get",
-      "UPDATE schema.credentials SET sealed = overlay(sealed placing 'AAAA' from 60)",
+      async (sql: Sql) =>
+        await editShared(sql, ({ sealed: { "credentials.sealed": pairs } }) => {
+          for (const generation of Object.keys(pairs))
+            pairs[generation] = changed(pairs[generation]);
+        }),
     ],
-    ["labels are exchanged", "get", exchanged("vaults", "label")],
     [
       "vaults are exchanged",
-      "get",
-      `ALTER TABLE schema.vaults DROP CONSTRAINT vaults_service_uuid_key; ${exchanged("vaults", "uuid")}`,
+      "get the second",
+      async (sql: Sql) =>
+        await sql(
+          `ALTER TABLE schema.vaults DROP CONSTRAINT vaults_service_uuid_key; ${exchanged("uuid")}`,
+        ),
     ],
     [
       "a token is changed",
       "ack",
-      "UPDATE schema.exchanges SET token = overlay(token placing 'AAAA' from 60)",
+      async (sql: Sql) =>
+        await editShared(sql, ({ sealed: { "exchanges.token": tokens } }) => {
+          for (const id of Object.keys(tokens)) tokens[id] = changed(tokens[id]);
+        }),
     ],
   ])("%s", async (_, command, change) => {
     const { lab, machine, uuids, sql } = await twoVaults();
-    await sql(change);
+    await change(sql);
     const sent = lab.service.sandbox.requests().length;
-    const uuid = command === "ack" ? uuids[1] : uuids[0];
-    expectError(await machine.vault(command, uuid, "--json"), 14, "state", /cannot be decrypted/);
+    const uuid = command === "get" ? uuids[0] : uuids[1];
+    expectError(
+      await machine.vault(command === "ack" ? "ack" : "get", uuid, "--json"),
+      14,
+      "state",
+      /cannot be decrypted/,
+    );
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
   });
 
   it("and what is put back is of use again", async () => {
     const { lab, machine, uuids, sql } = await twoVaults();
-    const swap = exchanged("credentials", "sealed", "each.generation = 2");
+    const swap = exchanged("sealed");
     await sql(swap);
     expectError(await machine.vault("get", uuids[0], "--json"), 14, "state");
     await sql(swap);

@@ -1,6 +1,7 @@
 import { command } from "../../src/way.ts";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/key-source.ts";
@@ -42,8 +43,8 @@ describe("the key that seals", () => {
     expect(statSync(dirname(state.keyFile)).mode & 0o777).toBe(0o700);
     const id = keyId();
     expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([{ value: id }]);
-    expect(state.sql("SELECT sealed FROM credentials")[0]?.["sealed"]).toMatch(
-      new RegExp(`^s1:${id}:`),
+    expect(state.sql("SELECT sealed FROM vaults")[0]?.["sealed"]).toMatch(
+      new RegExp(`"1":"s1:${id}:`),
     );
     expect(state.warnings).toEqual([]);
   });
@@ -58,13 +59,13 @@ describe("the key that seals", () => {
     await (await imported(state)).release();
     const id = keyId();
     rmSync(state.keyFile);
-    const before = state.sql("SELECT * FROM locks");
+    const before = storedVaults(join(state.directory, "vault.db"));
     await expect(take(state.another())).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining(id) as string,
     });
     expect(existsSync(state.keyFile)).toBe(false);
-    expect(state.sql("SELECT * FROM locks")).toEqual(before);
+    expect(storedVaults(join(state.directory, "vault.db"))).toEqual(before);
   });
 
   it("is made anew where it was lost before anything was sealed with it", async () => {
@@ -197,9 +198,9 @@ describe("sealed values", () => {
     const before = await imported(state);
     await startExchange(before, "x1", 1, "second");
     await before.release();
-    state.sql(
-      "UPDATE credentials SET sealed = (SELECT sealed FROM credentials WHERE generation = 1) WHERE generation = 2",
-    );
+    editVaults(join(state.directory, "vault.db"), ({ sealed: { "credentials.sealed": pairs } }) => {
+      pairs["2"] = pairs["1"] ?? "";
+    });
     const session = await held(state);
     await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
     expect(await session.credentials(1)).toEqual(pair("first"));

@@ -1,26 +1,14 @@
-import type { Credentials } from "../../src/protocol/requests.ts";
 import { deriveKey } from "../../src/secrets/sealing.ts";
-import type { MergedVault } from "../../src/store/backup/merge/merge-contents.ts";
-import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";
-import type { ContentRow, Contents } from "../../src/store/contents.ts";
+import type { MergedVault } from "../../src/store/backup/merge/merge-state.ts";
+import { mergeOpened, opened, sealed } from "../../src/store/backup/merge/merge-state.ts";
+import { liveGeneration } from "../../src/store/steps/generations.ts";
 import * as ends from "../../src/store/steps/end.ts";
-import {
-  openToken,
-  sealToken,
-  openCredentials,
-  sealCredentials,
-} from "../../src/store/steps/sealed.ts";
-import { vaultRecord } from "../../src/store/read-vaults.ts";
+import { openCredentials } from "../../src/store/steps/sealed.ts";
+import { vaultRecord } from "../../src/store/vault-record.ts";
 import { candidates } from "../../src/exchange/next-action.ts";
 import { adopt, recordPair } from "../../src/store/steps/import.ts";
 import type { CredentialsRow, VaultRows } from "../../src/store/steps/rows.ts";
-import {
-  columnsOf,
-  credentialsRow,
-  exchangeRow,
-  vaultRow,
-  unknownVault,
-} from "../../src/store/steps/rows.ts";
+import { unknownVault } from "../../src/store/steps/rows.ts";
 import * as starts from "../../src/store/steps/start.ts";
 import * as vaults from "../../src/store/steps/vault.ts";
 import { intent, lower, pair, problem, service, started } from "../contract/store-fixture.ts";
@@ -169,73 +157,22 @@ export class OneVault {
     return this.does((rows) => vaults.recordDeleted(rows, id));
   }
 
-  /** What a backup of it holds. */
-  contents(): Contents {
-    const { vault, credentials, exchanges, superseded, refusals } = this.rows;
-    const { service, uuid } = this.rows;
-    const of = (row: object): ContentRow => columnsOf({ service, uuid, ...row });
-    return {
-      vaults: vault === null ? [] : [of(vault)],
-      credentials: credentials.map((row) =>
-        of({ ...row, sealed: row.sealed && JSON.stringify(openCredentials(key, this.rows, row)) }),
-      ),
-      exchanges: exchanges.map((row, index) =>
-        of({ ...row, seq: index + 1, token: row.token && openToken(key, this.rows, row) }),
-      ),
-      superseded: Array.from(superseded, (fingerprint) => of({ fingerprint })),
-      refusals: Array.from(refusals, ([combination, fingerprint]) =>
-        of({ combination, fingerprint }),
-      ),
-      journal: [],
-      breakers: [],
-    };
+  /** What a backup of it holds, with its secrets open. */
+  contents(): VaultRows {
+    return { ...opened(structuredClone(this.rows), key), at: "", journal: [], begunIn: null };
   }
 
-  /** Merges a file into it. */
-  restore(file: Contents, now?: number): MergedVault {
+  /** Merges a file into it. `labels` are those of other vaults here. */
+  restore(file: VaultRows, now?: number, labels = new Set<string>()): MergedVault {
     this.minutes.n += 1;
-    const at = now ?? Date.parse(this.minutes.at());
-    const { after, vaults: merged } = mergeContents(this.contents(), file, at);
-    this.take(after);
-    const mine = merged.find(
-      (each) => each.uuid === this.rows.uuid && each.service === this.rows.service,
+    const time = now ?? Date.parse(this.minutes.at());
+    const rows = { ...this.contents(), at: new Date(time).toISOString() };
+    const superseded = new Set(
+      [...rows.superseded].filter((print) => liveGeneration(rows, print) === undefined),
     );
-    if (mine === undefined) throw new Error("the vault is in neither");
-    return mine;
-  }
-
-  /** Replaces what it holds. */
-  take(contents: Contents): void {
-    const isMine = (row: ContentRow): boolean =>
-      row["uuid"] === this.rows.uuid && row["service"] === this.rows.service;
-    const [vault] = contents.vaults.filter(isMine).map((row) => vaultRow({ ...row }));
-    const sealed = (row: CredentialsRow): string | null =>
-      row.sealed &&
-      sealCredentials(key, this.rows, row.generation, JSON.parse(row.sealed) as Credentials);
-    const place = this.rows;
-    this.rows = {
-      ...place,
-      vault: vault ?? null,
-      credentials: contents.credentials
-        .filter(isMine)
-        .map(credentialsRow)
-        .map((row) => ({ ...row, sealed: sealed(row) })),
-      exchanges: contents.exchanges
-        .filter(isMine)
-        .map(exchangeRow)
-        .map((row) => ({
-          ...row,
-          token: row.token && sealToken(key, place, row.id, row.token),
-        })),
-      superseded: new Set(
-        contents.superseded.filter(isMine).map(({ fingerprint }) => String(fingerprint)),
-      ),
-      refusals: new Map(
-        contents.refusals
-          .filter(isMine)
-          .map((row) => [String(row["combination"]), row["fingerprint"] as string | null]),
-      ),
-    };
+    const merged = mergeOpened(rows, structuredClone(file), { now: time, superseded }, labels);
+    this.rows = { ...sealed(rows, key), journal: [] };
+    return merged;
   }
 
   /** Names of the credentials that a start would try, in this order. */

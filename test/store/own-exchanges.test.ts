@@ -15,6 +15,7 @@ import { append } from "../../src/store/journal/journal.ts";
 import { journalLines } from "../../src/store/journal/items.ts";
 import type { Near, OwnExchange } from "../../src/store/journal/own-exchanges.ts";
 import { OwnExchanges } from "../../src/store/journal/own-exchanges.ts";
+import { migrate } from "../../src/store/sqlite/open-database.ts";
 import { migrations } from "../../src/store/sqlite/schema.ts";
 import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
@@ -171,7 +172,7 @@ describe("when a pair was superseded", () => {
     ...entries: [event: string, detail: Record<string, unknown>, exchange?: string][]
   ): string | undefined {
     const db = new DatabaseSync(":memory:");
-    for (const script of migrations) db.exec(script);
+    migrate(db, migrations);
     for (const [index, [event, detail, exchange = null]] of entries.entries()) {
       append(db, { at: at(index), service: "s", uuid: "v", exchange, event, detail });
     }

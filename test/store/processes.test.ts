@@ -70,7 +70,9 @@ describe("several processes on one state", () => {
     );
     expect(generations).toEqual([1, 1, 1, 1, 1, 1]);
     const keys = new Set(
-      state.sql("SELECT substr(sealed, 1, 19) AS name FROM credentials").map((row) => row["name"]),
+      state
+        .sql("SELECT substr(sealed, instr(sealed, 's1:'), 19) AS name FROM vaults")
+        .map((row) => row["name"]),
     );
     expect(keys.size).toBe(1);
     expect((await state.store.list()).length).toBe(6);
@@ -95,7 +97,9 @@ describe("several processes on one state", () => {
       proven: true,
     });
     expect(
-      (await state.store.exchanges(service, uuid, 50)).every((e) => e.state === "acknowledged"),
+      (await state.store.find(uuid)).every((vault) =>
+        vault.exchanges.every((e) => e.state === "acknowledged"),
+      ),
     ).toBe(true);
     await session.release();
   });

@@ -1,3 +1,4 @@
+import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -50,7 +51,9 @@ async function use(store: State, name?: string): Promise<unknown> {
 }
 
 const sealedWith = (): unknown[] =>
-  state.sql("SELECT DISTINCT substr(sealed, 4, 16) AS id FROM credentials").map(({ id }) => id);
+  state
+    .sql("SELECT DISTINCT substr(sealed, instr(sealed, 's1:') + 3, 16) AS id FROM vaults")
+    .map(({ id }) => id);
 const files = (folder = state.keys): string[] => readdirSync(folder).sort();
 
 describe("a rekey", () => {
@@ -106,18 +109,19 @@ describe("a rekey", () => {
         exitCode: 14,
         message: expect.stringMatching(/^wrong key: .*--state-key has key/) as string,
       });
-      expect(state.sql("SELECT count(*) AS n FROM credentials")).toEqual([{ n: 1 }]);
+      expect(storedVaults(state.path)[0]?.credentials).toHaveLength(1);
     },
   );
 
   it("that cannot open everything changes nothing", async () => {
     await (await imported(state)).release();
-    state.sql(
-      "UPDATE credentials SET sealed = substr(sealed, 1, length(sealed) - 8) || 'AAAAAAA='",
-    );
-    const before = state.sql("SELECT sealed FROM credentials");
+    editVaults(state.path, ({ sealed: { "credentials.sealed": pairs } }) => {
+      for (const [generation, value] of Object.entries(pairs))
+        pairs[generation] = `${value.slice(0, -8)}AAAAAAA=`;
+    });
+    const before = storedVaults(state.path);
     await expect(rekey(open())).rejects.toMatchObject({ code: "state" });
-    expect(state.sql("SELECT sealed FROM credentials")).toEqual(before);
+    expect(storedVaults(state.path)).toEqual(before);
     expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([
       { value: sealedWith()[0] },
     ]);

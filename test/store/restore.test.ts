@@ -1,3 +1,5 @@
+import type { Counters } from "../../src/exchange/counting.ts";
+import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { actorOf } from "../../src/actor.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,8 +20,12 @@ import { temporaryState } from "./temporary-state.ts";
 const other = "aaaaaaaa-bbbb-4ccc-8ddd-000000000002";
 
 /** Counters as they are carried. */
-const carried = (unackedStarts: number, failedAttempts: number): string =>
-  JSON.stringify({ unackedStarts, unansweredStarts: 0, failedAttempts, possiblyFailed: 0 });
+const carried = (unackedStarts: number, failedAttempts: number): Counters => ({
+  unackedStarts,
+  unansweredStarts: 0,
+  failedAttempts,
+  possiblyFailed: 0,
+});
 
 describe("a state that is restored while others have it open", () => {
   let state: TemporaryState;
@@ -94,6 +100,7 @@ describe("a state that is restored while others have it open", () => {
 
   it("a holder of before cannot write, in the one state or the other", async () => {
     const session = await state.another().lock(service, uuid, patient(state.clock));
+    await session.read();
     // As if the operating system had lost the lock.
     const directory = join(state.directory, "locks");
     renameSync(directory, `${directory}-lost`);
@@ -106,15 +113,24 @@ describe("a state that is restored while others have it open", () => {
   });
 
   it("keeps the counters, the superseded pairs, the refusals and the queue of the limiter", async () => {
-    state.sql(`UPDATE vaults SET carried = '${carried(3, 1)}'`);
+    const carry = (unackedStarts: number, failedAttempts: number) =>
+      editVaults(state.path, ({ vault }) => {
+        vault.carried = carried(unackedStarts, failedAttempts);
+      });
+    carry(3, 1);
     await whole.backup(file, true);
-    state.sql(`UPDATE vaults SET carried = '${carried(0, 2)}'`);
-    state.sql("INSERT INTO superseded VALUES (1, 'dead')");
-    state.sql("INSERT INTO refusals VALUES (1, 'no', NULL)");
+    carry(0, 2);
+    state.sql(`INSERT INTO spent VALUES ('${service}', '${uuid.toLowerCase()}', 'dead')`);
+    editVaults(state.path, ({ refusals }) => void refusals.push(["no", null]));
     state.sql("INSERT INTO limiter VALUES ('app', 5000, 4000)");
     state.sql(
-      `INSERT INTO vaults (id, service, uuid, kind, carried) VALUES (9, '${service}', '${other}', 'generic/offline', '${carried(4, 0)}')`,
+      `INSERT INTO vaults SELECT 9, service, '${other}', NULL, kind, 'counted', version, doc, '{}' FROM vaults`,
     );
+    editVaults(state.path, (stored) => {
+      if (stored.uuid !== other) return;
+      Object.assign(stored, { credentials: [], exchanges: [], refusals: [] });
+      Object.assign(stored.vault, { carried: carried(4, 0), forgotten: true });
+    });
     await restore();
     expect(
       (await state.another().list()).map((vault) => [
@@ -126,8 +142,8 @@ describe("a state that is restored while others have it open", () => {
       [uuid.toLowerCase(), 0, 2],
       [other, 4, 0],
     ]);
-    expect(state.sql("SELECT fingerprint FROM superseded")).toEqual([{ fingerprint: "dead" }]);
-    expect(state.sql("SELECT combination FROM refusals")).toEqual([{ combination: "no" }]);
+    expect(state.sql("SELECT fingerprint FROM spent")).toEqual([{ fingerprint: "dead" }]);
+    expect(storedVaults(state.path)[0]?.refusals).toEqual([["no", null]]);
     expect(state.sql("SELECT next FROM limiter")).toEqual([{ next: 5000 }]);
     const events = state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
     expect(events.at(-1)).toBe("restored");
@@ -135,9 +151,7 @@ describe("a state that is restored while others have it open", () => {
 
   it("what a state has lost comes back with its journal, once", async () => {
     const rows = (): unknown =>
-      ["vaults", "credentials", "superseded", "refusals"].map((table) =>
-        state.sql(`SELECT * FROM ${table}`),
-      );
+      storedVaults(state.path).map((stored) => ({ ...stored, sealed: null }));
     const events = (): unknown[] =>
       state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
     rmSync(state.directory, { recursive: true });
@@ -152,9 +166,13 @@ describe("a state that is restored while others have it open", () => {
   });
 
   it("a pair that was superseded under another base URL is one here as well", async () => {
-    state.sql(`UPDATE vaults SET service = '${elsewhere}'`);
-    state.sql("INSERT INTO superseded SELECT vault, fingerprint FROM credentials");
-    state.sql("UPDATE credentials SET standing = 'superseded', sealed = NULL");
+    editVaults(state.path, (stored) => {
+      stored.service = elsewhere;
+      for (const row of stored.credentials)
+        Object.assign(row, { standing: "superseded", kept: false });
+      const print = stored.credentials[0]?.fingerprint;
+      state.sql(`INSERT INTO spent VALUES ('${elsewhere}', '${stored.uuid}', '${print}')`);
+    });
     expect((await restore()).vaults).toMatchObject([{ outcome: "missing" }, { outcome: "older" }]);
     expect(state.sql("SELECT service FROM vaults")).toEqual([{ service: elsewhere }]);
   });

@@ -37,7 +37,6 @@ describe("the files of a state", () => {
   it("are not made by looking", async () => {
     expect(await state.store.list()).toEqual([]);
     expect(await state.store.find(uuid)).toEqual([]);
-    expect(await state.store.exchanges(service, uuid, 5)).toEqual([]);
     expect(await state.store.reserveSlot("app", 0, 0)).toBe(0);
     expect(readdirSync(state.root)).toEqual([]);
   });

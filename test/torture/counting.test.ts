@@ -1,5 +1,5 @@
+import { storedVaults } from "../support/stored-vaults.ts";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { AckChoice } from "../../src/exchange/acknowledge.ts";
 import { acknowledgeOpen } from "../../src/exchange/acknowledge.ts";
@@ -9,7 +9,6 @@ import { count } from "../../src/exchange/counting.ts";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { ExchangeRow, VaultRow } from "../../src/store/steps/rows.ts";
-import { exchangeRow, vaultRow } from "../../src/store/steps/rows.ts";
 import type { Weather } from "../exchange/world.ts";
 import { known, startOf, World } from "../exchange/world.ts";
 import { isWhole, tried } from "../support/campaign.ts";
@@ -29,13 +28,10 @@ interface Moment {
 
 /** All rows, whatever the program would read. */
 function rowsIn({ directory }: World): Pick<Moment, "exchanges" | "vault"> {
-  const db = new DatabaseSync(join(directory, "state", "vault.db"), { readOnly: true });
-  try {
-    const exchanges = db.prepare("SELECT * FROM exchanges ORDER BY seq").all().map(exchangeRow);
-    return { exchanges, vault: vaultRow(db.prepare("SELECT * FROM vaults").get() ?? {}) };
-  } finally {
-    db.close();
-  }
+  const [{ exchanges, vault } = { exchanges: [], vault: {} as VaultRow }] = storedVaults(
+    join(directory, "state", "vault.db"),
+  );
+  return { exchanges, vault };
 }
 
 /** A process that is killed at one of its calls, before or after what that does. */

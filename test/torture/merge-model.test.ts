@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { mergeContents } from "../../src/store/backup/merge/merge-contents.ts";
-import type { ContentRow, Contents } from "../../src/store/contents.ts";
-import type { CredentialsRow, ExchangeRow, VaultRow } from "../../src/store/steps/rows.ts";
-import {
-  columnsOf,
-  credentialsRow as credentialsIn,
-  exchangeRow as exchangeRowIn,
-  vaultRow,
+import { mergeOpened } from "../../src/store/backup/merge/merge-state.ts";
+import { liveGeneration } from "../../src/store/steps/generations.ts";
+import type {
+  CredentialsRow,
+  ExchangeRow,
+  VaultRow,
+  VaultRows,
 } from "../../src/store/steps/rows.ts";
+import { begun, forgotten, unknownVault } from "../../src/store/steps/rows.ts";
 import { lower, service } from "../contract/store-fixture.ts";
 import { isWhole, sample, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
@@ -230,45 +230,41 @@ const vaultOf = { service, uuid: lower };
 
 /** What the program makes of a backup that is restored into a state, both of them put into rows of the model's. */
 function mergedByProgram(file: Store, here: Store, fresh: number, isTokenAlive: boolean): Store {
-  const { after } = mergeContents(
-    contentsOf(here, fresh),
-    contentsOf(file, fresh),
-    isTokenAlive ? 0 : 1e12,
+  const rows = rowsIn(here, fresh);
+  const superseded = new Set(
+    [...rows.superseded].filter((print) => liveGeneration(rows, print) === undefined),
   );
-  return storeIn(after);
+  const now = isTokenAlive ? 0 : 1e12;
+  mergeOpened(rows, rowsIn(file, fresh), { now, superseded }, new Set());
+  return storeIn(rows);
 }
 
-function contentsOf(store: Store, fresh: number): Contents {
+/** A vault with its secrets open. */
+function rowsIn(store: Store, fresh: number): VaultRows {
   const { generations, exchanges } = store;
   const isKept = exchanges.length > 0 || generations.some((g) => g.standing !== "superseded");
   const pairs = [...new Set(generations.map(({ pair }) => pair))];
   const isKnown = JSON.stringify(store) !== JSON.stringify(emptyStore());
-  const of = (row: object): ContentRow => ({ ...vaultOf, ...columnsOf(row) });
   const proven = exchanges.findLast((each) => each.next !== null && !each.adopted);
-  const vault: Partial<VaultRow> = {
+  const vault: VaultRow = {
+    ...forgotten,
+    ...vaultOf,
     kind: "generic/offline",
-    label: null,
     lastGeneration: fresh,
     carried: store.carried && carriedOf(store.carried),
     carriedUpTo: store.upTo === null ? null : String(store.upTo),
     provenAt: proven === undefined ? null : at(proven.id),
     proofExpiry: store.proof === null ? null : at(store.proof),
     limited: store.limited,
-    lastError: null,
     forgotten: !isKept,
   };
   return {
-    vaults: isKnown ? [of(vault)] : [],
-    credentials: isKept ? generations.map((each) => of(credentialsRow(each))) : [],
-    exchanges: exchanges.map((each) => of(exchangeRow(store, each))),
-    superseded: pairs
-      .filter((pair) => isSuperseded(store, pair))
-      .map((pair) => of({ fingerprint: String(pair) })),
-    refusals: store.refused.map((pair) =>
-      of({ combination: String(pair), fingerprint: String(pair) }),
-    ),
-    journal: [],
-    breakers: [],
+    ...unknownVault({ ...vaultOf, at: "" }),
+    vault: isKnown ? vault : null,
+    credentials: isKept ? generations.map(credentialsRow) : [],
+    exchanges: exchanges.map((each) => exchangeRow(store, each)),
+    superseded: new Set(pairs.filter((pair) => isSuperseded(store, pair)).map(String)),
+    refusals: new Map(store.refused.map((pair) => [String(pair), String(pair)] as const)),
   };
 }
 
@@ -286,7 +282,11 @@ const credentialsRow = (generation: Generation): CredentialsRow => ({
   ended: generation.ended,
 });
 
-const exchangeRow = (store: Store, exchange: Exchange): Partial<ExchangeRow> => ({
+const exchangeRow = (store: Store, exchange: Exchange): ExchangeRow => ({
+  ...begun,
+  kind: "generic/offline",
+  externalRef: "",
+  by: null,
   id: String(exchange.id),
   operation: exchange.operation,
   state: exchange.state,
@@ -305,10 +305,9 @@ const exchangeRow = (store: Store, exchange: Exchange): Partial<ExchangeRow> => 
   adopted: exchange.adopted,
 });
 
-function storeIn(contents: Contents): Store {
-  const [vault] = contents.vaults.map((row) => vaultRow({ ...row }));
-  const superseded = contents.superseded.map(({ fingerprint }) => Number(fingerprint));
-  const generations = contents.credentials.map((row) => generationIn(credentialsIn({ ...row })));
+function storeIn({ vault, superseded: spent, credentials, exchanges, refusals }: VaultRows): Store {
+  const superseded = [...spent].map(Number);
+  const generations = credentials.map(generationIn);
   // Of those that are neither superseded nor kept, under any number, only exchanges name the number.
   const named = new Set(generations.flatMap((g) => (g.standing === "superseded" ? [] : [g.pair])));
   const kept = generations.filter(({ pair }) => named.has(pair) || superseded.includes(pair));
@@ -316,8 +315,8 @@ function storeIn(contents: Contents): Store {
   const proof = vault?.proofExpiry ?? null;
   return {
     generations: [...others.map(forgottenPair), ...kept],
-    refused: contents.refusals.map(({ combination }) => Number(combination)),
-    exchanges: contents.exchanges.map((row) => exchangeIn(exchangeRowIn({ ...row }))),
+    refused: [...refusals.keys()].map(Number),
+    exchanges: exchanges.map(exchangeIn),
     carried: vault?.carried ? countsIn(vault.carried) : null,
     upTo: vault?.carriedUpTo ? Number(vault.carriedUpTo) : null,
     limited: vault?.limited === true,

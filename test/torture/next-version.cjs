@@ -15,19 +15,13 @@ Script.prototype.runInThisContext = function (...options) {
 
 function addMigration(exports) {
   for (const scripts of Object.values(exports)) {
-    if (!Array.isArray(scripts) || !/CREATE TABLE meta/.test(scripts[0])) continue;
+    if (!Array.isArray(scripts) || typeof scripts[1] !== "function") continue;
     scripts.push(`
       ALTER TABLE vaults ADD COLUMN note TEXT;
-      CREATE TABLE credentials_next (
-        vault INTEGER NOT NULL REFERENCES vaults (id), generation INTEGER NOT NULL, standing TEXT NOT NULL, proven INTEGER NOT NULL,
-        sealed TEXT, fingerprint TEXT NOT NULL, device TEXT, createdAt TEXT NOT NULL, elsewhere INTEGER NOT NULL DEFAULT 0,
-        refused INTEGER NOT NULL DEFAULT 0, placed TEXT, ended INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (vault, generation)
-      ) STRICT, WITHOUT ROWID;
-      INSERT INTO credentials_next SELECT * FROM credentials;
-      DROP TABLE credentials;
-      ALTER TABLE credentials_next RENAME TO credentials;
-      CREATE INDEX credentials_kept ON credentials (vault, generation) WHERE sealed IS NOT NULL;
-      CREATE UNIQUE INDEX one_current_pair ON credentials (vault) WHERE standing = 'current';
+      CREATE TABLE runs_next AS SELECT * FROM runs;
+      DROP TABLE runs;
+      ALTER TABLE runs_next RENAME TO runs;
+      CREATE UNIQUE INDEX runs_by_name ON runs (service, run, uuid);
     `);
   }
 }

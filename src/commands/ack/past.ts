@@ -14,7 +14,7 @@ import { command } from "../../way.ts";
 
 /** What is needed to tell what became of an exchange that is not open any more. */
 export interface Past extends Circumstances {
-  store: Pick<Store, "exchanges" | "past">;
+  store: Pick<Store, "past">;
   reader: Reader;
 }
 
@@ -50,7 +50,7 @@ export async function checkOwn(past: Past, record: VaultRecord): Promise<void> {
   const isOwn = ({ by }: { by: Actor | null }): boolean =>
     by !== null && isSameUser(by, reader.self);
   // The journal takes longer.
-  const rows = (await store.exchanges(service, uuid, 20)).filter(isOwn);
+  const rows = record.exchanges.filter(isOwn);
   if (rows.length > 0 && !hasFailed(rows[0])) return;
   // Starts that were never sent are not among them.
   const last = (await store.past(service, uuid)).find(({ exchange }) => isOwn(exchange));

@@ -26,9 +26,6 @@ export async function runStatus(
   const records = await chosen(state, options);
   const locks = [...before, ...(await store.locks())];
   const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
-  const lastReads = new Map(
-    (await store.lastReads()).map(({ service, uuid, at }) => [`${service} ${uuid}`, at]),
-  );
   const circumstances = { policy: settings.policy, clock: io.host };
   const reader = {
     self: io.host.actor,
@@ -37,10 +34,9 @@ export async function runStatus(
   const vaults: ListedVault[] = [];
   const found: { uuid: string; message: string }[] = [];
   for (const record of records) {
-    const { service, uuid } = record;
+    const { uuid } = record;
     const beside = {
-      lastReadAt: lastReads.get(`${service} ${uuid}`) ?? null,
-      exchanges: options.history === true ? await store.exchanges(service, uuid, 20) : undefined,
+      exchanges: options.history === true ? record.exchanges : undefined,
       inUse: holders.get(uuid) ?? null,
     };
     const vault = describeVault(record, beside, circumstances);

@@ -67,7 +67,6 @@ function statusOf(
 
 /** What `status` shows of a vault that its record does not have. */
 interface Beside {
-  lastReadAt: string | null;
   /** With --history. */
   exchanges: ExchangeRecord[] | undefined;
   /** The process that has the vault. */
@@ -77,7 +76,7 @@ interface Beside {
 /** One vault of `status`. */
 export function describeVault(
   record: VaultRecord,
-  { lastReadAt, exchanges, inUse }: Beside,
+  { exchanges, inUse }: Beside,
   circumstances: Circumstances,
 ): ListedVault {
   const { policy } = circumstances;
@@ -107,7 +106,7 @@ export function describeVault(
     limits: { ...policy },
     atRisk: !startRisk(record, policy).allows,
     locked: lockOf(record) !== undefined,
-    lastReadAt,
+    lastReadAt: record.lastReadAt,
     usesRemaining: record.usesRemaining,
     expiryDate: record.expiryDate,
     autoLockDate: record.autoLockDate,

@@ -12,7 +12,9 @@ import {
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { JournalEntry } from "../journal/journal.ts";
+import { isKnown } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import { neededKeyId } from "../keys/keyring.ts";
 import { sealedValues } from "../keys/sealed-values.ts";
 import { checkNotNewer, schemaVersion, withMode } from "../sqlite/open-database.ts";
 import { all, one } from "../sqlite/query.ts";
@@ -25,7 +27,7 @@ import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { onState, asStateError, isDamaged, systemCode } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
-import { keyIdOf, unseal } from "../../secrets/sealing.ts";
+import { unseal } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 
 interface Writing {
@@ -113,16 +115,21 @@ export function checkTarget(
 
 /** Counts what a state holds. Call it in a transaction. */
 function holdingsOf(db: DatabaseSync): Holdings {
-  const [first] = sealedValues(db);
+  const count = (sql: string): number =>
+    one<{ n: number }>(db, `SELECT count(*) AS n FROM ${sql}`)?.n ?? 0;
+  const format = schemaVersion(db);
   return {
-    vaults: one<{ n: number }>(db, "SELECT count(*) AS n FROM vaults WHERE forgotten = 0")?.n ?? 0,
-    pending:
-      one<{ n: number }>(
-        db,
-        `SELECT count(*) AS n FROM exchanges WHERE state IN (${listed(openStates)})`,
-      )?.n ?? 0,
-    keyId: first === undefined ? null : keyIdOf(first.sealed),
-    format: schemaVersion(db),
+    ...(format === 1
+      ? {
+          vaults: count("vaults WHERE forgotten = 0"),
+          pending: count(`exchanges WHERE state IN (${listed(openStates)})`),
+        }
+      : {
+          vaults: count(`vaults WHERE ${isKnown}`),
+          pending: count("vaults WHERE status = 'open'"),
+        }),
+    keyId: neededKeyId(db),
+    format,
   };
 }
 
@@ -149,10 +156,11 @@ export function checkBackup(file: string, newest: number, keyring: Keyring | nul
 
 /** @throws `state` if the key of the file is not available, or a value does not open with it */
 function openSealed(db: DatabaseSync, file: string, keyring: Keyring): void {
-  for (const { place, sealed } of sealedValues(db)) {
+  if (schemaVersion(db) === 1) return;
+  for (const { place, value } of sealedValues(db)) {
     const key = keyring.fitting(db);
     try {
-      unseal(key, place, sealed);
+      unseal(key, place, value);
     } catch (error) {
       throw damaged(file, (error as Error).message);
     }

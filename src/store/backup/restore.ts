@@ -1,79 +1,78 @@
+import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { Contents } from "../contents.ts";
-import { contentTables } from "../contents.ts";
+import { deriveKey } from "../../secrets/sealing.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { keyIdOfFile, neededKeyId } from "../keys/keyring.ts";
-import { marksOf, openReadOnly, schemaVersion } from "../sqlite/open-database.ts";
+import { marksOf, migrate, openReadOnly } from "../sqlite/open-database.ts";
 import { migrations } from "../sqlite/schema.ts";
-import { engineOf } from "../sqlite/state-file.ts";
+import { copyInMemory, engineOf } from "../sqlite/state-file.ts";
 import type { Restore, Holdings } from "../state.ts";
 import { withPredecessors } from "../whole/marks.ts";
-import type { Whole, WholePlace } from "../whole/whole.ts";
-import { readWhole, WholeReader } from "../whole/whole.ts";
+import type { Row, Whole, WholePlace } from "../whole/whole.ts";
+import { WholeReader } from "../whole/whole.ts";
 import { checkBackup, onBackup } from "./backup.ts";
-import type { MergedVault } from "./merge/merge-contents.ts";
-import { mergeContents } from "./merge/merge-contents.ts";
+import type { MergedVault } from "./merge/merge-state.ts";
+import { mergeState } from "./merge/merge-state.ts";
 
-/** A backup that was checked, with its secrets open. */
+/** A backup that was checked. */
 interface Backup {
   holdings: Holdings;
-  contents: Contents;
   reader: WholeReader;
 }
 
 /**
- * Reads a whole backup. Does not change the file.
+ * Opens a whole backup. Does not change the file.
  * @throws `invalid-input` and `state`, as `checkBackup`
  */
 async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
   await keyring.ensure(keyIdOfFile(file, neededKeyId));
   const holdings = checkBackup(file, migrations.length, keyring);
-  const db = onBackup(file, () => openReadOnly(file));
-  if (holdings.format < migrations.length) migrateInMemory(db);
+  const db = onBackup(file, () =>
+    holdings.format < migrations.length ? migratedInMemory(file) : openReadOnly(file),
+  );
   const reader = new WholeReader(engineOf(db), marksOf(db), keyring);
-  return { holdings, contents: await readWhole(reader), reader };
+  // Of what an older version has written, nothing was opened yet.
+  const any = deriveKey(randomBytes(32));
+  if (holdings.format < migrations.length)
+    for await (const vaults of reader.vaults()) await reader.sealedBy(any, vaults);
+  return { holdings, reader };
 }
 
-/** Brings what an older version has written up to date, for this connection alone: temporary tables hide those of the file. */
-function migrateInMemory(db: DatabaseSync): void {
-  db.exec("PRAGMA temp_store = MEMORY");
-  for (const table of contentTables)
-    db.exec(`CREATE TEMP TABLE ${table} AS SELECT * FROM main.${table}`);
-  db.exec("CREATE TEMP TABLE meta AS SELECT * FROM main.meta");
-  for (const script of migrations.slice(schemaVersion(db))) db.exec(script);
+/** What an older version has written, brought up to date for this process alone. */
+function migratedInMemory(file: string): DatabaseSync {
+  const db = copyInMemory(file);
+  migrate(db, migrations);
+  return db;
 }
 
-/** What a restore would do with each vault; null where there is none yet. */
-async function foresee(
-  here: WholeReader,
-  { contents }: Backup,
-  now: number,
-): Promise<MergedVault[] | null> {
-  return (await here.isEmpty()) ? null : mergeContents(await readWhole(here), contents, now).vaults;
-}
-
-/** Merges a backup into a state, in the transaction that has it. The journal of vaults that were unknown here comes with them. */
+/**
+ * Merges a backup into a state, in the transaction that has it. The journal of vaults that were unknown here comes with them, and what
+ * runs have begun.
+ */
 async function mergeInto(
   whole: Whole,
-  { contents, reader }: Backup,
+  reader: WholeReader,
   file: string,
   now: number,
 ): Promise<MergedVault[]> {
   const isEmpty = await whole.isEmpty();
-  const here = await readWhole(whole);
-  const { after, vaults } = mergeContents(here, contents, now);
+  const key = await whole.ownKey();
+  const { vaults, journal } = await mergeState(whole, reader, key, now, whole);
   const taken = new Set(
     vaults
       .filter(({ outcome }) => outcome === "taken")
       .map(({ service, uuid }) => `${service} ${uuid}`),
   );
-  for await (const entries of reader.journal()) {
-    await whole.append(
-      entries.filter(({ service, uuid }) => isEmpty || taken.has(`${service} ${uuid}`)),
+  const isTaken = ({ service, uuid }: Row): boolean => taken.has(`${service} ${uuid}`);
+  for await (const rows of reader.rows("runs"))
+    await whole.put("runs", await reader.sealedBy(key, rows.filter(isTaken)));
+  for await (const rows of reader.rows("journal"))
+    await whole.put(
+      "journal",
+      rows.filter((row) => isEmpty || isTaken(row)),
     );
-  }
-  await whole.write(here, after);
+  await whole.put("journal", journal);
   const { state, predecessors } = reader.marks;
   await whole.mark({ predecessors: withPredecessors(whole.marks, [state, ...predecessors]) });
   await whole.note("restored", now, { file, taken: taken.size });
@@ -103,7 +102,11 @@ export async function prepareRestore(
   const isDamaged = await place.isDamaged();
   const vaults = isDamaged
     ? null
-    : await place.read(async (here) => await foresee(here, backup, now()));
+    : await place.read(async (here) =>
+        (await here.isEmpty())
+          ? null
+          : (await mergeState(here, backup.reader, deriveKey(randomBytes(32)), now())).vaults,
+      );
   return {
     backup: backup.holdings,
     vaults,
@@ -111,7 +114,7 @@ export async function prepareRestore(
     run: async (waiting) => {
       const aside = isDamaged ? await place.moveAside(waiting) : null;
       const merge = async (whole: Whole): Promise<MergedVault[]> =>
-        await mergeInto(whole, backup, file, now());
+        await mergeInto(whole, backup.reader, file, now());
       return { aside, vaults: await place.transact("restore", waiting, merge) };
     },
   };

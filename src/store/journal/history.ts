@@ -6,7 +6,7 @@ import { onState } from "../../files/state-error.ts";
 import { checkOurs, openReadOnly } from "../sqlite/open-database.ts";
 import { all } from "../sqlite/query.ts";
 import { migrations } from "../sqlite/schema.ts";
-import { isListed } from "../steps/rows.ts";
+import { isListed } from "../document.ts";
 import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import type { JournalLine } from "./items.ts";
 import { journalLines } from "./items.ts";

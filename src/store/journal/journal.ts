@@ -1,8 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
+import { firstIdAt } from "../../exchange/ulid.ts";
 import { noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import type { Statement } from "../statement.ts";
 
-/** How long journal entries and ended exchanges are kept. */
+/** How long journal entries are kept, and what runs have begun. */
 const journalDays = 400;
 
 /** How overdue the oldest entry must be before anything is removed, so that pruning is rare. */
@@ -39,29 +40,26 @@ export function prunedBefore(oldest: string | null | undefined, now: number): st
   return isOverdue ? new Date(now - journalDays * day).toISOString() : null;
 }
 
-/**
- * Removes entries from before that time, and ended exchanges that began before it and count nothing any more: what follows the last own
- * acknowledgement counts toward lockout, however old it is, and that acknowledgement ends what is older.
- */
+/** Removes entries from before that time, and what was begun in runs before it: the id of an exchange sorts by its time. */
 export const pruning = (prefix: string, before: string): Statement[] => [
   { sql: `DELETE FROM ${prefix}journal WHERE at < $1`, values: [before] },
   {
-    sql: `DELETE FROM ${prefix}exchanges WHERE "startedAt" < $1 AND state IN ('acknowledged', 'expired', 'discarded', 'rejected')
-      AND seq < (SELECT max(seq) FROM ${prefix}exchanges AS newer WHERE newer.vault = exchanges.vault)
-      AND seq < (SELECT max(seq) FROM ${prefix}exchanges AS ended
-        WHERE ended.vault = exchanges.vault AND ended.state = 'acknowledged' AND ended.adopted = 0)
-      AND NOT EXISTS (SELECT 1 FROM ${prefix}vaults AS named WHERE named.id = exchanges.vault AND named."carriedUpTo" = exchanges.id)`,
-    values: [before],
+    sql: `DELETE FROM ${prefix}runs WHERE exchange < $1`,
+    values: [firstIdAt(Date.parse(before))],
   },
 ];
 
+/** Whether `prune` would remove anything. */
+export const isPruningDue = (db: DatabaseSync, now: number): boolean =>
+  prunedBefore(oldestIn(db), now) !== null;
+
 /** Removes what is older than `journalDays`, as `pruning`. */
 export function prune(db: DatabaseSync, now: number): void {
-  const from = prunedBefore(
-    one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
-    now,
-  );
+  const from = prunedBefore(oldestIn(db), now);
   if (from === null) return;
   noteMeta(db, "journal-from", from);
   for (const statement of pruning("", from)) rowsIn(db, statement);
 }
+
+const oldestIn = (db: DatabaseSync): string | undefined =>
+  one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at;

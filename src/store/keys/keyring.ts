@@ -166,10 +166,11 @@ export function nameKey(
 
 /** Id of the key that seals the database; null if nothing is sealed. One of version 0.2.0 does not name it. */
 export function neededKeyId(db: DatabaseSync): string | null {
-  const found = one<{ sealed: string }>(
-    db,
-    "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1",
-  );
+  const isFormer = one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
+  const sql = isFormer
+    ? "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1"
+    : `SELECT sealed FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`;
+  const found = one<{ sealed: string }>(db, sql);
   return found === undefined ? null : (metaOf(db, keyName) ?? keyIdOf(found.sealed));
 }
 

@@ -1,6 +1,7 @@
 import type { Actor } from "../../actor.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import { rowsOf } from "../document.ts";
 import type { WholePlace } from "../whole/whole.ts";
 import type { Keyring } from "./keyring.ts";
 
@@ -38,17 +39,16 @@ export async function rekey(rekeying: Rekeying): Promise<Rekeyed> {
     const from = whole.keyId;
     const to = keyring.replacement(given);
     const machines = new Set<string>();
-    let values = 0;
-    for await (const part of whole.parts()) {
-      values += await whole.write(part, part, to);
-      for (const { by: actor } of part.exchanges)
-        if (typeof actor === "string") machines.add((JSON.parse(actor) as Actor).host);
-    }
+    for await (const vaults of whole.vaults())
+      for (const row of vaults)
+        for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
+          if (actor !== null) machines.add(actor.host);
+    const values = await whole.reseal(to);
     const file = given === undefined ? keyring.fileOf(to.id) : null;
-    await whole.nameKey(to, JSON.stringify({ host: by.host, user: by.user, file }));
+    await whole.nameKey(to.id, JSON.stringify({ host: by.host, user: by.user, file }));
     await whole.note("rekeyed", now, { from, to: to.id, values });
     // Everything opens with it, or the transaction ends here.
-    for await (const _ of whole.parts());
+    await whole.openAll(to);
     return { from, to: to.id, values, machines: [...machines].sort() };
   });
 }

@@ -6,6 +6,7 @@ import type { Database } from "./database.ts";
 import { transactAtGate } from "./gate.ts";
 import type { MachineRecord, SeenState } from "./machine-record.ts";
 import { place } from "./schema.ts";
+import { raising } from "../document.ts";
 import type { Statement } from "../statement.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
@@ -55,7 +56,7 @@ export async function checkIncarnation(
       : "another server has taken over";
     const unlessMarked = isBehind ? [] : [changeTimeline(schema, found.noted, found.timeline)];
     try {
-      await transactAtGate({ schema, clock, database }, [...unlessMarked, ...setBack(schema, why)]);
+      await transactAtGate({ schema, clock, database }, [...unlessMarked, ...setBack(schema)]);
       warn(
         `${address.shown}: ${why}, and may lack the last changes: no credentials count as proven before they have worked again`,
       );
@@ -139,43 +140,12 @@ export const copied = (address: Address, why: string): VaultError =>
 /** The time of the database, as the columns have it. */
 const timestamp = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-/**
- * Marks everything that may have changed since what the database now holds was written: no pair is proven, and an exchange may have been
- * acknowledged. One whose token lives stays what it is, for the service to be asked by its end call; else it is in doubt. `why` is for
- * the journal.
- */
-export function setBack(schema: string, why: string): Statement[] {
-  const error = JSON.stringify({
-    code: "in-doubt",
-    message: `${why}; the exchange may have been acknowledged since`,
-  });
-  return [
-    {
-      sql: `UPDATE ${schema}.credentials SET proven = 0, elsewhere = 1 WHERE proven <> 0 OR elsewhere <> 1`,
-    },
-    {
-      sql: `UPDATE ${schema}.exchanges SET "endsUnanswered" = "endsUnanswered" + 1 WHERE state IN ('started', 'held', 'ending', 'in-doubt')`,
-    },
-    {
-      sql: `WITH left_open AS (
-          UPDATE ${schema}.exchanges AS now SET state = 'in-doubt'
-          FROM ${schema}.exchanges AS former
-          WHERE former.vault = now.vault AND former.seq = now.seq AND now.state IN ('started', 'held')
-            AND now."tokenExpiry" <= ${timestamp}
-          RETURNING now.vault, now.id AS exchange, former.state AS "from", now."endsUnanswered"
-        ), told AS (
-          UPDATE ${schema}.vaults SET "lastError" = ($1::jsonb || jsonb_build_object('at', ${timestamp}))::text
-          WHERE id IN (SELECT vault FROM left_open) AND coalesce("lastError"::jsonb ->> 'code', '') NOT IN ('locked', 'gone')
-        )
-        INSERT INTO ${schema}.journal (at, service, uuid, exchange, event, detail)
-        SELECT ${timestamp}, service, uuid, exchange, 'in-doubt',
-          jsonb_build_object('from', "from", 'endsUnanswered', "endsUnanswered", 'error', $1::jsonb)::text
-        FROM left_open JOIN ${schema}.vaults ON vaults.id = vault`,
-      values: [error],
-    },
-    setBackNow(schema),
-  ];
-}
+/** Nothing counts as proven any more, and all of it is known elsewhere; see `rowsOf`. */
+export const setBack = (schema: string): Statement[] => [
+  raising(`${schema}.`, "copies"),
+  raising(`${schema}.`, "doubts"),
+  setBackNow(schema),
+];
 
 /** Records that something may have been lost: the machines offer what they have kept. */
 export const setBackNow = (schema: string): Statement => ({

@@ -4,8 +4,8 @@ import type { Breaker, Seen } from "../../exchange/breaker.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
-import type { Named, StoredVault } from "../read-vaults.ts";
-import { readVault, storedVault } from "../read-vaults.ts";
+import type { Step, StoredVault } from "../document.ts";
+import { afterStep, make, readVault, statementsFor, storedVault } from "../document.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import { keptGeneration } from "../steps/generations.ts";
@@ -13,8 +13,6 @@ import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { openCredentials, openToken } from "../steps/sealed.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { Durability, EngineVault } from "../vault-session.ts";
-import type { Step } from "../write-vault.ts";
-import { afterStep, make, statementsFor } from "../write-vault.ts";
 import { breakerChanged, codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Lease } from "./lease.ts";
@@ -39,25 +37,15 @@ interface Parts {
 
 export const dialectOf = (schema: string): Dialect => ({
   prefix: `${schema}.`,
-  keptAlone: "",
-  nextSeq: `(SELECT coalesce(max(seq), 0) + 1 FROM ${schema}.exchanges WHERE vault = $1)`,
-  // Planning each of them costs more than what they read.
-  selectAll: (defined, tables) => [
-    `${defined} ${tables
-      .map((table, part) => `SELECT ${part} AS part, row_to_json(${table}) AS row FROM ${table}`)
-      .join(" UNION ALL ")}`,
-  ],
-  texts: (mark) => `SELECT jsonb_array_elements_text(${mark}::jsonb)`,
+  texts: (mark) => `SELECT value FROM jsonb_array_elements_text(${mark}::jsonb)`,
 });
 
 /** A vault that this process holds by a lease. */
 export class LeasedVault implements EngineVault {
-  readonly state: string;
   readonly by: Actor;
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
-    this.state = parts.about.state;
     this.by = parts.by;
     this.#parts = parts;
   }
@@ -85,14 +73,14 @@ export class LeasedVault implements EngineVault {
     return this.#parts.key;
   }
 
-  async read(place: Place, named: Named): Promise<StoredVault> {
-    const { dialect, key, database, breakers } = this.#parts;
+  async read(place: Place, prints: readonly string[]): Promise<StoredVault> {
+    const { dialect, database, breakers } = this.#parts;
     const [breaker = [], ...rows] = await database.transact([
       breakerOf(dialect.prefix, place.service),
-      ...readVault(dialect, place, named),
+      ...readVault(dialect, place, prints),
     ]);
     breakers.set(place.service, breakerIn(breaker));
-    return storedVault(place, rows, { state: this.state, key });
+    return storedVault(place, rows);
   }
 
   async write<T>(
@@ -102,16 +90,16 @@ export class LeasedVault implements EngineVault {
     isLast: boolean,
   ): Promise<{ result: T; vault: StoredVault }> {
     const { dialect, lease } = this.#parts;
-    const key = (): SealingKey => this.#parts.key;
-    const made = make(vault.rows, step, key);
-    const { before, after, result } = made;
+    const made = make(vault, step, () => this.#parts.key);
+    const { after, result } = made;
+    const { rows: before } = vault;
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
       state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) this.#keep(after, ending);
     const id = vault.id ?? randomUUID();
     const checked = after.seen === null ? [] : [checking(dialect, after.service, after.seen)];
-    const statements = [...checked, ...statementsFor(dialect, id, made, key)];
+    const statements = [...checked, ...statementsFor(dialect, id, made)];
     await lease.transact(statements, isLast).catch((error: unknown) => {
       if (codeOf(error) === breakerChanged)
         throw new BreakerChanged("the circuit breaker has changed");

@@ -1,4 +1,4 @@
-import { secondVersion, sharedTables, unusableVersion } from "../schema.ts";
+import { sharedTables, unusableVersion } from "../schema.ts";
 
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
 export const schemaVersion = 2;
@@ -34,23 +34,12 @@ export const tables = (schema: string): string[] => [
   )`,
   sharedTables(`${schema}.`, {
     id: "uuid",
-    late: " DEFERRABLE",
-    exchangeSeq: "int NOT NULL",
     journalSeq: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     real: "double precision",
     time: "double precision",
-    // A label is sealed, so that this digest tells it; other programs that may write have the key, too.
-    labelDigest: '\n    "labelDigest" text,',
-    label: '"labelDigest"',
-    exchangeKey: ",\n    PRIMARY KEY (vault, seq)",
     strict: "",
     keyed: "",
   }),
-  `DO $$ BEGIN
-    IF NOT EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = '${schema}.vaults'::regclass AND attname = 'carried') THEN
-      ${secondVersion(`${schema}.`, { time: "double precision" })}
-    END IF;
-  END $$`,
   // Who began with an older version has lost its vault.
   `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, "endsAt" = '-infinity'
     WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,

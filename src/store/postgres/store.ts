@@ -1,29 +1,22 @@
 import type { Actor } from "../../actor.ts";
-import { randomUUID } from "node:crypto";
 import { VaultError } from "../../errors.ts";
-import type { VaultSession, Waiting } from "../../exchange/ports.ts";
-import type { CreatedVault, Creation, VaultRecord } from "../../exchange/records.ts";
-import { fingerprint } from "../../secrets/fingerprints.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf } from "../breakers.ts";
 import { prunedBefore, pruning } from "../journal/journal.ts";
 import { Keyring, KeyLacking } from "../keys/keyring.ts";
-import type { Labels } from "../read-vaults.ts";
-import { readVault, storedVault } from "../read-vaults.ts";
+import { readVault, storedVault } from "../document.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
-import type { Added } from "../steps/import.ts";
-import { completeCreation } from "../steps/import.ts";
-import { completed, StoredState } from "../stored-state.ts";
+import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
-import type { Step } from "../write-vault.ts";
-import { make, statementsFor } from "../write-vault.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
 import type { Address } from "./address.ts";
 import type { Row } from "./connection.ts";
-import { AnswerLost, codeOf, gateClosed, isLocked, noRow } from "./connection.ts";
+import { codeOf, gateClosed, isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
 import { passGate, transactAtGate, holders, lockIn } from "./gate.ts";
 import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
@@ -62,6 +55,7 @@ export class PostgresStore extends StoredState implements State {
   protected readonly dialect: Dialect;
   protected readonly keyring: Keyring;
   protected readonly by: Actor;
+  protected readonly clock: Clock;
   readonly parts: SharedParts;
   readonly #now: (() => number) | undefined;
   /** What the database last said of its clock, and when, on `elapsed`. */
@@ -83,6 +77,7 @@ export class PostgresStore extends StoredState implements State {
     super();
     this.shown = address.shown;
     this.by = by;
+    this.clock = clock;
     this.dialect = dialectOf(address.schema);
     this.#now = now;
     const machine = new MachineRecord({ directory, warn });
@@ -112,7 +107,7 @@ export class PostgresStore extends StoredState implements State {
     this.parts.database.close();
   }
 
-  async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
+  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
     const { schema, database, machine, outbox, warn } = this.parts;
     const { dialect, breakersKnown: breakers, keyring } = this;
     const lower = uuid.toLowerCase();
@@ -124,7 +119,7 @@ export class PostgresStore extends StoredState implements State {
       [
         aboutStatement(schema),
         breakerOf(dialect.prefix, service),
-        ...readVault(dialect, { service, uuid: lower }, { prints }),
+        ...readVault(dialect, { service, uuid: lower }, prints),
       ],
     );
     try {
@@ -133,8 +128,8 @@ export class PostgresStore extends StoredState implements State {
         await lease.release();
         return await this.lock(service, uuid, waiting);
       }
-      const { state, key } = about;
-      const vault = storedVault({ state, service, uuid: lower, at: this.time() }, read, about);
+      const { key } = about;
+      const vault = storedVault({ service, uuid: lower, at: this.time() }, read);
       breakers.set(service, breakerIn(breaker));
       const parts = {
         dialect,
@@ -163,8 +158,7 @@ export class PostgresStore extends StoredState implements State {
     const here = this.#here(await this.ready());
     const newest = outbox.vaults().flatMap((uuid) => outbox.newestFor(here, uuid) ?? []);
     if (newest.length === 0) return;
-    const prints = newest.map((entry) => entry.fingerprint);
-    const rows = await database.query(knownPrints(this.dialect, prints));
+    const rows = await database.query(knownPrints(this.dialect, newest));
     const known = new Set(rows.map((row) => row["fingerprint"]));
     for (const entry of newest) {
       if (known.has(entry.fingerprint)) continue;
@@ -214,39 +208,6 @@ export class PostgresStore extends StoredState implements State {
     return vaults;
   }
 
-  async completeCreation(creation: Creation, created: CreatedVault): Promise<Added> {
-    const { schema, database } = this.parts;
-    const { dialect } = this;
-    const { service } = creation;
-    const uuid = created.uuid.toLowerCase();
-    const prints = [fingerprint(uuid, created.credentials)];
-    const reading = readVault(dialect, { service, uuid }, { prints });
-    for (let tries = 5; ; tries -= 1) {
-      const [[facts] = [], ...read] = await database.transact([aboutStatement(schema), ...reading]);
-      const ready = await this.#checked(facts);
-      const { state, key } = ready;
-      const vault = storedVault({ state, service, uuid, at: this.time() }, read, ready);
-      // A label that another vault has taken meanwhile is no reason to lose the credentials.
-      const labelled = tries > 3 ? created : { ...created, label: undefined };
-      const step: Step<Added> = (rows) => completeCreation(rows, key, creation, labelled);
-      const made = make(vault.rows, step, () => key);
-      const changes = statementsFor(dialect, vault.id ?? randomUUID(), made, () => key);
-      try {
-        await this.#write([sameKey(schema, key.id), ...changes]);
-        return made.result;
-      } catch (error) {
-        // Somebody else was faster, the key was changed, or the answer was lost.
-        if (
-          tries <= 1 ||
-          (![noRow, "23505"].includes(codeOf(error)) && !(error instanceof AnswerLost))
-        )
-          throw error;
-        if ((await database.query(completed(dialect.prefix, creation))).length > 0)
-          return made.result;
-      }
-    }
-  }
-
   async reserveSlot(
     application: string,
     aheadMs: number,
@@ -273,13 +234,14 @@ export class PostgresStore extends StoredState implements State {
 
   protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
     const [first] = statements;
-    if (statements.length === 1 && first !== undefined)
-      return [await this.parts.database.query(first)];
-    return await this.parts.database.snapshot(statements);
-  }
-
-  protected async labels(): Promise<Labels> {
-    return await this.ready();
+    const { database } = this.parts;
+    const [, rows] = await Promise.all([
+      this.ready(),
+      statements.length === 1 && first !== undefined
+        ? database.query(first).then((found) => [found])
+        : database.snapshot(statements),
+    ]);
+    return rows;
   }
 
   protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
@@ -339,19 +301,14 @@ export class PostgresStore extends StoredState implements State {
 }
 
 /** Which of these fingerprints are of credentials that are or were in the state. */
-const knownPrints = ({ prefix, texts }: Dialect, prints: readonly string[]): Statement => ({
-  sql: ["credentials", "superseded"]
-    .map(
-      (table) => `SELECT fingerprint FROM ${prefix}${table} WHERE fingerprint IN (${texts("$1")})`,
-    )
-    .join(" UNION "),
-  values: [JSON.stringify(prints)],
-});
-
-/** Fails unless the state is sealed with that key: a division by zero. */
-const sameKey = (schema: string, id: string): Statement => ({
-  sql: `SELECT 1 / (SELECT count(*) FROM ${schema}.meta WHERE name = 'key' AND value = $1)`,
-  values: [id],
+const knownPrints = ({ prefix, texts }: Dialect, kept: readonly Entry[]): Statement => ({
+  sql: `SELECT value AS fingerprint FROM (${texts("$1")}) AS given WHERE
+      EXISTS (SELECT FROM ${prefix}spent WHERE uuid IN (${texts("$2")}) AND fingerprint = given.value) OR
+      EXISTS (SELECT FROM ${prefix}vaults WHERE uuid IN (${texts("$2")}) AND strpos(doc, given.value) > 0)`,
+  values: [
+    JSON.stringify(kept.map(({ fingerprint }) => fingerprint)),
+    JSON.stringify(kept.map(({ uuid }) => uuid)),
+  ],
 });
 
 /** What can be done another time is. */

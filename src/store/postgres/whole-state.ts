@@ -4,11 +4,11 @@ import { asVaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { GivenKey, KeySource } from "../../secrets/key-source.ts";
 import { ofBackup } from "../../secrets/key-source.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
+import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
+import { seal, unseal } from "../../secrets/sealing.ts";
 import { checkTarget, writeBackup, checkBackup } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
-import type { ContentRow } from "../contents.ts";
-import { nothing } from "../contents.ts";
+import { raising } from "../document.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
 import { appending } from "../journal/journal.ts";
@@ -27,7 +27,7 @@ import type {
   WholeState,
 } from "../state.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
-import type { Engine, WholeOperation } from "../whole/whole.ts";
+import type { Engine, Row as WholeRow, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
 import {
@@ -49,6 +49,8 @@ import { copied, reborn, setBack, setBackNow } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import type { Outbox } from "./outbox.ts";
 import { grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
+import type { Former } from "../version-1.ts";
+import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
 import { unusableVersion } from "../schema.ts";
 
 /** Runs SQL in the transaction of an operation. */
@@ -114,15 +116,53 @@ export class PostgresWhole implements WholeState {
       const former = created ? {} : await readMeta(this.#store.parts);
       if (!created) checkVersion(former, database.address);
       // Whoever has not made the schema may not have the right to.
-      const lacking = Number(former["version"] ?? 0) < schemaVersion ? tables(schema) : [];
-      const needed = [...lacking, ...(grant === undefined ? [] : grants(schema, grant))];
+      const isLacking = Number(former["version"] ?? 0) < schemaVersion;
+      const granted = grant === undefined ? [] : grants(schema, grant);
       try {
+        if (former["version"] === "1") await this.#takeFormer(former["key"] ?? "");
+        const needed = [...(isLacking ? tables(schema) : []), ...granted];
         if (needed.length > 0) await database.transact([{ sql: needed.join(";\n") }]);
-        return { created, updated: !created && lacking.length > 0 };
+        return { created, updated: !created && isLacking };
       } catch (error) {
         if (tries <= 1 || !alreadyThere.includes(codeOf(error))) throw error;
       }
     }
+  }
+
+  /** Turns the tables of version 1 into documents, and what was sealed for this state alone into what every state can take in. */
+  async #takeFormer(keyId: string): Promise<void> {
+    const { database, keyring, schema } = this.#store.parts;
+    const prefix = `${schema}.`;
+    const key = await keyring.key(keyId);
+    await database.converse("READ COMMITTED", async (query) => {
+      const sql = `SELECT value FROM ${prefix}meta WHERE name = 'version' FOR UPDATE`;
+      const [version] = await query({ sql });
+      if (version?.["value"] !== "1") return;
+      const { state = "" } = metaIn((await query(metaStatement(schema)))[0], database.address);
+      await query({
+        sql: `UPDATE ${prefix}leases SET epoch = gen_random_uuid(), "endsAt" = '-infinity'`,
+      });
+      await query({ sql: makingWay(prefix) });
+      await query({ sql: tables(schema).join(";\n") });
+      const former: Partial<Record<keyof Former, WholeRow[]>> = {};
+      for (const table of formerTables)
+        former[table] = (await query({ sql: formerTable(prefix, table) })) as WholeRow[];
+      const open = (place: VaultPlace, value: string): string =>
+        unseal(key, { ...place, state }, value);
+      const { vaults, spent, runs } = documentsOf(
+        former as Former,
+        (place, value) => seal(key, place, open(place, value)),
+        open,
+      );
+      const marks = marksIn({});
+      const whole = new Whole(engineOf(schema, query), marks, keyring, keyId, async () =>
+        Promise.resolve(key),
+      );
+      await whole.put("vaults", vaults);
+      await whole.put("spent", spent);
+      await whole.put("runs", runs);
+      await query({ sql: droppingFormer(prefix) });
+    });
   }
 
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
@@ -185,7 +225,7 @@ export class PostgresWhole implements WholeState {
   async backup(file: string, force: boolean): Promise<BackupFacts> {
     const { schema, clock, warn } = this.#store.parts;
     checkTarget(this.#store.parts, file, force);
-    const { key } = await this.#store.ready();
+    await this.#store.ready();
     const now = clock.now();
     return await this.read(
       async (whole) =>
@@ -194,14 +234,11 @@ export class PostgresWhole implements WholeState {
           now,
           warn,
           copy: async (temporary) => {
-            await writeStateFile(temporary, whole, key);
+            await writeStateFile(temporary, whole);
             return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
           },
           record: async (entry) => {
-            const changes = [
-              { sql: `UPDATE ${schema}.credentials SET elsewhere = 1 WHERE elsewhere <> 1` },
-              appending(`${schema}.`, entry),
-            ];
+            const changes = [raising(`${schema}.`, "copies"), appending(`${schema}.`, entry)];
             await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
           },
         }),
@@ -260,8 +297,7 @@ export class PostgresWhole implements WholeState {
     await this.#change("claim", waiting, async (whole, query) => {
       const { state } = whole.marks;
       const seen = machine.state(state)?.claims;
-      for (const statement of [...reborn(schema, seen), ...setBack(schema, "the state was copied")])
-        await query(statement);
+      for (const statement of [...reborn(schema, seen), ...setBack(schema)]) await query(statement);
       await whole.mark(usedAgain(whole.marks));
     });
     await this.#store.ready();
@@ -269,16 +305,9 @@ export class PostgresWhole implements WholeState {
 
   /** As `history` says: a copy in memory. */
   async history(): Promise<StateHistory> {
-    const { key } = await this.#store.ready();
+    await this.#store.ready();
     const db = new DatabaseSync(":memory:");
-    await this.read(
-      async (whole) =>
-        await copyInto(db, whole, key, ({ vaults, breakers }) => ({
-          ...nothing(),
-          vaults,
-          breakers,
-        })),
-    );
+    await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
     return historyIn(db);
   }
 
@@ -302,9 +331,7 @@ export class PostgresWhole implements WholeState {
 const engineOf = (schema: string, query: Query): Engine => ({
   prefix: `${schema}.`,
   newId: "gen_random_uuid()",
-  isShared: true,
-  ids: "SELECT value::uuid FROM jsonb_array_elements_text($1::jsonb)",
-  query: async (sql, values = []) => (await query({ sql, values })) as ContentRow[],
+  query: async (sql, values = []) => (await query({ sql, values })) as WholeRow[],
   list: (table) => ({
     from: `jsonb_array_elements($1::jsonb) WITH ORDINALITY AS list (item, n)
       CROSS JOIN LATERAL jsonb_populate_record(NULL::${schema}.${table}, item) AS made`,

@@ -13,10 +13,11 @@ import { sealedValues } from "../keys/sealed-values.ts";
 import { keyIdOfFile, Keyring, namedKeyId } from "../keys/keyring.ts";
 import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
-import { checkOurs, openReadOnly } from "./open-database.ts";
-import { all, clockJump, dialect, one, rowsIn } from "./query.ts";
-import { recordsIn, vaultsWhere } from "../read-vaults.ts";
-import { isListed } from "../steps/rows.ts";
+import { checkOurs, marksOf, openReadOnly } from "./open-database.ts";
+import { all, clockJump, one } from "./query.ts";
+import type { VaultColumns } from "../document.ts";
+import { isListed, rowsOf } from "../document.ts";
+import { vaultRecord } from "../vault-record.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import type { VaultLocks } from "./vault-lock.ts";
 
@@ -98,28 +99,32 @@ function read(
     db.exec("BEGIN");
     checkOurs(db, path, newest);
     const damage = problemsOf(db);
-    const token = one<{ startedAt: string; tokenExpiry: string }>(
+    const at = new Date(options.clock.now()).toISOString();
+    const since = marksOf(db);
+    const rows = all<VaultColumns>(
       db,
-      "SELECT startedAt, tokenExpiry FROM exchanges WHERE tokenExpiry IS NOT NULL ORDER BY seq DESC LIMIT 1",
+      `SELECT service, uuid, label, kind, doc FROM vaults WHERE ${isListed} ORDER BY service, uuid`,
     );
+    const vaults = rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? []);
+    const token = vaults
+      .flatMap(({ exchanges }) => exchanges)
+      .filter(({ tokenExpiry }) => tokenExpiry !== null)
+      .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0];
     const backup = one<{ at: string; file: string }>(
       db,
       "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1",
     );
     return {
       damage,
-      vaults: recordsIn(
-        vaultsWhere(dialect, isListed, []).map((statement) => rowsIn(db, statement)),
-        "",
-        null,
-      ),
+      vaults,
       locks: locks.holders(),
       queues: all<{ application: string; next: number }>(
         db,
         "SELECT application, next FROM limiter WHERE reservedAt <= ?",
         options.clock.now() + clockJump,
       ),
-      tokenSeconds: token === undefined ? null : secondsBetween(token.startedAt, token.tokenExpiry),
+      tokenSeconds:
+        token === undefined ? null : secondsBetween(token.startedAt, token.tokenExpiry ?? ""),
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
       sealed: damage.length > 0 ? [] : sealedValues(db),
     };
@@ -136,7 +141,7 @@ function tried(
   let opened = 0;
   if (key === null) return { opened, problem };
   try {
-    for (const { place, sealed: value } of sealed) {
+    for (const { place, value } of sealed) {
       unseal(key, place, value);
       opened += 1;
     }

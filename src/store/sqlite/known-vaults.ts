@@ -2,12 +2,12 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { all } from "./query.ts";
-import type { VaultRow } from "../steps/rows.ts";
+import type { VaultColumns } from "../document.ts";
+import { isListed } from "../document.ts";
 import { isOurs, openReadOnly, schemaVersion } from "./open-database.ts";
-import { isListed } from "../steps/rows.ts";
 import { migrations } from "./schema.ts";
 
-export type KnownVault = Pick<VaultRow, "uuid" | "label" | "kind">;
+export type KnownVault = Pick<VaultColumns, "uuid" | "label" | "kind">;
 
 /**
  * The vaults that `status` lists, for completion; none if there is no state or it is of a newer version. Changes nothing, reads no

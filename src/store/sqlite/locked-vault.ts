@@ -8,25 +8,24 @@ import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import type { Named, StoredVault } from "../read-vaults.ts";
-import { readVault, storedVault } from "../read-vaults.ts";
-import type { Value } from "../statement.ts";
+import type { Made, Step, StoredVault } from "../document.ts";
+import { afterStep, make, readVault, statementsFor, storedVault } from "../document.ts";
 import type { Place, VaultRow } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { Durability, EngineVault } from "../vault-session.ts";
-import type { Step } from "../write-vault.ts";
-import { afterStep, make, statementsFor } from "../write-vault.ts";
 import { dialect, one, rowsIn } from "./query.ts";
-import type { FencedLock } from "./state-connection.ts";
+import type { VaultLock } from "./vault-lock.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 interface Parts {
   /** Of the state. */
   directory: string;
+  /** See `StateConnection.checkUsable`. */
+  checkUsable: (db: DatabaseSync) => void;
   database: StateDatabase;
   keyring: Keyring;
-  lock: FencedLock;
+  lock: VaultLock;
   clock: Clock;
   by: Actor;
   /** What this process knows of the breakers, by service. */
@@ -36,7 +35,7 @@ interface Parts {
 const hasSealed = ({ rows: { credentials } }: StoredVault): boolean =>
   credentials.some(({ sealed }) => sealed !== null);
 
-/** A vault that this process has locked. Every write first checks that the lock is still its own. */
+/** A vault that this process has locked. Whoever lost the lock writes nothing once the next holder has written. */
 export class LockedVault implements EngineVault {
   readonly by: Actor;
   readonly #parts: Parts;
@@ -78,11 +77,13 @@ export class LockedVault implements EngineVault {
     return this.#key;
   }
 
-  async read(place: Place, named: Named): Promise<StoredVault> {
+  async read(place: Place, prints: readonly string[]): Promise<StoredVault> {
     return await this.#parts.database.read((db) => {
+      this.#parts.checkUsable(db);
       const breaker = breakerIn(rowsIn(db, breakerOf("", place.service)));
       this.#parts.breakers.set(place.service, breaker);
-      const vault = vaultIn(db, place, named);
+      const read = readVault(dialect, place, prints).map((statement) => rowsIn(db, statement));
+      const vault = storedVault(place, read);
       if (hasSealed(vault)) this.#key ??= this.#parts.keyring.fitting(db);
       return vault;
     });
@@ -94,63 +95,48 @@ export class LockedVault implements EngineVault {
     durability: Durability,
   ): Promise<{ result: T; vault: StoredVault }> {
     const { database, keyring } = this.#parts;
+    if (this.#released)
+      throw new VaultError(
+        "internal",
+        `vault ${vault.rows.uuid} was written to after it had been released`,
+      );
     const { key, ...written } = await database.write((db) => {
-      this.#checkHeld(db, vault.rows.uuid);
+      this.#parts.checkUsable(db);
       let used = this.#key;
-      const written = runStep(db, vault, step, () => (used ??= keyring.fitting(db)));
-      return { ...written, key: used };
+      const made = make(vault, step, () => (used ??= keyring.fitting(db)));
+      const id = Number(vault.id ?? nextId(db));
+      write(db, id, made);
+      return { result: made.result, vault: afterStep(made, id), key: used };
     }, durability);
     if (hasSealed(written.vault)) this.#key = key;
     return written;
   }
-
-  /** @throws `state` if the lock was lost to another process */
-  #checkHeld(db: DatabaseSync, uuid: string): void {
-    if (this.#released)
-      throw new VaultError("internal", `vault ${uuid} was written to after it had been released`);
-    const { slot, epoch } = this.#parts.lock;
-    const found = one<{ epoch: number }>(db, "SELECT epoch FROM locks WHERE slot = ?", slot)?.epoch;
-    if (found !== epoch)
-      throw lockLost(uuid, `the lock is at epoch ${found ?? 0}, this process had ${epoch}`);
-  }
 }
 
-/** Reads all rows of a vault that a step may need. Call it in a transaction. */
-export const vaultIn = (db: DatabaseSync, place: Place, named: Named): StoredVault =>
-  storedVault(
-    place,
-    readVault(dialect, place, named).map((statement) => rowsIn(db, statement)),
-    null,
-  );
-
 /**
- * Runs a step in the caller's transaction, and writes what it has changed. Returns the vault as it is then.
- * @throws BreakerChanged if the breaker is not as the step has seen it
+ * Writes what a step has made of a vault, in the caller's transaction.
+ * @throws BreakerChanged if the breaker is not as the step has seen it, `state` if the vault is not as it was read
  */
-export function runStep<T>(
-  db: DatabaseSync,
-  vault: StoredVault,
-  step: Step<T>,
-  key: () => SealingKey,
-): { result: T; vault: StoredVault } {
-  const made = make(vault.rows, step, key);
-  const { service, seen, vault: row } = made.after;
-  const id = vault.id ?? nextId(db);
+function write(db: DatabaseSync, id: number, made: Made<unknown>): void {
+  const { service, uuid, seen, vault } = made.after;
   if (seen !== null) {
     const check = checkOf("", service, seen);
     if (rowsIn(db, check).length !== check.rows)
       throw new BreakerChanged("the circuit breaker has changed");
   }
-  if (row !== null && row.label !== vault.rows.vault?.label) checkLabel(db, id, row);
-  for (const statement of statementsFor(dialect, id, made, key)) rowsIn(db, statement);
-  return { result: made.result, vault: afterStep(made, id) };
+  if (vault !== null) checkLabel(db, id, vault);
+  const [first, ...others] = statementsFor(dialect, id, made);
+  if (first === undefined) return;
+  if (rowsIn(db, first).length === 0 && vault !== null)
+    throw lockLost(uuid, "somebody else has written it");
+  for (const statement of others) rowsIn(db, statement);
 }
 
-const nextId = (db: DatabaseSync): Value =>
+const nextId = (db: DatabaseSync): number =>
   (one<{ last: number | null }>(db, "SELECT max(id) AS last FROM vaults")?.last ?? 0) + 1;
 
 /** @throws `usage` for a label that another vault has; nobody else writes meanwhile */
-function checkLabel(db: DatabaseSync, id: Value, { uuid, label }: VaultRow): void {
+function checkLabel(db: DatabaseSync, id: number, { uuid, label }: VaultRow): void {
   const sql = "SELECT uuid FROM vaults WHERE label = ? AND id <> ?";
   const other = label === null ? undefined : one<{ uuid: string }>(db, sql, label, id);
   if (other !== undefined) throw labelTaken(uuid, other.uuid);

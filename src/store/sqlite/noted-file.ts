@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { metaOf, noteMeta, run } from "./query.ts";
+import { raising } from "../document.ts";
+import { metaOf, noteMeta, rowsIn } from "./query.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 /**
@@ -17,7 +18,7 @@ export async function noteFile(
     // Read again: of several that come here at the same time, one marks the credentials.
     const former = noted(db) ?? file;
     noteMeta(db, "file", file);
-    if (former !== file) run(db, "UPDATE credentials SET elsewhere = 1");
+    if (former !== file) rowsIn(db, raising("", "copies"));
     return former !== file;
   });
   if (!isCopy) return;

@@ -2,7 +2,8 @@ import { statSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { all, metaOf, one, run } from "./query.ts";
+import type { Migration } from "./query.ts";
+import { all, metaOf, one } from "./query.ts";
 import { applicationId } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 import type { Marks } from "../whole/marks.ts";
@@ -16,7 +17,7 @@ import { command } from "../../way.ts";
 export interface Opening {
   path: string;
   platform: string;
-  migrations: readonly string[];
+  migrations: readonly Migration[];
 }
 
 /** Creates the database if there is none, durably and all at once: it never exists in part. */
@@ -65,8 +66,11 @@ export function openDatabase({ path, platform, migrations }: Opening): DatabaseS
 }
 
 /** Runs the migrations that the database lacks, in the caller's transaction. */
-export function migrate(connection: DatabaseSync, migrations: readonly string[]): void {
-  for (const script of migrations.slice(schemaVersion(connection))) connection.exec(script);
+export function migrate(connection: DatabaseSync, migrations: readonly Migration[]): void {
+  for (const script of migrations.slice(schemaVersion(connection))) {
+    if (typeof script === "string") connection.exec(script);
+    else script(connection);
+  }
   connection.exec(`PRAGMA user_version = ${migrations.length}`);
 }
 
@@ -103,12 +107,8 @@ export function marksOf(connection: DatabaseSync): Marks {
   return marksIn(Object.fromEntries(rows.map(({ name, value }) => [name, value])));
 }
 
-/** Ends the right of every former holder of a vault lock to write. */
-export const raiseEpochs = (connection: DatabaseSync): number =>
-  run(connection, "UPDATE locks SET epoch = epoch + 1");
-
 export function configure(connection: DatabaseSync, platform: string): void {
-  connection.exec("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON");
+  connection.exec("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0");
   if (platform === "darwin")
     connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
 }

@@ -4,6 +4,9 @@ import type { Dialect, Statement } from "../statement.ts";
 /** A place in the queue that was taken this far in the future, in milliseconds, shows that the clock was set back. */
 export const clockJump = 60_000;
 
+/** SQL, or what runs it. */
+export type Migration = string | ((db: DatabaseSync) => void);
+
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
@@ -18,9 +21,6 @@ function statement(db: DatabaseSync, sql: string): StatementSync {
 
 export const dialect: Dialect = {
   prefix: "",
-  // Without the hint SQLite would read every generation that ever existed.
-  keptAlone: "INDEXED BY credentials_kept",
-  selectAll: (defined, tables) => tables.map((table) => `${defined} SELECT * FROM ${table}`),
   texts: (mark) => `SELECT value FROM json_each(${mark})`,
 };
 

@@ -1,43 +1,76 @@
-import { secondVersion, sharedTables } from "../schema.ts";
+import type { DatabaseSync } from "node:sqlite";
+import { sharedTables } from "../schema.ts";
+import type { Former } from "../version-1.ts";
+import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
+import type { Migration } from "./query.ts";
+import type { Value } from "../statement.ts";
+import { keyIdOf } from "../../secrets/sealing.ts";
+import { sealedValuesOf } from "../document.ts";
+import { all, noteMeta, one, run } from "./query.ts";
+
+type Row = Record<string, Value>;
 
 /** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
 export const applicationId = 0x76737374;
 
-/**
- * Scripts, each of which migrates a state to the version that is its position in the list, from 1. A published script is never
- * changed, only followed by another, which also says the first version of the program that knows it (known-since in meta): earlier
- * ones tell that to users. A new state runs all of them.
- */
-export const migrations: readonly string[] = [
-  `
+const tables = `
   -- Facts about the state itself: journal-from, before which journal entries may be removed; state, its id; the other marks of
   -- whole/marks.ts.
-  CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  INSERT INTO meta VALUES ('state', lower(hex(randomblob(16))));
-
-  -- How often each vault lock was taken: a holder that finds another number has lost its vault.
-  CREATE TABLE locks (slot INTEGER PRIMARY KEY, epoch INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT OR IGNORE INTO meta VALUES ('state', lower(hex(randomblob(16))));
+  INSERT OR REPLACE INTO meta VALUES ('known-since', '0.3.0');
 
   ${sharedTables("", {
     id: "INTEGER",
-    late: "",
-    exchangeSeq: "INTEGER PRIMARY KEY AUTOINCREMENT",
     journalSeq: "INTEGER PRIMARY KEY AUTOINCREMENT",
     real: "REAL",
     time: "int",
-    labelDigest: "",
-    label: "label",
-    exchangeKey: "",
     strict: " STRICT",
     keyed: " STRICT, WITHOUT ROWID",
   })};
-  CREATE INDEX exchanges_by_vault ON exchanges (vault, seq);
-  CREATE TRIGGER journal_is_never_changed BEFORE UPDATE ON journal
+  CREATE TRIGGER IF NOT EXISTS journal_is_never_changed BEFORE UPDATE ON journal
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
-  CREATE TRIGGER journal_is_only_pruned BEFORE DELETE ON journal
+  CREATE TRIGGER IF NOT EXISTS journal_is_only_pruned BEFORE DELETE ON journal
   WHEN OLD.at >= coalesce((SELECT value FROM meta WHERE name = 'journal-from'), '')
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
-  `,
-  `${secondVersion("", { time: "int" })} INSERT OR REPLACE INTO meta VALUES ('known-since', '0.3.0');
-  INSERT OR REPLACE INTO meta SELECT 'key', substr(sealed, 4, 16) FROM credentials WHERE sealed IS NOT NULL LIMIT 1;`,
-];
+`;
+
+/** Makes the tables, or makes those of version 1 anew. */
+function second(db: DatabaseSync): void {
+  const isFormer = one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
+  if (isFormer) db.exec(makingWay(""));
+  db.exec(tables);
+  if (isFormer) takeFormer(db);
+}
+
+function takeFormer(db: DatabaseSync): void {
+  const read = (table: keyof Former): Row[] => all<Row>(db, formerTable("", table));
+  const former = Object.fromEntries(
+    formerTables.map((table) => [table, read(table)]),
+  ) as unknown as Former;
+  const { vaults, spent, runs } = documentsOf(former);
+  const [key] = vaults.flatMap(sealedValuesOf).map(({ value }) => keyIdOf(value));
+  if (key !== undefined) noteMeta(db, "key", key);
+  for (const row of vaults) insert(db, "vaults", { ...row, version: 1 });
+  for (const row of spent) insert(db, "spent", row);
+  for (const row of runs) insert(db, "runs", row);
+  db.exec(`${droppingFormer("")} DROP TABLE locks`);
+}
+
+/** Adds a row with these columns. */
+export function insert(db: DatabaseSync, table: string, row: Row): void {
+  const names = Object.keys(row).map((name) => `"${name}"`);
+  const marks = names.map(() => "?");
+  run(
+    db,
+    `INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks.join(", ")})`,
+    ...Object.values(row),
+  );
+}
+
+/**
+ * What migrates a state to the version that is its position in the list, from 1. What was published is never changed, only followed by
+ * another one, which also says the first version of the program that knows it (known-since in meta): earlier ones tell that to users. A
+ * new state begins with the second.
+ */
+export const migrations: readonly Migration[] = ["", second];

@@ -2,7 +2,7 @@ import type { Actor } from "../../actor.ts";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
-import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Clock } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
@@ -13,26 +13,17 @@ import { onState } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { Lock } from "../state.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { prune } from "../journal/journal.ts";
 import type { Opening } from "./open-database.ts";
+import type { Migration } from "./query.ts";
 import {
   checkNotNewer,
   createDatabase,
   migrate,
   openDatabase,
-  raiseEpochs,
   schemaVersion,
 } from "./open-database.ts";
-import { one } from "./query.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
-import type { VaultLock } from "./vault-lock.ts";
 import { VaultLocks } from "./vault-lock.ts";
-
-/** The lock of a vault, fenced against those who had it before. */
-export interface FencedLock extends VaultLock {
-  /** New each time that a process takes the lock. */
-  epoch: number;
-}
 
 export interface StoreOptions {
   directory: string;
@@ -62,7 +53,7 @@ export class StateConnection {
   isNew = false;
 
   /** `scripts` are the migrations. */
-  constructor(options: StoreOptions, scripts: readonly string[]) {
+  constructor(options: StoreOptions, scripts: readonly Migration[]) {
     this.#options = options;
     this.#opening = {
       path: join(options.directory, "vault.db"),
@@ -100,9 +91,14 @@ export class StateConnection {
   async write<T>(change: (db: DatabaseSync) => T): Promise<T> {
     const database = await this.ensure();
     return await database.write((db) => {
-      checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+      this.checkUsable(db);
       return change(db);
     });
+  }
+
+  /** @throws `state` for a state that was moved elsewhere, or migrated, since it was opened; call it in a transaction */
+  checkUsable(db: DatabaseSync): void {
+    checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
   }
 
   /** The database, or null if there is none. After a failure the next call tries again. */
@@ -153,9 +149,8 @@ export class StateConnection {
       waiting,
       async () =>
         await database.write((db) => {
-          checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
+          this.checkUsable(db);
           migrate(db, this.#opening.migrations);
-          raiseEpochs(db);
         }),
     );
   }
@@ -163,24 +158,5 @@ export class StateConnection {
   /** Who has locked which vault. */
   async holders(): Promise<Lock[]> {
     return (await this.open()) === null ? [] : this.locks.holders();
-  }
-
-  /** Locks a vault as `VaultLocks.take`, which ends the right of every earlier holder to write. Not synced. */
-  async lock(uuid: string, waiting: Waiting): Promise<FencedLock> {
-    const lock = await this.locks.take(uuid, waiting);
-    try {
-      const database = await this.ensure();
-      const epoch = await database.write((db) => {
-        checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
-        prune(db, this.#options.clock.now());
-        const sql =
-          "INSERT INTO locks (slot, epoch) VALUES (?, 1) ON CONFLICT (slot) DO UPDATE SET epoch = epoch + 1 RETURNING epoch";
-        return one<{ epoch: number }>(db, sql, lock.slot)?.epoch ?? 0;
-      }, "unsynced");
-      return { ...lock, epoch };
-    } catch (error) {
-      lock.release();
-      throw error;
-    }
   }
 }

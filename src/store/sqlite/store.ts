@@ -1,22 +1,20 @@
 import type { Actor } from "../../actor.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
-import type { VaultSession, Waiting } from "../../exchange/ports.ts";
-import type { CreatedVault, Creation } from "../../exchange/records.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
-import { fingerprint } from "../../secrets/fingerprints.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
-import type { Added } from "../steps/import.ts";
-import { completeCreation } from "../steps/import.ts";
+import { isPruningDue, prune } from "../journal/journal.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
-import type { Step } from "../write-vault.ts";
-import { LockedVault, runStep, vaultIn } from "./locked-vault.ts";
+import { LockedVault } from "./locked-vault.ts";
+import type { Migration } from "./query.ts";
 import { marksOf } from "./open-database.ts";
 import { clockJump, dialect, one, rowsIn, run } from "./query.ts";
 import { noteFile } from "./noted-file.ts";
@@ -31,7 +29,10 @@ import type { StateDatabase } from "./state-database.ts";
  * then overwrite nothing.
  * @throws `invalid-input` if the given key is not a key
  */
-export function openStore(options: StoreOptions, scripts: readonly string[] = migrations): State {
+export function openStore(
+  options: StoreOptions,
+  scripts: readonly Migration[] = migrations,
+): State {
   return new SqliteState(options, scripts);
 }
 
@@ -42,6 +43,7 @@ class SqliteState extends StoredState implements State {
   readonly #options: StoreOptions;
   protected readonly keyring: Keyring;
   protected readonly by: Actor;
+  protected readonly clock: Clock;
   readonly #state: StateConnection;
   #noted: StateDatabase | null = null;
   /** Of this state, as of when the database was opened. */
@@ -49,10 +51,11 @@ class SqliteState extends StoredState implements State {
   /** What this machine has kept of shared states. */
   #outbox: Outbox | null = null;
 
-  constructor(options: StoreOptions, scripts: readonly string[]) {
+  constructor(options: StoreOptions, scripts: readonly Migration[]) {
     super();
     this.shown = options.directory;
     this.by = options.by;
+    this.clock = options.clock;
     this.#options = options;
     this.keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
     this.#state = new StateConnection(options, scripts);
@@ -86,9 +89,9 @@ class SqliteState extends StoredState implements State {
     return new (await import("./whole-state.ts")).SqliteWhole(this.#options);
   }
 
-  async lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession> {
+  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
     await this.#ready(await this.#state.ensure());
-    const lock = await this.#state.lock(uuid, waiting);
+    const lock = await this.#state.locks.take(uuid, waiting);
     try {
       // During the wait the key of the state may have changed, or a damaged state have made room for a backup. The lock prevents both from here on.
       const database = await this.#state.ensure();
@@ -96,7 +99,8 @@ class SqliteState extends StoredState implements State {
       await this.#note(database);
       const { directory, clock, by } = this.#options;
       const { keyring, breakersKnown: breakers } = this;
-      const parts = { directory, database, keyring, lock, clock, by, breakers };
+      const checkUsable = (db: DatabaseSync): void => this.#state.checkUsable(db);
+      const parts = { directory, database, checkUsable, keyring, lock, clock, by, breakers };
       const locked = new LockedVault(parts);
       const session = new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
       await this.#bringBack(session, locked);
@@ -110,7 +114,13 @@ class SqliteState extends StoredState implements State {
   /** Records, once for each database that this process opens, its file: it may have been moved, copied or restored. */
   async #note(database: StateDatabase): Promise<void> {
     if (this.#noted === database) return;
-    const [marks, needed] = await database.read((db) => [marksOf(db), neededKeyId(db)]);
+    const now = this.now();
+    const [marks, needed, isOverdue] = await database.read((db) => [
+      marksOf(db),
+      neededKeyId(db),
+      isPruningDue(db, now),
+    ]);
+    if (isOverdue) await database.write((db) => prune(db, now), "unsynced");
     this.#marks = marks;
     await noteFile(database, String(this.#state.file), this.#options);
     if (needed !== null) this.#noted = database;
@@ -125,7 +135,7 @@ class SqliteState extends StoredState implements State {
     const { service, uuid } = session;
     const prints = outbox.of(uuid).map(({ fingerprint }) => fingerprint);
     if (prints.length === 0) return;
-    const { rows } = await locked.read({ service, uuid, at: this.time() }, { prints });
+    const { rows } = await locked.read({ service, uuid, at: this.time() }, prints);
     await offer({
       outbox,
       keyring: this.keyring,
@@ -137,36 +147,17 @@ class SqliteState extends StoredState implements State {
   }
 
   async #ready(database: StateDatabase): Promise<void> {
-    await this.keyring.ensure(await database.read(neededKeyId));
+    const needed = await database.read((db) => {
+      this.#state.checkUsable(db);
+      return neededKeyId(db);
+    });
+    await this.keyring.ensure(needed);
   }
 
   override async beginCreation(creation: Creation): Promise<void> {
     await this.prepareKey();
     ensureRoom(this.#options.directory);
     await super.beginCreation(creation);
-  }
-
-  async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
-    const { service } = creation;
-    const uuid = vault.uuid.toLowerCase();
-    const prints = [fingerprint(uuid, vault.credentials)];
-    for (let tries = 3; ; tries -= 1) {
-      const database = await this.#state.ensure();
-      await this.prepareKey();
-      // A label that another vault has taken meanwhile is no reason to lose the credentials.
-      const labelled = tries > 1 ? vault : { ...vault, label: undefined };
-      const added = this.#state.write((db) => {
-        const key = this.keyring.fitting(db);
-        const here = vaultIn(db, { service, uuid, at: this.time() }, { prints });
-        const step: Step<Added> = (rows) => completeCreation(rows, key, creation, labelled);
-        return runStep(db, here, step, () => key).result;
-      });
-      // Without a lock, the key may have changed in between; the next try obtains it again.
-      const generation = await (tries > 0 ? added.catch(() => null) : added);
-      if (generation === null) continue;
-      // If a damaged state was moved aside in between, the new one needs the pair too.
-      if (database === (await this.#state.ensure())) return generation;
-    }
   }
 
   async reserveSlot(
@@ -189,10 +180,6 @@ class SqliteState extends StoredState implements State {
 
   async latencyMs(): Promise<number> {
     return Promise.resolve(0);
-  }
-
-  protected async labels(): Promise<null> {
-    return await Promise.resolve(null);
   }
 
   protected async read(statements: readonly Statement[]): Promise<unknown[][]> {

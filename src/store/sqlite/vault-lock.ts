@@ -25,8 +25,6 @@ export const lockPath = (directory: string, uuid: string): string =>
 
 /** The lock of a vault, held by this process. */
 export interface VaultLock {
-  /** The same number for a vault in every process. */
-  slot: number;
   /** Never throws; a second call does nothing. */
   release(): void;
 }
@@ -116,7 +114,6 @@ export class VaultLocks {
     const taken = [lock, whole];
     this.#note(name, uuid);
     return {
-      slot: Number.parseInt(name.slice(0, 12), 16),
       release: () => {
         if (taken.length > 0) this.#note(name, null);
         for (const each of taken.splice(0)) releaseLockFile(each);

@@ -12,10 +12,10 @@ import {
   marksOf,
   migrate,
   openDatabase,
-  raiseEpochs,
   schemaVersion,
 } from "./open-database.ts";
-import { run } from "./query.ts";
+import { rowsIn } from "./query.ts";
+import { raising } from "../document.ts";
 import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
@@ -91,8 +91,6 @@ export class SqliteWhole implements WholeState {
         if (isUnused && operation !== "claim" && operation !== "move")
           throw notHere(this.shown, marksOf(db));
         if (!isUnused) migrate(db, migrations);
-        // Who was stopped while it had a vault has lost it.
-        raiseEpochs(db);
         const own = async () => {
           const make = await this.#keyring.fresh();
           return await this.#keyring.key(nameKey(db, undefined, make));
@@ -126,7 +124,7 @@ export class SqliteWhole implements WholeState {
       record: async (entry) =>
         await new StateDatabase(connection, this.#opening.path, clock).write((db) => {
           append(db, entry);
-          run(db, "UPDATE credentials SET elsewhere = 1");
+          rowsIn(db, raising("", "copies"));
         }),
     });
   }

@@ -5,7 +5,7 @@ import type { Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../secrets/fingerprints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { CredentialsRow, VaultRows } from "./rows.ts";
-import { stored, update, vaultOf } from "./rows.ts";
+import { update, vaultOf } from "./rows.ts";
 import { notKept, openCredentials, sealCredentials } from "./sealed.ts";
 
 /** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
@@ -96,8 +96,11 @@ export function isSentWithOther(
 ): boolean {
   const otherPin =
     hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
-  return otherPin || (device !== undefined && stored(row.device) !== stored(device));
+  return otherPin || (device !== undefined && !isSameDevice(row.device, device));
 }
+
+export const isSameDevice = (one: Device | null, other: Device | null): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
 
 /** Whether credentials may be valid, by what is known here. */
 export const isLive = ({ standing }: Pick<CredentialsRow, "standing">): boolean =>
@@ -113,6 +116,10 @@ export function findCredentials(
     alike.find(({ standing }) => standing === "current") ?? alike.findLast(isLive) ?? alike.at(-1)
   );
 }
+
+/** Whether a pair was superseded, and has not come back to life. */
+export const isSpent = (rows: VaultRows, print: string): boolean =>
+  rows.superseded.has(print) && liveGeneration(rows, print) === undefined;
 
 /** The newest live generation with this fingerprint. */
 export const liveGeneration = (
@@ -156,16 +163,10 @@ function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
     placed: null,
     ended: false,
   });
-  revive(rows, current);
   const superseded = rows.credentials.filter(
     ({ standing, sealed }) => standing === "superseded" && sealed !== null,
   );
   for (const row of superseded.slice(0, -keptSuperseded)) row.sealed = null;
-}
-
-/** Clears the mark of a superseded pair that the service has accepted or returned again. */
-export function revive({ superseded }: VaultRows, row: CredentialsRow): void {
-  superseded.delete(row.fingerprint);
 }
 
 /** Clears the refusals of a pair, which may be valid by now. */

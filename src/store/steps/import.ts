@@ -28,8 +28,8 @@ import {
   isSentWithOther,
   findGeneration,
   forgetRefusal,
+  isSpent,
   liveGeneration,
-  revive,
   withPin,
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
@@ -71,7 +71,7 @@ export function adopt(
     return "known";
   }
   const add = (credentials: Credentials, as: Placed | null): number | null => {
-    if (rows.superseded.has(fingerprint(rows.uuid, credentials))) return null;
+    if (isSpent(rows, fingerprint(rows.uuid, credentials))) return null;
     return ensureGeneration(rows, key, { credentials, kind, device }, as).row.generation;
   };
   const base = add(document.old, placed === "older" ? placed : null);
@@ -113,7 +113,7 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
   const live = liveGeneration(rows, printOf(document.new));
   if (live !== undefined && (live.proven || live.standing !== "imported")) return "known";
   const [isOldDead, isNewDead] = [document.old, document.new].map((pair) =>
-    rows.superseded.has(printOf(pair)),
+    isSpent(rows, printOf(pair)),
   );
   const isProven = rows.credentials.some(
     ({ proven, standing }) => proven && standing === "current",
@@ -164,7 +164,7 @@ function ensureGeneration(
     live.elsewhere = true;
     return { row: live, added: false };
   }
-  if (live === undefined && rows.superseded.has(print)) {
+  if (isSpent(rows, print)) {
     throw new VaultError(
       "no-credentials",
       `the credentials given for vault ${rows.uuid} were superseded; they are never sent`,
@@ -213,7 +213,6 @@ export function completeCreation(
     // A pair for a vault that is known already must not precede pairs that have worked.
     placed: isKnown ? "older" : null,
   });
-  revive(rows, row);
   if (!isKnown) {
     row.proven = true;
     update(vault, {

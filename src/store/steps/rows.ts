@@ -6,13 +6,10 @@ import type { ErrorNote, ExchangeRecord, Generation, VaultRecord } from "../../e
 import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import type { Value } from "../statement.ts";
 import { command } from "../../way.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
-  /** The id of a state that several machines share, to which sealed values are bound. */
-  readonly state?: string | undefined;
   readonly service: string;
   /** In lower case. */
   readonly uuid: string;
@@ -23,28 +20,43 @@ export interface Place {
 }
 
 /**
- * The rows of a vault that a step sees, read under the vault's lock. A step is a pure function: it edits these rows, which are a
- * copy, and adds journal entries. The engine writes what differs in one transaction, or nothing if the step throws.
+ * A vault as a step sees it, read whole under the vault's lock. A step is a pure function: it edits a copy of this, and adds journal
+ * entries. The engine writes it whole, or nothing if the step throws.
  */
 export interface VaultRows extends Place {
+  readonly since: Since;
   /** Null if the vault is not known. A vault that becomes `forgotten` loses its credentials and exchanges. */
   vault: VaultRow | null;
   /** Generations whose pair is kept, and those that `exchanges` name, by number. */
   credentials: CredentialsRow[];
-  /** All that count or are open, the last one that was acknowledged and what is not over since, the newest one, and the one that the step names; oldest first. */
+  /** As `trim` leaves them; in the order in which they were begun or adopted. */
   exchanges: ExchangeRow[];
-  /** Fingerprints of superseded pairs, among those of `credentials` and those that the step names. */
+  /** Fingerprints of pairs that were ever superseded, among those of `credentials` and those that the step was given. */
   superseded: Set<string>;
   /** Refused combinations, with the fingerprint of the pair if it is known. */
   refusals: Map<string, string | null>;
   /** What a start has seen of the circuit breaker of its service: nothing is written if that has changed. */
   seen: Seen | null;
+  /** What the run keeps in which the exchange is begun that is new; `digest` is sealed. */
+  begunIn: { digest: string | null; delivery: string | null } | null;
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 
+/**
+ * What is not true of one vault alone, as numbers in `meta`: how often all credentials became known elsewhere (`copies`: a backup, a claim,
+ * a failover), and how often nothing counted as proven any more (`doubts`: a claim, a failover).
+ */
+export interface Since {
+  copies: number;
+  doubts: number;
+}
+
 /** A vault that is not known. */
-export const unknownVault = ({ state, service, uuid, at, by }: Place): VaultRows => ({
-  state,
+export const unknownVault = (
+  { service, uuid, at, by }: Place,
+  since: Since = { copies: 0, doubts: 0 },
+): VaultRows => ({
+  since,
   service,
   uuid,
   at,
@@ -55,26 +67,15 @@ export const unknownVault = ({ state, service, uuid, at, by }: Place): VaultRows
   superseded: new Set(),
   refusals: new Map(),
   seen: null,
+  begunIn: null,
   journal: [],
 });
 
-/** A copy that a step may edit. What a row holds is replaced, and not edited. */
-export const copyOf = (rows: VaultRows): VaultRows => ({
-  ...rows,
-  vault: rows.vault && { ...rows.vault },
-  credentials: rows.credentials.map((row) => ({ ...row })),
-  exchanges: rows.exchanges.map((row) => ({ ...row })),
-  superseded: new Set(rows.superseded),
-  refusals: new Map(rows.refusals),
-  journal: [...rows.journal],
-});
-
-/** Condition on the rows of the vaults that `Store.list` returns. */
-export const isListed = "(forgotten = 0 OR carried IS NOT NULL)";
-
 /** What is stored of a vault besides its parts, but for its id. */
 export interface VaultRow
-  extends Omit<VaultRecord, "generations" | "open" | "last" | keyof Counters>, Carried {
+  extends
+    Omit<VaultRecord, "generations" | "open" | "last" | "exchanges" | keyof Counters>,
+    Carried {
   lastGeneration: number;
   /** Expiry of the token of the start that last succeeded: the service's own time. */
   proofExpiry: string | null;
@@ -83,7 +84,7 @@ export interface VaultRow
 
 /** `refused` is of this row alone. */
 export interface CredentialsRow extends Omit<Generation, "sole"> {
-  /** Null once it is no longer kept. */
+  /** Null once it is no longer kept; empty where a list has left it out. */
   sealed: string | null;
   /** An end call for a successor may have been sent since these were last accepted. */
   ended: boolean;
@@ -92,10 +93,8 @@ export interface CredentialsRow extends Omit<Generation, "sole"> {
 export interface ExchangeRow extends ExchangeRecord, CountedExchange {
   /** Sealed; null before it is known and once it is of no use. */
   token: string | null;
+  /** The run of many vaults in which it was begun. */
   run: string | null;
-  /** Sealed. */
-  digest: string | null;
-  delivery: string | null;
 }
 
 /** An exchange of which nothing is known but its beginning. */
@@ -114,42 +113,8 @@ export const begun = {
   sole: false,
   adopted: false,
   run: null,
-  digest: null,
   given: null,
-  delivery: null,
 } satisfies Partial<ExchangeRow>;
-
-/** Makes rows of their columns as they are stored, in place: 0 and 1 of flags, JSON of objects. */
-const made =
-  <Row extends object>(flags: readonly (keyof Row)[], objects: readonly (keyof Row)[]) =>
-  (columns: object): Row => {
-    const row = columns as Record<keyof Row, unknown>;
-    // Rows of another version may lack some.
-    for (const name of flags) if (row[name] !== undefined) row[name] = row[name] === 1;
-    for (const name of objects)
-      if (typeof row[name] === "string") row[name] = JSON.parse(row[name]) as unknown;
-    return columns as Row;
-  };
-
-export const vaultRow = made<VaultRow>(["forgotten", "limited"], ["carried", "lastError"]);
-export const credentialsRow = made<CredentialsRow>(
-  ["elsewhere", "ended", "proven", "refused"],
-  ["device"],
-);
-export const exchangeRow = made<ExchangeRow>(
-  ["adopted", "delivered", "limited", "saveOwed", "sole"],
-  ["by"],
-);
-
-/** The columns of a row as they are stored. */
-export const columnsOf = (row: object): Record<string, Value> =>
-  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, stored(value)]));
-
-/** The value of a column, as it is stored. */
-export function stored(value: unknown): Value {
-  if (typeof value === "boolean") return Number(value);
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : (value as Value);
-}
 
 /** @throws `no-credentials` if the vault is not known under this service */
 export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
@@ -173,6 +138,7 @@ export const forgotten = {
   autoLockDate: null,
   dateCreated: null,
   lastModified: null,
+  lastReadAt: null,
   lastError: null,
   forgotten: true,
 } satisfies Partial<VaultRow>;

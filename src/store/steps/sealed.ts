@@ -6,19 +6,19 @@ import type { CredentialsRow, ExchangeRow, Place } from "./rows.ts";
 import { command } from "../../way.ts";
 
 /** The vault that sealed values are bound to. */
-export type Sealed = Pick<Place, "state" | "service" | "uuid">;
+type Owner = Pick<Place, "service" | "uuid">;
 
 const placeOf = (
-  { state, service, uuid }: Sealed,
+  { service, uuid }: Owner,
   column: VaultPlace["column"],
   row: string | number = "",
-): VaultPlace => ({ state, service, uuid, column, row: String(row) });
+): VaultPlace => ({ service, uuid, column, row: String(row) });
 
 /**
  * The pair of a generation.
  * @throws `state` if it is no longer kept, or the key does not open it
  */
-export function openCredentials(key: SealingKey, place: Sealed, row: CredentialsRow): Credentials {
+export function openCredentials(key: SealingKey, place: Owner, row: CredentialsRow): Credentials {
   const { generation, sealed } = row;
   if (sealed === null) throw notKept(place.uuid, generation);
   return JSON.parse(
@@ -29,7 +29,7 @@ export function openCredentials(key: SealingKey, place: Sealed, row: Credentials
 /** Seals a pair as its generation stores it. */
 export const sealCredentials = (
   key: SealingKey,
-  place: Sealed,
+  place: Owner,
   generation: number,
   credentials: Credentials,
 ): string =>
@@ -51,7 +51,7 @@ const asJson = "\0json:";
 
 export function sealToken(
   key: SealingKey,
-  place: Sealed,
+  place: Owner,
   exchangeId: string,
   token: string,
 ): string {
@@ -64,7 +64,7 @@ export function sealToken(
 }
 
 /** @throws `state` if the exchange has no token, or the key does not open it */
-export function openToken(key: SealingKey, place: Sealed, row: ExchangeRow): string {
+export function openToken(key: SealingKey, place: Owner, row: ExchangeRow): string {
   if (row.token !== null) {
     const token = unseal(key, placeOf(place, "exchanges.token", row.id), row.token);
     return token.startsWith(asJson) ? (JSON.parse(token.slice(asJson.length)) as string) : token;
@@ -82,7 +82,7 @@ export function openToken(key: SealingKey, place: Sealed, row: ExchangeRow): str
 /** A digest of few possible contents would tell them: it is sealed. */
 export const sealDigest = (
   key: SealingKey,
-  place: Sealed,
+  place: Owner,
   exchangeId: string,
   digest: string,
 ): string => seal(key, placeOf(place, "exchanges.digest", exchangeId), digest);
@@ -90,14 +90,7 @@ export const sealDigest = (
 /** @throws `state` if the key does not open it */
 export const openDigest = (
   key: SealingKey,
-  place: Sealed,
+  place: Owner,
   exchangeId: string,
   sealed: string,
 ): string => unseal(key, placeOf(place, "exchanges.digest", exchangeId), sealed);
-
-export const sealLabel = (key: SealingKey, place: Sealed, label: string): string =>
-  seal(key, placeOf(place, "vaults.label"), label);
-
-/** @throws `state` if the key does not open it */
-export const openLabel = (key: SealingKey, place: Sealed, label: string): string =>
-  unseal(key, placeOf(place, "vaults.label"), label);

@@ -20,7 +20,6 @@ import {
   findGeneration,
   keptGeneration,
   provenByStart,
-  revive,
   withPin,
 } from "./generations.ts";
 import type { ExchangeRow, VaultRows } from "./rows.ts";
@@ -44,10 +43,15 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
     startedAt: rows.at,
     sole,
     run: run?.name ?? null,
-    digest: run?.digest === undefined ? null : sealDigest(key(), rows, exchangeId, run.digest),
-    delivery: run?.delivery ?? null,
     by: rows.by ?? null,
   });
+  if (run !== undefined) {
+    const { digest, delivery = null } = run;
+    rows.begunIn = {
+      digest: digest === undefined ? null : sealDigest(key(), rows, exchangeId, digest),
+      delivery,
+    };
+  }
   journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
 
@@ -122,7 +126,6 @@ export function recordStarted(
     device: started.device ?? base.device,
     elsewhere: started.elsewhere,
   });
-  revive(rows, offered);
   const { generation } = offered;
   const { tokenExpiry, usesRemaining, limited } = started;
   update(exchange, {
@@ -160,6 +163,7 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
   update(vault, {
     kind: exchange.kind,
     provenAt: rows.at,
+    lastReadAt: exchange.operation === "get" ? exchange.startedAt : vault.lastReadAt,
     proofExpiry: started.tokenExpiry,
     usesRemaining: started.usesRemaining,
     limited: started.limited,

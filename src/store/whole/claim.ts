@@ -1,7 +1,9 @@
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import { openStates } from "../../exchange/states.ts";
-import type { ContentRow, Contents } from "../contents.ts";
+import type { VaultColumns } from "../document.ts";
+import { columnsOf, rowsOf } from "../document.ts";
+import type { Since } from "../steps/rows.ts";
+import { openExchangeOf, update } from "../steps/rows.ts";
 import type { Marks } from "./marks.ts";
 import { notHere, withPredecessors } from "./marks.ts";
 import type { WholePlace } from "./whole.ts";
@@ -26,7 +28,11 @@ export async function claimMoved(place: WholePlace, waiting: Waiting, now: numbe
   }
   await place.transact("claim", waiting, async (whole) => {
     expectUnmoved(place.shown, marks, whole.marks);
-    for await (const part of whole.parts()) await whole.write(part, unproven(part, now));
+    for await (const vaults of whole.vaults())
+      await whole.put(
+        "vaults",
+        vaults.map((row) => unproven(row, whole.marks, now)),
+      );
     await whole.note("claimed", now, { from: place.shown });
     await whole.mark(usedAgain(whole.marks));
   });
@@ -89,21 +95,18 @@ export async function checkGone(
     });
 }
 
-/** Contents that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */
-export function unproven(contents: Contents, now: number): Contents {
-  const asked = (row: ContentRow): ContentRow => {
-    if (!(openStates as unknown[]).includes(row["state"])) return row;
-    const isAlive = typeof row["tokenExpiry"] === "string" && Date.parse(row["tokenExpiry"]) > now;
-    return {
-      ...row,
-      state: isAlive ? (row["state"] ?? null) : "in-doubt",
-      adopted: 1,
-      endsUnanswered: Number(row["endsUnanswered"]) + 1,
-    };
-  };
-  return {
-    ...contents,
-    credentials: contents.credentials.map((row) => ({ ...row, proven: 0, elsewhere: 1 })),
-    exchanges: contents.exchanges.map(asked),
-  };
+/** A vault that may have been used elsewhere. An open exchange whose token lives stays what it is: its end call asks the service. */
+function unproven(row: VaultColumns, since: Since, now: number): VaultColumns {
+  const rows = rowsOf({ ...row, at: new Date(now).toISOString() }, row, since);
+  for (const pair of rows.credentials) update(pair, { proven: false, elsewhere: true });
+  const open = openExchangeOf(rows);
+  if (open !== undefined) {
+    const isAlive = open.tokenExpiry !== null && Date.parse(open.tokenExpiry) > now;
+    update(open, {
+      state: isAlive ? open.state : "in-doubt",
+      adopted: true,
+      endsUnanswered: open.endsUnanswered + 1,
+    });
+  }
+  return columnsOf(rows);
 }

@@ -1,4 +1,5 @@
 import { VaultError } from "../../errors.ts";
+import type { Since } from "../steps/rows.ts";
 import type { Way } from "../../way.ts";
 import { command } from "../../way.ts";
 
@@ -12,7 +13,7 @@ export interface Fence {
 }
 
 /** What a state says of itself, apart from what it holds; in `meta`, by these names. */
-export interface Marks {
+export interface Marks extends Since {
   /** Its id, made with it. Paths and addresses never say whether two states are the same. */
   state: string;
   /** Ids of the states whose contents came here, and of those to which this one was moved and which are gone for good. */
@@ -36,6 +37,8 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
     moved: parsed("moved", null),
     taken: parsed("taken", []),
     canceled: parsed("canceled", []),
+    copies: parsed("copies", 0),
+    doubts: parsed("doubts", 0),
   };
 }
 

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import { nothing } from "../contents.ts";
 import type { Fence } from "./marks.ts";
 import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
 import type { Whole, WholePlace } from "./whole.ts";
@@ -93,7 +92,8 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
     if (marks.moved !== null) throw notHere(from.shown, marks);
     if (marks.fence !== null) return marks.fence;
     // What is fenced must be readable.
-    for await (const _ of whole.parts());
+    const key = await whole.key();
+    if (key !== null) await whole.openAll(key);
     const fence = { move: randomUUID(), to: to.shown, target };
     await whole.mark({ fence });
     return fence;
@@ -117,18 +117,10 @@ async function receive(
   }
   const vaults = await from.read(async (source) => {
     if (source.marks.fence?.move !== fence.move) throw canceledMove(from.shown);
-    let count = 0;
-    // Whoever has the key of the state can use it there.
-    const key = await source.key();
-    if (key !== null) await target.nameKey(key, null);
-    for await (const part of source.parts()) {
-      await target.write(nothing(), { ...part, journal: [] });
-      count += part.vaults.filter(({ forgotten }) => forgotten === 0).length;
-    }
-    for await (const entries of source.journal()) await target.append(entries);
-    const { state: left, predecessors: former } = source.marks;
+    const count = await target.takeAll(source);
+    const { state: left, predecessors: former, copies, doubts } = source.marks;
     const predecessors = withPredecessors(marks, [left, ...former]);
-    await target.mark({ taken: [...taken, fence.move], predecessors });
+    await target.mark({ taken: [...taken, fence.move], predecessors, copies, doubts });
     return count;
   });
   return vaults ?? 0;

@@ -1,19 +1,11 @@
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import type { ContentRow, Contents, ContentTable, Sealing } from "../contents.ts";
-import {
-  contentTables,
-  countSealed,
-  joined,
-  keyIdsOf,
-  nothing,
-  opened,
-  sealed,
-} from "../contents.ts";
+import { keyIdOf, unseal } from "../../secrets/sealing.ts";
+import type { SealedRow, VaultColumns, VaultRecordRow } from "../document.ts";
+import { resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Dialect, Value } from "../statement.ts";
 import { quoted } from "../statement.ts";
-import { differences, isPart, keys, numbered } from "./differences.ts";
 import type { Marks } from "./marks.ts";
 
 /** Operations on a whole state. */
@@ -41,53 +33,73 @@ export interface WholePlace {
 export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
   await place.read(async ({ marks }) => await Promise.resolve(marks));
 
-/** Rows, or vaults, that are read or written at a time. */
+/** Rows that are read or written at a time. */
 const batch = 200;
+
+/** The tables that make up a state, with the columns that order their rows. */
+const orders = {
+  vaults: ["service", "uuid"],
+  spent: ["service", "uuid", "fingerprint"],
+  runs: ["service", "run", "uuid"],
+  breakers: ["service"],
+  journal: ["seq"],
+} as const;
+
+export type Table = keyof typeof orders;
+export const tables = Object.keys(orders) as Table[];
+
+/** A row with its columns, but for what numbers it in its place: the id of a vault, the `seq` of an entry. */
+export type Row = Record<string, Value>;
+
+/** What is done with a row whose key is there already. */
+const conflicts: Partial<Record<Table, "NOTHING" | "UPDATE">> = {
+  vaults: "UPDATE",
+  spent: "NOTHING",
+  runs: "NOTHING",
+  breakers: "UPDATE",
+};
 
 /** How an engine runs the SQL of an operation, in its transaction. `$1`, `$2` … stand for values. */
 export interface Engine extends Pick<Dialect, "prefix"> {
   /** What an id is that the engine does not make itself, for the rows of vaults. */
   readonly newId?: string;
-  query(sql: string, values?: readonly Value[]): Promise<ContentRow[]>;
-  /** Whether labels are sealed, and values bound to the id of the state. */
-  readonly isShared: boolean;
-  /** Selects the ids in the JSON list `$1`. */
-  readonly ids: string;
+  query(sql: string, values?: readonly Value[]): Promise<Row[]>;
   /** A table of the JSON objects in the list `$1`, each as `item` with its place `n`, and the value of a column of the given table in it. */
-  list(table: ContentTable): { from: string; column: (name: string) => string };
+  list(table: Table): { from: string; column: (name: string) => string };
   /** Makes the state unusable for every program, or usable again. */
   setUsable(isUsable: boolean): Promise<void>;
 }
 
-/** Orders the rows of a vault. */
-const orders = {
-  credentials: "generation",
-  exchanges: "seq",
-  superseded: "fingerprint",
-  refusals: "combination",
-} as const;
-
-/** A whole state as of one moment. Secrets are open. */
+/** A whole state as of one moment. */
 export class WholeReader {
   readonly marks: Marks;
   protected readonly engine: Engine;
-  protected readonly sealing: Sealing;
   protected readonly keyring: Pick<Keyring, "key">;
-  /** Rows with values that are sealed with several keys, or another one than the state's, with the ids. */
-  protected readonly keyIds = new WeakMap<ContentRow, readonly string[]>();
 
   constructor(engine: Engine, marks: Marks, keyring: Pick<Keyring, "key">) {
     this.engine = engine;
     this.marks = marks;
-    this.sealing = engine.isShared ? { state: marks.state } : {};
     this.keyring = keyring;
   }
 
   /** The key that seals it; null where it has none yet. @throws `state` if this machine lacks it */
   async key(): Promise<SealingKey | null> {
+    const id = await this.keyName();
+    return id === null ? null : await this.keyring.key(id);
+  }
+
+  /** Id of the key that seals it; null where it has none yet. */
+  async keyName(): Promise<string | null> {
     const sql = `SELECT value FROM ${this.engine.prefix}meta WHERE name = 'key'`;
-    const id = (await this.engine.query(sql))[0]?.["value"];
-    return typeof id === "string" ? await this.keyring.key(id) : null;
+    return ((await this.engine.query(sql))[0]?.["value"] ?? null) as string | null;
+  }
+
+  /** Opens every sealed value, as a check. @throws `state` for the first that does not open */
+  async openAll(key: SealingKey): Promise<void> {
+    for (const table of ["vaults", "runs"] as const)
+      for await (const rows of this.rows(table))
+        for (const { place, value } of rows.flatMap((row) => sealedValuesOf(row as never)))
+          unseal(key, place, value);
   }
 
   /** Whether it has never held anything. */
@@ -100,65 +112,44 @@ export class WholeReader {
     return row?.["empty"] === 1;
   }
 
-  /** What it holds, at most 200 vaults at a time; what is not of a vault comes with the first ones. */
-  async *parts(): AsyncGenerator<Contents> {
-    const { engine } = this;
-    const { prefix } = engine;
-    let last: Value[] = ["", ""];
-    for (let isFirst = true; ; isFirst = false) {
-      const vaults = await engine.query(
-        `SELECT * FROM ${prefix}vaults WHERE (service, uuid) > ($1, $2) ORDER BY service, uuid LIMIT ${batch}`,
-        last,
-      );
-      const end = vaults.at(-1);
-      if (end === undefined && !isFirst) return;
-      const found: Contents = { ...nothing(), vaults: vaults.map((row) => without(row, "id")) };
-      if (end !== undefined) {
-        last = [end["service"] ?? "", end["uuid"] ?? ""];
-        const ids = JSON.stringify(vaults.map((row) => row["id"]));
-        for (const [table, order] of Object.entries(orders) as [keyof typeof orders, string][]) {
-          const rows = await engine.query(
-            `SELECT service, uuid, ${table}.* FROM ${prefix}${table} JOIN ${prefix}vaults ON vaults.id = vault
-            WHERE vaults.id IN (${engine.ids}) ORDER BY service, uuid, ${order}`,
-            [ids],
-          );
-          found[table] = rows.map((row) => without(row, "vault"));
-        }
-      }
-      if (isFirst) {
-        found.breakers = await engine.query(`SELECT * FROM ${prefix}breakers ORDER BY service`);
-        if (this.sealing.state !== undefined)
-          found.journal = await engine.query(
-            `SELECT * FROM ${prefix}journal WHERE event = 'labelled' ORDER BY seq`,
-          );
-      }
-      yield await this.#open(found);
-      if (vaults.length < batch) return;
-    }
-  }
-
-  /** The journal from its beginning, at most 200 entries at a time. */
-  async *journal(): AsyncGenerator<ContentRow[]> {
-    for (let last: Value = 0; ;) {
-      const sql = `SELECT * FROM ${this.engine.prefix}journal WHERE seq > $1 ORDER BY seq LIMIT ${batch}`;
-      const rows: ContentRow[] = await this.engine.query(sql, [last]);
-      if (rows.length > 0) yield (await this.#open({ ...nothing(), journal: rows })).journal;
+  /** The rows of a table in their order, at most 200 at a time. */
+  async *rows(table: Table): AsyncGenerator<Row[]> {
+    const key = orders[table];
+    const from = `FROM ${this.engine.prefix}${table}`;
+    const marks = key.map((_, index) => `$${index + 1}`).join(", ");
+    for (let last: Value[] | null = null; ;) {
+      const after: string = last === null ? "" : `WHERE (${key.join(", ")}) > (${marks})`;
+      const sql = `SELECT * ${from} ${after} ORDER BY ${key.join(", ")} LIMIT ${batch}`;
+      const rows: Row[] = await this.engine.query(sql, last ?? []);
+      if (rows.length > 0) yield rows;
       if (rows.length < batch) return;
-      last = rows.at(-1)?.["seq"] ?? 0;
+      last = key.map((column) => rows.at(-1)?.[column] ?? null);
     }
   }
 
-  async #open(found: Contents): Promise<Contents> {
-    const keys = new Map<string, SealingKey>();
-    for (const id of keyIdsOf(found, this.sealing)) keys.set(id, await this.keyring.key(id));
-    const open = opened(found, this.sealing, keys);
-    for (const table of contentTables) {
-      open[table].forEach((row, index) => {
-        const one = { ...nothing(), [table]: [found[table][index] ?? row] };
-        this.keyIds.set(row, keyIdsOf(one, this.sealing));
-      });
-    }
-    return open;
+  /** The vaults, at most 200 at a time. */
+  async *vaults(): AsyncGenerator<VaultRecordRow[]> {
+    for await (const rows of this.rows("vaults")) yield rows as unknown as VaultRecordRow[];
+  }
+
+  /** The vault of a service with this uuid. */
+  async vault(service: string, uuid: string): Promise<VaultRecordRow | null> {
+    const sql = `SELECT * FROM ${this.engine.prefix}vaults WHERE service = $1 AND uuid = $2`;
+    const [row] = await this.engine.query(sql, [service, uuid]);
+    return (row as VaultRecordRow | undefined) ?? null;
+  }
+
+  /** Fingerprints of a uuid's superseded pairs, under every base URL. */
+  async spent(uuid: string): Promise<Set<string>> {
+    const sql = `SELECT fingerprint FROM ${this.engine.prefix}spent WHERE uuid = $1`;
+    return new Set((await this.engine.query(sql, [uuid])).map((row) => String(row["fingerprint"])));
+  }
+
+  /** Rows of a table with their sealed values sealed by `to`. @throws `state` if this machine lacks a key */
+  async sealedBy<Of extends object>(to: SealingKey, rows: readonly Of[]): Promise<Of[]> {
+    const keys = new Map([[to.id, to]]);
+    for (const id of keyIdsOf(rows)) if (!keys.has(id)) keys.set(id, await this.keyring.key(id));
+    return rows.map((row) => resealed(row as Of & SealedRow, keys, to));
   }
 }
 
@@ -166,9 +157,8 @@ export class WholeReader {
 export class Whole extends WholeReader {
   /** Id of the key that seals it, as of now; null if nothing is sealed. */
   readonly keyId: string | null;
-  #ownKey: () => Promise<SealingKey>;
-  /** The highest number of an exchange, once it is known. */
-  #last: number | null = null;
+  /** The key of the state; it is made, and named, where there is none. */
+  readonly ownKey: () => Promise<SealingKey>;
 
   constructor(
     engine: Engine,
@@ -179,52 +169,70 @@ export class Whole extends WholeReader {
   ) {
     super(engine, marks, keyring);
     this.keyId = keyId;
-    this.#ownKey = ownKey;
+    this.ownKey = ownKey;
   }
 
-  /**
-   * Writes what differs, sealed with `key`, or with the key of the state: rows that are sealed with another one differ, too.
-   * Returns the number of sealed values that were written.
-   * @throws `state` if this machine lacks the key
-   */
-  async write(before: Contents, after: Contents, key?: SealingKey): Promise<number> {
-    const { engine } = this;
-    const { prefix } = engine;
-    const own = key ?? (await this.#ownKey());
-    // Nobody else adds any meanwhile.
-    this.#last ??= Number(
-      (await engine.query(`SELECT max(seq) AS seq FROM ${prefix}exchanges`))[0]?.["seq"] ?? 0,
-    );
-    const wanted = numbered(before, after, () => (this.#last = (this.#last ?? 0) + 1));
-    const differing = differences(before, wanted, (row) =>
-      (this.keyIds.get(row) ?? []).some((id) => id !== own.id),
-    );
-    for (const table of contentTables.toReversed())
-      if (table !== "journal") await this.#remove(table, differing[table].removed);
-    const put = Object.fromEntries(
-      contentTables.map((table) => [table, differing[table].put]),
-    ) as Contents;
-    const resealed = sealed(put, this.sealing, own);
-    for (const table of contentTables) await this.#put(table, resealed[table]);
-    return countSealed(resealed, this.sealing);
+  /** Takes in all that another state holds, as it is, with the id of its key. Returns the number of vaults that are not forgotten. */
+  async takeAll(source: WholeReader): Promise<number> {
+    const key = await source.keyName();
+    if (key !== null) await this.nameKey(key, null);
+    let known = 0;
+    for (const table of tables) {
+      for await (const rows of source.rows(table)) {
+        await this.put(table, rows);
+        if (table === "vaults")
+          known += rows.filter(({ status }) => status === "open" || status === "closed").length;
+      }
+    }
+    return known;
   }
 
-  /** Appends entries to the journal. */
-  async append(entries: readonly ContentRow[]): Promise<void> {
-    const key = await this.#ownKey();
-    const own = sealed(
-      { ...nothing(), journal: entries.map((row) => without(row, "seq")) },
-      this.sealing,
-      key,
+  /** Seals everything with another key. Returns the number of values that were sealed with another one. */
+  async reseal(to: SealingKey): Promise<number> {
+    let count = 0;
+    for (const table of ["vaults", "runs"] as const) {
+      for await (const rows of this.rows(table)) {
+        const outdated = rows.filter((row) => [...keyIdsOf([row])].some((id) => id !== to.id));
+        count += outdated.flatMap((row) => sealedValuesOf(row as unknown as SealedRow)).length;
+        await this.put(table, await this.sealedBy(to, outdated), "UPDATE");
+      }
+    }
+    return count;
+  }
+
+  /** Adds rows, or puts them in the place of those with their key. */
+  async put(
+    table: Table,
+    rows: readonly (Row | VaultColumns)[],
+    conflict = conflicts[table],
+  ): Promise<void> {
+    const { prefix, newId } = this.engine;
+    const { from, column } = this.engine.list(table);
+    const isVault = table === "vaults";
+    const own = Object.keys(rows[0] ?? {}).filter(
+      (name) => name !== "id" && name !== "seq" && !(isVault && name === "version"),
     );
-    await this.#put("journal", own.journal);
+    const made = isVault ? [["version", "1"], ...(newId === undefined ? [] : [["id", newId]])] : [];
+    const key: readonly string[] = orders[table];
+    const set = [
+      ...own
+        .filter((name) => !key.includes(name))
+        .map((name) => `${quoted(name)} = excluded.${quoted(name)}`),
+      ...(isVault ? [`version = vaults.version + 1`] : []),
+    ];
+    const then = conflict === "UPDATE" ? `UPDATE SET ${set.join(", ")}` : "NOTHING";
+    const sql = `INSERT INTO ${prefix}${table} (${[...made.map(([name]) => name), ...own.map(quoted)].join(", ")})
+      SELECT ${[...made.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} WHERE true ORDER BY n
+      ${conflict === undefined ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
+    for (let start = 0; start < rows.length; start += batch)
+      await this.engine.query(sql, [JSON.stringify(rows.slice(start, start + batch), own)]);
   }
 
   /** Appends an entry about the state itself. `now` is in milliseconds since the epoch. */
   async note(event: string, now: number, detail: Record<string, unknown>): Promise<void> {
     const at = new Date(now).toISOString();
     const about = { service: "", uuid: "", exchange: null };
-    await this.append([{ at, ...about, event, detail: JSON.stringify(detail) }]);
+    await this.put("journal", [{ at, ...about, event, detail: JSON.stringify(detail) }]);
   }
 
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
@@ -240,9 +248,8 @@ export class Whole extends WholeReader {
   }
 
   /** Names the key that seals what is written from then on, and who has it, as far as that is known. */
-  async nameKey(key: SealingKey, keyed: string | null): Promise<void> {
-    this.#ownKey = async () => await Promise.resolve(key);
-    await this.#putMeta("key", key.id);
+  async nameKey(id: string, keyed: string | null): Promise<void> {
+    await this.#putMeta("key", id);
     await this.#putMeta("keyed", keyed);
   }
 
@@ -256,67 +263,10 @@ export class Whole extends WholeReader {
         [name, value],
       );
   }
-
-  async #remove(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
-    const { prefix } = this.engine;
-    const { from, column } = this.engine.list(table);
-    const given = (name: string): string => `item ->> '${name}'`;
-    const columns = keys[table];
-    const where = isPart(table)
-      ? `(vault, ${columns.join(", ")}) IN (SELECT vaults.id, ${columns.map(column).join(", ")} FROM ${from} JOIN ${prefix}vaults
-          ON vaults.service = ${given("service")} AND vaults.uuid = ${given("uuid")})`
-      : table === "vaults"
-        ? `(service, uuid) IN (SELECT ${given("service")}, ${given("uuid")} FROM ${from})`
-        : `${columns[0] ?? ""} IN (SELECT ${column(columns[0] ?? "")} FROM ${from})`;
-    for (const some of batches(rows))
-      await this.engine.query(`DELETE FROM ${prefix}${table} WHERE ${where}`, [
-        JSON.stringify(some),
-      ]);
-  }
-
-  async #put(table: ContentTable, rows: readonly ContentRow[]): Promise<void> {
-    const { prefix, newId } = this.engine;
-    const { from, column } = this.engine.list(table);
-    // Rows of another version may have other columns.
-    for (const alike of Map.groupBy(rows, (row) => Object.keys(row).join()).values()) {
-      const all = Object.keys(alike[0] ?? {});
-      const own = isPart(table) ? all.filter((name) => name !== "service" && name !== "uuid") : all;
-      const [ids, join, key] = isPart(table)
-        ? [
-            [["vault", "vaults.id"]],
-            `JOIN ${prefix}vaults ON vaults.service = item ->> 'service' AND vaults.uuid = item ->> 'uuid'`,
-            ["vault", ...keys[table]],
-          ]
-        : table === "vaults"
-          ? [newId === undefined ? [] : [["id", newId]], "", ["service", "uuid"]]
-          : [[], "", keys[table]];
-      const set = own
-        .filter((name) => !(key as string[]).includes(name))
-        .map((name) => `${quoted(name)} = excluded.${quoted(name)}`);
-      const then = set.length === 0 ? "NOTHING" : `UPDATE SET ${set.join(", ")}`;
-      // What has a number in the journal is there already.
-      const isNew = table === "journal" && !all.includes("seq");
-      const sql =
-        table === "journal" && !isNew
-          ? `UPDATE ${prefix}journal SET detail = ${column("detail")} FROM ${from} WHERE journal.seq = ${column("seq")}`
-          : `INSERT INTO ${prefix}${table} (${[...ids.map(([name]) => name), ...own.map(quoted)].join(", ")})
-            SELECT ${[...ids.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} ${join} WHERE true ORDER BY n
-            ${table === "journal" ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
-      for (const some of batches(alike)) await this.engine.query(sql, [JSON.stringify(some)]);
-    }
-  }
 }
 
-const without = (row: ContentRow, column: string): ContentRow =>
-  Object.fromEntries(Object.entries(row).filter(([name]) => name !== column));
-
-function* batches(rows: readonly ContentRow[]): Generator<ContentRow[]> {
-  for (let start = 0; start < rows.length; start += batch) yield rows.slice(start, start + batch);
-}
-
-/** All that a state holds, but for its journal. */
-export async function readWhole(whole: WholeReader): Promise<Contents> {
-  const parts = [];
-  for await (const part of whole.parts()) parts.push(part);
-  return joined(parts);
-}
+/** Ids of the keys that have sealed what is in the rows. */
+const keyIdsOf = (rows: readonly object[]): Set<string> =>
+  new Set(
+    rows.flatMap((row) => sealedValuesOf(row as SealedRow)).map(({ value }) => keyIdOf(value)),
+  );

@@ -7,7 +7,7 @@ import type { Statement } from "../../../src/store/statement.ts";
 import { transactWhole, holders } from "../../../src/store/postgres/gate.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { readWhole } from "../../../src/store/whole/whole.ts";
+import type { Whole } from "../../../src/store/whole/whole.ts";
 import {
   exchange,
   held,
@@ -25,6 +25,15 @@ import type { SharedState as Fixture } from "../../support/shared-state.ts";
 import { sharedState } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tcpProxy } from "../../support/proxies.ts";
+
+/** Writes every vault with a label. */
+async function relabelled(whole: Whole, label: string | null): Promise<void> {
+  for await (const vaults of whole.vaults())
+    await whole.put(
+      "vaults",
+      vaults.map((row) => ({ ...row, label })),
+    );
+}
 
 let state: Fixture;
 beforeEach(async () => {
@@ -104,9 +113,8 @@ describe("an operation on the whole state that stalls", () => {
     await expire();
     let step: Promise<unknown> = Promise.resolve();
     await placeOf(state.another()).transact("rekey", patient(state.clock), async (whole) => {
-      const before = await readWhole(whole);
       step = former.recordStarted("x1", started("second")).catch((error: unknown) => error);
-      await whole.write(before, before);
+      await relabelled(whole, null);
     });
     expect(await step).toMatchObject({ code: "busy", exitCode: 15 });
     const next = await held(state);
@@ -120,8 +128,7 @@ describe("an operation on the whole state that stalls", () => {
       "rekey",
       patient(state.clock),
       async (whole) => {
-        const before = await readWhole(whole);
-        await whole.write(before, { ...before, credentials: [] });
+        await relabelled(whole, "lost");
         await state.sql(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'",
         );
@@ -130,8 +137,7 @@ describe("an operation on the whole state that stalls", () => {
         const session = await held(state);
         await exchange(session, "x1", 1, "second");
         await session.release();
-        await whole.append([]);
-        await whole.write(before, before);
+        await relabelled(whole, "late");
       },
     );
     await expect(ended).rejects.toMatchObject({ code: "state" });
@@ -190,9 +196,7 @@ it("a COMMIT without an answer is looked up", async () => {
       "rekey",
       patient(state.clock),
       async (whole) => {
-        const before = await readWhole(whole);
-        const label = (row: (typeof before.vaults)[number]) => ({ ...row, label: `commit ${cut}` });
-        await whole.write(before, { ...before, vaults: before.vaults.map(label) });
+        await relabelled(whole, `commit ${cut}`);
         // The gate, what was done, the commit.
         proxy.cutAt(3, cut);
         return "done";

@@ -250,15 +250,19 @@ describe.each(["before", "after"] as const)(
   },
 );
 
-it("the journal is pruned when a vault is held: entries and ended exchanges of more than 400 days", async () => {
+it("the journal is pruned when a vault is held, with what runs have begun: what is older than 400 days", async () => {
   const session = await imported(state);
   await exchange(session, "x1", 1, "second");
   await exchange(session, "x2", 2, "third");
   await session.release();
+  await state.sql("UPDATE schema.journal SET at = '2020-01-01T00:00:00.000Z'");
+  const begun =
+    "INSERT INTO schema.runs SELECT 's', $run$r$run$, 'u', exchange, 'get', 'acknowledged', 1 FROM";
+  await state.sql(`${begun} (VALUES ('01DX0000000000000000000000')) AS before (exchange)`);
   await state.sql(
-    `UPDATE schema.journal SET at = '2020-01-01T00:00:00.000Z'; UPDATE schema.exchanges SET "startedAt" = '2020-01-01T00:00:00.000Z'`,
+    `${begun.replace("'u'", "'v'")} (VALUES ('01Z00000000000000000000000')) AS after (exchange)`,
   );
   await (await held(state)).release();
   expect(await state.sql("SELECT event FROM schema.journal")).toEqual([]);
-  expect(await state.sql("SELECT id FROM schema.exchanges")).toEqual([{ id: "x2" }]);
+  expect(await state.sql("SELECT uuid FROM schema.runs")).toEqual([{ uuid: "v" }]);
 });

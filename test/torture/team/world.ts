@@ -1,3 +1,4 @@
+import type { StoredDocument } from "../../support/stored-vaults.ts";
 import pg from "pg";
 import type { Reply } from "../../../src/exchange/ports.ts";
 import { Dice } from "../../support/dice.ts";
@@ -221,7 +222,7 @@ export class TeamWorld {
     for (const process of this.#processes) if (process.at !== null) this.#unsure.add(process);
     await this.#standby?.putBack();
     // As the first command marks it that finds another server.
-    for (const { sql, values } of setBack(this.#schema, "another server has taken over"))
+    for (const { sql, values } of setBack(this.#schema))
       await this.#sql.query(sql, [...(values ?? [])]);
     this.#hasGoneBack = this.#areLeasesLost = true;
     this.#service.unlock();
@@ -254,11 +255,10 @@ export class TeamWorld {
 
   /** Of the pair that the service accepts, if the rows have it. */
   async #generation(): Promise<number | undefined> {
-    const kept = "SELECT generation FROM credentials WHERE sealed IS NOT NULL AND fingerprint = $1";
-    const { rows } = await this.#sql.query<{ generation: number }>(kept, [
-      this.#service.accepted(),
-    ]);
-    return rows[0]?.generation;
+    const { rows } = await this.#sql.query<{ doc: string }>("SELECT doc FROM vaults");
+    const kept = rows.flatMap(({ doc }) => (JSON.parse(doc) as StoredDocument).credentials);
+    const print = this.#service.accepted();
+    return kept.find((row) => row.kept && row.fingerprint === print)?.generation;
   }
 
   /** A process of a machine, which has what those before it have kept. */

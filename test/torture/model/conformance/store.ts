@@ -5,12 +5,13 @@ import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
 import { parseGivenKey } from "../../../../src/secrets/key-source.ts";
 import { seal } from "../../../../src/secrets/sealing.ts";
 import { sealToken } from "../../../../src/store/steps/sealed.ts";
-import type { ExchangeRow } from "../../../../src/store/steps/rows.ts";
+import type { ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
+import { begun, forgotten, unknownVault, vaultOf } from "../../../../src/store/steps/rows.ts";
 import { isFound } from "../client.ts";
 import { serviceName } from "../../../support/in-process.ts";
 import { kind, RealPairs, uuid } from "./service.ts";
 import { openPostgresRows, openSqliteRows } from "./rows.ts";
-import type { BreakerTimes, RealRows, Row } from "./rows.ts";
+import type { BreakerTimes, RealRows } from "./rows.ts";
 import type { Counts, Exchange, Generation, Store } from "../state.ts";
 
 /** What the program calls the rows of the table, and what is carried. */
@@ -106,51 +107,56 @@ export class RealStore {
     const superseded = store.generations
       .filter(({ standing }) => standing === "superseded")
       .map(({ pair }) => print(pair));
-    await this.#rows.write({
+    const rows: VaultRows = {
+      ...unknownVault({ service: serviceName, uuid, at: "" }),
       vault: {
+        ...forgotten,
+        service: serviceName,
+        uuid,
+        kind,
         lastGeneration: store.generations.length,
-        carried: store.carried === null ? null : JSON.stringify(carriedOf(store.carried)),
+        carried: store.carried === null ? null : carriedOf(store.carried),
         carriedUpTo: store.upTo === null ? null : this.exchangeId(store, store.upTo),
-        limited: Number(store.limited),
+        limited: store.limited,
         provenAt: store.proof === null ? null : new Date(now).toISOString(),
         proofExpiry: store.proof === null ? null : this.expiry(store.proof),
-        forgotten: 0,
-        lastError: null,
-      },
-      // As if it had just opened; and an older start without an outcome opens it no more.
-      breaker: {
-        lostAt: store.breaker.isOpen ? now : null,
-        since: isFound(store) ? 0 : now,
+        forgotten: false,
       },
       credentials: store.generations.map(
         ({ pair, standing, proven, elsewhere, refused, placed, ended }, index) => ({
           generation: index + 1,
           standing,
-          proven: Number(proven),
+          proven,
           sealed: this.#sealedPair(index + 1, pair),
           fingerprint: print(pair),
+          device: null,
           createdAt: "",
-          elsewhere: Number(elsewhere),
-          refused: Number(refused),
+          elsewhere,
+          refused,
           placed,
-          ended: Number(ended),
+          ended,
         }),
       ),
-      superseded: [...new Set(superseded)].map((fingerprint) => ({ fingerprint })),
+      superseded: new Set(superseded),
       exchanges: store.exchanges.map((exchange) => this.#row(store, exchange, now)),
-      refusals: store.refused.map((pair) => ({
-        combination: this.pairs.combination(pair),
-        fingerprint: print(pair),
-      })),
+      refusals: new Map(
+        store.refused.map((pair) => [this.pairs.combination(pair), print(pair)] as const),
+      ),
+    };
+    await this.#rows.write(rows, {
+      // As if it had just opened; and an older start without an outcome opens it no more.
+      lostAt: store.breaker.isOpen ? now : null,
+      since: isFound(store) ? 0 : now,
     });
   }
 
-  #row(store: Store, exchange: Exchange, now: number): Row {
+  #row(store: Store, exchange: Exchange, now: number): ExchangeRow {
     const id = this.exchangeId(store, exchange.id);
     const next = store.generations.find((generation) => generation.number === exchange.next);
     this.#exchanges.set(id, exchange.id);
     if (exchange.seen) this.seen.add(exchange.id);
     return {
+      ...begun,
       id,
       operation: exchange.operation,
       kind,
@@ -160,14 +166,15 @@ export class RealStore {
       newGeneration: next === undefined ? null : this.generation(store, exchange.next),
       startedAt: new Date(now).toISOString(),
       token: next === undefined ? null : this.#sealedToken(id, next.pair),
-      limited: Number(exchange.limited),
-      delivered: Number(exchange.delivered),
-      saveOwed: Number(exchange.saveOwed),
+      limited: exchange.limited,
+      delivered: exchange.delivered,
+      saveOwed: exchange.saveOwed,
       endsUnanswered: exchange.ends,
       outcome: exchange.outcome === null ? null : outcomes[exchange.outcome],
-      sole: Number(exchange.isSole),
-      adopted: Number(exchange.adopted),
+      sole: exchange.isSole,
+      adopted: exchange.adopted,
       tokenExpiry: next === undefined ? null : this.expiry(next.pair),
+      by: null,
     };
   }
 
@@ -182,9 +189,12 @@ export class RealStore {
 
   /** What is durable now, in the terms of the model. */
   async read(): Promise<Store> {
-    const { vault, credentials, exchanges, refusals, breaker } = await this.#rows.read();
+    const { rows, breaker } = await this.#rows.read();
+    const { exchanges } = rows;
+    const vault = vaultOf(rows);
+    const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
     return {
-      generations: credentials.map(
+      generations: kept.map(
         ({
           generation,
           fingerprint: print,
@@ -205,7 +215,7 @@ export class RealStore {
           ended,
         }),
       ),
-      refused: refusals.map(({ combination }) => this.pairs.number(combination)),
+      refused: [...rows.refusals.keys()].map((combination) => this.pairs.number(combination)),
       exchanges: exchanges.map((row) => this.#exchange(row)),
       carried: vault.carried === null ? null : countsIn(vault.carried),
       upTo: vault.carriedUpTo === null ? null : this.exchangeNumber(vault.carriedUpTo),
@@ -266,8 +276,8 @@ export class RealStore {
     );
   }
 
-  #place(): { state: string | undefined; service: string; uuid: string } {
-    return { state: this.#rows.state, service: serviceName, uuid };
+  #place(): { service: string; uuid: string } {
+    return { service: serviceName, uuid };
   }
 
   #once(name: string, make: () => string): string {

@@ -1,0 +1,391 @@
+import { counting } from "../exchange/counting.ts";
+import { openStates } from "../exchange/states.ts";
+import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
+import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import type { Dialect, Statement, Value } from "./statement.ts";
+import { appending } from "./journal/journal.ts";
+import { findGeneration } from "./steps/generations.ts";
+import type {
+  CredentialsRow,
+  ExchangeRow,
+  Place,
+  Since,
+  VaultRow,
+  VaultRows,
+} from "./steps/rows.ts";
+import { noteError, openExchangeOf, unknownVault, update, vaultOf } from "./steps/rows.ts";
+
+/**
+ * A vault as it is stored: `doc` needs no key, `sealed` has what it names and what is sealed. Both are JSON. Whoever has the vault's lock
+ * reads them whole, and writes them whole where `version` is still as it was read.
+ */
+export interface VaultColumns {
+  service: string;
+  uuid: string;
+  label: string | null;
+  kind: Kind;
+  status: StoredStatus;
+  doc: string;
+  sealed: string;
+}
+
+/** What lists ask of a vault: `open` has an open exchange, `counted` is forgotten, but not its counters. */
+export type StoredStatus = "open" | "closed" | "counted" | "forgotten";
+
+/** Conditions on the vaults that `Store.list` returns, and on those that are not forgotten. */
+export const isListed = "status <> 'forgotten'";
+export const isKnown = "status IN ('open', 'closed')";
+
+/** A row of a vault, and which one it is. */
+export type VaultRecordRow = VaultColumns & { id: NonNullable<Value>; version: number };
+
+/** What `doc` holds. Of a pair that is not kept any more exchanges still name the generation. */
+interface Doc extends Since {
+  vault: Omit<VaultRow, "service" | "uuid" | "label" | "kind">;
+  credentials: (Omit<CredentialsRow, "sealed"> & { kept: boolean })[];
+  exchanges: Omit<ExchangeRow, "token">[];
+  refusals: [combination: string, fingerprint: string | null][];
+}
+
+/** What `sealed` holds: sealed values by the column that they are bound to, and by the generation or the exchange. */
+export type Sealed = Partial<Record<VaultPlace["column"], Record<string, string>>>;
+
+/** The vault of a row, as it is since what `meta` says; with `sealed` absent, pairs that are kept are empty, and there are no tokens. */
+export function rowsOf(
+  place: Place,
+  { label, kind, doc, sealed }: Pick<VaultColumns, "label" | "kind" | "doc"> & { sealed?: string },
+  since: Since,
+): VaultRows {
+  const { vault, credentials, exchanges, refusals, copies, doubts } = JSON.parse(doc) as Doc;
+  const { "credentials.sealed": pairs, "exchanges.token": tokens }: Sealed =
+    sealed === undefined ? {} : (JSON.parse(sealed) as Sealed);
+  const { service, uuid } = place;
+  const rows: VaultRows = {
+    ...unknownVault(place, since),
+    vault: { service, uuid, label, kind, ...vault },
+    credentials: credentials.map(({ kept, ...row }) => ({
+      ...row,
+      sealed: kept ? (pairs?.[row.generation] ?? "") : null,
+    })),
+    exchanges: exchanges.map((row) => ({ ...row, token: tokens?.[row.id] ?? null })),
+    superseded: new Set(
+      credentials
+        .filter(({ standing }) => standing === "superseded")
+        .map(({ fingerprint }) => fingerprint),
+    ),
+    refusals: new Map(refusals),
+  };
+  if (copies !== since.copies) for (const row of rows.credentials) row.elsewhere = true;
+  if (doubts !== since.doubts) doubt(rows);
+  return rows;
+}
+
+/**
+ * Something may have changed since the vault was written: no pair is proven, and an exchange may have been acknowledged. One whose token
+ * lives stays what it is, for the service to be asked by its end call; else it is in doubt.
+ */
+function doubt(rows: VaultRows): void {
+  for (const row of rows.credentials) update(row, { proven: false, elsewhere: true });
+  const open = openExchangeOf(rows);
+  if (open === undefined) return;
+  open.endsUnanswered += 1;
+  const isDead = open.tokenExpiry !== null && Date.parse(open.tokenExpiry) <= Date.parse(rows.at);
+  if (!isDead || !["started", "held"].includes(open.state)) return;
+  open.state = "in-doubt";
+  noteError(rows, {
+    code: "in-doubt",
+    message: "the state was set back or copied; the exchange may have been acknowledged since",
+  });
+}
+
+/** The row of a vault. What must be true of it is asserted here, whatever has made it. */
+export function columnsOf(rows: VaultRows): VaultColumns {
+  const { service, uuid, label, kind, ...vault } = vaultOf(rows);
+  const open = rows.exchanges.filter(({ state }) => openStates.includes(state)).length;
+  const current = rows.credentials.filter(({ standing }) => standing === "current").length;
+  if (open > 1 || current > 1 || uuid !== uuid.toLowerCase())
+    throw new TypeError(
+      `vault ${uuid} would have ${open} open exchanges, ${current} current pairs`,
+    );
+  const doc: Doc = {
+    copies: rows.since.copies,
+    doubts: rows.since.doubts,
+    vault,
+    credentials: rows.credentials.map(({ sealed, ...row }) => ({ ...row, kept: sealed !== null })),
+    exchanges: rows.exchanges.map(({ token: _token, ...row }) => row),
+    refusals: [...rows.refusals],
+  };
+  const values = (of: [string | number, string | null][]): Record<string, string> =>
+    Object.fromEntries(of.filter((entry): entry is [string, string] => entry[1] !== null));
+  const sealed: Sealed = {
+    "credentials.sealed": values(rows.credentials.map((row) => [row.generation, row.sealed])),
+    "exchanges.token": values(rows.exchanges.map((row) => [row.id, row.token])),
+  };
+  const isCounted = vault.carried !== null;
+  const status = vault.forgotten ? (isCounted ? "counted" : "forgotten") : open ? "open" : "closed";
+  return {
+    service,
+    uuid,
+    label,
+    kind,
+    status,
+    doc: JSON.stringify(doc),
+    sealed: JSON.stringify(sealed),
+  };
+}
+
+/** A sealed value of a row, and the place that it is bound to. */
+export interface SealedValue {
+  place: VaultPlace;
+  value: string;
+}
+
+/** A row of `vaults` or of `runs`, with what is sealed in it. */
+export interface SealedRow {
+  service: string;
+  uuid: string;
+  /** Of a vault. */
+  sealed?: string;
+  /** Of a run. */
+  exchange?: string;
+  digest?: string | null;
+}
+
+export function sealedValuesOf({
+  service,
+  uuid,
+  sealed,
+  exchange,
+  digest,
+}: SealedRow): SealedValue[] {
+  if (sealed === undefined) {
+    if (exchange === undefined || typeof digest !== "string") return [];
+    return [{ place: { service, uuid, column: "exchanges.digest", row: exchange }, value: digest }];
+  }
+  return Object.entries(JSON.parse(sealed) as Sealed).flatMap(([column, values]) =>
+    Object.entries(values).map(([row, value]) => ({
+      place: { service, uuid, column: column as VaultPlace["column"], row },
+      value,
+    })),
+  );
+}
+
+/**
+ * A row with every value that another key has sealed opened, and sealed with `to`.
+ * @throws `state` for one that does not open, or whose key is not among `keys`
+ */
+export function resealed<Row extends SealedRow>(
+  row: Row,
+  keys: ReadonlyMap<string, SealingKey>,
+  to: SealingKey,
+): Row {
+  const values = sealedValuesOf(row);
+  if (values.every(({ value }) => keyIdOf(value) === to.id)) return row;
+  const anew = values.map(({ place, value }) => ({
+    place,
+    value: seal(to, place, unseal(keys.get(keyIdOf(value)) ?? to, place, value)),
+  }));
+  if (row.sealed === undefined) return { ...row, digest: anew[0]?.value ?? null };
+  const sealed: Sealed = {};
+  for (const { place, value } of anew) (sealed[place.column] ??= {})[place.row] = value;
+  return { ...row, sealed: JSON.stringify(sealed) };
+}
+
+/** Number of exchanges that a document keeps in any case. */
+const keptExchanges = 5;
+
+/**
+ * Drops what a document need not hold: it keeps every exchange that counts, with the one that ends what came before; the open one; one
+ * that was dropped or has expired while its new pair may be live; and the last five. Of generations it keeps those whose pair is kept,
+ * and those that an exchange names.
+ */
+export function trim(rows: VaultRows): void {
+  const { vault, exchanges } = rows;
+  if (vault === null) return;
+  if (vault.forgotten) [rows.credentials, rows.exchanges] = [[], []];
+  const { acknowledged } = counting(exchanges, vault);
+  const open = openExchangeOf(rows);
+  rows.exchanges = rows.exchanges.filter(
+    (row, at) =>
+      at >= exchanges.length - keptExchanges ||
+      row === open ||
+      row.id === vault.carriedUpTo ||
+      findGeneration(rows, row.newGeneration)?.standing === "void" ||
+      at === acknowledged ||
+      (at > acknowledged && row.outcome !== "free"),
+  );
+  const named = new Set(rows.exchanges.flatMap((row) => [row.baseGeneration, row.newGeneration]));
+  rows.credentials = rows.credentials.filter(
+    ({ sealed, generation }) => sealed !== null || named.has(generation),
+  );
+}
+
+/** A vault as it was read under its lock. */
+export interface StoredVault {
+  /** Null if the vault is not known. */
+  id: Value;
+  version: number;
+  rows: VaultRows;
+}
+
+/** Reads what `sinceIn` takes. */
+export const sinceStatement = (prefix: string): Statement => ({
+  sql: `SELECT name, value FROM ${prefix}meta WHERE name IN ('copies', 'doubts')`,
+});
+
+export function sinceIn(rows: readonly unknown[]): Since {
+  const of = (name: string): number =>
+    Number(
+      (rows as { name: string; value: string }[]).find((row) => row.name === name)?.value ?? 0,
+    );
+  return { copies: of("copies"), doubts: of("doubts") };
+}
+
+/** Raises one of them. */
+export const raising = (prefix: string, name: keyof Since): Statement => ({
+  sql: `INSERT INTO ${prefix}meta (name, value) VALUES ($1, '1')
+    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS int) + 1 AS text)`,
+  values: [name],
+});
+
+const columns = "id, service, uuid, label, kind, status, version, doc, sealed";
+
+/** Reads one vault for `storedVault`, with which of some fingerprints are of pairs that were superseded. */
+export const readVault = (
+  { prefix, texts }: Dialect,
+  { service, uuid }: Pick<Place, "service" | "uuid">,
+  prints: readonly string[] = [],
+): Statement[] => [
+  {
+    sql: `SELECT ${columns} FROM ${prefix}vaults WHERE service = $1 AND uuid = $2`,
+    values: [service, uuid],
+  },
+  {
+    sql: `SELECT fingerprint FROM ${prefix}spent WHERE service = $1 AND uuid = $2 AND fingerprint IN (${texts("$3")})`,
+    values: [service, uuid, JSON.stringify(prints)],
+  },
+  sinceStatement(prefix),
+];
+
+/** What `readVault` returned; without a row the vault is not known. */
+export function storedVault(
+  place: Place,
+  [vaults = [], spent = [], meta = []]: readonly (readonly unknown[])[],
+): StoredVault {
+  const [row] = vaults as VaultRecordRow[];
+  const since = sinceIn(meta);
+  const rows = row === undefined ? unknownVault(place, since) : rowsOf(place, row, since);
+  for (const { fingerprint } of spent as { fingerprint: string }[])
+    rows.superseded.add(fingerprint);
+  return { id: row?.id ?? null, version: row?.version ?? 0, rows };
+}
+
+/** A step on a vault; `key` is the one that seals the state. */
+export type Step<T> = (rows: VaultRows, key: () => SealingKey) => T;
+
+/** What a step has made of a vault: nothing is written yet. */
+export interface Made<T> {
+  result: T;
+  before: StoredVault;
+  after: VaultRows;
+}
+
+/** Lets a step edit a copy of the vault. */
+export function make<T>(before: StoredVault, step: Step<T>, key: () => SealingKey): Made<T> {
+  const { rows } = before;
+  const after: VaultRows = {
+    ...rows,
+    vault: rows.vault && { ...rows.vault },
+    credentials: rows.credentials.map((row) => ({ ...row })),
+    exchanges: rows.exchanges.map((row) => ({ ...row })),
+    superseded: new Set(rows.superseded),
+    refusals: new Map(rows.refusals),
+    journal: [],
+  };
+  const result = step(after, key);
+  trim(after);
+  return { result, before, after };
+}
+
+/** The vault once a step is written, under this id. */
+export const afterStep = ({ before, after }: Made<unknown>, id: Value): StoredVault => ({
+  id: after.vault === null ? null : id,
+  version: before.version + 1,
+  rows: { ...after, seen: null, begunIn: null, journal: [] },
+});
+
+/** The SQL for all that a step has changed: the first one returns a row if the vault is still as it was read. */
+export function statementsFor(
+  dialect: Dialect,
+  id: NonNullable<Value>,
+  { before, after }: Made<unknown>,
+): Statement[] {
+  const { service, uuid, vault } = after;
+  const { prefix, texts } = dialect;
+  const statements: Statement[] = [];
+  if (vault !== null) {
+    const { label, kind, status, doc, sealed } = columnsOf(after);
+    const own: Value[] = [label, kind, status, doc, sealed, id];
+    statements.push(
+      before.id === null
+        ? {
+            sql: `INSERT INTO ${prefix}vaults (label, kind, status, doc, sealed, id, version, service, uuid)
+              VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8) ON CONFLICT (service, uuid) DO NOTHING RETURNING version`,
+            values: [...own, service, uuid],
+          }
+        : {
+            sql: `UPDATE ${prefix}vaults SET label = $1, kind = $2, status = $3, doc = $4, sealed = $5, version = version + 1
+              WHERE id = $6 AND version = $7 RETURNING version`,
+            values: [...own, before.version],
+          },
+    );
+  }
+  const spent = [...after.superseded].filter((print) => !before.rows.superseded.has(print));
+  if (spent.length > 0)
+    statements.push({
+      sql: `INSERT INTO ${prefix}spent (service, uuid, fingerprint) SELECT $1, $2, value FROM (${texts("$3")}) AS made
+        WHERE true ON CONFLICT DO NOTHING`,
+      values: [service, uuid, JSON.stringify(spent)],
+    });
+  for (const exchange of after.exchanges) {
+    const was = before.rows.exchanges.find(({ id: known }) => known === exchange.id);
+    if (exchange.run === null) continue;
+    if (was?.state === exchange.state && was.delivered === exchange.delivered) continue;
+    const { run, state, operation } = exchange;
+    const delivered = Number(exchange.delivered);
+    const { digest = null, delivery = null } = after.begunIn ?? {};
+    statements.push(
+      was === undefined
+        ? {
+            sql: `INSERT INTO ${prefix}runs (service, run, uuid, exchange, operation, state, delivered, digest, delivery)
+              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (service, run, uuid) DO UPDATE SET exchange = excluded.exchange,
+              operation = excluded.operation, state = excluded.state, delivered = excluded.delivered,
+              digest = excluded.digest, delivery = excluded.delivery`,
+            values: [
+              service,
+              run,
+              uuid,
+              exchange.id,
+              operation,
+              state,
+              delivered,
+              digest,
+              delivery,
+            ],
+          }
+        : {
+            sql: `UPDATE ${prefix}runs SET state = $5, delivered = $6
+              WHERE service = $1 AND run = $2 AND uuid = $3 AND exchange = $4`,
+            values: [service, run, uuid, exchange.id, state, delivered],
+          },
+    );
+  }
+  const { at, by } = after;
+  return [
+    ...statements,
+    ...after.journal.map((entry) =>
+      appending(prefix, { at, service, uuid, ...entry, detail: { ...entry.detail, by } }),
+    ),
+  ];
+}

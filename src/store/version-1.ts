@@ -1,0 +1,209 @@
+import type { Counters } from "../exchange/counting.ts";
+import type { ExchangeState } from "../exchange/states.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import type { VaultPlace } from "../secrets/sealing.ts";
+import type { VaultColumns } from "./document.ts";
+import { columnsOf, trim } from "./document.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
+import { unknownVault } from "./steps/rows.ts";
+import type { Value } from "./statement.ts";
+
+/*
+ * States of the versions 0.1 and 0.2 of the program, which had a table for each part of a vault. They are read once, and written as
+ * documents. What had been counted is carried; breakers begin closed.
+ */
+
+type Row = Record<string, Value>;
+
+/** The tables that become documents; rows name their vault by its `id`. */
+export const formerTables = [
+  "vaults",
+  "credentials",
+  "exchanges",
+  "superseded",
+  "refusals",
+] as const;
+export type Former = Record<(typeof formerTables)[number], readonly Row[]>;
+
+/** Makes way for the tables of documents; a table of that name is `vaults_1` then. */
+export const makingWay = (prefix: string): string => `
+  DROP INDEX ${prefix}one_label; DROP INDEX ${prefix}vaults_by_uuid; DROP TABLE ${prefix}breakers;
+  ALTER TABLE ${prefix}vaults RENAME TO vaults_1;`;
+
+/** The former table of a part. */
+export const formerTable = (prefix: string, table: keyof Former): string =>
+  `SELECT * FROM ${prefix}${table === "vaults" ? "vaults_1" : table}${table === "exchanges" ? " ORDER BY seq" : ""}`;
+
+export const droppingFormer = (prefix: string): string =>
+  [...formerTables.slice(1), "vaults_1"].map((table) => `DROP TABLE ${prefix}${table};`).join(" ");
+
+/** What the rows are as documents, with the superseded fingerprints and what runs have begun. */
+export interface Documents {
+  vaults: VaultColumns[];
+  spent: Row[];
+  runs: Row[];
+}
+
+/** `anew` seals a value for a place without the id of the state, to which shared ones were bound; labels were sealed there, too. */
+export function documentsOf(
+  former: Former,
+  anew: (place: VaultPlace, value: string) => string = (_, value) => value,
+  openLabel: (place: VaultPlace, label: string) => string = (_, label) => label,
+): Documents {
+  const [credentials, exchanges, superseded, refusals] = (
+    ["credentials", "exchanges", "superseded", "refusals"] as const
+  ).map((table) => Map.groupBy(former[table], (row) => row["vault"] ?? null));
+  const documents: Documents = { vaults: [], spent: [], runs: [] };
+  for (const row of former.vaults) {
+    const id = row["id"] ?? null;
+    const [service, uuid] = [String(row["service"]), String(row["uuid"])];
+    const place = (column: VaultPlace["column"], name: Value): VaultPlace => ({
+      service,
+      uuid,
+      column,
+      row: String(name),
+    });
+    const sealed = (column: VaultPlace["column"], name: Value, value: Value = null) =>
+      typeof value === "string" ? anew(place(column, name), value) : null;
+    const own = exchanges?.get(id) ?? [];
+    const label = row["label"];
+    const rows = {
+      ...unknownVault({ service, uuid, at: "" }),
+      vault: {
+        ...vaultOf(row, own),
+        label: typeof label === "string" ? openLabel(place("vaults.label", ""), label) : null,
+      },
+      credentials: (credentials?.get(id) ?? [])
+        .map((pair) => ({
+          ...credentialsOf(pair),
+          sealed: sealed("credentials.sealed", pair["generation"] ?? null, pair["sealed"]),
+        }))
+        .toSorted((a, b) => a.generation - b.generation),
+      exchanges: own.map((exchange) => ({
+        ...exchangeOf(exchange),
+        token: sealed("exchanges.token", exchange["id"] ?? null, exchange["token"]),
+      })),
+      refusals: new Map(
+        (refusals?.get(id) ?? []).map((refused): [string, string | null] => [
+          String(refused["combination"]),
+          refused["fingerprint"] as string | null,
+        ]),
+      ),
+    };
+    for (const exchange of own) {
+      const { run = null, id: name = null, operation = null, state = null } = exchange;
+      if (run === null) continue;
+      const digest = sealed("exchanges.digest", name, exchange["digest"]);
+      const { delivered = 0, delivery = null } = exchange;
+      const begun = { service, run, uuid, exchange: name, operation, state, delivered };
+      documents.runs = documents.runs.filter(
+        (each) => each["run"] !== run || each["uuid"] !== uuid,
+      );
+      documents.runs.push({ ...begun, digest, delivery });
+    }
+    for (const { fingerprint = null } of superseded?.get(id) ?? [])
+      documents.spent.push({ service, uuid, fingerprint });
+    trim(rows);
+    documents.vaults.push(columnsOf(rows));
+  }
+  return documents;
+}
+
+const parsed = (value: Value = null): unknown =>
+  typeof value === "string" ? (JSON.parse(value) as unknown) : null;
+
+/** Columns by their names, with flags and JSON as what they stand for. */
+function made(
+  row: Row,
+  names: readonly string[],
+  flags: readonly string[],
+  json: readonly string[],
+) {
+  return Object.fromEntries([
+    ...names.map((name) => [name, row[name] ?? null]),
+    ...flags.map((name) => [name, row[name] === 1]),
+    ...json.map((name) => [name, parsed(row[name])]),
+  ]) as Record<string, unknown>;
+}
+
+function vaultOf(row: Row, exchanges: readonly Row[]): VaultRow {
+  const number = (name: string): number => Number(row[name]);
+  const counters: Counters = {
+    unackedStarts: number("unackedStarts"),
+    unansweredStarts: number("unansweredStarts"),
+    failedAttempts: number("failedAttempts") + number("quietStarts"),
+    possiblyFailed: number("possiblyFailed") + number("quietStarts"),
+  };
+  const isCarried =
+    row["forgotten"] === 0 || counters.unackedStarts > 0 || number("failedAttempts") > 0;
+  const read = exchanges.findLast(
+    (each) =>
+      each["operation"] === "get" && each["newGeneration"] !== null && each["adopted"] === 0,
+  );
+  const names = [
+    "service",
+    "uuid",
+    "kind",
+    "lastGeneration",
+    "provenAt",
+    "proofExpiry",
+    "usesRemaining",
+    "expiryDate",
+    "autoLockDate",
+    "dateCreated",
+    "lastModified",
+  ];
+  return {
+    ...(made(row, names, ["limited", "forgotten"], ["lastError"]) as unknown as VaultRow),
+    kind: row["kind"] as Kind,
+    carried: isCarried ? counters : null,
+    carriedUpTo: isCarried ? ((exchanges.at(-1)?.["id"] ?? null) as string | null) : null,
+    lastReadAt: (read?.["startedAt"] ?? null) as string | null,
+  };
+}
+
+const credentialsOf = (row: Row): CredentialsRow =>
+  made(
+    row,
+    ["generation", "standing", "fingerprint", "createdAt", "placed"],
+    ["proven", "elsewhere", "refused", "ended"],
+    ["device"],
+  ) as unknown as CredentialsRow;
+
+function exchangeOf(row: Row): ExchangeRow {
+  const state = row["state"] as ExchangeState;
+  const names = [
+    "id",
+    "operation",
+    "kind",
+    "state",
+    "externalRef",
+    "baseGeneration",
+    "newGeneration",
+    "startedAt",
+    "tokenExpiry",
+    "usesRemaining",
+    "holdReason",
+    "endsUnanswered",
+    "acknowledgedAt",
+    "run",
+    "given",
+  ];
+  return {
+    ...(made(
+      row,
+      names,
+      ["limited", "delivered", "saveOwed", "adopted"],
+      ["by"],
+    ) as unknown as ExchangeRow),
+    outcome:
+      row["newGeneration"] !== null
+        ? "success"
+        : state === "rejected"
+          ? "refused"
+          : state === "intent"
+            ? "none"
+            : "free",
+    sole: false,
+  };
+}
