@@ -17,8 +17,8 @@ import type {
 import { noteError, openExchangeOf, unknownVault, update, vaultOf } from "./steps/rows.ts";
 
 /**
- * A vault as it is stored: `doc` needs no key, `sealed` has what it names and what is sealed. Both are JSON. Whoever has the vault's lock
- * reads them whole, and writes them whole where `version` is still as it was read.
+ * A vault as it is stored (docs/design.md, One document per vault): `doc` needs no key, `sealed` has what it names and what is sealed. Both
+ * are JSON. Whoever has the vault's lock reads them whole, and writes them whole where `version` is still as it was read.
  */
 export interface VaultColumns {
   service: string;

@@ -34,8 +34,8 @@ const renewed = `"endsAt" = ${newEnd}, since = least(since, clock_timestamp())`;
 const free = `"endsAt" = '-infinity', holder = NULL`;
 
 /**
- * A vault locked by this process, as a row with an end on the database's clock: nobody else takes it before that. Each transaction
- * first changes that row; if it is not this lease's any more, or the same step was made already, the transaction fails.
+ * A vault locked by this process (docs/design.md, Locks), as a row with an end on the database's clock: nobody else takes it before that.
+ * Each transaction first changes that row; if it is not this lease's any more, or the same step was made already, the transaction fails.
  */
 export class Lease {
   readonly #place: LeasePlace;

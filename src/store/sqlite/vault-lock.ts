@@ -30,9 +30,10 @@ export interface VaultLock {
 }
 
 /**
- * The locks of one state, each a lock file: one for each vault, `whole.lock`, which whoever has a vault shares and an operation on the
- * whole state has alone, and `gate.lock`, which is shared for the moment of taking and which the operation has from before it waits for
- * the others until it is done: so they cannot keep it waiting by taking turns. Beside the lock of a vault that is held stands who has it.
+ * The locks of one state (docs/design.md, Locks), each a lock file: one for each vault, `whole.lock`, which whoever has a vault shares and
+ * an operation on the whole state has alone, and `gate.lock`, which is shared for the moment of taking and which the operation has from
+ * before it waits for the others until it is done: so they cannot keep it waiting by taking turns. Beside the lock of a vault that is held
+ * stands who has it.
  */
 export class VaultLocks {
   readonly #directory: string;
