@@ -53,8 +53,8 @@ export class GivenUp extends Error {
 export class ProxyFailure extends Error {
   readonly reason: Cause;
 
-  constructor(reason: Cause, cause?: Error) {
-    super(reason.cause, { cause });
+  constructor(reason: Cause) {
+    super(reason.cause);
     this.reason = reason;
   }
 }
@@ -79,13 +79,14 @@ const untrusted: Record<string, string> = {
   CERT_REVOKED: "it was revoked",
 };
 
-/** The cause of a failure before the request was written. */
+/** The cause of a failure before the request was written. `at`: what is connected to, as it is named. */
 export function connectCause(
   error: Error,
   { origin, proxy }: Pick<Route, "origin" | "proxy">,
+  at = named(origin),
 ): Cause {
   if (error instanceof ProxyFailure) return error.reason;
-  const { host, hostname } = named(origin);
+  const { host, hostname } = at;
   if (error instanceof GivenUp) return givenUpCause(error, host, proxy);
   const code = codeOf(error);
   const isForAnother = code === "ERR_TLS_CERT_ALTNAME_INVALID";
@@ -101,7 +102,7 @@ export function connectCause(
     };
   }
   if (isOutOfFiles(code)) return outOfFiles;
-  const network = proxy !== undefined || isLoopback(hostname) ? "" : `; ${otherProxy}`;
+  const network = proxy !== undefined || isLoopback(origin.hostname) ? "" : `; ${otherProxy}`;
   const checkNetwork = `check the network and --base-url${network}`;
   const noRoute = [`no route to ${host}: the network is unreachable`, checkNetwork] as const;
   const silent = [`no connection to ${host}: it does not respond`, checkNetwork] as const;
@@ -193,20 +194,15 @@ export function exchangeCause(
 
 /** Why the connection to the proxy failed. */
 export function proxyFailure(error: Error, way: { origin: URL; proxy: Proxy }): ProxyFailure {
-  if (error instanceof ProxyFailure) return error;
   const { source, url } = way.proxy;
-  const proxy = `the proxy ${named(url).host}`;
-  const { cause } = connectCause(error, { origin: url });
+  const at = {
+    host: `the proxy ${named(url).host}`,
+    hostname: `${url.hostname}, the proxy`,
+  };
+  const { cause } = connectCause(error, { origin: url }, at);
   const code = codeOf(error);
-  // The causes name a host: say that it is the proxy.
-  const told = cause
-    .replaceAll(named(url).host, proxy)
-    .replace(`host ${url.hostname}`, `host ${url.hostname}, the proxy`);
   const trustFix = code in untrusted ? `${trustHint(code)}; or ` : "";
-  return new ProxyFailure(
-    { cause: told, hint: `${trustFix}${checkProxy(source, way.origin)}` },
-    error,
-  );
+  return new ProxyFailure({ cause, hint: `${trustFix}${checkProxy(source, way.origin)}` });
 }
 
 /** Why the proxy does not connect to the service, from the status of its answer. */

@@ -39,9 +39,9 @@ export function openSocket(
   }
   if (proxy === undefined) return connect(origin, connected);
   const way = { origin, proxy };
-  const failed = (error: Error): void => connected(proxyFailure(error, way), null);
+  const failed = (failure: Error): void => connected(failure, null);
   connect(proxy.url, (error, socket) => {
-    if (error !== null) failed(error);
+    if (error !== null) failed(proxyFailure(error, way));
     else if (forwarded) connected(null, socket);
     else tunnel(socket, way, () => connect(origin, connected, socket), failed);
   });
@@ -50,10 +50,11 @@ export function openSocket(
 /** Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself. */
 function tunnel(
   socket: Socket,
-  { origin, proxy }: { origin: URL; proxy: Proxy },
+  way: { origin: URL; proxy: Proxy },
   made: () => void,
-  failed: (error: Error) => void,
+  failed: (failure: Error) => void,
 ): void {
+  const { origin, proxy } = way;
   const target = `${origin.hostname}:${origin.port || "443"}`;
   const client = new Client(proxy.url.origin, {
     connect: (_, connected) => queueMicrotask(() => connected(null, socket)),
@@ -70,9 +71,9 @@ function tunnel(
       onRequestUpgrade(_, status) {
         if (status >= 200 && status <= 299) return made();
         socket.destroy();
-        failed(proxyRefusal(status, { origin, proxy }));
+        failed(proxyRefusal(status, way));
       },
-      onResponseError: (_, error) => failed(error),
+      onResponseError: (_, error) => failed(proxyFailure(error, way)),
     },
   );
 }

@@ -165,7 +165,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
       type: "not-sent",
       // A machine without a network has no name server to ask.
       cause: expect.stringMatching(
-        /^(no such host proxy\.invalid, the proxy|cannot look up proxy\.invalid: .*)$/,
+        /^(no such host proxy\.invalid, the proxy|cannot look up proxy\.invalid, the proxy: .*)$/,
       ) as string,
       hint: `check --proxy; ${withoutIt}, without --proxy`,
     });
