@@ -110,11 +110,15 @@ export function makeConnection(options: ConnectionOptions): Connection {
     signal: AbortSignal,
   ): Promise<Buffer> {
     signal.throwIfAborted();
-    let written: Dispatcher.DispatchController | undefined;
-    const stop = (): void =>
-      written === undefined ? connecting?.abort() : written.abort(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
+    let stop = (): void => undefined;
     const answered = new Promise<Buffer>((resolve, reject) => {
+      let written: Dispatcher.DispatchController | undefined;
+      stop = () => {
+        written?.abort(signal.reason as Error);
+        connecting?.abort();
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", stop, { once: true });
       const chunks: Buffer[] = [];
       client.dispatch(
         {
