@@ -210,30 +210,25 @@ export function proxyRefusal(
   httpStatus: number,
   { origin, proxy: { url, source } }: { origin: URL; proxy: Proxy },
 ): ProxyFailure {
-  const proxy = `the proxy ${named(url).host}`;
+  const [proxy, service] = [named(url).host, named(origin).host];
+  const refused = (what: string, hint: string): ProxyFailure =>
+    new ProxyFailure({ cause: `the proxy ${proxy} ${what} (HTTP ${httpStatus})`, hint });
   if (httpStatus === 407) {
-    const form = `${url.protocol}//USER:PASSWORD@${named(url).host}`;
+    const form = `${url.protocol}//USER:PASSWORD@${proxy}`;
     return url.username === ""
-      ? new ProxyFailure({
-          cause: `${proxy} asks for a user name and a password (HTTP 407)`,
-          hint: `set ${source} to ${form}`,
-        })
-      : new ProxyFailure({
-          cause: `${proxy} refused the user name or the password (HTTP 407)`,
-          hint: `check them in ${source}: ${form}, with special characters percent-encoded`,
-        });
+      ? refused("asks for a user name and a password", `set ${source} to ${form}`)
+      : refused(
+          "refused the user name or the password",
+          `check them in ${source}: ${form}, with special characters percent-encoded`,
+        );
   }
-  const { host } = named(origin);
-  if (httpStatus >= 500) {
-    return new ProxyFailure({
-      cause: `${proxy} cannot reach ${host} (HTTP ${httpStatus})`,
-      hint: `check --base-url; ${checkProxy(source, origin)}`,
-    });
-  }
-  return new ProxyFailure({
-    cause: `${proxy} refused a connection to ${host} (HTTP ${httpStatus})`,
-    hint: `ask the operator of the proxy to allow it; ${checkProxy(source, origin)}`,
-  });
+  const check = checkProxy(source, origin);
+  return httpStatus >= 500
+    ? refused(`cannot reach ${service}`, `check --base-url; ${check}`)
+    : refused(
+        `refused a connection to ${service}`,
+        `ask the operator of the proxy to allow it; ${check}`,
+      );
 }
 
 const checkProxy = (source: string, origin: URL): string =>
