@@ -165,7 +165,7 @@ export class Database {
     });
     if (isNew) this.#connections = [first];
     // Where one has broken, the others may lead to a server that others do not use any more.
-    if (!this.#connections.every(({ dead }) => dead === null)) {
+    if ([first, ...this.#connections].some(({ dead }) => dead !== null)) {
       if (this.#first === opening) this.close();
       return await this.#connect();
     }

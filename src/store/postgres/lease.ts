@@ -166,20 +166,16 @@ export class Lease {
   }
 
   /**
-   * Whether a step was committed. If not, another one takes its place, so that it is not made when it arrives late. Waits for the end of
-   * its transaction: a plain query can see the row as it was while the commit waits for a standby.
+   * Whether a step was committed. If not, another one takes its place, so that it is not made when it arrives late. Always writes: the
+   * answer comes when the transaction of the step has ended, and is as durable as this one.
    */
   async #isDone(step: number): Promise<boolean> {
-    const { schema, database } = this.#place;
-    const values = [this.#uuid, this.#epoch];
-    const take: Statement = {
-      sql: `UPDATE ${schema}.leases SET step = $3::bigint + 1 WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1`,
-      values: [...values, step],
+    const look: Statement = {
+      sql: `UPDATE ${this.#place.schema}.leases SET step = CASE step WHEN $3::bigint - 1 THEN $3::bigint + 1 ELSE step END
+        WHERE uuid = $1 AND epoch = $2 RETURNING step::int`,
+      values: [this.#uuid, this.#epoch, step],
     };
-    const sql = `SELECT step::int FROM ${schema}.leases WHERE uuid = $1 AND epoch = $2`;
-    const [, [row] = []] = await twice(
-      async () => await database.transact([take, { sql, values }]),
-    );
+    const [[row] = []] = await twice(async () => await this.#place.database.transact([look]));
     if (row === undefined) throw lost(this.#uuid);
     this.#step = row["step"] as number;
     return this.#step === step;

@@ -4,9 +4,8 @@ import type { VaultSession } from "../../../src/exchange/ports.ts";
 import { held, imported, intent, known, pair, uuid } from "../../contract/store-fixture.ts";
 import { sharedState } from "../../support/shared-state.ts";
 
-it("a pipe that breaks is a lost answer, and no answer of the server: its code has five letters too", async () => {
-  const state = await sharedState();
-  const session = await imported(state);
+/** The pipe of the next query breaks when it is sent. */
+function breakPipe(): void {
   const { query } = pg.Client.prototype;
   const broken = Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
   vi.spyOn(pg.Client.prototype, "query").mockImplementationOnce(function (
@@ -19,12 +18,27 @@ it("a pipe that breaks is a lost answer, and no answer of the server: its code h
     ).connection.stream.destroy(broken);
     return answer as never;
   });
+}
+
+it("a pipe that breaks is a lost answer, and no answer of the server: its code has five letters too", async () => {
+  const state = await sharedState();
+  const session = await imported(state);
+  breakPipe();
   await session.recordIntent(intent("x1", 1));
   expect(await known(session)).toMatchObject({
     unackedStarts: 1,
     last: { id: "x1", state: "intent" },
   });
   await session.release();
+  state.dispose();
+});
+
+it("queries that are under way when the connection breaks are all asked again", async () => {
+  const state = await sharedState();
+  const { database } = state.store.parts;
+  breakPipe();
+  const asked = [1, 2, 3].map(async (n) => await database.query({ sql: `SELECT ${n} AS n` }));
+  expect(await Promise.all(asked)).toEqual([[{ n: 1 }], [{ n: 2 }], [{ n: 3 }]]);
   state.dispose();
 });
 
