@@ -21,9 +21,6 @@ interface Watch {
   warn: (message: string) => void;
 }
 
-/** How old what this machine has noted of a state may become, in milliseconds. */
-const notedMs = 60_000;
-
 /** Whether nothing happened since `before` but that time went on. */
 export const isLater = (now: Incarnation, before: Incarnation): boolean =>
   now.original &&
@@ -67,12 +64,8 @@ export async function checkIncarnation(
   }
   const { state, claims, timeline, position, started, server, now } = found;
   const tls = address.tls !== undefined;
-  const lasting = { state, address: address.shown, claims, timeline, started, server, tls };
-  const isSame =
-    seen !== null &&
-    Object.entries(lasting).every(([name, value]) => seen[name as keyof typeof lasting] === value);
-  if (!isSame || isBehind || now - seen.now > notedMs)
-    machine.noteState({ ...lasting, position, now });
+  const where = { address: address.shown, server, tls };
+  machine.noteState({ state, ...where, claims, timeline, position, started, now });
   return isSetBack;
 }
 
