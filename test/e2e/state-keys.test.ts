@@ -294,6 +294,12 @@ describe.concurrent("the secrets of the configuration have a key of their own", 
     const key = readFileSync(file, "utf8");
     const env = { VAULTSVC_API_KEY: "" };
     expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid), 0);
+    // One for all profiles.
+    expectExit(await machine.vault("init", "--profile", "other"), 0);
+    for (const profile of ["default", "other"]) {
+      const shown = ["config", "get", "apiKey", "--reveal", "--profile", profile];
+      expectExit(await machine.vaultWith({ env }, ...shown), 0);
+    }
     expectExit(await machine.vault(...rekey, "--new-state-key", `@${machine.file("k", first)}`), 0);
     expect(readFileSync(file, "utf8")).toBe(key);
     const given = { ...env, VAULTSVC_STATE_KEY: first };

@@ -1,11 +1,13 @@
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { actorOf } from "../../src/actor.ts";
 import type { CreatedVault } from "../../src/exchange/records.ts";
 import type { KeySource } from "../../src/secrets/key-source.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/key-source.ts";
+import { Keyring } from "../../src/store/keys/keyring.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import { imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
@@ -112,6 +114,18 @@ describe("a rekey", () => {
       expect(storedVaults(state.path)[0]?.credentials).toHaveLength(1);
     },
   );
+
+  it("a key that was obtained before it seals nothing in a transaction after it", async () => {
+    const old = { folder: state.keys, given: givenKey("7".repeat(64)) };
+    await use(open(old), "first");
+    const keyring = new Keyring(old, state.directory, () => undefined);
+    const { id } = await keyring.key(sealedWith()[0] as string);
+    const db = new DatabaseSync(state.path, { readOnly: true });
+    expect(keyring.fitting(db).id).toBe(id);
+    await rekey(open(old), "9".repeat(64));
+    expect(() => keyring.fitting(db)).toThrow(/^wrong key: /);
+    db.close();
+  });
 
   it("that cannot open everything changes nothing", async () => {
     await (await imported(state)).release();

@@ -4,7 +4,6 @@ import { VaultError } from "../../errors.ts";
 import { keyFileOf, makeKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { keyIdOf } from "../../secrets/sealing.ts";
 import { openReadOnly } from "../sqlite/open-database.ts";
 import { metaOf, noteMeta, one } from "../sqlite/query.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
@@ -171,7 +170,8 @@ export function neededKeyId(db: DatabaseSync): string | null {
     ? "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1"
     : `SELECT sealed FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`;
   const found = one<{ sealed: string }>(db, sql);
-  return found === undefined ? null : (metaOf(db, keyName) ?? keyIdOf(found.sealed));
+  const [, first] = /s1:([0-9a-f]{16}):/.exec(found?.sealed ?? "") ?? [];
+  return first === undefined ? null : (metaOf(db, keyName) ?? first);
 }
 
 /** Id of the key that will seal the database, whether it has yet or not. */
