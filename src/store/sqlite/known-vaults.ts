@@ -1,6 +1,5 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { all } from "./query.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed } from "../document.ts";
@@ -14,27 +13,17 @@ export type KnownVault = Pick<VaultColumns, "uuid" | "label" | "kind">;
  * key and never waits.
  * @throws what SQLite or the file system throws
  */
-export const readKnownVaults = (directory: string): KnownVault[] =>
-  readKnown(directory, "vault.db", migrations.length, (db) =>
-    all<KnownVault>(
-      db,
-      `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`,
-    ),
-  );
-
-/** Queries a database of this program as `readKnownVaults` does. */
-export function readKnown<T>(
-  directory: string,
-  file: string,
-  newest: number,
-  query: (db: DatabaseSync) => T[],
-): T[] {
-  const path = join(directory, file);
+export function readKnownVaults(directory: string): KnownVault[] {
+  const path = join(directory, "vault.db");
   if (!existsSync(path) || !isPrivate(directory)) return [];
   // SQLite would create the index that a WAL lacks.
   const db = openReadOnly(path, ["-wal", "-shm"]);
-  return isOurs(db) && schemaVersion(db) <= newest ? query(db) : [];
+  if (!isOurs(db) || schemaVersion(db) > migrations.length) return [];
+  return all<KnownVault>(
+    db,
+    `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`,
+  );
 }
 
-/** Whether nobody else can write in the folder. */
-const isPrivate = (directory: string): boolean => (statSync(directory).mode & 0o022) === 0;
+/** Whether nobody else can write in a folder: what others can write is not believed. */
+const isPrivate = (folder: string): boolean => (statSync(folder).mode & 0o022) === 0;
