@@ -229,18 +229,14 @@ export interface StoredVault {
   rows: VaultRows;
 }
 
-/** Reads what `sinceIn` takes. */
-export const sinceStatement = (prefix: string): Statement => ({
-  sql: `SELECT name, value FROM ${prefix}meta WHERE name IN ('copies', 'doubts')`,
-});
-
-export function sinceIn(rows: readonly unknown[]): Since {
-  const of = (name: string): number =>
-    Number(
-      (rows as { name: string; value: string }[]).find((row) => row.name === name)?.value ?? 0,
-    );
-  return { copies: of("copies"), doubts: of("doubts") };
-}
+/** Selects `Since`. */
+export const sinceColumns = (prefix: string): string =>
+  ["copies", "doubts"]
+    .map(
+      (name) =>
+        `CAST(coalesce((SELECT value FROM ${prefix}meta WHERE name = '${name}'), '0') AS int) AS ${name}`,
+    )
+    .join(", ");
 
 /** Raises one of them. */
 export const raising = (prefix: string, name: keyof Since): Statement => ({
@@ -265,7 +261,7 @@ export const readVault = (
     sql: `SELECT fingerprint FROM ${prefix}spent WHERE service = $1 AND uuid = $2 AND fingerprint IN (${texts("$3")})`,
     values: [service, uuid, JSON.stringify(prints)],
   },
-  sinceStatement(prefix),
+  { sql: `SELECT ${sinceColumns(prefix)}` },
 ];
 
 /** What `readVault` returned; without a row the vault is not known. */
@@ -274,7 +270,7 @@ export function storedVault(
   [vaults = [], spent = [], meta = []]: readonly (readonly unknown[])[],
 ): StoredVault {
   const [row] = vaults as VaultRecordRow[];
-  const since = sinceIn(meta);
+  const [since] = meta as [Since];
   const rows = row === undefined ? unknownVault(place, since) : rowsOf(place, row, since);
   for (const { fingerprint } of spent as { fingerprint: string }[])
     rows.superseded.add(fingerprint);

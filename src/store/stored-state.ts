@@ -20,9 +20,10 @@ import type { Entry } from "./journal/past.ts";
 import { entriesOf, pastExchanges } from "./journal/past.ts";
 import type { Keyring } from "./keys/keyring.ts";
 import type { VaultColumns } from "./document.ts";
-import { isKnown, isListed, rowsOf, sinceIn, sinceStatement } from "./document.ts";
+import { isKnown, isListed, rowsOf, sinceColumns } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import { listed } from "./statement.ts";
+import type { Since } from "./steps/rows.ts";
 import { openDigest } from "./steps/sealed.ts";
 import { vaultRecord, vaultSummary } from "./vault-record.ts";
 import type { Added } from "./steps/import.ts";
@@ -143,14 +144,12 @@ export abstract class StoredState {
   }
 
   async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
-    const sql = `SELECT service, uuid, label, kind, doc FROM ${this.dialect.prefix}vaults WHERE ${condition} ORDER BY service, uuid`;
-    const [rows = [], meta = []] = await this.read([
-      { sql, values },
-      sinceStatement(this.dialect.prefix),
-    ]);
-    const [at, since] = [this.time(), sinceIn(meta)];
-    return (rows as Omit<VaultColumns, "sealed">[]).flatMap(
-      (row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? [],
+    const { prefix } = this.dialect;
+    const sql = `SELECT service, uuid, label, kind, doc, ${sinceColumns(prefix)} FROM ${prefix}vaults WHERE ${condition} ORDER BY service, uuid`;
+    const rows = await this.#query({ sql, values });
+    const at = this.time();
+    return (rows as (Omit<VaultColumns, "sealed"> & Since)[]).flatMap(
+      (row) => vaultRecord(rowsOf({ ...row, at }, row, row)) ?? [],
     );
   }
 

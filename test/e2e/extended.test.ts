@@ -275,7 +275,7 @@ describe.concurrent("vault create", () => {
     const running = machine.start({}, ...createArgs(machine, "generic/offline", ...more));
     await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
     const state = new DatabaseSync(join(machine.stateDir, "vault.db"), { timeout: 5000 });
-    state.exec("ALTER TABLE credentials RENAME TO elsewhere");
+    state.exec("ALTER TABLE spent RENAME TO elsewhere");
     state.close();
     const result = await running.exit;
     expectError(result, 14, "state", /was created, but its credentials could not be stored/);
