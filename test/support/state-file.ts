@@ -107,21 +107,24 @@ type Journal = [entries: Iterable<Entry>, rows: Iterable<Row>];
 
 const entries = (schema = ""): string =>
   `SELECT uuid, exchange, event, detail FROM ${schema}journal WHERE exchange IS NOT NULL ORDER BY seq`;
-const rows = (schema = ""): string =>
-  `SELECT uuid, exchanges.id AS id, state FROM ${schema}exchanges JOIN ${schema}vaults ON vaults.id = exchanges.vault`;
+/** The exchanges of documents, from where an engine has them as rows with the column `value`. */
+const rows = (vaults: string, exchanges: string): string =>
+  `SELECT uuid, value ->> 'id' AS id, value ->> 'state' AS state FROM ${vaults}, ${exchanges}`;
 
 /** Of the state on a machine. */
 export function localJournal(machine: Machine): Journal {
   const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
   try {
-    return [entries(), rows()].map((sql) => db.prepare(sql).all()) as unknown as Journal;
+    const queries = [entries(), rows("vaults", "json_each(doc, '$.exchanges')")];
+    return queries.map((sql) => db.prepare(sql).all()) as unknown as Journal;
   } finally {
     db.close();
   }
 }
 
 export async function sharedJournal(sql: Postgres["sql"], schema: string): Promise<Journal> {
-  return [await sql(entries(`${schema}.`)), await sql(rows(`${schema}.`))] as unknown as Journal;
+  const exchanges = rows(`${schema}.vaults`, "jsonb_array_elements(doc::jsonb -> 'exchanges')");
+  return [await sql(entries(`${schema}.`)), await sql(exchanges)] as unknown as Journal;
 }
 
 /**
