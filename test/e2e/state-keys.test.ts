@@ -12,7 +12,7 @@ import { scryptSync } from "node:crypto";
 import { basename, join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { deriveKey } from "../../src/secrets/sealing.ts";
+import { deriveKey, seal } from "../../src/secrets/sealing.ts";
 import {
   expectError,
   expectExit,
@@ -70,7 +70,7 @@ describe.concurrent("state rekey", () => {
     }).exit;
     expect(text).toContain(`Keep a copy of ${keyFileOf(machine)} elsewhere`);
     expect(text).toContain(
-      `${before} opens earlier backups alone now; it may be removed with them.`,
+      `${before} now opens only earlier backups; it may be removed with them.`,
     );
     expect(text).toContain("next: vault state backup FILE");
   });
@@ -333,6 +333,24 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
     expect(keysOf(machine)).toEqual([`${id}.key`]);
     expect(readFileSync(path, "utf8")).toBe(text);
     rmSync(path);
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+  });
+
+  it("opens the secrets of profiles that were sealed with it, of which a rekey tells", async () => {
+    const { lab, machine, id } = await former(
+      (id, key) => `vaultsvc-key-1 ${id} ${key.toString("base64")}`,
+    );
+    const place = { profile: "default", key: "apiKey" };
+    const { apiKey } = lab.service.application;
+    const profile = { apiKey: seal(deriveKey(Buffer.alloc(32, 7)), place, apiKey) };
+    const config = join(machine.configDir, "config.json");
+    writeFileSync(config, JSON.stringify({ profiles: { default: profile } }), { mode: 0o600 });
+    machine.env["VAULTSVC_API_KEY"] = "";
+    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    const tty = { env: machine.env, columns: 500 };
+    const { text } = await vaultInPty(["state", "rekey", "--yes"], tty).exit;
+    expect(text).toContain(`${id}.key now opens only earlier backups and secrets of profiles.`);
+    expect(text).toContain("next: vault config set apiKey @FILE --profile default");
     expectExit(await machine.vault("get", lab.vault.uuid), 0);
   });
 

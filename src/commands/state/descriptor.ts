@@ -31,8 +31,8 @@ export const move = {
   name: "move",
   summary: "move the state to another place",
   description:
-    "Move the whole state to another directory, or to or from a PostgreSQL. Commands that still use the old place fail, name the " +
-    "new one and send nothing. Safe to interrupt; run it again.",
+    "Move the whole state, with its key, to another directory, or to or from a PostgreSQL. Commands that still use the old place " +
+    "fail, name the new one and send nothing. Safe to interrupt; run it again.",
   options: {
     to: {
       flag: "--to <location>",

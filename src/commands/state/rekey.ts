@@ -5,6 +5,7 @@ import { confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../../documents/state.ts";
 import { parseGivenKey } from "../../secrets/key-source.ts";
 import type { RekeyOptions } from "./descriptor.ts";
+import { joined } from "../../settings/definitions.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";
 
@@ -76,13 +77,15 @@ function sayFormer(
   const what = file ?? `Key ${id}`;
   const sealed = secretsWith(id).map(({ profile, key }) => ({
     ...command`vault config set ${key} @FILE --profile ${profile}`,
-    note: "encrypts it with the key of the configuration; now it needs the former key, too",
+    note: "encrypts it with the key of the configuration",
   }));
-  const kept = state.isShared
-    ? ", and what machines keep of exchanges until their next command"
-    : "";
+  const opens = [
+    "earlier backups",
+    ...(state.isShared ? ["what machines keep of exchanges until their next command"] : []),
+    ...(sealed.length > 0 ? ["secrets of profiles"] : []),
+  ];
   const end = file === null || sealed.length > 0 ? "" : "; it may be removed with them";
-  narrator.note(`${what} opens earlier backups alone now${kept}${end}.`, [
+  narrator.note(`${what} now opens only ${joined(opens, "and")}${end}.`, [
     ...sealed,
     command`vault state backup FILE`,
   ]);
