@@ -1,6 +1,6 @@
 import type { Breaker, Seen } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
-import type { Statement } from "./statement.ts";
+import type { Put, Statement } from "./statement.ts";
 import { quoted } from "./statement.ts";
 
 const names = Object.keys(closed) as (keyof Breaker)[];
@@ -20,42 +20,34 @@ export const breakerOf = (prefix: string, service: string): Statement => ({
 export const breakerIn = ([row]: readonly unknown[]): Breaker =>
   row === undefined ? closed : { ...(row as Breaker) };
 
-/** Writes a breaker where it is still as it was read, and returns a row then. */
+/** The SQL that writes a breaker where it is still as it was read, if `from` has a row; returns a row then. */
 export function replacing(
   prefix: string,
   service: string,
   before: Breaker,
   breaker: Breaker,
-): Required<Statement> {
-  const marks = columns.map((_, index) => `$${index + 2}`);
-  const values = [service, ...names.map((name) => breaker[name])];
+  from: string,
+  put: Put,
+): string {
+  const marks = names.map((name) => put(breaker[name]));
   if (before.version === 0)
-    return {
-      sql: `INSERT INTO ${prefix}breakers (service, ${columns.join(", ")}) VALUES ($1, ${marks.join(", ")})
-        ON CONFLICT DO NOTHING RETURNING 1 AS done`,
-      values,
-    };
-  const changed = columns.map((column, index) => `${column} = ${marks[index]}`);
-  return {
-    sql: `UPDATE ${prefix}breakers SET ${changed.join(", ")}
-      WHERE service = $1 AND version = $${columns.length + 2} RETURNING 1 AS done`,
-    values: [...values, before.version],
-  };
+    return `INSERT INTO ${prefix}breakers (${columns.join(", ")}, service) SELECT ${marks.join(", ")}, ${put(service)} FROM ${from}
+      WHERE true ON CONFLICT DO NOTHING RETURNING 1 AS done`;
+  return `UPDATE ${prefix}breakers SET ${columns.map((column, n) => `${column} = ${marks[n]}`).join(", ")}
+    WHERE service = ${put(service)} AND version = ${put(before.version)} AND EXISTS (SELECT 1 FROM ${from}) RETURNING 1 AS done`;
 }
 
 /**
- * Claims the trial, if the start is one. Returns as many rows as it says where the breaker is as it was seen, and else another number:
- * then the start must not go out.
+ * In SQL, whether the breaker is as a start has seen it: open for the trial that it claims, or else closed. `lock` is what keeps that
+ * row so until it is claimed.
  */
-export const checkOf = (
+export const isAsSeen = (
   prefix: string,
   service: string,
   { breaker, claim }: Seen,
-): Required<Statement> & { rows: number } =>
+  put: Put,
+  lock = "",
+): string =>
   claim === null
-    ? {
-        sql: `SELECT 1 AS opened FROM ${prefix}breakers WHERE service = $1 AND "lostAt" IS NOT NULL`,
-        values: [service],
-        rows: 0,
-      }
-    : { ...replacing(prefix, service, breaker, claim), rows: 1 };
+    ? `NOT EXISTS (SELECT 1 FROM ${prefix}breakers WHERE service = ${put(service)} AND "lostAt" IS NOT NULL)`
+    : `EXISTS (SELECT 1 FROM ${prefix}breakers WHERE service = ${put(service)} AND version = ${put(breaker.version)} ${lock})`;

@@ -3,7 +3,9 @@ import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Kind } from "../protocol/endpoints.ts";
-import type { Dialect, Statement, Value } from "./statement.ts";
+import { replacing } from "./breakers.ts";
+import type { Dialect, Put, Statement, Value } from "./statement.ts";
+import type { JournalEntry } from "./journal/journal.ts";
 import { appending } from "./journal/journal.ts";
 import { findGeneration } from "./steps/generations.ts";
 import type {
@@ -30,11 +32,14 @@ export interface VaultColumns {
   sealed: string;
 }
 
-/** What lists ask of a vault: `open` has an open exchange, `counted` is forgotten, but not its counters. */
-export type StoredStatus = "open" | "closed" | "counted" | "forgotten";
+/**
+ * What lists ask of a vault: `open` has an open exchange, `counted` is forgotten, but not its counters. An `absent` one is not known: a
+ * shared state has its row for a lease alone.
+ */
+export type StoredStatus = "open" | "closed" | "counted" | "forgotten" | "absent";
 
 /** Conditions on the vaults that `Store.list` returns, and on those that are not forgotten. */
-export const isListed = "status <> 'forgotten'";
+export const isListed = "status IN ('open', 'closed', 'counted')";
 export const isKnown = "status IN ('open', 'closed')";
 
 /** A row of a vault, and which one it is. */
@@ -238,14 +243,15 @@ export const sinceColumns = (prefix: string): string =>
     )
     .join(", ");
 
-/** Raises one of them. */
-export const raising = (prefix: string, name: keyof Since): Statement => ({
-  sql: `INSERT INTO ${prefix}meta (name, value) VALUES ($1, '1')
-    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS int) + 1 AS text)`,
+/** Raises one of them, and returns a row, in a state that is used. */
+export const raising = ({ prefix, open }: Dialect, name: keyof Since): Statement => ({
+  sql: `INSERT INTO ${prefix}meta (name, value) SELECT $1, '1' FROM ${open} WHERE true
+    ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS int) + 1 AS text) RETURNING 1 AS done`,
   values: [name],
 });
 
-const columns = "id, service, uuid, label, kind, status, version, doc, sealed";
+/** The columns of a vault. */
+export const columns = "id, service, uuid, label, kind, status, version, doc, sealed";
 
 /** Reads one vault for `storedVault`, with which of some fingerprints are of pairs that were superseded. */
 export const readVault = (
@@ -271,7 +277,8 @@ export function storedVault(
 ): StoredVault {
   const [row] = vaults as VaultRecordRow[];
   const [since] = meta as [Since];
-  const rows = row === undefined ? unknownVault(place, since) : rowsOf(place, row, since);
+  const isThere = row !== undefined && row.status !== "absent";
+  const rows = isThere ? rowsOf(place, row, since) : unknownVault(place, since);
   for (const { fingerprint } of spent as { fingerprint: string }[])
     rows.superseded.add(fingerprint);
   return { id: row?.id ?? null, version: row?.version ?? 0, rows };
@@ -305,83 +312,91 @@ export function make<T>(before: StoredVault, step: Step<T>, key: () => SealingKe
 }
 
 /** The vault once a step is written, under this id. */
-export const afterStep = ({ before, after }: Made<unknown>, id: Value): StoredVault => ({
+export const afterStep = (
+  { before, after }: Made<unknown>,
+  id: Value,
+  version = before.version + 1,
+): StoredVault => ({
   id: after.vault === null ? null : id,
-  version: before.version + 1,
+  version,
   rows: { ...after, seen: null, begunIn: null, journal: [] },
 });
 
-/** The SQL for all that a step has changed: the first one returns a row if the vault is still as it was read. */
-export function statementsFor(
-  dialect: Dialect,
-  id: NonNullable<Value>,
-  { before, after }: Made<unknown>,
-): Statement[] {
-  const { service, uuid, vault } = after;
-  const { prefix, texts } = dialect;
-  const statements: Statement[] = [];
-  if (vault !== null) {
-    const { label, kind, status, doc, sealed } = columnsOf(after);
-    const own: Value[] = [label, kind, status, doc, sealed, id];
-    statements.push(
-      before.id === null
-        ? {
-            sql: `INSERT INTO ${prefix}vaults (label, kind, status, doc, sealed, id, version, service, uuid)
-              VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8) ON CONFLICT (service, uuid) DO NOTHING RETURNING version`,
-            values: [...own, service, uuid],
-          }
-        : {
-            sql: `UPDATE ${prefix}vaults SET label = $1, kind = $2, status = $3, doc = $4, sealed = $5, version = version + 1
-              WHERE id = $6 AND version = $7 RETURNING version`,
-            values: [...own, before.version],
-          },
-    );
-  }
-  const spent = [...after.superseded].filter((print) => !before.rows.superseded.has(print));
-  if (spent.length > 0)
-    statements.push({
-      sql: `INSERT INTO ${prefix}spent (service, uuid, fingerprint) SELECT $1, $2, value FROM (${texts("$3")}) AS made
-        WHERE true ON CONFLICT DO NOTHING`,
-      values: [service, uuid, JSON.stringify(spent)],
-    });
+/** The columns of a vault that a step sets, with the marks of their values; none where it is still not known. */
+export function setting({ after }: Made<unknown>, put: Put): [column: string, mark: string][] {
+  if (after.vault === null) return [];
+  const { service: _, uuid: __, ...own } = columnsOf(after);
+  return Object.entries(own).map(([column, value]) => [column, put(value)]);
+}
+
+/** What a step has changed besides the columns of its vault. */
+function changesOf({ before: { rows: before }, after }: Made<unknown>): {
+  spent: string[];
+  runs: (ExchangeRow & { run: string; isNew: boolean })[];
+  entries: JournalEntry[];
+} {
+  const { service, uuid, at, by } = after;
+  // Of one run, the newest exchange takes the place of those before.
+  const runs = new Map<string, ExchangeRow & { run: string; isNew: boolean }>();
   for (const exchange of after.exchanges) {
-    const was = before.rows.exchanges.find(({ id: known }) => known === exchange.id);
-    if (exchange.run === null) continue;
-    if (was?.state === exchange.state && was.delivered === exchange.delivered) continue;
-    const { run, state, operation } = exchange;
-    const delivered = Number(exchange.delivered);
-    const { digest = null, delivery = null } = after.begunIn ?? {};
-    statements.push(
-      was === undefined
-        ? {
-            sql: `INSERT INTO ${prefix}runs (service, run, uuid, exchange, operation, state, delivered, digest, delivery)
-              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (service, run, uuid) DO UPDATE SET exchange = excluded.exchange,
-              operation = excluded.operation, state = excluded.state, delivered = excluded.delivered,
-              digest = excluded.digest, delivery = excluded.delivery`,
-            values: [
-              service,
-              run,
-              uuid,
-              exchange.id,
-              operation,
-              state,
-              delivered,
-              digest,
-              delivery,
-            ],
-          }
-        : {
-            sql: `UPDATE ${prefix}runs SET state = $5, delivered = $6
-              WHERE service = $1 AND run = $2 AND uuid = $3 AND exchange = $4`,
-            values: [service, run, uuid, exchange.id, state, delivered],
-          },
+    const was = before.exchanges.find(({ id }) => id === exchange.id);
+    const { run, state, delivered } = exchange;
+    if (run !== null && (was?.state !== state || was.delivered !== delivered))
+      runs.set(run, { ...exchange, run, isNew: was === undefined });
+  }
+  return {
+    spent: [...after.superseded].filter((print) => !before.superseded.has(print)),
+    runs: [...runs.values()],
+    entries: after.journal.map((entry) => ({
+      at,
+      service,
+      uuid,
+      ...entry,
+      detail: { ...entry.detail, by },
+    })),
+  };
+}
+
+/**
+ * The SQL for what a step writes besides the row of its vault, if `from` has a row: in PostgreSQL parts of one statement, none of which
+ * sees another.
+ */
+export function writingBeside(
+  { prefix, texts }: Dialect,
+  made: Made<unknown>,
+  from: string,
+): ((put: Put) => string)[] {
+  const { service, uuid, begunIn, seen } = made.after;
+  const { spent, runs, entries } = changesOf(made);
+  const parts: ((put: Put) => string)[] = [];
+  const claim = seen?.claim ?? null;
+  if (seen !== null && claim !== null)
+    parts.push((put) => replacing(prefix, service, seen.breaker, claim, from, put));
+  if (spent.length > 0)
+    parts.push(
+      (put) => `INSERT INTO ${prefix}spent (service, uuid, fingerprint)
+        SELECT ${put(service)}, ${put(uuid)}, value FROM ${from}, (${texts(put(JSON.stringify(spent)))}) AS made
+        WHERE true ON CONFLICT DO NOTHING`,
+    );
+  for (const { isNew, id, run, operation, state, delivered } of runs) {
+    const { digest = null, delivery = null } = begunIn ?? {};
+    const key = [service, run, uuid, id];
+    const begun = [...key, operation, state, Number(delivered), digest, delivery];
+    parts.push(
+      isNew
+        ? (
+            put,
+          ) => `INSERT INTO ${prefix}runs (service, run, uuid, exchange, operation, state, delivered, digest, delivery)
+              SELECT ${begun.map(put).join(", ")} FROM ${from} WHERE true
+              ON CONFLICT (service, run, uuid) DO UPDATE SET exchange = excluded.exchange, operation = excluded.operation,
+              state = excluded.state, delivered = excluded.delivered, digest = excluded.digest, delivery = excluded.delivery`
+        : (
+            put,
+          ) => `UPDATE ${prefix}runs SET state = ${put(state)}, delivered = ${put(Number(delivered))}
+            WHERE service = ${put(service)} AND run = ${put(run)} AND uuid = ${put(uuid)} AND exchange = ${put(id)}
+            AND EXISTS (SELECT 1 FROM ${from})`,
     );
   }
-  const { at, by } = after;
-  return [
-    ...statements,
-    ...after.journal.map((entry) =>
-      appending(prefix, { at, service, uuid, ...entry, detail: { ...entry.detail, by } }),
-    ),
-  ];
+  if (entries.length > 0) parts.push((put) => appending(prefix, entries, from, put));
+  return parts;
 }

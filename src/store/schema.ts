@@ -6,6 +6,8 @@ interface Own {
   /** Type of the number of a vault. */
   id: string;
   journalSeq: string;
+  /** Columns for the lease of a vault. */
+  lease: string;
   /** Types of numbers with a fraction, and of times in milliseconds since the epoch. */
   real: string;
   time: string;
@@ -23,10 +25,10 @@ export const sharedTables = (prefix: string, own: Own): string => `
     uuid text NOT NULL CHECK (uuid = lower(uuid)),
     label text,
     kind text NOT NULL,
-    status text NOT NULL CHECK (status IN ('open', 'closed', 'counted', 'forgotten')),
+    status text NOT NULL CHECK (status IN ('open', 'closed', 'counted', 'forgotten', 'absent')),
     version int NOT NULL,
     doc text NOT NULL,
-    sealed text NOT NULL,
+    sealed text NOT NULL,${own.lease}
     UNIQUE (service, uuid)
   )${own.strict};
   CREATE INDEX IF NOT EXISTS vaults_by_uuid ON ${prefix}vaults (uuid);

@@ -1,4 +1,5 @@
 import type { Actor } from "../actor.ts";
+import { VaultError } from "../errors.ts";
 import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
 import type { Clock, Store, Waiting } from "../exchange/ports.ts";
@@ -15,14 +16,14 @@ import type {
 import { keyIdOf } from "../secrets/sealing.ts";
 import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
 import type { JournalEntry } from "./journal/journal.ts";
-import { appending } from "./journal/journal.ts";
+import { appendingOne } from "./journal/journal.ts";
 import type { Entry } from "./journal/past.ts";
 import { entriesOf, pastExchanges } from "./journal/past.ts";
 import type { Keyring } from "./keys/keyring.ts";
 import type { VaultColumns } from "./document.ts";
 import { isKnown, isListed, rowsOf, sinceColumns } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
-import { listed } from "./statement.ts";
+import { listed, written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
 import { openDigest } from "./steps/sealed.ts";
 import { vaultRecord, vaultSummary } from "./vault-record.ts";
@@ -42,8 +43,8 @@ export abstract class StoredState {
   /** Runs queries on one snapshot. No rows where there is no state yet, and none is made. */
   protected abstract read(statements: readonly Statement[]): Promise<unknown[][]>;
   /**
-   * Writes without the lock of a vault, and returns rows; durable before that, and kept from operations on the whole state, unless it
-   * is `unsynced`. Makes a state if there is none.
+   * Writes without the lock of a vault, and returns rows; durable before that, unless it is `unsynced`. Makes a state if there is none.
+   * @throws `state` without a row, if the state is not used any more
    */
   protected abstract change(statement: Statement, durability: Durability): Promise<unknown[]>;
   abstract lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession>;
@@ -128,7 +129,8 @@ export abstract class StoredState {
       now: () => Math.round(this.now()),
       read: async () => note(breakerIn(await this.#query(breakerOf(dialect.prefix, service)))),
       replace: async (before, next) => {
-        const statement = replacing(dialect.prefix, service, before, next);
+        const { prefix, open } = dialect;
+        const statement = written((put) => replacing(prefix, service, before, next, open, put));
         const [done] = await this.change(statement, "unsynced");
         if (done !== undefined) note(next);
         return done !== undefined;
@@ -159,7 +161,9 @@ export abstract class StoredState {
 
   async #append(entry: JournalEntry): Promise<void> {
     const detail = { ...entry.detail, by: this.by };
-    await this.change(appending(this.dialect.prefix, { ...entry, detail }), "synced");
+    const rows = await this.change(appendingOne(this.dialect, { ...entry, detail }), "synced");
+    if (rows.length === 0)
+      throw new VaultError("state", `${entry.event} was not recorded`, { retry: "safe" });
   }
 
   /** The time for rows and entries, ISO 8601. */

@@ -35,7 +35,7 @@ it.each(["to a directory", "from a directory"])(
       await disconnected(server.sql);
       for (const machine of [shared, there]) {
         const schema = new URL(machine.stateDir).searchParams.get("schema") ?? "";
-        await server.sql(`UPDATE ${schema}.state SET "endsAt" = '-infinity'`);
+        await server.sql(`DELETE FROM ${schema}.meta WHERE name = 'closing'`);
       }
       // The mark of the place has no password.
       const claimed = await from.vaultWith(

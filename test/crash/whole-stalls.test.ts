@@ -76,8 +76,8 @@ describe.each(operations)(
           const { run, isStopped } = await stoppedAt(n, first, args);
           // All that ends by itself has ended.
           for (const over of [
-            `UPDATE schema.leases SET "endsAt" = '-infinity'`,
-            `UPDATE schema.state SET "endsAt" = '-infinity'`,
+            `UPDATE schema.vaults SET ends_at = '-infinity'`,
+            `DELETE FROM schema.meta WHERE name = 'closing'`,
           ])
             await sql(`SET lock_timeout = '50ms'; ${over}`).catch(() => undefined);
           const colleague = await second.vault("get", uuid, "--json", "--max-wait", "500ms");

@@ -299,7 +299,7 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     await server.sql("ALTER ROLE runner RESET default_transaction_read_only");
     const blocking = new pg.Client(`postgres://postgres:password@${at}/postgres`);
     await blocking.connect();
-    await blocking.query("BEGIN; LOCK vaultsvc.leases");
+    await blocking.query("BEGIN; LOCK vaultsvc.vaults");
     await server.sql("ALTER ROLE runner SET statement_timeout = '50ms'");
     await expectRefused(
       runner(),

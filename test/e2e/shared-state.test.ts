@@ -99,7 +99,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expect(told.stderr.replaceAll(/\s+/g, " ")).toMatch(new RegExp(`in use by ${who}`));
     dying.kill("SIGKILL");
     await dying.exit;
-    await sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
+    await sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
     expectExit(await machines[1].vault("get", uuid, "--json"), 0);
     await expectInStep(lab, machines[2], uuid);
     expectFarFromLock(lab, uuid);
@@ -111,7 +111,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const stopped = machines[0].start({}, "get", uuid, "--json");
     await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
     stopped.kill("SIGSTOP");
-    await sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
+    await sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
     expectExit(await machines[1].vault("get", uuid, "--json"), 0);
     const sent = lab.service.sandbox.requests().length;
     stopped.kill("SIGCONT");
@@ -144,7 +144,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
     const pending: unknown = expect.stringMatching(/^warn pending /);
     expect(await checks(machines[2])).toContainEqual(pending);
-    await sql(`UPDATE schema.leases SET since = now() - interval '1 hour', "endsAt" = now() + interval '1 hour',
+    await sql(`UPDATE schema.vaults SET since = now() - interval '1 hour', ends_at = now() + interval '15 seconds',
       holder = '{"host":"far","pid":7,"user":"ada"}' WHERE uuid <> ''`);
     const later = await checks(machines[2]);
     expect(later).not.toContainEqual(pending);
@@ -161,7 +161,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const { lab, uuid, machines, sql } = await team(server);
     expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
     expectExit(await machines[0].vault("get", uuid, "--no-ack", "--json"), 0);
-    const tables = ["vaults", "spent", "runs", "journal", "meta", "leases"];
+    const tables = ["vaults", "spent", "runs", "journal", "meta"];
     const rows = await Promise.all(
       tables.map(async (table) => await sql(`SELECT * FROM schema.${table}`)),
     );

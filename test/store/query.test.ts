@@ -2,7 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { closed } from "../../src/exchange/breaker.ts";
 import { replacing } from "../../src/store/breakers.ts";
-import { rowsIn } from "../../src/store/sqlite/query.ts";
+import { dialect, rowsIn } from "../../src/store/sqlite/query.ts";
+import { written } from "../../src/store/statement.ts";
 
 it("numbers name values, as in PostgreSQL, in any order and as often as they stand there, and a $ is text elsewhere", () => {
   const statement = {
@@ -16,6 +17,7 @@ it("numbers name values, as in PostgreSQL, in any order and as often as they sta
 
 it("the version of a breaker is a value, so that all versions share one statement", () => {
   const at = (version: number): string =>
-    replacing("", "service", { ...closed, version }, closed).sql;
+    written((put) => replacing("", "service", { ...closed, version }, closed, dialect.open, put))
+      .sql;
   expect(at(7)).toBe(at(8));
 });

@@ -99,6 +99,15 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   };
 }
 
+/** Closes the gate of a state, as a rekey of a colleague does, for so long from now on. */
+export const closeGate = async (
+  { sql }: Pick<SharedState, "sql">,
+  until: string,
+): Promise<unknown> =>
+  await sql(`INSERT INTO schema.meta VALUES ('closing', jsonb_build_object('token', '', 'operation', 'rekey',
+    'by', '{"host":"there","pid":7,"user":"ann"}', 'since', now(), 'until', now() + interval '${until}')::text)
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
+
 /** A column that numbers the rows of its table. */
 interface Numbering {
   table: string;
@@ -123,7 +132,7 @@ export class SchemaCopy {
   async take(): Promise<void> {
     if (this.#tables.length === 0) await this.#begin();
     await this.#move(this.#schema, this.copy);
-    await this.#sql(`UPDATE ${this.copy}.leases SET "endsAt" = '-infinity'`);
+    await this.#sql(`UPDATE ${this.copy}.vaults SET ends_at = '-infinity'`);
   }
 
   /** Makes the state what it was when the copy was taken. */

@@ -84,7 +84,7 @@ describe("a commit that waits for a standby", () => {
     await state.sql(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
     );
-    await state.sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
+    await state.sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
     const next = await state.another().lock(service, uuid, patient(state.clock, 5000));
     expect(await known(next)).toMatchObject({
       unackedStarts: 1,

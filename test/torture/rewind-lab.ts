@@ -255,7 +255,7 @@ export async function openSharedRewindLab(seed: readonly VaultInput[]): Promise<
     elsewhere: async () => {
       await disconnected(sql);
       await sql(
-        `UPDATE ${schema}.leases SET "endsAt" = '-infinity'; UPDATE ${schema}.state SET "endsAt" = '-infinity'`,
+        `UPDATE ${schema}.vaults SET ends_at = '-infinity'; DELETE FROM ${schema}.meta WHERE name = 'closing'`,
       );
       return { ...lab, machine: another("another", schema) };
     },

@@ -110,7 +110,7 @@ async function expectCut(
   if (cut === "restarted" && isSent) expectExit(result, 0);
   if (result.code === 14) expect(errorOf(result).retry).toBe(isSent ? "after-status" : "safe");
   if (result.code === 14 && !isAway && cut !== "stalled") expect(isSent).toBe(false);
-  await sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
+  await sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
   await goOn();
   await expectInStep(lab, machines[3], uuid);
   expectFarFromLock(lab, uuid);

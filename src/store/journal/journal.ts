@@ -1,7 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { firstIdAt } from "../../exchange/ulid.ts";
-import { noteMeta, one, rowsIn } from "../sqlite/query.ts";
-import type { Statement } from "../statement.ts";
+import { dialect, noteMeta, one, rowsIn } from "../sqlite/query.ts";
+import type { Dialect, Put, Statement } from "../statement.ts";
+import { written } from "../statement.ts";
 
 /** How long journal entries are kept, and what runs have begun. */
 const journalDays = 400;
@@ -21,17 +22,28 @@ export interface JournalEntry {
   detail: Record<string, unknown>;
 }
 
-/** Appends to the journal, in the transaction that makes the change. */
-export const appending = (
+/** The SQL that appends entries to the journal, in their order, if `from` has a row; returns a row for each. */
+export function appending(
   prefix: string,
-  { at, service, uuid, exchange, event, detail }: JournalEntry,
-): Statement => ({
-  sql: `INSERT INTO ${prefix}journal (at, service, uuid, exchange, event, detail) VALUES ($1, $2, $3, $4, $5, $6)`,
-  values: [at, service, uuid, exchange, event, JSON.stringify(detail)],
-});
+  entries: readonly JournalEntry[],
+  from: string,
+  put: Put,
+): string {
+  const rows = entries.map(({ at, service, uuid, exchange, event, detail }, n) => {
+    const values = [at, service, uuid, exchange, event, JSON.stringify(detail)];
+    return `(${n}, ${values.map(put).join(", ")})`;
+  });
+  return `INSERT INTO ${prefix}journal (at, service, uuid, exchange, event, detail)
+    SELECT column2, column3, column4, column5, column6, column7 FROM ${from}, (VALUES ${rows.join(", ")}) AS entries
+    ORDER BY column1 RETURNING 1 AS done`;
+}
+
+/** Appends an entry of a writer without the lock of a vault. */
+export const appendingOne = ({ prefix, open }: Dialect, entry: JournalEntry): Statement =>
+  written((put) => appending(prefix, [entry], open, put));
 
 export function append(db: DatabaseSync, entry: JournalEntry): void {
-  rowsIn(db, appending("", entry));
+  rowsIn(db, appendingOne(dialect, entry));
 }
 
 /** Before when entries are removed, ISO 8601; null as long as the oldest one, of that time, may stay. */

@@ -18,17 +18,11 @@ export const repeatable = ["40001", "40P01"];
 /** The error of a check that does not find a row as it was: a division by zero. */
 export const noRow = "22012";
 
-/** The error of a check that finds the gate of the state closed: the logarithm of nothing, which nobody else asks for. */
-export const gateClosed = "2201E";
-
 /** Errors of those that make something at the same time as somebody else: a row, or a part of the schema. */
 export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000"];
 
 /** The error for a label that another vault has: no other column of a step is unique over all vaults. */
 export const labelTwice = "23505";
-
-/** The error of a check that finds another breaker than was seen: the square root of less than nothing. */
-export const breakerChanged = "2201F";
 
 /** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Row } from "./connection.ts";
-import { AnswerLost, codeOf, gateClosed, isLocked } from "./connection.ts";
+import { AnswerLost, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Statement } from "../statement.ts";
 import type { Actor, Holder } from "../../actor.ts";
@@ -12,44 +12,55 @@ import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 
 /**
- * The gate of a shared state. An operation on the whole of it closes the gate, so that nobody begins
- * anything, waits for who holds a vault, and then does everything in one transaction that has the row of the gate locked. A gate
- * that was closed ends by itself; the transaction does not end before it is committed or gone.
+ * The gate of a shared state. An operation on the whole of it closes the gate (`closing` in `meta`), so that nobody takes a vault, waits
+ * for who holds one, and then does everything in one transaction that has the tables locked. A gate that was closed ends by itself; the
+ * transaction does not end before it is committed or gone.
  */
 interface GatePlace {
   schema: string;
   clock: Clock;
   by: Actor;
-  database: Pick<Database, "converse" | "query">;
+  database: Pick<Database, "converse" | "query" | "transact">;
 }
 
-/** How far ahead a gate is closed: for the way into the transaction, which needs it no more. Others wait that long for one that died. */
-const closedMs = 5000;
+/** How long a lease lasts after it was taken or renewed, and a gate after it was closed, in milliseconds. */
+export const leaseMs = 15_000;
+const closedMs = 30_000;
 
-/**
- * Of a lease, or of a gate that is closed: it has not ended. One that begins in the future is void: the database's clock was set
- * back since.
- */
-export const isAlive = (row = ""): string =>
-  `(${row}"endsAt" > clock_timestamp() AND ${row}since <= clock_timestamp())`;
+/** What the clock of a server may be set back by without a lease or a gate becoming void, in milliseconds. */
+const slackMs = 1000;
 
-/** Of the row of a gate that nobody has closed. */
-export const isOpen = `NOT ${isAlive()}`;
-
-/** How long a writer without a lease waits for the gate, in milliseconds. */
+/** How long the operation waits for the tables, and then stays away for others, in milliseconds; and a writer without a lease. */
+const lockMs = 2000;
 const patienceMs = 10_000;
 
-/**
- * What a writer without a lease puts in front of its statements: fails with `gateClosed`, or as `isLocked`, while the gate is
- * closed, and where the state is not used any more. Keeps operations on the whole state out until the transaction ends.
- */
-export const passGate = (schema: string): Statement => ({
-  sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} AND usable FOR KEY SHARE NOWAIT) SELECT ln((SELECT count(*) FROM gate))`,
+/** So many milliseconds from now on, in SQL. */
+export const ahead = (ms: number): string => `clock_timestamp() + interval '${ms} milliseconds'`;
+
+/** Whether an end has not come. One that is further ahead than possible is void: the database's clock was set back since. */
+const isToCome = (end: string, longestMs: number): string =>
+  `(${end} > clock_timestamp() AND ${end} <= ${ahead(longestMs + slackMs)}) IS TRUE`;
+
+/** Of the row of a vault: somebody holds it. */
+export const isAlive = (row = ""): string => isToCome(`${row}ends_at`, leaseMs);
+
+/** Of the row `closing` of `meta`: the gate is closed. */
+const isClosed = (row = ""): string =>
+  isToCome(`(${row}value::jsonb ->> 'until')::timestamptz`, closedMs);
+
+/** Whether a vault may be taken in a state: that is used, and its gate is open. */
+export const isOpen = (schema: string): string => `NOT EXISTS (SELECT FROM ${schema}.meta
+  WHERE name IN ('fence', 'moved') OR CASE name WHEN 'closing' THEN ${isClosed()} END)`;
+
+/** Lets what follows in the transaction wait so long for a lock, and then fail as `isLocked`. */
+export const waitingFor = (ms: number): Statement => ({
+  sql: `SELECT set_config('lock_timeout', '${ms}', true)`,
 });
 
 /** Who has closed the gate, or is behind it. Does not wait. */
 export const atGate = (schema: string): Statement => ({
-  sql: `SELECT operation, holder, since, usable FROM ${schema}.state WHERE token IS NOT NULL OR NOT usable`,
+  sql: `SELECT said ->> 'operation' AS operation, said ->> 'by' AS holder, (said ->> 'since')::timestamptz AS since
+    FROM (SELECT value::jsonb AS said FROM ${schema}.meta WHERE name = 'closing') AS closing`,
 });
 
 /** The error for whoever finds the gate closed. */
@@ -60,35 +71,25 @@ export function busyAtGate(row: Row = {}): VaultError {
 }
 
 /**
- * Runs statements in one transaction that keeps operations on the whole state out, when the gate is open. `isMoved` rejects for a
- * state that is not used any more.
+ * Runs statements of a writer without a lease in one transaction, after operations on the whole state.
  * @throws as `Database.transact`, and `busy`
  */
 export async function transactAtGate(
   {
     schema,
-    clock,
     database,
-  }: {
-    schema: string;
-    clock: Pick<Clock, "elapsed" | "sleep">;
-    database: Pick<Database, "query" | "transact">;
-  },
+  }: Pick<GatePlace, "schema"> & { database: Pick<Database, "query" | "transact"> },
   statements: readonly Statement[],
-  isMoved?: () => Promise<unknown>,
 ): Promise<Row[][]> {
-  for (const until = clock.elapsed() + patienceMs; ;) {
-    try {
-      return (await database.transact([passGate(schema), ...statements])).slice(1);
-    } catch (error) {
-      if (codeOf(error) !== gateClosed && !isLocked(error)) throw error;
-      const [row] = await database.query(atGate(schema));
-      if (row?.["usable"] === false) await isMoved?.();
-      if (clock.elapsed() > until) throw busyAtGate(row);
-      await clock.sleep(250);
-    }
+  try {
+    return (await database.transact([waitingFor(patienceMs), ...statements])).slice(1);
+  } catch (error) {
+    if (!isLocked(error)) throw error;
+    throw busyAtGate((await database.query(atGate(schema)))[0]);
   }
 }
+
+type Query = (statement: Statement) => Promise<Row[]>;
 
 /**
  * Does the work in the one transaction of an operation on the whole state. If it throws, nothing is changed.
@@ -98,23 +99,24 @@ export async function transactWhole<T>(
   place: GatePlace,
   operation: WholeOperation,
   waiting: Waiting,
-  work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
+  work: (query: Query) => Promise<T>,
 ): Promise<T> {
   const { schema, clock, database, by } = place;
   const token = randomUUID();
-  const values = [token, operation, JSON.stringify(by)];
+  const said = JSON.stringify({ token, operation, by: JSON.stringify(by) });
   const close: Statement = {
-    sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} OR token = $1 FOR NO KEY UPDATE NOWAIT)
-      UPDATE ${schema}.state SET token = $1, operation = $2, holder = $3, "endsAt" = clock_timestamp() + interval '${closedMs} milliseconds',
-        since = CASE WHEN token = $1 THEN since ELSE clock_timestamp() END
-      FROM gate RETURNING 1 AS closed`,
-    values,
+    sql: `INSERT INTO ${schema}.meta AS gate VALUES ('closing',
+        ($1::jsonb || jsonb_build_object('since', clock_timestamp(), 'until', ${ahead(closedMs)}))::text)
+      ON CONFLICT (name) DO UPDATE SET value = CASE WHEN gate.value::jsonb ->> 'token' = $2
+        THEN jsonb_set(excluded.value::jsonb, '{since}', gate.value::jsonb -> 'since')::text ELSE excluded.value END
+      WHERE NOT ${isClosed("gate.")} OR gate.value::jsonb ->> 'token' = $2 RETURNING 1 AS closed`,
+    values: [said, token],
   };
-  const open = `UPDATE ${schema}.state SET token = NULL, operation = NULL, holder = NULL, "endsAt" = '-infinity' WHERE token = $1`;
   let obstacle = busy(undefined);
   const closed = async (): Promise<boolean> => {
     try {
-      if ((await database.query(close)).length > 0) return true;
+      const [, rows = []] = await database.transact([waitingFor(300), close]);
+      if (rows.length > 0) return true;
     } catch (error) {
       if (!isLocked(error)) throw error;
     }
@@ -123,92 +125,105 @@ export async function transactWhole<T>(
   };
   const attempt = async (): Promise<{ result: T } | null> => {
     if (!(await closed())) return null;
-    const [lease] = await database.query(holders(schema));
-    const done =
-      lease === undefined ? await behindGate(place, token, { operation, open }, work) : { lease };
+    const done = await behindGate(place, token, work);
     if ("result" in done) return done;
-    const who = done.lease && holderIn(done.lease);
+    if (done.lease === null) {
+      obstacle = busy(undefined);
+      await clock.sleep(lockMs, waiting.signal);
+      return null;
+    }
+    const who = holderIn(done.lease);
     if (who !== undefined) waiting.tell?.(who);
-    obstacle = busy(done.lease?.["uuid"] as string | undefined, who);
+    obstacle = busy(done.lease["uuid"] as string, who);
     return null;
   };
   try {
     return (await waitForLock(clock, waiting, undefined, attempt, () => obstacle)).result;
   } catch (error) {
     // The gate ends by itself where that fails.
-    await database.query({ sql: open, values: [token] }).catch(() => undefined);
+    await database.transact([waitingFor(300), opening(schema, token)]).catch(() => undefined);
     throw error;
   }
 }
 
-/** Whoever holds a vault, if somebody has taken a lease before the gate was closed; nobody, if somebody else has closed it since. */
+const opening = (schema: string, token: string): Statement => ({
+  sql: `DELETE FROM ${schema}.meta WHERE CASE name WHEN 'closing' THEN value::jsonb ->> 'token' = $1 END`,
+  values: [token],
+});
+
+/** What was done; or who holds a vault, null where the tables could not be locked: then nothing is changed. */
 async function behindGate<T>(
   { schema, database }: GatePlace,
   token: string,
-  { operation, open }: { operation: string; open: string },
-  work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
-): Promise<{ result: T } | { lease: Row | undefined }> {
+  work: (query: Query) => Promise<T>,
+): Promise<{ result: T } | { lease: Row | null }> {
   let done: { result: T } | null = null;
+  let isWaiting = true;
   try {
     return await database.converse("READ COMMITTED", async (query) => {
       await query({ sql: settings });
-      const [own] = await query({
-        sql: `SELECT 1 AS own FROM ${schema}.state WHERE token = $1 FOR UPDATE`,
-        values: [token],
-      });
-      if (own === undefined) throw new TakenOver(undefined);
-      // A statement of its own: one that waited for the row sees what was there before.
+      await query({ sql: locking(schema) });
+      isWaiting = false;
+      // A statement of its own: one that waited for the lock sees what was there before.
       const [lease] = await query(holders(schema));
-      if (lease !== undefined) throw new TakenOver(lease);
+      if (lease !== undefined) throw new InUse(lease);
       await query({
-        sql: `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, "endsAt" = '-infinity'`,
+        sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL`,
       });
+      await query({ sql: `DELETE FROM ${schema}.vaults WHERE status = 'absent'` });
       const result = await work(query);
-      await query({ sql: open, values: [token] });
+      await query(opening(schema, token));
       await query({
-        sql: `UPDATE ${schema}.state SET done = jsonb_build_object('token', $1::text, 'operation', $2::text)`,
-        values: [token, operation],
+        sql: `INSERT INTO ${schema}.meta VALUES ('done', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+        values: [token],
       });
       return (done = { result });
     });
   } catch (error) {
-    if (error instanceof TakenOver) return { lease: error.lease };
+    if (error instanceof InUse) return { lease: error.lease };
+    if (isWaiting && isLocked(error)) return { lease: null };
     if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token)))
       return done;
     throw error;
   }
 }
 
-/** Whether the transaction was committed. Waits for its end: a plain query sees the row as it was before. */
+/** Waits for who writes vaults, marks or the journal; until the end of the transaction nobody else does. Reading goes on. */
+const locking = (schema: string): string =>
+  `LOCK TABLE ${schema}.vaults, ${schema}.meta, ${schema}.journal IN EXCLUSIVE MODE`;
+
+/** Whether the transaction was committed. Waits for its end: a plain query sees what was there before. */
 async function isDone(
   schema: string,
   database: GatePlace["database"],
   token: string,
 ): Promise<boolean> {
-  const sql = `SELECT done ->> 'token' AS done FROM ${schema}.state FOR UPDATE`;
-  return await database.converse(
-    "READ COMMITTED",
-    async (query) => (await query({ sql }))[0]?.["done"] === token,
-  );
+  return await database.converse("READ COMMITTED", async (query) => {
+    await query(waitingFor(0));
+    await query({ sql: locking(schema) });
+    const sql = `SELECT FROM ${schema}.meta WHERE name = 'done' AND value = $1`;
+    return (await query({ sql, values: [token] })).length > 0;
+  });
 }
 
-/** Somebody came through before the gate was closed, or has closed it since: nothing was changed. */
-class TakenOver extends Error {
-  readonly lease: Row | undefined;
+/** Somebody holds a vault: nothing was changed. */
+class InUse extends Error {
+  readonly lease: Row;
 
-  constructor(lease: Row | undefined) {
-    super("somebody else was faster");
+  constructor(lease: Row) {
+    super("somebody holds a vault");
     this.lease = lease;
   }
 }
 
 /** What a transaction of any length needs of the server, whatever a role or a database may have set. */
-const settings = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true),
-  set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true)`;
+const settings = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '${lockMs}', true),
+  set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true),
+  set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true)`;
 
 /** The leases that have not ended. */
 export const holders = (schema: string): Statement => ({
-  sql: `SELECT uuid, holder, since, "endsAt" FROM ${schema}.leases WHERE ${isAlive()} ORDER BY since, uuid`,
+  sql: `SELECT service, uuid, holder, since, ends_at AS "endsAt" FROM ${schema}.vaults WHERE ${isAlive()} ORDER BY since, uuid`,
 });
 
 /** A row of `holders`. */
@@ -228,14 +243,9 @@ export function lockIn(row: Row): Lock {
   };
 }
 
-/** Who keeps others from a vault. */
-export const leaseOf = (schema: string, uuid: string): Statement => ({
-  sql: `SELECT * FROM (${holders(schema).sql}) AS of_vaults WHERE uuid = $1`,
-  values: [uuid],
-});
-
 /** Undefined for a lease that was given back meanwhile. */
 export function holderIn({ holder, since }: Row): Holder | undefined {
   if (typeof holder !== "string" || !(since instanceof Date)) return undefined;
-  return { by: JSON.parse(holder) as Actor, since: since.toISOString() };
+  const { host, pid, user, role } = JSON.parse(holder) as Actor;
+  return { by: { host, pid, user, ...defined({ role }) }, since: since.toISOString() };
 }

@@ -5,16 +5,14 @@ import { codeOf, noRow } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate } from "./gate.ts";
 import type { MachineRecord, SeenState } from "./machine-record.ts";
-import { place } from "./schema.ts";
+import { dialectOf, place } from "./schema.ts";
 import { raising } from "../document.ts";
 import type { Statement } from "../statement.ts";
 import { VaultError } from "../../errors.ts";
-import type { Clock } from "../../exchange/ports.ts";
 import { isLoopback } from "../../protocol/address.ts";
 import { command } from "../../way.ts";
 
 interface Watch {
-  clock: Pick<Clock, "elapsed" | "sleep">;
   database: Pick<Database, "address" | "query" | "transact">;
   schema: string;
   machine: Pick<MachineRecord, "noteState" | "state" | "states">;
@@ -35,7 +33,7 @@ export const isLater = (now: Incarnation, before: Incarnation): boolean =>
  * @throws `state` for a copy, until it is claimed
  */
 export async function checkIncarnation(
-  { clock, database, schema, machine, warn }: Watch,
+  { database, schema, machine, warn }: Watch,
   found: Incarnation,
 ): Promise<boolean> {
   const { address } = database;
@@ -53,7 +51,7 @@ export async function checkIncarnation(
       : "another server has taken over";
     const unlessMarked = isBehind ? [] : [changeTimeline(schema, found.noted, found.timeline)];
     try {
-      await transactAtGate({ schema, clock, database }, [...unlessMarked, ...setBack(schema)]);
+      await transactAtGate({ schema, database }, [...unlessMarked, ...setBack(schema)]);
       warn(
         `${address.shown}: ${why}, and may lack the last changes: no credentials count as proven before they have worked again`,
       );
@@ -135,8 +133,8 @@ const timestamp = `to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"H
 
 /** Nothing counts as proven any more, and all of it is known elsewhere; see `rowsOf`. */
 export const setBack = (schema: string): Statement[] => [
-  raising(`${schema}.`, "copies"),
-  raising(`${schema}.`, "doubts"),
+  raising(dialectOf(schema), "copies"),
+  raising(dialectOf(schema), "doubts"),
   setBackNow(schema),
 ];
 

@@ -5,93 +5,119 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Actor } from "../../actor.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Statement } from "../statement.ts";
+import type { Place } from "../steps/rows.ts";
 import type { Row } from "./connection.ts";
-import { AnswerLost, codeOf, isLocked, noRow, Refused } from "./connection.ts";
+import { AnswerLost, isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { twice } from "./database.ts";
-import { atGate, busyAtGate, isOpen, leaseOf, holderIn, isAlive } from "./gate.ts";
+import {
+  ahead,
+  atGate,
+  busyAtGate,
+  holderIn,
+  holders,
+  isAlive,
+  isOpen,
+  leaseMs,
+  waitingFor,
+} from "./gate.ts";
 import { command } from "../../way.ts";
 
-/** How long a lease lasts after it was taken or renewed, how often it is renewed, and what must be left of it to send a request: milliseconds. */
-const leaseMs = 15_000;
+/** How often a lease is renewed, and what must be left of it to send a request: milliseconds. */
 const renewalMs = 5000;
 const neededMs = 5000;
+
+/** How long whoever takes a vault waits for the tables before it comes back, and a step, in milliseconds. */
+const takingMs = 300;
+const steppingMs = 5000;
 
 /** What a lease needs of its store. */
 interface LeasePlace {
   schema: string;
   clock: Clock;
   by: Actor;
-  database: Pick<Database, "once" | "query" | "transact">;
+  database: Pick<Database, "query" | "transact">;
+  /** @throws `state` for a state that is not used any more */
+  check: () => Promise<unknown>;
 }
 
-const newEnd = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
+/** Of a row whose vault is locked, and of one that nobody holds. */
+const renewed = `ends_at = ${ahead(leaseMs)}`;
+const free = "holder = NULL, ends_at = NULL";
 
-/** Of a row whose vault is locked: one that has begun before the database's clock was set back counts from now on. */
-const renewed = `"endsAt" = ${newEnd}, since = least(since, clock_timestamp())`;
-
-/** Of a row whose vault nobody holds. */
-const free = `"endsAt" = '-infinity', holder = NULL`;
+/** The row of a vault that this process holds, as one step finds it: what it sets of the lease, and which version it replaces. */
+export interface OwnRow {
+  id: string;
+  epoch: string;
+  version: number;
+  set: string;
+}
 
 /**
- * A vault locked by this process (docs/design.md, Locks), as a row with an end on the database's clock: nobody else takes it before that.
- * Each transaction first changes that row; if it is not this lease's any more, or the same step was made already, the transaction fails.
+ * A vault locked by this process (docs/design.md, Locks), in the vault's row, with an end on the database's clock: nobody else takes it before that. A step
+ * changes the row where its epoch and version are still this process's.
  */
 export class Lease {
+  readonly id: string;
   readonly #place: LeasePlace;
   readonly #uuid: string;
   readonly #epoch: string;
   readonly #timer: NodeJS.Timeout;
-  #step = 0;
   #released = false;
   #renewedAt: Instant;
 
-  private constructor(place: LeasePlace, uuid: string, epoch: string, taken: Instant) {
+  private constructor(place: LeasePlace, uuid: string, row: [string, string], taken: Instant) {
     this.#place = place;
     this.#uuid = uuid;
-    this.#epoch = epoch;
+    [this.id, this.#epoch] = row;
     this.#renewedAt = taken;
     this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
   }
 
   /**
-   * Waits while somebody else holds the vault. Returns the lease, and the rows of `reading`, read in the transaction that took it.
-   * @throws `busy` at the deadline, with the holder; `interrupted` when aborted
+   * Waits while somebody else holds the vault. Returns the lease, and the rows of `reading`, read in the transaction that took it. A
+   * vault that is not known gets a row, which goes with the lease.
+   * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; what `check` throws
    */
   static async take(
     place: LeasePlace,
-    uuid: string,
+    { service, uuid }: Pick<Place, "service" | "uuid">,
     waiting: Waiting,
     reading: readonly Statement[],
   ): Promise<[Lease, Row[][]]> {
-    const { schema, clock, by } = place;
+    const { schema, clock, by, database } = place;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
     const take: Statement = {
-      // Waiting there would starve the operation on the whole state, and fill the server with those who wait.
-      sql: `WITH gate AS (SELECT FROM ${schema}.state WHERE ${isOpen} FOR KEY SHARE NOWAIT)
-        INSERT INTO ${schema}.leases AS lease (uuid, epoch, step, holder, since, "endsAt")
-        SELECT $1, $2, 0, $3, clock_timestamp(), ${newEnd} FROM gate
-        ON CONFLICT (uuid) DO UPDATE SET epoch = $2, step = 0, holder = $3, since = excluded.since, "endsAt" = ${newEnd}
-        WHERE NOT ${isAlive("lease.")} OR lease.epoch = $2 RETURNING 1 AS taken`,
-      values: [uuid, epoch, JSON.stringify(by)],
+      sql: `INSERT INTO ${schema}.vaults AS vault (id, service, uuid, kind, status, version, doc, sealed, holder, epoch, since, ends_at)
+        SELECT gen_random_uuid(), $1, $2, '', 'absent', 0, '{}', '{}', $3, $4, clock_timestamp(), ${ahead(leaseMs)} WHERE ${isOpen(schema)}
+        ON CONFLICT (service, uuid) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, since = excluded.since, ${renewed}
+        WHERE NOT ${isAlive("vault.")} OR vault.epoch = excluded.epoch RETURNING id`,
+      values: [service, uuid, JSON.stringify(by), epoch],
+    };
+    const holding: Statement = {
+      sql: `SELECT * FROM (${holders(schema).sql}) AS held WHERE service = $1 AND uuid = $2`,
+      values: [service, uuid],
     };
     let obstacle = busy(uuid);
     const attempt = async (): Promise<[Lease, Row[][]] | null> => {
       const sent = instant(clock);
       try {
-        const [[taken] = [], [owner] = [], [gate] = [], ...rows] = await place.database.transact([
+        const [, [taken] = [], [owner] = [], [gate] = [], ...rows] = await database.transact([
+          waitingFor(takingMs),
           take,
-          leaseOf(schema, uuid),
+          holding,
           atGate(schema),
           ...reading,
         ]);
-        if (taken !== undefined) return [new Lease(place, uuid, epoch, sent), rows];
+        if (taken !== undefined)
+          return [new Lease(place, uuid, [String(taken["id"]), epoch], sent), rows];
+        if (owner === undefined) await place.check();
         obstacle = owner === undefined ? busyAtGate(gate) : busy(uuid, holderIn(owner));
         const who = holderIn(owner ?? gate ?? {});
         if (who !== undefined) waiting.tell?.(who);
       } catch (error) {
-        if (isLocked(error)) obstacle = busyAtGate((await place.database.query(atGate(schema)))[0]);
+        if (isLocked(error)) obstacle = busyAtGate((await database.query(atGate(schema)))[0]);
         else if (error instanceof AnswerLost) obstacle = error;
         else throw error;
       }
@@ -101,41 +127,52 @@ export class Lease {
   }
 
   /**
-   * Runs statements in one transaction, once, whatever becomes of its answer: where that is lost, it is looked for, and run again if it
-   * was not committed. Renews the lease, or with `isLast` gives the vault back.
+   * Runs a step, one statement on the row of this version, once, whatever becomes of its answer: where that is lost, a write that waits
+   * for its end finds out, and no late one finds the row any more. Renews the lease, or with `isLast` gives the vault back. Returns the
+   * new version; null where the statement found no row.
    * @throws `busy` if the lease was lost
    */
-  async transact(statements: readonly Statement[], isLast = false): Promise<Row[][]> {
+  async step(
+    statement: (own: OwnRow) => Statement,
+    version: number,
+    isLast: boolean,
+  ): Promise<number | null> {
+    const { clock, database } = this.#place;
     if (this.#released)
       throw new VaultError(
         "internal",
         `vault ${this.#uuid} was written to after it had been released`,
       );
-    const { schema } = this.#place;
-    for (let tries = 5; ; tries -= 1) {
-      const step = (this.#step += 1);
-      // A division by zero ends the transaction where the row is not there.
-      const check: Statement = {
-        sql: `WITH own AS (UPDATE ${schema}.leases SET step = $3, ${isLast ? free : renewed} WHERE uuid = $1 AND epoch = $2 AND step = $3::bigint - 1
-          RETURNING 1) SELECT 1 / (SELECT count(*) FROM own)`,
-        values: [this.#uuid, this.#epoch, step],
-      };
-      const sent = instant(this.#place.clock);
+    const own = { id: this.id, epoch: this.#epoch, set: isLast ? free : renewed };
+    for (let [tries, now] = [5, version]; ; tries -= 1) {
+      const sent = instant(clock);
       try {
-        const rows = await this.#place.database.transact([check, ...statements]);
+        const step = statement({ ...own, version: now });
+        const [, [row] = []] = await database.transact([waitingFor(steppingMs), step]);
+        if (row === undefined) return null;
         this.#renewedAt = sent;
         if (isLast) this.#stopRenewing();
-        return rows.slice(1);
+        return now + 1;
       } catch (error) {
-        if (codeOf(error) === noRow) throw lost(this.#uuid);
-        // The next one is this step.
-        if (error instanceof Refused) this.#step -= 1;
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
-        if (!(await this.#isDone(step))) continue;
-        if (isLast) this.#stopRenewing();
-        return [];
+        const found = await this.#lookUp(now);
+        if (found === now + 1) {
+          if (isLast) this.#stopRenewing();
+          return found;
+        }
+        now = found;
       }
     }
+  }
+
+  /** The error for a step that found no row, where the lease is the reason. */
+  async lost(version: number): Promise<VaultError | null> {
+    const { schema, database } = this.#place;
+    const [row] = await database.query({
+      sql: `SELECT FROM ${schema}.vaults WHERE id = $1 AND epoch = $2 AND version = $3 AND holder IS NOT NULL`,
+      values: [this.id, this.#epoch, version],
+    });
+    return row === undefined ? lost(this.#uuid) : null;
   }
 
   /**
@@ -148,13 +185,17 @@ export class Lease {
     if ((await this.#renew()) !== true || !isEnough()) throw lost(this.#uuid);
   }
 
-  /** Gives the vault back; it ends by itself where that fails. A second call does nothing. */
+  /**
+   * Gives the vault back; the lease ends by itself where that fails. No step of it finds its row any more. A second call does nothing.
+   */
   async release(): Promise<void> {
     if (this.#released) return;
     this.#stopRenewing();
-    const sql = `UPDATE ${this.#place.schema}.leases SET ${free} WHERE uuid = $1 AND epoch = $2`;
+    const row = "id = $1 AND epoch = $2";
+    const sql = `WITH gone AS (DELETE FROM ${this.#place.schema}.vaults WHERE ${row} AND status = 'absent')
+      UPDATE ${this.#place.schema}.vaults SET ${free}, epoch = NULL WHERE ${row} AND status <> 'absent'`;
     try {
-      await this.#place.database.once({ sql, values: [this.#uuid, this.#epoch] });
+      await this.#transact({ sql, values: [this.id, this.#epoch] });
     } catch {
       // It ends within `leaseMs`.
     }
@@ -165,31 +206,29 @@ export class Lease {
     this.#released = true;
   }
 
-  /**
-   * Whether a step was committed. If not, another one takes its place, so that it is not made when it arrives late. Always writes: the
-   * answer comes when the transaction of the step has ended, and is as durable as this one.
-   */
-  async #isDone(step: number): Promise<boolean> {
-    const look: Statement = {
-      sql: `UPDATE ${this.#place.schema}.leases SET step = CASE step WHEN $3::bigint - 1 THEN $3::bigint + 1 ELSE step END
-        WHERE uuid = $1 AND epoch = $2 RETURNING step::int`,
-      values: [this.#uuid, this.#epoch, step],
-    };
-    const [[row] = []] = await twice(async () => await this.#place.database.transact([look]));
+  /** Returns the next version if the step on this version was committed, and else one that it does not find when it comes late. */
+  async #lookUp(version: number): Promise<number> {
+    const sql = `UPDATE ${this.#place.schema}.vaults SET version = CASE version WHEN $3 THEN version + 2 ELSE version END
+      WHERE id = $1 AND epoch = $2 RETURNING version`;
+    const values = [this.id, this.#epoch, version];
+    const [row] = await twice(async () => await this.#transact({ sql, values }));
     if (row === undefined) throw lost(this.#uuid);
-    this.#step = row["step"] as number;
-    return this.#step === step;
+    return Number(row["version"]);
+  }
+
+  async #transact(statement: Statement): Promise<Row[]> {
+    const { database } = this.#place;
+    return (await database.transact([waitingFor(steppingMs), statement]))[1] ?? [];
   }
 
   /** Renews the lease; null if nobody can tell whether that succeeded, as while the database is away. */
   async #renew(): Promise<boolean | null> {
     // One that was given back meanwhile stays so.
-    const sql = `UPDATE ${this.#place.schema}.leases SET ${renewed}
-      WHERE uuid = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`;
+    const sql = `UPDATE ${this.#place.schema}.vaults SET ${renewed}
+      WHERE id = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`;
     const sent = instant(this.#place.clock);
     try {
-      const values = [this.#uuid, this.#epoch];
-      const [row] = await this.#place.database.once({ sql, values });
+      const [row] = await this.#transact({ sql, values: [this.id, this.#epoch] });
       if (row === undefined) return false;
       this.#renewedAt = sent;
       return true;

@@ -1,24 +1,26 @@
 import type { Actor } from "../../actor.ts";
-import { randomUUID } from "node:crypto";
-import type { Breaker, Seen } from "../../exchange/breaker.ts";
+import { VaultError } from "../../errors.ts";
+import type { Breaker } from "../../exchange/breaker.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
-import type { Step, StoredVault } from "../document.ts";
-import { afterStep, make, readVault, statementsFor, storedVault } from "../document.ts";
+import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
+import type { Made, Step, StoredVault } from "../document.ts";
+import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
 import type { Dialect, Statement } from "../statement.ts";
+import { written } from "../statement.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import { keptGeneration } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { openCredentials, openToken } from "../steps/sealed.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { Durability, EngineVault } from "../vault-session.ts";
-import { breakerChanged, codeOf, labelTwice } from "./connection.ts";
+import { codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
-import type { Lease } from "./lease.ts";
+import type { Lease, OwnRow } from "./lease.ts";
 import type { About } from "./about.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import type { Outbox } from "./outbox.ts";
+import { command } from "../../way.ts";
 
 interface Parts {
   dialect: Dialect;
@@ -34,11 +36,6 @@ interface Parts {
   /** What this process knows of the breakers, by service. */
   breakers: Map<string, Breaker>;
 }
-
-export const dialectOf = (schema: string): Dialect => ({
-  prefix: `${schema}.`,
-  texts: (mark) => `SELECT value FROM jsonb_array_elements_text(${mark}::jsonb)`,
-});
 
 /** A vault that this process holds by a lease. */
 export class LeasedVault implements EngineVault {
@@ -89,25 +86,40 @@ export class LeasedVault implements EngineVault {
     _durability: Durability,
     isLast: boolean,
   ): Promise<{ result: T; vault: StoredVault }> {
-    const { dialect, lease } = this.#parts;
-    const made = make(vault, step, () => this.#parts.key);
+    const { dialect, lease, key } = this.#parts;
+    const made = make(vault, step, () => key);
     const { after, result } = made;
     const { rows: before } = vault;
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
       state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) this.#keep(after, ending);
-    const id = vault.id ?? randomUUID();
-    const checked = after.seen === null ? [] : [checking(dialect, after.service, after.seen)];
-    const statements = [...checked, ...statementsFor(dialect, id, made)];
-    await lease.transact(statements, isLast).catch((error: unknown) => {
-      if (codeOf(error) === breakerChanged)
-        throw new BreakerChanged("the circuit breaker has changed");
+    const statement = (own: OwnRow): Statement => statementOf(dialect, key.id, own, made);
+    const version = await lease.step(statement, vault.version, isLast).catch((error: unknown) => {
       throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
         ? labelTaken(after.uuid)
         : error;
     });
-    return { result, vault: afterStep(made, id) };
+    if (version === null) throw await this.#notWritten(vault.version, after);
+    return { result, vault: afterStep(made, lease.id, version) };
+  }
+
+  /** Why a step found no row. */
+  async #notWritten(version: number, { uuid, seen }: VaultRows): Promise<Error> {
+    const { dialect, lease, key, database } = this.#parts;
+    const sql = `SELECT value FROM ${dialect.prefix}meta WHERE name = 'key'`;
+    const [meta] = await database.query({ sql });
+    if (meta?.["value"] !== key.id)
+      return new VaultError(
+        "state",
+        `the key of the state was replaced while vault ${uuid} was in use; nothing more is sent`,
+        { uuid, next: [command`vault status ${uuid}`], retry: "after-status" },
+      );
+    const lost = await lease.lost(version);
+    if (lost !== null) return lost;
+    return seen === null
+      ? new VaultError("state", `a step of vault ${uuid} was not written`, { uuid, retry: "safe" })
+      : new BreakerChanged("the circuit breaker has changed");
   }
 
   /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
@@ -136,11 +148,24 @@ export class LeasedVault implements EngineVault {
   }
 }
 
-/** Ends the transaction with `breakerChanged` if the breaker is not as it was seen. Whoever else changes it at the same time is waited for. */
-function checking({ prefix }: Dialect, service: string, seen: Seen): Statement {
-  const { sql, values, rows } = checkOf(prefix, service, seen);
-  return {
-    sql: `WITH found AS (${sql}) SELECT sqrt(-abs((SELECT count(*) FROM found) - ${rows}))`,
-    values,
-  };
-}
+/** The one statement of a step: it returns a row, and writes everything, if the row of the vault is still this process's. */
+const statementOf = (
+  dialect: Dialect,
+  keyId: string,
+  { id, epoch, version, set }: OwnRow,
+  made: Made<unknown>,
+): Statement =>
+  written((put) => {
+    const { prefix } = dialect;
+    const { service, seen } = made.after;
+    const columns = setting(made, put).map((pair) => `${pair.join(" = ")}, `);
+    const own = `UPDATE ${prefix}vaults SET ${columns.join("")}${set}, version = version + 1
+      WHERE id = ${put(id)} AND epoch = ${put(epoch)} AND version = ${put(version)} AND holder IS NOT NULL
+        AND EXISTS (SELECT FROM ${dialect.open})
+        AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(keyId)})
+        AND ${seen === null ? "true" : isAsSeen(prefix, service, seen, put, "FOR UPDATE")} RETURNING 1 AS own`;
+    const parts = writingBeside(dialect, made, "own").map(
+      (part, n) => `part${n} AS (${part(put)})`,
+    );
+    return `WITH ${[`own AS (${own})`, ...parts].join(", ")} SELECT own FROM own`;
+  });

@@ -1,4 +1,5 @@
 import { sharedTables, unusableVersion } from "../schema.ts";
+import type { Dialect } from "../statement.ts";
 
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
 export const schemaVersion = 2;
@@ -11,29 +12,18 @@ export const oldestVersion = 2;
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
   // version, oldest, known-since (the first program that knows a changed schema), key (the id of the one that seals), keyed (who has it), timeline (of the server), set-back
-  // (when something may have been lost for the last time); state (its id) and the other marks of whole/marks.ts.
+  // (when something may have been lost for the last time); closing (of the gate) and done (the operation that was committed last), see
+  // gate.ts; state (its id) and the other marks of whole/marks.ts.
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.
   `CREATE TABLE IF NOT EXISTS ${schema}.identity (
     id int PRIMARY KEY CHECK (id = 1), born xid8 NOT NULL, system text NOT NULL, database text NOT NULL, claims int NOT NULL
   )`,
-  // The gate that an operation on the whole state closes for as long as `endsAt` says: see gate.ts. Not usable while it is being moved,
-  // and from then on. `done` is the operation that was committed last.
-  `CREATE TABLE IF NOT EXISTS ${schema}.state (
-    id int PRIMARY KEY CHECK (id = 1), operation text, token uuid, holder text, since timestamptz,
-    "endsAt" timestamptz NOT NULL, usable boolean NOT NULL, done jsonb
-  )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.leases (
-    uuid text PRIMARY KEY,
-    -- Whose it is, another one each time it is taken, and how many steps were made: who finds others has lost the vault.
-    epoch uuid NOT NULL,
-    step bigint NOT NULL,
-    holder text,
-    since timestamptz NOT NULL,
-    "endsAt" timestamptz NOT NULL
-  )`,
   sharedTables(`${schema}.`, {
     id: "uuid",
+    // Who has locked the vault, until when; another epoch each time: who finds one that is not its own has lost it. A number would be used
+    // again after a failover.
+    lease: " holder text, epoch uuid, since timestamptz, ends_at timestamptz,",
     journalSeq: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     real: "double precision",
     time: "double precision",
@@ -41,15 +31,21 @@ export const tables = (schema: string): string[] => [
     keyed: "",
   }),
   // Who began with an older version has lost its vault.
-  `UPDATE ${schema}.leases SET epoch = gen_random_uuid(), holder = NULL, "endsAt" = '-infinity'
+  `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL
     WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,
-  `INSERT INTO ${schema}.state (id, "endsAt", usable) VALUES (1, '-infinity', true) ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database}, 0 ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.meta VALUES ('state', gen_random_uuid()::text), ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
   // One that was fenced since this program has looked stays so.
   `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('version', '${schemaVersion}')
     ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> '${unusableVersion}'`,
 ];
+
+/** The SQL of PostgreSQL for a state in a schema. */
+export const dialectOf = (schema: string): Dialect => ({
+  prefix: `${schema}.`,
+  texts: (mark) => `SELECT value FROM jsonb_array_elements_text(${mark}::jsonb)`,
+  open: `(SELECT 1 WHERE NOT EXISTS (SELECT FROM ${schema}.meta WHERE name IN ('fence', 'moved'))) AS open`,
+});
 
 /** Expressions for what tells one database from its copies, and a server from its successor after a failover. */
 export const place = {

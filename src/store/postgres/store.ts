@@ -16,12 +16,13 @@ import type { About } from "./about.ts";
 import { aboutIn, aboutStatement } from "./about.ts";
 import type { Address } from "./address.ts";
 import type { Row } from "./connection.ts";
-import { codeOf, gateClosed, isLocked } from "./connection.ts";
+import { isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
-import { passGate, transactAtGate, holders, lockIn } from "./gate.ts";
+import { holders, lockIn, transactAtGate, waitingFor } from "./gate.ts";
 import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
 import { Lease } from "./lease.ts";
-import { dialectOf, LeasedVault } from "./leased-vault.ts";
+import { LeasedVault } from "./leased-vault.ts";
+import { dialectOf } from "./schema.ts";
 import { reserving } from "./limiter.ts";
 import { MachineRecord } from "./machine-record.ts";
 import type { Entry, Here } from "./outbox.ts";
@@ -113,8 +114,8 @@ export class PostgresStore extends StoredState implements State {
     const lower = uuid.toLowerCase();
     const prints = outbox.of(lower).map(({ fingerprint }) => fingerprint);
     const [lease, [[facts] = [], breaker = [], ...read]] = await Lease.take(
-      this.parts,
-      lower,
+      { ...this.parts, check: async () => await this.check() },
+      { service, uuid: lower },
       waiting,
       [
         aboutStatement(schema),
@@ -245,17 +246,17 @@ export class PostgresStore extends StoredState implements State {
   }
 
   protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
-    if (durability === "unsynced") return await this.parts.database.query(statement);
-    return (await this.#write([statement])).flat();
+    const { database } = this.parts;
+    const rows =
+      durability === "unsynced"
+        ? await database.query(statement)
+        : (await transactAtGate(this.parts, [statement])).flat();
+    if (rows.length === 0) await this.check();
+    return rows;
   }
 
   protected async prepareKey(): Promise<void> {
     await this.ready();
-  }
-
-  /** Writes without a lease. */
-  async #write(statements: readonly Statement[]): Promise<Row[][]> {
-    return await transactAtGate(this.parts, statements, async () => await this.check());
   }
 
   /** Looks again at what the state says of itself. */
@@ -280,7 +281,7 @@ export class PostgresStore extends StoredState implements State {
 
   /** What `aboutStatement` returned. */
   async #checked(row: Row | undefined): Promise<Ready> {
-    const { schema, database, keyring, clock } = this.parts;
+    const { database, keyring, clock } = this.parts;
     const about = aboutIn(row, database.address);
     this.#said = { now: about.now, at: clock.elapsed() };
     const isSetBack =
@@ -290,8 +291,8 @@ export class PostgresStore extends StoredState implements State {
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
       await database
-        .transact([passGate(schema), ...pruning(this.dialect.prefix, before)])
-        .catch(unlessGateClosed);
+        .transact([waitingFor(pruningMs), ...pruning(this.dialect.prefix, before)])
+        .catch(unlessLocked);
     try {
       return { ...about, key: await keyring.key(about.keyId), isSetBack };
     } catch (error) {
@@ -311,9 +312,11 @@ const knownPrints = ({ prefix, texts }: Dialect, kept: readonly Entry[]): Statem
   ],
 });
 
-/** What can be done another time is. */
-function unlessGateClosed(error: unknown): void {
-  if (codeOf(error) !== gateClosed && !isLocked(error)) throw error;
+/** How long pruning waits, in milliseconds: what can be done another time is. */
+const pruningMs = 300;
+
+function unlessLocked(error: unknown): void {
+  if (!isLocked(error)) throw error;
 }
 
 /** The error for a machine that lacks the key, with who has it. */

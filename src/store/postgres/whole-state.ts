@@ -11,7 +11,7 @@ import { prepareRestore } from "../backup/restore.ts";
 import { raising } from "../document.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
-import { appending } from "../journal/journal.ts";
+import { appendingOne } from "../journal/journal.ts";
 import { Keyring } from "../keys/keyring.ts";
 import type { Rekeyed } from "../keys/rekey.ts";
 import { rekey } from "../keys/rekey.ts";
@@ -48,7 +48,7 @@ import { expectUnmoved, usedAgain } from "../whole/claim.ts";
 import { copied, reborn, setBack, setBackNow } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import type { Outbox } from "./outbox.ts";
-import { grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
+import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
 import type { Former } from "../version-1.ts";
 import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
 import { unusableVersion } from "../schema.ts";
@@ -139,9 +139,6 @@ export class PostgresWhole implements WholeState {
       const [version] = await query({ sql });
       if (version?.["value"] !== "1") return;
       const { state = "" } = metaIn((await query(metaStatement(schema)))[0], database.address);
-      await query({
-        sql: `UPDATE ${prefix}leases SET epoch = gen_random_uuid(), "endsAt" = '-infinity'`,
-      });
       await query({ sql: makingWay(prefix) });
       await query({ sql: tables(schema).join(";\n") });
       const former: Partial<Record<keyof Former, WholeRow[]>> = {};
@@ -161,7 +158,9 @@ export class PostgresWhole implements WholeState {
       await whole.put("vaults", vaults);
       await whole.put("spent", spent);
       await whole.put("runs", runs);
-      await query({ sql: droppingFormer(prefix) });
+      // Whoever holds a vault by the former version has lost it.
+      const droppingLeases = `DROP TABLE ${prefix}leases, ${prefix}state`;
+      await query({ sql: `${droppingFormer(prefix)} ${droppingLeases}` });
     });
   }
 
@@ -238,8 +237,10 @@ export class PostgresWhole implements WholeState {
             return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
           },
           record: async (entry) => {
-            const changes = [raising(`${schema}.`, "copies"), appending(`${schema}.`, entry)];
-            await transactAtGate(this.#store.parts, changes, async () => await this.#store.check());
+            const dialect = dialectOf(schema);
+            const changes = [raising(dialect, "copies"), appendingOne(dialect, entry)];
+            const [done] = await transactAtGate(this.#store.parts, changes);
+            if (done?.length !== 1) await this.#store.check();
           },
         }),
     );
@@ -338,10 +339,6 @@ const engineOf = (schema: string, query: Query): Engine => ({
     column: (name) => `made.${quoted(name)}`,
   }),
   setUsable: async (isUsable) => {
-    await query({
-      sql: `UPDATE ${schema}.state SET usable = $1::boolean`,
-      values: [String(isUsable)],
-    });
     const oldest = String(isUsable ? oldestVersion : unusableVersion);
     await query({
       sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'oldest'`,

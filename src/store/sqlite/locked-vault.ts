@@ -6,10 +6,12 @@ import type { Breaker } from "../../exchange/breaker.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { breakerIn, breakerOf, checkOf } from "../breakers.ts";
+import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Made, Step, StoredVault } from "../document.ts";
-import { afterStep, make, readVault, statementsFor, storedVault } from "../document.ts";
+import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
+import type { Put } from "../statement.ts";
+import { written } from "../statement.ts";
 import type { Place, VaultRow } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
@@ -118,18 +120,28 @@ export class LockedVault implements EngineVault {
  * @throws BreakerChanged if the breaker is not as the step has seen it, `state` if the vault is not as it was read
  */
 function write(db: DatabaseSync, id: number, made: Made<unknown>): void {
-  const { service, uuid, seen, vault } = made.after;
-  if (seen !== null) {
-    const check = checkOf("", service, seen);
-    if (rowsIn(db, check).length !== check.rows)
-      throw new BreakerChanged("the circuit breaker has changed");
+  const { before, after } = made;
+  const { service, uuid, seen, vault } = after;
+  const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
+  if (
+    seen !== null &&
+    change((put) => `SELECT 1 WHERE ${isAsSeen("", service, seen, put)}`).length === 0
+  )
+    throw new BreakerChanged("the circuit breaker has changed");
+  if (vault !== null) {
+    checkLabel(db, id, vault);
+    const rows = change((put) => {
+      const set = setting(made, put);
+      if (before.id !== null)
+        return `UPDATE vaults SET ${set.map((pair) => pair.join(" = ")).join(", ")}, version = version + 1
+          WHERE id = ${put(id)} AND version = ${put(before.version)} RETURNING version`;
+      const key = [id, service, uuid].map(put);
+      return `INSERT INTO vaults (${set.map(([column]) => column).join(", ")}, version, id, service, uuid)
+        VALUES (${set.map(([, mark]) => mark).join(", ")}, 1, ${key.join(", ")}) ON CONFLICT (service, uuid) DO NOTHING RETURNING version`;
+    });
+    if (rows.length === 0) throw lockLost(uuid, "somebody else has written it");
   }
-  if (vault !== null) checkLabel(db, id, vault);
-  const [first, ...others] = statementsFor(dialect, id, made);
-  if (first === undefined) return;
-  if (rowsIn(db, first).length === 0 && vault !== null)
-    throw lockLost(uuid, "somebody else has written it");
-  for (const statement of others) rowsIn(db, statement);
+  for (const part of writingBeside(dialect, made, dialect.open)) change(part);
 }
 
 const nextId = (db: DatabaseSync): number =>

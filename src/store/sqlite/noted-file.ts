@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { raising } from "../document.ts";
-import { metaOf, noteMeta, rowsIn } from "./query.ts";
+import { dialect, metaOf, noteMeta, rowsIn } from "./query.ts";
 import type { StateDatabase } from "./state-database.ts";
 
 /**
@@ -18,7 +18,7 @@ export async function noteFile(
     // Read again: of several that come here at the same time, one marks the credentials.
     const former = noted(db) ?? file;
     noteMeta(db, "file", file);
-    if (former !== file) rowsIn(db, raising("", "copies"));
+    if (former !== file) rowsIn(db, raising(dialect, "copies"));
     return former !== file;
   });
   if (!isCopy) return;

@@ -22,6 +22,7 @@ function statement(db: DatabaseSync, sql: string): StatementSync {
 export const dialect: Dialect = {
   prefix: "",
   texts: (mark) => `SELECT value FROM json_each(${mark})`,
+  open: "(SELECT 1)",
 };
 
 /** The first row of a query. */

@@ -22,6 +22,7 @@ const tables = `
 
   ${sharedTables("", {
     id: "INTEGER",
+    lease: "",
     journalSeq: "INTEGER PRIMARY KEY AUTOINCREMENT",
     real: "REAL",
     time: "int",

@@ -14,7 +14,7 @@ import {
   openDatabase,
   schemaVersion,
 } from "./open-database.ts";
-import { rowsIn } from "./query.ts";
+import { dialect, rowsIn } from "./query.ts";
 import { raising } from "../document.ts";
 import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
@@ -124,7 +124,7 @@ export class SqliteWhole implements WholeState {
       record: async (entry) =>
         await new StateDatabase(connection, this.#opening.path, clock).write((db) => {
           append(db, entry);
-          rowsIn(db, raising("", "copies"));
+          rowsIn(db, raising(dialect, "copies"));
         }),
     });
   }

@@ -2,7 +2,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, unseal } from "../../secrets/sealing.ts";
 import type { SealedRow, VaultColumns, VaultRecordRow } from "../document.ts";
-import { resealed, sealedValuesOf } from "../document.ts";
+import { columns, resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Dialect, Value } from "../statement.ts";
 import { quoted } from "../statement.ts";
@@ -33,8 +33,14 @@ export interface WholePlace {
 export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
   await place.read(async ({ marks }) => await Promise.resolve(marks));
 
-/** Rows that are read or written at a time. */
+/** Rows that are read at a time. */
 const batch = 200;
+
+/**
+ * The longest statement that writes more than one row, in characters: it leaves a process in one piece, so that a server which waits for
+ * the rest of a transaction notices when that process has stalled.
+ */
+const statementLength = 60_000;
 
 /** The tables that make up a state, with the columns that order their rows. */
 const orders = {
@@ -50,6 +56,9 @@ export const tables = Object.keys(orders) as Table[];
 
 /** A row with its columns, but for what numbers it in its place: the id of a vault, the `seq` of an entry. */
 export type Row = Record<string, Value>;
+
+/** Vaults that are known. Others have a row for a lease alone. */
+const isThere = "status <> 'absent'";
 
 /** What is done with a row whose key is there already. */
 const conflicts: Partial<Record<Table, "NOTHING" | "UPDATE">> = {
@@ -107,7 +116,7 @@ export class WholeReader {
     const { engine } = this;
     const exists = (table: string): string => `EXISTS (SELECT 1 FROM ${engine.prefix}${table})`;
     const [row] = await engine.query(
-      `SELECT CASE WHEN ${exists("vaults")} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`,
+      `SELECT CASE WHEN ${exists(`vaults WHERE ${isThere}`)} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`,
     );
     return row?.["empty"] === 1;
   }
@@ -115,11 +124,12 @@ export class WholeReader {
   /** The rows of a table in their order, at most 200 at a time. */
   async *rows(table: Table): AsyncGenerator<Row[]> {
     const key = orders[table];
-    const from = `FROM ${this.engine.prefix}${table}`;
+    const [of, where] = table === "vaults" ? [columns, isThere] : ["*", "true"];
+    const from = `FROM ${this.engine.prefix}${table} WHERE ${where}`;
     const marks = key.map((_, index) => `$${index + 1}`).join(", ");
     for (let last: Value[] | null = null; ;) {
-      const after: string = last === null ? "" : `WHERE (${key.join(", ")}) > (${marks})`;
-      const sql = `SELECT * ${from} ${after} ORDER BY ${key.join(", ")} LIMIT ${batch}`;
+      const after: string = last === null ? "" : `AND (${key.join(", ")}) > (${marks})`;
+      const sql = `SELECT ${of} ${from} ${after} ORDER BY ${key.join(", ")} LIMIT ${batch}`;
       const rows: Row[] = await this.engine.query(sql, last ?? []);
       if (rows.length > 0) yield rows;
       if (rows.length < batch) return;
@@ -134,7 +144,7 @@ export class WholeReader {
 
   /** The vault of a service with this uuid. */
   async vault(service: string, uuid: string): Promise<VaultRecordRow | null> {
-    const sql = `SELECT * FROM ${this.engine.prefix}vaults WHERE service = $1 AND uuid = $2`;
+    const sql = `SELECT ${columns} FROM ${this.engine.prefix}vaults WHERE service = $1 AND uuid = $2 AND ${isThere}`;
     const [row] = await this.engine.query(sql, [service, uuid]);
     return (row as VaultRecordRow | undefined) ?? null;
   }
@@ -224,8 +234,7 @@ export class Whole extends WholeReader {
     const sql = `INSERT INTO ${prefix}${table} (${[...made.map(([name]) => name), ...own.map(quoted)].join(", ")})
       SELECT ${[...made.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} WHERE true ORDER BY n
       ${conflict === undefined ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
-    for (let start = 0; start < rows.length; start += batch)
-      await this.engine.query(sql, [JSON.stringify(rows.slice(start, start + batch), own)]);
+    for (const list of listsOf(rows, own)) await this.engine.query(sql, [list]);
   }
 
   /** Appends an entry about the state itself. `now` is in milliseconds since the epoch. */
@@ -263,6 +272,25 @@ export class Whole extends WholeReader {
         [name, value],
       );
   }
+}
+
+/** Rows with these columns, as JSON lists for a statement each. */
+function* listsOf(
+  rows: readonly (Row | VaultColumns)[],
+  names: readonly string[],
+): Generator<string> {
+  let items: string[] = [];
+  let length = 0;
+  for (const row of rows) {
+    const item = JSON.stringify(row, [...names]);
+    if (items.length > 0 && length + item.length > statementLength) {
+      yield `[${items.join(",")}]`;
+      [items, length] = [[], 0];
+    }
+    items.push(item);
+    length += item.length;
+  }
+  if (items.length > 0) yield `[${items.join(",")}]`;
 }
 
 /** Ids of the keys that have sealed what is in the rows. */

@@ -21,7 +21,7 @@ describe("whatever a server, a role or a database has set, a step is durable bef
     await exchange(session, "x1", 1, "second");
     await server.crash();
     await server.start();
-    await state.sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
+    await state.sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
     const next = await state.another().lock(service, uuid, patient(state.clock));
     expect(await known(next)).toMatchObject({ last: { id: "x1", state: "acknowledged" } });
     const creation = { service, id: "c1", kind: "generic/offline", externalRef: "c1" } as const;

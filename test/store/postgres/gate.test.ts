@@ -4,7 +4,7 @@ import type { Creation } from "../../../src/exchange/records.ts";
 import type { Row } from "../../../src/store/postgres/connection.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import type { Statement } from "../../../src/store/statement.ts";
-import { transactWhole, holders } from "../../../src/store/postgres/gate.ts";
+import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Whole } from "../../../src/store/whole/whole.ts";
@@ -22,7 +22,7 @@ import {
   uuid,
 } from "../../contract/store-fixture.ts";
 import type { SharedState as Fixture } from "../../support/shared-state.ts";
-import { sharedState } from "../../support/shared-state.ts";
+import { closeGate, sharedState } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tcpProxy } from "../../support/proxies.ts";
 
@@ -44,15 +44,17 @@ afterEach(() => state.dispose());
 const placeOf = (store: unknown): PostgresWhole => new PostgresWhole(store as PostgresStore);
 
 const expire = async (): Promise<unknown> =>
-  await state.sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
+  await state.sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
 
 const expireGate = async (): Promise<unknown> =>
-  await state.sql(`UPDATE schema.state SET "endsAt" = '-infinity'`);
+  await state.sql(
+    `UPDATE schema.meta SET value = (value::jsonb || '{"until": "2026-01-01"}')::text WHERE name = 'closing'`,
+  );
 
 const numbered = (n: number): string =>
   `aaaaaaaa-bbbb-4ccc-8ddd-0000000002${String(n).padStart(2, "0")}`;
 
-/** An operation that stalls between its look at the leases and its transaction, for as long as `meanwhile` takes, once. */
+/** An operation that stalls between the gate, which it has closed, and its transaction, for as long as `meanwhile` takes, once. */
 async function stalled(
   meanwhile: () => Promise<unknown>,
   work: () => Promise<unknown>,
@@ -61,16 +63,17 @@ async function stalled(
   const { parts } = state.another() as PostgresStore;
   const { database } = parts;
   let isFirst = true;
-  const query = async (statement: Statement): Promise<Row[]> => {
-    const rows = await database.query(statement);
-    if (statement.sql === holders(parts.schema).sql && isFirst) {
+  const transact = async (statements: readonly Statement[]): Promise<Row[][]> => {
+    const rows = await database.transact(statements);
+    if (isFirst) {
       isFirst = false;
       await meanwhile();
     }
     return rows;
   };
+  const query = async (statement: Statement): Promise<Row[]> => await database.query(statement);
   const converse: Database["converse"] = async (...given) => await database.converse(...given);
-  const place = { ...parts, database: { query, converse } };
+  const place = { ...parts, database: { query, converse, transact } };
   return await transactWhole(place, "rekey", patient(state.clock, milliseconds), work);
 }
 
@@ -93,7 +96,7 @@ describe("an operation on the whole state that stalls", () => {
     expect(sessions).toHaveLength(1);
   });
 
-  it("before its transaction until another one has done its work: it begins again", async () => {
+  it("before its transaction until another one has done its work: it does its own after that", async () => {
     const done: string[] = [];
     const other = async (): Promise<void> => {
       await expireGate();
@@ -144,27 +147,18 @@ describe("an operation on the whole state that stalls", () => {
     expect(await standings(await held(state))).toEqual(["2 current", "1 superseded"]);
   });
 
-  it("behind a gate that has ended, with the row still locked: others are busy at once, and are told who it is", async () => {
-    const holder = JSON.stringify({ host: "there", pid: 7, user: "colleague" });
-    await state.sql(
-      `UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '${holder}', since = now()`,
-    );
-    const { parts } = state.store;
-    await parts.database.converse("READ COMMITTED", async (query) => {
-      await query({ sql: `SELECT 1 FROM ${parts.schema}.state FOR UPDATE` });
-      const waiting = state.another().lock(service, uuid, patient(state.clock, 0));
-      await expect(waiting).rejects.toMatchObject({
+  it("in its transaction, behind a gate that has ended: others are busy soon, and are told who it is", async () => {
+    await stalled(expireGate, async () => {
+      const busy = {
         code: "busy",
         message: expect.stringContaining("vault state rekey") as string,
-        facts: { by: { user: "colleague" }, since: expect.any(String) as string },
-      });
-      await expect(
-        placeOf(state.another()).transact("move", patient(state.clock, 0), async () =>
-          Promise.resolve(),
-        ),
-      ).rejects.toMatchObject({
-        code: "busy",
-      });
+      };
+      const take = state.another().lock(service, uuid, patient(state.clock, 0));
+      await expect(take).rejects.toMatchObject({ ...busy, facts: { by: { user: "tester" } } });
+      const move = placeOf(state.another()).transact("move", patient(state.clock, 0), async () =>
+        Promise.resolve(),
+      );
+      await expect(move).rejects.toMatchObject(busy);
       const [waiters] = await state.sql(
         "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'",
       );
@@ -174,18 +168,32 @@ describe("an operation on the whole state that stalls", () => {
 });
 
 it("behind a closed gate nobody takes a vault, nor begins another operation; one that ends far ahead of a clock set back is open", async () => {
-  const close = async (since: string): Promise<unknown> =>
-    await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'move',
-      holder = '{"host":"there","pid":7,"user":"ann"}', since = clock_timestamp() ${since}, "endsAt" = clock_timestamp() + interval '1 hour'`);
-  await close("- interval '1 second'");
+  await closeGate(state, "20 seconds");
   const busy = { code: "busy", facts: { by: { host: "there", user: "ann" } } };
   const take = async (): Promise<VaultSession> =>
     await state.another().lock(service, uuid, patient(state.clock, 0));
   await expect(take()).rejects.toMatchObject(busy);
   const work = async (): Promise<unknown> => Promise.resolve();
   await expect(stalled(work, work)).rejects.toMatchObject(busy);
-  await close("+ interval '1 minute'");
+  await closeGate(state, "1 hour");
   await (await take()).release();
+  await stalled(work, work);
+});
+
+it("a vault that is not known has a row for its lease alone: nobody is shown it, and it goes with the lease", async () => {
+  const rows = async (): Promise<unknown> => await state.sql("SELECT status FROM schema.vaults");
+  const session = await held(state);
+  expect(await rows()).toEqual([{ status: "absent" }]);
+  expect(await state.store.list()).toEqual([]);
+  expect(await placeOf(state.another()).read(async (whole) => await whole.isEmpty())).toBe(true);
+  await session.release();
+  expect(await rows()).toEqual([]);
+  await held(state);
+  await expire();
+  await placeOf(state.another()).transact("rekey", patient(state.clock), async (whole) => {
+    for await (const vaults of whole.vaults()) expect(vaults).toEqual([]);
+  });
+  expect(await rows()).toEqual([]);
 });
 
 it("a COMMIT without an answer is looked up", async () => {

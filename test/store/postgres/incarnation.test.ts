@@ -3,7 +3,6 @@ import type { Incarnation } from "../../../src/store/postgres/about.ts";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 import { checkIncarnation, warnOfWeakerTls } from "../../../src/store/postgres/incarnation.ts";
 import type { SeenState } from "../../../src/store/postgres/machine-record.ts";
-import { TestClock } from "../../contract/store-fixture.ts";
 
 const hour = 3_600_000;
 const now = Date.parse("2026-11-23T12:00:00Z");
@@ -58,10 +57,7 @@ async function check(
   const nothing = async (): Promise<never[]> => await Promise.resolve([]);
   const database = { address, transact: nothing, query: nothing };
   warnOfWeakerTls(watch);
-  const failure = await checkIncarnation(
-    { ...watch, database, clock: new TestClock("2026-11-21T10:00:00Z") },
-    { ...same, ...found },
-  ).then(
+  const failure = await checkIncarnation({ ...watch, database }, { ...same, ...found }).then(
     () => undefined,
     (error: unknown) => (error as Error).message,
   );

@@ -15,7 +15,7 @@ import {
 import type { SharedState } from "../../support/shared-state.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { sharedState } from "../../support/shared-state.ts";
+import { closeGate, sharedState } from "../../support/shared-state.ts";
 import type { Cut } from "../../support/proxies.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tcpProxy } from "../../support/proxies.ts";
@@ -28,7 +28,7 @@ afterEach(() => state.dispose());
 
 /** The lease of the vault is over, as after a holder that has died or was stopped. */
 const expire = async (): Promise<unknown> =>
-  await state.sql(`UPDATE schema.leases SET "endsAt" = '-infinity'`);
+  await state.sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
 
 describe("a lease", () => {
   it("says who has it, and since when, to whoever waits for it and to whoever asks", async () => {
@@ -78,12 +78,10 @@ describe("a lease", () => {
     await next.release();
   });
 
-  it("that begins in the future of the database's clock, which was set back, is void", async () => {
+  it("that ends further ahead than a lease lasts, by a database's clock that was set back, is void", async () => {
     const former = await imported(state);
     await former.recordIntent(intent("x1", 1));
-    await state.sql(
-      `UPDATE schema.leases SET since = since + interval '1 hour', "endsAt" = "endsAt" + interval '1 hour'`,
-    );
+    await state.sql("UPDATE schema.vaults SET ends_at = ends_at + interval '1 hour'");
     expect(await state.store.locks()).toEqual([]);
     const next = await state.another().lock(service, uuid, patient(state.clock, 0));
     await expect(former.recordStarted("x1", started("lost"))).rejects.toMatchObject({
@@ -94,8 +92,7 @@ describe("a lease", () => {
   });
 
   it("is not kept away by a gate that was closed in the future of the database's clock, either", async () => {
-    await state.sql(`UPDATE schema.state SET token = gen_random_uuid(), operation = 'rekey', holder = '{"host":"a","pid":1,"user":"b"}',
-      since = clock_timestamp() + interval '1 hour', "endsAt" = clock_timestamp() + interval '1 hour'`);
+    await closeGate(state, "1 hour");
     const session = await state.another().lock(service, uuid, patient(state.clock, 0));
     expect(await state.store.locks()).toHaveLength(1);
     await session.release();
@@ -103,7 +100,7 @@ describe("a lease", () => {
 
   it("of a holder that lives counts again from its next step, when the database's clock was set back", async () => {
     const session = await imported(state);
-    await state.sql("UPDATE schema.leases SET since = since + interval '1 hour'");
+    await state.sql("UPDATE schema.vaults SET ends_at = ends_at + interval '1 hour'");
     await session.recordIntent(intent("x1", 1));
     expect(await state.store.locks()).toHaveLength(1);
     await expect(
@@ -131,7 +128,7 @@ describe("a lease", () => {
     await session.ensureHeld();
     state.clock.at += 11_000;
     await session.ensureHeld();
-    await state.sql("UPDATE schema.leases SET epoch = gen_random_uuid()");
+    await state.sql("UPDATE schema.vaults SET epoch = gen_random_uuid()");
     await session.ensureHeld();
     state.clock.at += 11_000;
     await expect(session.ensureHeld()).rejects.toMatchObject({ code: "busy" });
@@ -159,7 +156,7 @@ describe("an operation on the whole state", () => {
     });
     await session.release();
     await whole(0, async () => {
-      const waiting = state.another().lock(service, uuid, patient(state.clock, 50));
+      const waiting = state.another().lock(service, uuid, patient(state.clock, 0));
       await expect(waiting).rejects.toMatchObject({
         code: "busy",
         message: expect.stringMatching(
@@ -249,6 +246,18 @@ describe.each(["before", "after"] as const)(
     });
   },
 );
+
+it("a key that was replaced in the middle of an exchange: nothing more is written", async () => {
+  const session = await imported(state);
+  await session.recordIntent(intent("x1", 1));
+  await state.sql("UPDATE schema.meta SET value = 'another' WHERE name = 'key'");
+  await expect(session.recordStarted("x1", started("lost"))).rejects.toMatchObject({
+    code: "state",
+    exitCode: 14,
+    message: expect.stringContaining("key of the state was replaced") as string,
+  });
+  await session.release();
+});
 
 it("the journal is pruned when a vault is held, with what runs have begun: what is older than 400 days", async () => {
   const session = await imported(state);

@@ -255,7 +255,9 @@ export class TeamWorld {
 
   /** Of the pair that the service accepts, if the rows have it. */
   async #generation(): Promise<number | undefined> {
-    const { rows } = await this.#sql.query<{ doc: string }>("SELECT doc FROM vaults");
+    const { rows } = await this.#sql.query<{ doc: string }>(
+      "SELECT doc FROM vaults WHERE status <> 'absent'",
+    );
     const kept = rows.flatMap(({ doc }) => (JSON.parse(doc) as StoredDocument).credentials);
     const print = this.#service.accepted();
     return kept.find((row) => row.kept && row.fingerprint === print)?.generation;
