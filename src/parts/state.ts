@@ -150,15 +150,11 @@ async function openState(
       const [from, to] = await Promise.all([state.whole(), wholeAt(location)]);
       return { to: to.shown, run: async () => await moveState(from, to, waiting) };
     },
-    /** A claim of the state: what does it, where nothing speaks against it. See `checkGone`, and `claim` of the whole state. */
+    /** A claim of the state: what does it, where nothing speaks against it. See `prepareClaim`. */
     claim: async () => {
-      const { checkGone } = await import("../store/whole/claim.ts");
-      const whole = await state.whole();
-      const giveUp = await checkGone(whole, wholeAt, narrator.warn);
-      return async () => {
-        await giveUp(waiting);
-        await whole.claim(waiting);
-      };
+      const { prepareClaim } = await import("../store/whole/claim.ts");
+      const claim = await prepareClaim(await state.whole(), wholeAt, narrator.warn);
+      return async () => await claim(waiting);
     },
     /** See `changeConfiguration`. */
     configure: async (change: Parameters<typeof secrets.changeConfiguration>[1]) =>

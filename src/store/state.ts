@@ -8,6 +8,7 @@ import type { SealingKey } from "../secrets/sealing.ts";
 import type { MergedVault } from "./backup/merge/merge-state.ts";
 import type { StateHistory } from "./journal/history.ts";
 import type { Rekeyed } from "./keys/rekey.ts";
+import type { Moves } from "./whole/marks.ts";
 import type { WholePlace } from "./whole/whole.ts";
 
 /**
@@ -70,10 +71,10 @@ export interface WholeState extends WholePlace {
   inspect(): Promise<StateFacts>;
   /**
    * Uses it from then on, though it is a copy, or was moved to a place that is gone: nothing counts as proven. Durable before it
-   * returns.
-   * @throws `busy`, `interrupted`; `usage` for one that is in use anyway
+   * returns. `seen` is what it said of its moves before: see `prepareClaim`.
+   * @throws `busy`, `interrupted`; `usage` for one that is in use anyway; `state` if it says something else by now
    */
-  claim(waiting: Waiting): Promise<void>;
+  claim(waiting: Waiting, seen: Moves | null): Promise<void>;
   /** What the journal tells, as of now; null where there is none. */
   history(): Promise<StateHistory | null>;
   /** See `rekey`; `to` is a key that is kept elsewhere. */

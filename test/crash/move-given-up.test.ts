@@ -1,3 +1,4 @@
+import { copyKeys } from "../support/machine.ts";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { isWhole, stride } from "../support/campaign.ts";
@@ -24,6 +25,7 @@ it.each(["to a directory", "from a directory"])(
         expectExit(await shared.vault("state", "move", "--to", directory, "--yes"), 0);
       const there = another(server.location(`given_up_${direction.slice(0, 2)}_${n}`));
       expectExit(await there.vault("state", "init"), 0);
+      copyKeys(there, local);
       const [from, to] = direction === "to a directory" ? [shared, local] : [local, there];
       const { killed } = await runKilledAt(n, from, [
         "state",

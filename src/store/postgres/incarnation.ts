@@ -125,7 +125,12 @@ const weaker = (address: string, before: string): string =>
 export const copied = (address: Address, why: string): VaultError =>
   new VaultError("state", `the state ${address.shown} is a copy (${why}); nothing was sent`, {
     hint: "use the original",
-    next: [{ ...command`vault state claim`, note: "if nobody uses the original any more" }],
+    next: [
+      {
+        ...command`vault state claim --state ${address.shown}`,
+        note: "if nobody uses the original any more",
+      },
+    ],
   });
 
 /** The time of the database, as the columns have it. */

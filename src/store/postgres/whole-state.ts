@@ -26,6 +26,7 @@ import type {
   StateFacts,
   WholeState,
 } from "../state.ts";
+import type { Moves } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import type { Engine, Row as WholeRow, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
@@ -44,8 +45,8 @@ import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
-import { expectUnmoved, usedAgain } from "../whole/claim.ts";
-import { copied, reborn, setBack, setBackNow } from "./incarnation.ts";
+import { useAgain } from "../whole/claim.ts";
+import { copied, reborn, setBackNow } from "./incarnation.ts";
 import type { MachineRecord } from "./machine-record.ts";
 import type { Outbox } from "./outbox.ts";
 import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
@@ -202,7 +203,6 @@ export class PostgresWhole implements WholeState {
       const meta = metaIn(about, address);
       const marks = marksIn(meta);
       const isFenced = marks.fence !== null || marks.moved !== null;
-      if (operation === "claim") expectUnmoved(this.shown, { fence, moved }, marks);
       if (!isFenced) checkVersion(meta, address);
       else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
       // A copy is claimed; but a move that was unfinished when it was made can be finished: its target knows what became of it.
@@ -293,13 +293,13 @@ export class PostgresWhole implements WholeState {
   }
 
   /** As `claim` says; what this machine has seen of a former one does not stop it any more. */
-  async claim(waiting: Waiting): Promise<void> {
-    const { schema, machine } = this.#store.parts;
+  async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
+    const { schema, machine, clock } = this.#store.parts;
     await this.#change("claim", waiting, async (whole, query) => {
-      const { state } = whole.marks;
-      const seen = machine.state(state)?.claims;
-      for (const statement of [...reborn(schema, seen), ...setBack(schema)]) await query(statement);
-      await whole.mark(usedAgain(whole.marks));
+      await useAgain(whole, this.shown, seen, clock.now());
+      const claims = machine.state(whole.marks.state)?.claims;
+      for (const statement of [...reborn(schema, claims), setBackNow(schema)])
+        await query(statement);
     });
     await this.#store.ready();
   }

@@ -31,7 +31,8 @@ import type { Rekeyed } from "../keys/rekey.ts";
 import { rekey } from "../keys/rekey.ts";
 import { Keyring, nameKey, neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
-import { claimMoved } from "../whole/claim.ts";
+import { expectMoved, useAgain } from "../whole/claim.ts";
+import type { Moves } from "../whole/marks.ts";
 import { notHere } from "../whole/marks.ts";
 import type { WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
@@ -169,8 +170,11 @@ export class SqliteWhole implements WholeState {
     return await inspectState(this.#options, this.#opening, this.#locks);
   }
 
-  async claim(waiting: Waiting): Promise<void> {
-    await claimMoved(this, waiting, this.#options.clock.now());
+  async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
+    expectMoved(this.shown, seen);
+    await this.transact("claim", waiting, async (whole) => {
+      await useAgain(whole, this.shown, seen, this.#options.clock.now());
+    });
   }
 
   async history(): Promise<StateHistory | null> {

@@ -12,15 +12,18 @@ export interface Fence {
   target: string;
 }
 
+/** A move from a state that was begun, and one that has ended. */
+export interface Moves {
+  fence: Fence | null;
+  moved: Fence | null;
+}
+
 /** What a state says of itself, apart from what it holds; in `meta`, by these names. */
-export interface Marks extends Since {
+export interface Marks extends Moves, Since {
   /** Its id, made with it. Paths and addresses never say whether two states are the same. */
   state: string;
   /** Ids of the states whose contents came here, and of those to which this one was moved and which are gone for good. */
   predecessors: readonly string[];
-  /** A move from here that was begun, and one that has ended. */
-  fence: Fence | null;
-  moved: Fence | null;
   /** Ids of the moves that came here, and of those that never will. */
   taken: readonly string[];
   canceled: readonly string[];
@@ -61,11 +64,7 @@ export const claiming = (place: string): Way => ({
 });
 
 /** The error for a state that was moved elsewhere, or is just being moved. `isThere`: the new place is known to have it. */
-export function notHere(
-  place: string,
-  { fence, moved }: Pick<Marks, "fence" | "moved">,
-  isThere = false,
-): VaultError {
+export function notHere(place: string, { fence, moved }: Moves, isThere = false): VaultError {
   if (moved !== null) {
     const there = {
       ...command`vault config set state ${moved.to}`,

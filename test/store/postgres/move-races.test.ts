@@ -1,5 +1,6 @@
 import { cpSync } from "node:fs";
 import { actorOf } from "../../../src/actor.ts";
+import { command } from "../../../src/way.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
@@ -8,8 +9,9 @@ import { tables } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { SqliteWhole } from "../../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
-import { checkGone, claimMoved } from "../../../src/store/whole/claim.ts";
+import { prepareClaim } from "../../../src/store/whole/claim.ts";
 import { moveState } from "../../../src/store/whole/move.ts";
+import type { WholeState } from "../../../src/store/state.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
@@ -55,7 +57,7 @@ async function machines(): Promise<{
 interface Local {
   id: string;
   open: () => Store;
-  place: WholePlace;
+  place: WholeState;
 }
 
 const placeOf = (store: Store): PostgresWhole => new PostgresWhole(store as PostgresStore);
@@ -110,6 +112,14 @@ function hooked(
 /** The transactions of a move at its target: it is looked at, and takes the contents. At its source: the fence, and the mark. */
 const [looked, received] = [1, 2];
 const [fenced, marked] = [1, 2];
+
+/** A claim, as of now, of a state whose target does not answer. */
+const unanswered = async (place: WholeState): ReturnType<typeof prepareClaim> =>
+  await prepareClaim(
+    place,
+    async () => await Promise.reject(new Error("gone")),
+    () => undefined,
+  );
 
 type Move = (from: WholePlace, to: WholePlace) => Promise<unknown>;
 
@@ -209,9 +219,8 @@ describe("a move that is given up", () => {
   ): Promise<void> => {
     const { clock } = target;
     await (
-      await checkGone(place, async () => Promise.resolve(to), raise)
+      await prepareClaim(place, async () => Promise.resolve(to), raise)
     )(patient(clock));
-    await claimMoved(place, patient(clock), clock.now());
   };
 
   it("after the fence: the state is used as before, and whoever comes back from a stall does not move it any more", async () => {
@@ -304,9 +313,8 @@ describe("a move that is given up", () => {
       const copy = placeOf(from.another());
       if (end === "claimed") {
         await (
-          await checkGone(copy, async () => Promise.resolve(to), raise)
+          await prepareClaim(copy, async () => Promise.resolve(to), raise)
         )(waiting);
-        await copy.claim(waiting);
         expect(await vaults(from.another())).toEqual([uuids[0]]);
         expect(await vaults(target.another())).toEqual([]);
       } else {
@@ -321,6 +329,29 @@ describe("a move that is given up", () => {
       }
       from.dispose();
       target.dispose();
+    },
+  );
+
+  it.each(["a directory", "a database"])(
+    "of %s, as it was before the move began: the move that has begun since is not undone",
+    async (what) => {
+      const { target, to, local } = await machines();
+      const shared = await sharedState();
+      if (what === "a database") await use(shared.store, shared, uuids[0]);
+      const { place, open } =
+        what === "a directory"
+          ? local[0]
+          : { place: placeOf(shared.another()), open: () => shared.another() };
+      // It has looked at a state that nobody moves.
+      const claim = await prepareClaim(place, async () => Promise.resolve(to), raise);
+      const stopped = hooked(to, received, { after: died });
+      await expect(moveState(place, stopped, patient(target.clock))).rejects.toThrow("died");
+      await expect(claim(patient(target.clock))).rejects.toMatchObject({
+        code: what === "a directory" ? "usage" : "state",
+      });
+      expect(await vaults(open())).toBeNull();
+      expect(await target.sql("SELECT uuid FROM schema.vaults")).toEqual([{ uuid: uuids[0] }]);
+      for (const state of [target, shared]) state.dispose();
     },
   );
 
@@ -352,14 +383,15 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   expect(await vaults(target.another())).toEqual([]);
 
   // The former one is gone for good. It may have been used there.
-  await claimMoved(a.place, patient(target.clock), target.clock.now());
+  await (
+    await unanswered(a.place)
+  )(patient(target.clock));
   expect(
     (await a.open().list()).map(({ generations }) => generations.map(({ proven }) => proven)),
   ).toEqual([[false, false]]);
   await goesOn(a.open(), target, a.id);
-  await expect(
-    claimMoved(a.place, patient(target.clock), target.clock.now()),
-  ).rejects.toMatchObject({ code: "usage" });
+  const again = await unanswered(a.place);
+  await expect(again(patient(target.clock))).rejects.toMatchObject({ code: "usage" });
   target.dispose();
 });
 
@@ -371,10 +403,9 @@ describe("a claim does not undo a move that ended after it was asked for", () =>
     const move = async (from: WholePlace): Promise<unknown> =>
       await moveState(from, to, patient(target.clock));
     await expect(move(hooked(a.place, fenced, { after: died }))).rejects.toThrow("died");
-    const before = async (): Promise<unknown> => await move(a.place);
-    await expect(
-      claimMoved(hooked(a.place, 1, { before }), patient(target.clock), target.clock.now()),
-    ).rejects.toMatchObject({
+    const claim = await unanswered(a.place);
+    await move(a.place);
+    await expect(claim(patient(target.clock))).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining("meanwhile") as string,
     });
@@ -395,7 +426,8 @@ describe("a claim does not undo a move that ended after it was asked for", () =>
         .then(async () => await session.release());
     };
     const waiting = { ...patient(target.clock, 60_000), tell };
-    await expect(placeOf(target.another()).claim(waiting)).rejects.toMatchObject({
+    const claim = await unanswered(placeOf(target.another()));
+    await expect(claim(waiting)).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining("meanwhile") as string,
     });
@@ -416,7 +448,7 @@ it("a state of which the tables are seen without their rows, as one that is just
   const there = placeOf(target.another());
   for (const command of [
     async () => await moveState(a.place, there, waiting),
-    async () => await there.claim(waiting),
+    async () => await there.claim(waiting, null),
     async () => await target.another().list(),
   ])
     await expect(command()).rejects.toMatchObject({
@@ -442,6 +474,30 @@ it("a target that was set back to before the move does not count as the place of
     },
   });
   expect(await vaults(a.open())).toBeNull();
+  target.dispose();
+});
+
+it("a target that is a copy by now says how it is claimed, and by its name: the place that was moved there is none to claim", async () => {
+  const { target, to, local } = await machines();
+  const [a] = local;
+  await moveState(a.place, to, patient(target.clock));
+  // Put back from a dump.
+  await target.sql("UPDATE schema.identity SET id = id");
+  await expect(target.another().list()).rejects.toMatchObject({
+    message: expect.stringContaining("is a copy") as string,
+    facts: { next: [expect.objectContaining(command`vault state claim --state ${to.shown}`)] },
+  });
+  const copy = placeOf(target.another());
+  await expect(
+    prepareClaim(a.place, async () => Promise.resolve(copy), raise),
+  ).rejects.toMatchObject({
+    code: "state",
+    facts: { next: [expect.objectContaining(command`vault config set state ${to.shown}`)] },
+  });
+  await (
+    await prepareClaim(copy, async () => Promise.resolve(a.place), raise)
+  )(patient(target.clock));
+  await goesOn(target.another(), target, a.id);
   target.dispose();
 });
 

@@ -231,7 +231,7 @@ export class TeamWorld {
   /** By then so much time has gone by for everybody. */
   async #endLeases(): Promise<void> {
     this.#log.push("leases end");
-    await this.#sql.query(`UPDATE leases SET "endsAt" = '-infinity'`);
+    await this.#sql.query(`UPDATE vaults SET ends_at = '-infinity'`);
     this.#areLeasesLost = false;
     await this.#state.clock.sleep(16_000);
   }
@@ -246,7 +246,7 @@ export class TeamWorld {
 
   /** Whether the rows name it as the last that took the vault. */
   async #holds({ store }: TeamProcess): Promise<boolean> {
-    const holder = "SELECT 1 FROM leases WHERE uuid = $1 AND holder::json ->> 'pid' = $2";
+    const holder = "SELECT 1 FROM vaults WHERE uuid = $1 AND holder::json ->> 'pid' = $2";
     return (
       (await this.#sql.query(holder, [this.#service.uuid, String(store.parts.by.pid)])).rows
         .length > 0
