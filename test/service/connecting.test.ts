@@ -213,9 +213,9 @@ describe("TLS", () => {
   });
 
   test("TLS 1.1 is too old, also where the runtime would take it", async () => {
-    const { DEFAULT_CIPHERS } = tls;
-    tls.DEFAULT_CIPHERS = "DEFAULT@SECLEVEL=0";
-    onTestFinished(() => void (tls.DEFAULT_CIPHERS = DEFAULT_CIPHERS));
+    const { DEFAULT_CIPHERS, DEFAULT_MIN_VERSION } = tls;
+    Object.assign(tls, { DEFAULT_CIPHERS: "DEFAULT@SECLEVEL=0", DEFAULT_MIN_VERSION: "TLSv1" });
+    onTestFinished(() => void Object.assign(tls, { DEFAULT_CIPHERS, DEFAULT_MIN_VERSION }));
     const certificate = selfSigned();
     const server = createTlsServer({
       ...certificate,

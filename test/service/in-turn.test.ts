@@ -38,6 +38,29 @@ test("one that has given up takes no place, and nothing is connected for it", as
   expect([reserved, server.connections.length]).toEqual([0, 0]);
 });
 
+test("one that would be late for its place takes another one, for which it has its connection", async () => {
+  const server = await httpServer();
+  let now = 0;
+  const seen: number[] = [];
+  const reserveSlot = async (): Promise<number> => {
+    seen.push(server.connections.length, server.requests.length);
+    return await Promise.resolve(0);
+  };
+  const open = await openService({
+    baseUrl: server.url,
+    apiPrefix: "/vaultsvc/v1-2",
+    application,
+    version: "test",
+    timeoutMs: 5000,
+    limit: { rate: 25, clock: { ...realClock, elapsed: () => now }, reserveSlot },
+  });
+  const service = open({ learnSecret: () => undefined });
+  await service.admit(startCall, never);
+  now += 100;
+  expect(await service.call(startCall, never)).toMatchObject({ type: "answer" });
+  expect(seen).toEqual([0, 0, 1, 0]);
+});
+
 test("a call has its connection before its turn, and writes nothing before it; the wait does not count as the service's", async () => {
   const server = await httpServer();
   const seen: number[] = [];

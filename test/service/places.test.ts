@@ -170,6 +170,21 @@ describe("places under the rate limit", () => {
       expect(Math.max(...(await Promise.all(starts)))).toBeLessThan(5500);
     });
 
+    test("so do starts that are late for their places", async () => {
+      const late = open();
+      await late.admit(startCall, never);
+      const starts = Array.from(
+        { length: 100 },
+        async () => await waitOf(open().admit(startCall, never)),
+      );
+      await vi.advanceTimersByTimeAsync(100);
+      const turns = Array.from({ length: 10 }, async () => await waitOf(late.inTurn(never)));
+      await vi.advanceTimersByTimeAsync(10_000);
+      const waits = await Promise.all(turns);
+      expect(Math.max(...waits)).toBeLessThan(1000);
+      await Promise.all(starts);
+    });
+
     test("those who share it get as much of it, and leave nothing unused", async () => {
       const until = Date.now() + 60_000;
       const endWaits: number[] = [];
