@@ -21,7 +21,7 @@ import { vaultRecord } from "../vault-record.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import type { VaultLocks } from "./vault-lock.ts";
 
-/** Inspects a state: opens its database read-only, creates nothing and fixes nothing. Never throws. */
+/** Inspects a state: opens its database read-only, creates nothing but the file of a key of version 0.2.0, and fixes nothing. Never throws. */
 export async function inspectState(
   options: StoreOptions,
   opening: Opening,
