@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Row } from "./connection.ts";
-import { AnswerLost, isLocked } from "./connection.ts";
+import { isLocked } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Statement } from "../statement.ts";
 import type { Actor, Holder } from "../../actor.ts";
@@ -93,6 +93,7 @@ type Query = (statement: Statement) => Promise<Row[]>;
 
 /**
  * Does the work in the one transaction of an operation on the whole state. If it throws, nothing is changed.
+ * @throws {AnswerLost} if it may have been done: the operation can be run again
  * @throws `busy` at the deadline, with who is in the way; `interrupted` when aborted; what the work throws
  */
 export async function transactWhole<T>(
@@ -157,62 +158,29 @@ async function behindGate<T>(
   token: string,
   work: (query: Query) => Promise<T>,
 ): Promise<{ result: T } | { lease: Row | null }> {
-  let done: { result: T } | null = null;
   let isWaiting = true;
   try {
     return await database.converse("READ COMMITTED", async (query) => {
       await query({ sql: settings });
-      await query({ sql: locking(schema) });
+      // Waits for who writes vaults, marks or the journal. Until the end of the transaction nobody else does; reading goes on.
+      await query({
+        sql: `LOCK TABLE ${schema}.vaults, ${schema}.meta, ${schema}.journal IN EXCLUSIVE MODE`,
+      });
       isWaiting = false;
       // A statement of its own: one that waited for the lock sees what was there before.
       const [lease] = await query(holders(schema));
-      if (lease !== undefined) throw new InUse(lease);
+      if (lease !== undefined) return { lease };
       await query({
         sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL`,
       });
       await query({ sql: `DELETE FROM ${schema}.vaults WHERE status = 'absent'` });
       const result = await work(query);
       await query(opening(schema, token));
-      await query({
-        sql: `INSERT INTO ${schema}.meta VALUES ('done', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-        values: [token],
-      });
-      return (done = { result });
+      return { result };
     });
   } catch (error) {
-    if (error instanceof InUse) return { lease: error.lease };
     if (isWaiting && isLocked(error)) return { lease: null };
-    if (done !== null && error instanceof AnswerLost && (await isDone(schema, database, token)))
-      return done;
     throw error;
-  }
-}
-
-/** Waits for who writes vaults, marks or the journal; until the end of the transaction nobody else does. Reading goes on. */
-const locking = (schema: string): string =>
-  `LOCK TABLE ${schema}.vaults, ${schema}.meta, ${schema}.journal IN EXCLUSIVE MODE`;
-
-/** Whether the transaction was committed. Waits for its end: a plain query sees what was there before. */
-async function isDone(
-  schema: string,
-  database: GatePlace["database"],
-  token: string,
-): Promise<boolean> {
-  return await database.converse("READ COMMITTED", async (query) => {
-    await query(waitingFor(0));
-    await query({ sql: locking(schema) });
-    const sql = `SELECT FROM ${schema}.meta WHERE name = 'done' AND value = $1`;
-    return (await query({ sql, values: [token] })).length > 0;
-  });
-}
-
-/** Somebody holds a vault: nothing was changed. */
-class InUse extends Error {
-  readonly lease: Row;
-
-  constructor(lease: Row) {
-    super("somebody holds a vault");
-    this.lease = lease;
   }
 }
 

@@ -103,8 +103,10 @@ export interface Rules {
   oneTransaction: boolean;
   /** Every lease gets a new epoch, so that a step of a former holder writes nothing. */
   renewsEpochs: boolean;
-  /** A COMMIT without an answer is looked up. */
-  looksUpDone: boolean;
+  /** A COMMIT without an answer counts neither as done nor as failed: the fence of a move stays. */
+  keepsFence: boolean;
+  /** `rekey` leaves the former key where it is. */
+  keepsKeys: boolean;
   /** The key's id is read inside the transaction. */
   readsKeyInside: boolean;
   /** The new key is kept before anything is sealed with it. */
@@ -130,7 +132,8 @@ const asDesigned: Rules = {
   waitsForLeases: true,
   oneTransaction: true,
   renewsEpochs: true,
-  looksUpDone: true,
+  keepsFence: true,
+  keepsKeys: true,
   readsKeyInside: true,
   keepsKeyFirst: true,
   merges: true,
@@ -175,16 +178,17 @@ export const wholeFlaws: WholeFlaw[] = [
     rules: without("renewsEpochs"),
   },
   {
-    mistake: "COMMIT without an answer counts as failed, and the new key is dropped",
+    mistake:
+      "rekey erases the former key once it has read its id, whatever became of its transaction",
     in: others,
     breaks: /^lost/,
-    rules: without("looksUpDone"),
+    rules: without("keepsKeys"),
   },
   {
     mistake: "COMMIT without an answer in the target counts as failed, and the source is opened",
     in: source,
     breaks: /^live twice/,
-    rules: without("looksUpDone"),
+    rules: without("keepsFence"),
   },
   {
     mistake: "the key's id is read before the transaction",

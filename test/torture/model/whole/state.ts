@@ -34,8 +34,6 @@ export interface Place {
   gate: number | null;
   /** The token of the operation whose transaction is under way: steps of others wait for it. */
   transaction: number | null;
-  /** The last operation that was committed. */
-  done: number;
   /** A move from here that is not finished. */
   fence: { move: number; target: number } | null;
   /** The move that has emptied this place. */
@@ -97,7 +95,6 @@ const emptyPlace = (id: number): Place => ({
   lease: null,
   gate: null,
   transaction: null,
-  done: 0,
   fence: null,
   moved: null,
   taken: null,

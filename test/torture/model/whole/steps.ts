@@ -97,7 +97,6 @@ function commit(rules: Rules, running: Running, place: Place, write: () => void)
   if (rules.oneTransaction && place.transaction !== running.token) return false;
   write();
   place.transaction = null;
-  place.done = running.token;
   if (place.gate === running.token) place.gate = null;
   if (rules.renewsEpochs) {
     place.epoch = running.token;
@@ -106,30 +105,10 @@ function commit(rules: Rules, running: Running, place: Place, write: () => void)
   return true;
 }
 
-const lookUp =
-  (done: Act, undone: Act): Act =>
-  (rules, world, machine, running, place) =>
-    (rules.looksUpDone && place.done === running.token ? done : undone)(
-      rules,
-      world,
-      machine,
-      running,
-      place,
-    );
-
-const rekeyed: Act = (_rules, world, machine, running, place) => {
-  const { keys } = machineAt(world, machine);
-  // The old key goes when the state does not name it any more.
-  machineAt(world, machine).keys = keys.filter(
-    (key) => key === running.key || key !== running.read?.key || place.key === key,
-  );
+const rekeyed: Act = (rules, world, machine, running) => {
+  const acting = machineAt(world, machine);
+  if (!rules.keepsKeys) acting.keys = acting.keys.filter((key) => key !== running.read?.key);
   return end("ok");
-};
-const notRekeyed: Act = (_rules, world, machine, running) => {
-  machineAt(world, machine).keys = machineAt(world, machine).keys.filter(
-    (key) => key !== running.key,
-  );
-  return end("state");
 };
 
 const rekey: Record<string, Act> = {
@@ -155,14 +134,13 @@ const rekey: Record<string, Act> = {
       place.vaults = opened.map((pairs) => pairs.map(({ pair }) => ({ pair, key: running.key })));
       place.key = running.key;
     });
-    return isWritten ? { committed: "written", unanswered: "look up" } : go("gone");
+    return isWritten ? { committed: "written", unanswered: "unanswered" } : go("unanswered");
   },
   written(rules, world, machine, running, place) {
     if (!rules.keepsKeyFirst) machineAt(world, machine).keys.push(running.key);
     return rekeyed(rules, world, machine, running, place);
   },
-  gone: notRekeyed,
-  "look up": lookUp(rekeyed, notRekeyed),
+  unanswered: (rules, ...given) => (rules.keepsKeys ? end("state") : rekeyed(rules, ...given)),
 };
 
 const restore: Record<string, Act> = {
@@ -201,7 +179,7 @@ const move: Record<string, Act> = {
     );
     if (!isWritten) return end("state");
     running.fence = { move: running.token, target };
-    return { committed: "target", unanswered: "target" };
+    return { committed: "target", unanswered: "gone" };
   },
   target(rules, world, _machine, running, place) {
     const { move, target } = running.fence as { move: number; target: number };
@@ -221,7 +199,7 @@ const move: Record<string, Act> = {
     there.vaults = copyOf(place.vaults);
     there.key = place.key;
     there.taken = { move, path: paths[running.place] as string };
-    return { committed: "mark", unanswered: rules.looksUpDone ? "target" : "open" };
+    return { committed: "mark", unanswered: rules.keepsFence ? "gone" : "open" };
   },
   mark(_rules, _world, _machine, running, place) {
     const { move } = running.fence as { move: number };
@@ -230,6 +208,7 @@ const move: Record<string, Act> = {
     return end("ok");
   },
   open: openFence,
+  gone: () => end("state"),
 };
 
 function openFence(
