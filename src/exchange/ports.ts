@@ -305,6 +305,4 @@ export interface Store {
   breakers(): Promise<(Breaker & { service: string })[]>;
   /** As `VaultSession.now`, as far as the state has been asked anything. */
   now(): number;
-  /** How long it takes to ask the state something, in milliseconds, as far as is known: 0 on this machine. May connect to it first. */
-  latencyMs(): Promise<number>;
 }

@@ -6,8 +6,8 @@ import { expectExit, firstGet, openLab } from "../support/lab.ts";
 import { postgres, secure } from "../support/postgres.ts";
 
 test.each([
-  ["without TLS", false, 11],
-  ["with TLS", true, 13],
+  ["without TLS", false, 12],
+  ["with TLS", true, 14],
 ])(
   "a get %s needs few round trips to the database, those for the connection included",
   async (_how, isTls, most) => {

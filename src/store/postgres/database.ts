@@ -15,7 +15,7 @@ const awayMs = 15_000;
 /** Between two tries, in milliseconds. */
 const pauseMs = 250;
 
-/** A latency that the rate limit leaves for requests that are late, in milliseconds. */
+/** A latency that is not worth a word, in milliseconds. */
 const negligibleMs = 10;
 
 /** Requests under way on one connection before another one is opened. */
@@ -63,10 +63,10 @@ export class Database {
     this.#patience = patience;
   }
 
-  /** How long the quickest answer took, in milliseconds; 0 where that is too little to be reckoned with. */
-  async latencyMs(): Promise<number> {
-    if (this.#quickestMs() === Number.POSITIVE_INFINITY) await this.query({ sql: "SELECT 1" });
-    return this.#quickestMs() >= negligibleMs ? this.#quickestMs() : 0;
+  /** How long the quickest answer took so far, in whole milliseconds; 0 where that is negligible. */
+  latencyMs(): number {
+    const quickest = Math.min(...this.#connections.map(({ quickestMs }) => quickestMs));
+    return quickest >= negligibleMs && Number.isFinite(quickest) ? Math.round(quickest) : 0;
   }
 
   /** Runs a statement that does no harm when it is run twice, as a transaction of its own: once more where the answer is lost. */
@@ -151,9 +151,6 @@ export class Database {
     if (result?.command !== "COMMIT")
       throw new AnswerLost(this.address, "the transaction was rolled back");
   }
-
-  readonly #quickestMs = (): number =>
-    Math.min(...this.#connections.map(({ quickestMs }) => quickestMs));
 
   /** The next of the connections, in turn. Opens another one, for which nobody waits, where too much is under way on it. */
   async #connect(): Promise<Connection> {

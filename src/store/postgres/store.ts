@@ -229,10 +229,6 @@ export class PostgresStore extends StoredState implements State {
     return this.#said === null ? clock.now() : this.#said.now + clock.elapsed() - this.#said.at;
   }
 
-  async latencyMs(): Promise<number> {
-    return await this.parts.database.latencyMs();
-  }
-
   protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
     const [first] = statements;
     const { database } = this.parts;

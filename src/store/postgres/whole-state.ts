@@ -74,7 +74,7 @@ export interface SharedParts {
 }
 
 /** What the whole of a shared state takes of its store. */
-interface SharedStore extends Pick<State, "list" | "latencyMs" | "shown"> {
+interface SharedStore extends Pick<State, "list" | "shown"> {
   readonly parts: SharedParts;
   locks(): Promise<Lock[]>;
   /** What the state says of itself, read once, with its key. */
@@ -285,7 +285,7 @@ export class PostgresWhole implements WholeState {
       type: "server",
       location: this.shown,
       hasTls: database.address.tls !== undefined,
-      latencyMs: Math.round(await this.#store.latencyMs()),
+      latencyMs: database.latencyMs(),
       keyId,
       kept: outbox.vaults().length,
       unwritable: machine.unwritable(),

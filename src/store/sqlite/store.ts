@@ -178,10 +178,6 @@ class SqliteState extends StoredState implements State {
     return this.#options.clock.now();
   }
 
-  async latencyMs(): Promise<number> {
-    return Promise.resolve(0);
-  }
-
   protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
     const database = await this.#state.open();
     if (database === null) return [];
