@@ -7,7 +7,9 @@ import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { State, WholeState } from "../../src/store/state.ts";
-import type { Whole } from "../../src/store/whole/whole.ts";
+import type { Value } from "../../src/store/statement.ts";
+import { marksIn } from "../../src/store/whole/marks.ts";
+import { Whole } from "../../src/store/whole/whole.ts";
 import {
   exchange,
   imported,
@@ -51,6 +53,27 @@ const engines: Record<string, () => Promise<Engine>> = {
     return { state, place: new SqliteWhole(options), open: () => openStore(options) };
   },
 };
+
+it("what is written leaves in statements of at most 64 kB, and a longer row by itself, in their order", async () => {
+  const sent: string[] = [];
+  const query = async (_: string, [list]: readonly Value[] = []): Promise<never[]> => {
+    sent.push(String(list));
+    return await Promise.resolve([]);
+  };
+  const setUsable = async (): Promise<void> => await Promise.resolve();
+  const list = () => ({ from: "", column: (name: string) => name });
+  const key = async (): Promise<never> => await Promise.reject(new Error("nothing is sealed"));
+  const whole = new Whole({ prefix: "", query, list, setUsable }, marksIn({}), { key }, null, key);
+  const lengths = [20_000, 20_000, 30_000, 100_000, 50, 60];
+  const rows = lengths.map((length, n) => ({ at: String(n), detail: "x".repeat(length) }));
+  await whole.put("journal", rows);
+  expect(sent.map((each) => (JSON.parse(each) as typeof rows).map(({ at }) => at))).toEqual([
+    ["0", "1"],
+    ["2"],
+    ["3"],
+    ["4", "5"],
+  ]);
+});
 
 describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
   it("is read and written in one transaction; a failure changes nothing", async () => {

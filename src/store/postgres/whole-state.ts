@@ -1,6 +1,6 @@
 import type { Actor } from "../../actor.ts";
 import { DatabaseSync } from "node:sqlite";
-import { asVaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { GivenKey, KeySource } from "../../secrets/key-source.ts";
 import { ofBackup } from "../../secrets/key-source.ts";
@@ -240,7 +240,9 @@ export class PostgresWhole implements WholeState {
             const dialect = dialectOf(schema);
             const changes = [raising(dialect, "copies"), appendingOne(dialect, entry)];
             const [done] = await transactAtGate(this.#store.parts, changes);
-            if (done?.length !== 1) await this.#store.check();
+            if (done?.length === 1) return;
+            await this.#store.check();
+            throw new VaultError("state", "the backup was not recorded", { retry: "safe" });
           },
         }),
     );
