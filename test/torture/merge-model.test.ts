@@ -235,7 +235,8 @@ function mergedByProgram(file: Store, here: Store, fresh: number, isTokenAlive: 
     [...rows.superseded].filter((print) => liveGeneration(rows, print) === undefined),
   );
   const now = isTokenAlive ? 0 : 1e12;
-  mergeOpened(rows, rowsIn(file, fresh), { now, superseded }, new Set());
+  const theirs = rowsIn(file, fresh);
+  if (theirs.vault !== null) mergeOpened(rows, theirs, { now, superseded }, new Set());
   return storeIn(rows);
 }
 
