@@ -4,7 +4,9 @@ import type { Creation } from "../../../src/exchange/records.ts";
 import type { Row } from "../../../src/store/postgres/connection.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import type { Statement } from "../../../src/store/statement.ts";
+import { appendingOne } from "../../../src/store/journal/journal.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
+import { dialectOf } from "../../../src/store/postgres/schema.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Whole } from "../../../src/store/whole/whole.ts";
@@ -262,6 +264,29 @@ it("writers without a lease wait for the end of the operation, and write nothing
     code: "state",
     message: expect.stringContaining("move of the state") as string,
   });
+});
+
+it("what a writer without a lease has begun to write is part of an operation that begins before it has ended", async () => {
+  const { schema, database } = state.store.parts;
+  const at = "2026-11-21T10:00:00.000Z";
+  const entry = { at, service, uuid: "", exchange: "x", event: "creating", detail: {} };
+  const events: unknown[] = [];
+  let operation: Promise<void> = Promise.resolve();
+  await database.converse("READ COMMITTED", async (query) => {
+    await query(appendingOne(dialectOf(schema), entry));
+    operation = placeOf(state.another()).transact(
+      "move",
+      patient(state.clock, 60_000),
+      async (whole) => {
+        for await (const rows of whole.rows("journal"))
+          events.push(...rows.map((row) => row["event"]));
+      },
+    );
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await expect.poll(async () => (await state.sql(waiting)).length).toBe(1);
+  });
+  await operation;
+  expect(events).toEqual(["creating"]);
 });
 
 it("an operation is not starved by those who take vaults one after another", async () => {

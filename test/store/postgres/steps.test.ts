@@ -70,3 +70,19 @@ it("a step whose answer is lost, and which was made, is not made again, however 
   await session.recordStarted("x1", started("second"));
   expect(await known(session)).toMatchObject({ last: { id: "x1", state: "started" } });
 });
+
+it("the last step of a vault, of which every answer is lost: no later one is made, since nobody holds the vault", async () => {
+  const { database } = state.store.parts;
+  const transact = database.transact.bind(database);
+  await session.recordIntent(intent("x1", 1));
+  await session.recordStarted("x1", started("second"));
+  await session.recordEnding("x1", true);
+  const spy = vi.spyOn(database, "transact").mockImplementation(async (statements) => {
+    await transact(statements);
+    throw new AnswerLost(database.address, "cut");
+  });
+  await expect(session.acknowledge("x1", true)).rejects.toMatchObject({ code: "state" });
+  spy.mockRestore();
+  await expect(session.forget()).rejects.toMatchObject({ code: "busy" });
+  expect(await state.store.locks()).toEqual([]);
+});
