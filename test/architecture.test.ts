@@ -33,6 +33,7 @@ const table: Record<string, Allowance> = {
   actor: { parts: [] },
   defined: { parts: [] },
   suggest: { parts: [] },
+  "at-a-time": { parts: [] },
   way: { parts: [] },
   // Each reads as the help does: the file or folder of a command has its name.
   commands: {
@@ -56,6 +57,7 @@ const table: Record<string, Allowance> = {
       "actor",
       "defined",
       "suggest",
+      "at-a-time",
     ],
     types: ["app", "parts", "host"],
     packages: ["commander", "zod"],
@@ -138,12 +140,15 @@ const table: Record<string, Allowance> = {
       "protocol",
       "exchange/breaker",
       "exchange/counting",
+      // In which order a backup would try its credentials.
+      "exchange/next-action",
       "exchange/ulid",
       "exchange/states",
       "errors",
       "way",
       "actor",
       "defined",
+      "at-a-time",
     ],
     types: ["exchange/ports", "exchange/records"],
     packages: ["node:sqlite", "pg"],

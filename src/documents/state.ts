@@ -160,17 +160,7 @@ const restoredVault = z.object({
   ...vault,
   service: text,
   kept: z.enum(["here", "file", "both", "none"]),
-  reason: z.enum([
-    "missing",
-    "known",
-    "older",
-    "gone",
-    "taken",
-    "returned",
-    "first",
-    "after",
-    "settled",
-  ]),
+  reason: z.enum(["missing", "known", "older", "gone", "taken", "returned", "first", "after"]),
   /** The exchange that is open now. */
   exchange: z.nullable(
     z.object({
@@ -191,6 +181,8 @@ export const restore = z.object({
     aside: maybeText,
     vaults: z.array(restoredVault),
   }),
+  /** Vaults that others held for too long: nothing of them was restored. */
+  failed: z.array(z.object({ ...vault, service: text, error: errorBody })),
 });
 
 export const rekey = z.object({

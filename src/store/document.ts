@@ -90,7 +90,7 @@ export function rowsOf(
  * Something may have changed since the vault was written: no pair is proven, and an exchange may have been acknowledged. One whose token
  * lives stays what it is, for the service to be asked by its end call; else it is in doubt.
  */
-function doubt(rows: VaultRows): void {
+export function doubt(rows: VaultRows): void {
   for (const row of rows.credentials) update(row, { proven: false, elsewhere: true });
   const open = openExchangeOf(rows);
   if (open === undefined) return;
@@ -264,8 +264,10 @@ export const readVault = (
     values: [service, uuid],
   },
   {
-    sql: `SELECT fingerprint FROM ${prefix}spent WHERE service = $1 AND uuid = $2 AND fingerprint IN (${texts("$3")})`,
-    values: [service, uuid, JSON.stringify(prints)],
+    // Under every base URL that the vault has here.
+    sql: `SELECT fingerprint FROM ${prefix}spent WHERE service IN (SELECT service FROM ${prefix}vaults WHERE uuid = $1)
+      AND uuid = $1 AND fingerprint IN (${texts("$2")})`,
+    values: [uuid, JSON.stringify(prints)],
   },
   { sql: `SELECT ${sinceColumns(prefix)}` },
 ];
@@ -319,7 +321,7 @@ export const afterStep = (
 ): StoredVault => ({
   id: after.vault === null ? null : id,
   version,
-  rows: { ...after, seen: null, begunIn: null, journal: [] },
+  rows: { ...after, seen: null, begunIn: null, brought: null, journal: [] },
 });
 
 /** The columns of a vault that a step sets, with the marks of their values; none where it is still not known. */
@@ -341,19 +343,26 @@ function changesOf({ before: { rows: before }, after }: Made<unknown>): {
   for (const exchange of after.exchanges) {
     const was = before.exchanges.find(({ id }) => id === exchange.id);
     const { run, state, delivered } = exchange;
-    if (run !== null && (was?.state !== state || was.delivered !== delivered))
+    if (
+      run !== null &&
+      after.brought === null &&
+      (was?.state !== state || was.delivered !== delivered)
+    )
       runs.set(run, { ...exchange, run, isNew: was === undefined });
   }
   return {
     spent: [...after.superseded].filter((print) => !before.superseded.has(print)),
     runs: [...runs.values()],
-    entries: after.journal.map((entry) => ({
-      at,
-      service,
-      uuid,
-      ...entry,
-      detail: { ...entry.detail, by },
-    })),
+    entries: [
+      ...(after.brought?.journal ?? []),
+      ...after.journal.map((entry) => ({
+        at,
+        service,
+        uuid,
+        ...entry,
+        detail: { ...entry.detail, by },
+      })),
+    ],
   };
 }
 
@@ -395,6 +404,16 @@ export function writingBeside(
           ) => `UPDATE ${prefix}runs SET state = ${put(state)}, delivered = ${put(Number(delivered))}
             WHERE service = ${put(service)} AND run = ${put(run)} AND uuid = ${put(uuid)} AND exchange = ${put(id)}
             AND EXISTS (SELECT 1 FROM ${from})`,
+    );
+  }
+  for (const row of made.after.brought?.runs ?? []) {
+    const { run, exchange, operation, state, delivered, digest, delivery } = row;
+    const own = [service, run, uuid, exchange, operation, state, delivered, digest, delivery];
+    parts.push(
+      (
+        put,
+      ) => `INSERT INTO ${prefix}runs (service, run, uuid, exchange, operation, state, delivered, digest, delivery)
+        SELECT ${own.map(put).join(", ")} FROM ${from} WHERE true ON CONFLICT DO NOTHING`,
     );
   }
   if (entries.length > 0) parts.push((put) => appending(prefix, entries, from, put));

@@ -5,7 +5,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
 import type { GivenKey, KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { MergedVault } from "./backup/merge/merge-state.ts";
+import type { RestoredVault } from "./backup/restore-vault.ts";
 import type { StateHistory } from "./journal/history.ts";
 import type { Rekeyed } from "./keys/rekey.ts";
 import type { Moves } from "./whole/marks.ts";
@@ -102,8 +102,10 @@ export interface BackupFacts extends Holdings {
 }
 
 /** What a restore has done. */
-interface RestoreFacts {
-  vaults: MergedVault[];
+export interface RestoreFacts {
+  vaults: RestoredVault[];
+  /** Vaults that others held for too long; nothing of them was restored. */
+  failed: { service: string; uuid: string; label: string | null; error: VaultError }[];
   /** The folder to which a state that cannot be read was moved; null if there was none. */
   aside: string | null;
 }
@@ -111,10 +113,10 @@ interface RestoreFacts {
 /** A restore that was prepared: nothing is changed yet. */
 export interface Restore {
   backup: Holdings;
-  /** What it would do with each vault, by the present state; null if there is none, or if it cannot be read. */
-  vaults: MergedVault[] | null;
+  /** There is no state yet that holds anything, or it cannot be read. */
+  isEmpty: boolean;
   isDamaged: boolean;
-  /** @throws `busy`, `interrupted`, `state`, with the present state unchanged */
+  /** @throws `interrupted`, `state`, with some of the vaults restored; `busy` before that */
   run: (waiting: Waiting) => Promise<RestoreFacts>;
 }
 

@@ -128,6 +128,11 @@ export class StoredVaultSession implements VaultSession {
     }
   }
 
+  /** Runs a step of an operation on the whole state, which seals; of the pairs with these fingerprints it learns which are superseded. */
+  async run<T>(step: Step<T>, prints: readonly string[]): Promise<T> {
+    return await this.#write(step, { isSealing: true, prints });
+  }
+
   async read(): Promise<VaultRecord | null> {
     const { rows } = await this.#stored();
     if (this.#record?.of !== rows) this.#record = { of: rows, is: vaultRecord(rows) };
@@ -149,8 +154,8 @@ export class StoredVaultSession implements VaultSession {
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
-    const { rows } = await this.#stored([pair]);
-    return isSpent(rows, fingerprint(this.uuid, pair));
+    const print = fingerprint(this.uuid, pair);
+    return isSpent((await this.#stored([print])).rows, print);
   }
 
   async refusals(): Promise<string[]> {
@@ -175,7 +180,7 @@ export class StoredVaultSession implements VaultSession {
     return async (...input: Input): Promise<T> =>
       await this.#write((rows, key) => step(rows, key(), ...input), {
         isSealing: true,
-        pairs: pairsOf(...input),
+        prints: pairsOf(...input).map((pair) => fingerprint(this.uuid, pair)),
       });
   }
 
@@ -186,13 +191,14 @@ export class StoredVaultSession implements VaultSession {
       durability?: Durability;
       isLast?: boolean;
       isSealing?: boolean;
-      pairs?: readonly Pair[];
+      /** Fingerprints of which the step asks whether they are superseded. */
+      prints?: readonly string[];
     },
   ): Promise<T> {
-    const { durability = "synced", isLast = false, isSealing = false, pairs } = how;
+    const { durability = "synced", isLast = false, isSealing = false, prints } = how;
     const written = this.#written.then(async () => {
       if (isSealing) await this.#engine.prepareKey();
-      const stored = await this.#stored(pairs);
+      const stored = await this.#stored(prints);
       const { at, by } = this.#place();
       const before = { ...stored, rows: { ...stored.rows, at, by } };
       try {
@@ -208,11 +214,10 @@ export class StoredVaultSession implements VaultSession {
     return await written;
   }
 
-  /** The vault as of the last step, with which of these pairs were superseded. */
-  async #stored(pairs: readonly Pair[] = []): Promise<StoredVault> {
+  /** The vault as of the last step, with which of the pairs with these fingerprints were superseded. */
+  async #stored(prints: readonly string[] = []): Promise<StoredVault> {
     const known = this.#vault;
-    if (known !== null && pairs.length === 0) return known;
-    const prints = pairs.map((pair) => fingerprint(this.uuid, pair));
+    if (known !== null && prints.length === 0) return known;
     const vault = await this.#engine.read(this.#place(), prints);
     if (known !== null && vault.version !== known.version)
       throw lockLost(this.uuid, "somebody else has written it");

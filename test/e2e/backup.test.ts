@@ -123,10 +123,18 @@ describe.concurrent("vault state backup", () => {
     expect(existsSync(machine.stateDir)).toBe(false);
   });
 
-  it("is entered in the journal, and needs no key", async () => {
-    const { lab, machine, file } = await warm();
+  it("is read back, and so needs the key", async () => {
+    const { machine, file } = await warm();
     const env = { VAULTSVC_CONFIG_DIR: tempDir("no-key") };
-    expectExit(await machine.vaultWith({ env }, "state", "backup", file), 0);
+    const refused = await machine.vaultWith({ env }, "state", "backup", file);
+    expectExit(refused, 14);
+    expect(refused.stderr).toMatch(/key file .* is missing/);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it("is entered in the journal", async () => {
+    const { lab, machine, file } = await warm();
+    expectExit(await machine.vault("state", "backup", file), 0);
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
     const [entry] = db
       .prepare("SELECT event, detail ->> 'file' AS file FROM journal ORDER BY seq DESC LIMIT 1")

@@ -47,7 +47,8 @@ describe.concurrent("vault state restore", () => {
       pending: 0,
       vaults,
     });
-    expect(readdirSync(other.stateDir).sort()).toEqual(["locks", "vault.db"]);
+    const names = ["locks", "vault.db", "vault.db-shm", "vault.db-wal"];
+    expect(readdirSync(other.stateDir).sort()).toEqual(names);
     expect(statSync(join(other.stateDir, "vault.db")).mode & 0o777).toBe(0o600);
     const history = await other.vault("status", uuid, "--history", "--json");
     const [vault] = (
@@ -81,7 +82,7 @@ describe.concurrent("vault state restore", () => {
       refused,
       2,
       "usage",
-      /Merge the backup into the state in .*\? It adds 0 vaults, merges 0, and leaves 2 unchanged\./,
+      /Restore 1 vault from the backup into the state in .*\? What is there stays\./,
     );
     expect(helpOf(errorOf(refused))).toContain("--yes");
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
@@ -110,12 +111,12 @@ describe.concurrent("vault state restore", () => {
     const { machine, uuid, file } = await warm();
     expectExit(await machine.vault("state", "backup", file), 0);
     const run = vaultInPty(["state", "restore", file], { env: machine.env, cwd: machine.home });
-    await run.waitFor(/Merge the backup into the state in/);
+    await run.waitFor(/Restore 1 vault from the backup into the/);
     run.type("n\r");
     expect(await run.exit).toMatchObject({ code: 130 });
     expect(await machine.status(uuid)).toMatchObject({ status: "ready", proven: true });
     const yes = vaultInPty(["state", "restore", file], { env: machine.env, cwd: machine.home });
-    await yes.waitFor(/Merge the backup into the state in/);
+    await yes.waitFor(/Restore 1 vault from the backup into the/);
     yes.type("y\r");
     expect(await yes.exit).toMatchObject({ code: 0 });
   });

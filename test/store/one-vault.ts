@@ -1,7 +1,7 @@
 import { deriveKey } from "../../src/secrets/sealing.ts";
-import type { MergedVault } from "../../src/store/backup/merge/merge-state.ts";
-import { mergeOpened, opened, sealed } from "../../src/store/backup/merge/merge-state.ts";
-import { liveGeneration } from "../../src/store/steps/generations.ts";
+import type { BackupVault, RestoredVault } from "../../src/store/backup/restore-vault.ts";
+import { restoreVault } from "../../src/store/backup/restore-vault.ts";
+import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
 import * as ends from "../../src/store/steps/end.ts";
 import { openCredentials } from "../../src/store/steps/sealed.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
@@ -13,7 +13,9 @@ import * as starts from "../../src/store/steps/start.ts";
 import * as vaults from "../../src/store/steps/vault.ts";
 import { intent, lower, pair, problem, service, started } from "../contract/store-fixture.ts";
 
-const key = deriveKey(Buffer.alloc(32, 7));
+/** The key that seals every state here. */
+export const secret = deriveKey(Buffer.alloc(32, 7));
+const key = secret;
 
 /** How far an exchange gets. */
 export const stages = [
@@ -40,6 +42,8 @@ export class Minutes {
 export class OneVault {
   readonly minutes: Minutes;
   rows: VaultRows;
+  /** Exchanges in the journal. */
+  past = new Set<string>();
 
   constructor(
     minutes: Minutes,
@@ -52,16 +56,20 @@ export class OneVault {
   copy(): OneVault {
     const other = new OneVault(this.minutes);
     other.rows = structuredClone(this.rows);
+    other.past = new Set(this.past);
     return other;
   }
 
   /** Runs a step, which changes nothing if it throws. */
-  run(step: (rows: VaultRows) => void): void {
-    this.minutes.n += 1;
-    const rows = { ...structuredClone(this.rows), at: this.minutes.at() };
-    step(rows);
-    const isForgotten = rows.vault?.forgotten === true;
-    this.rows = isForgotten ? { ...rows, credentials: [], exchanges: [] } : rows;
+  run<T>(step: (rows: VaultRows) => T, n = (this.minutes.n += 1)): T {
+    const rows = { ...this.rows, at: this.minutes.at(n) };
+    const { result, after } = make({ id: 1, version: 1, rows }, step, () => key);
+    for (const { exchange } of after.journal) if (exchange !== null) this.past.add(exchange);
+    // As it is stored, which asserts what must be true of every vault.
+    const stored = after.vault === null ? after : rowsOf(after, columnsOf(after), after.since);
+    for (const print of after.superseded) stored.superseded.add(print);
+    this.rows = stored;
+    return result;
   }
 
   current = (): CredentialsRow | undefined =>
@@ -157,22 +165,15 @@ export class OneVault {
     return this.does((rows) => vaults.recordDeleted(rows, id));
   }
 
-  /** What a backup of it holds, with its secrets open. */
-  contents(): VaultRows {
-    return { ...opened(structuredClone(this.rows), key), at: "", journal: [], begunIn: null };
+  /** What a backup has of it. */
+  backup(): BackupVault {
+    return { rows: structuredClone(this.rows), key, journal: [], runs: [] };
   }
 
-  /** Merges a file into it. `labels` are those of other vaults here. */
-  restore(file: VaultRows, now?: number, labels = new Set<string>()): MergedVault {
-    this.minutes.n += 1;
-    const time = now ?? Date.parse(this.minutes.at());
-    const rows = { ...this.contents(), at: new Date(time).toISOString() };
-    const superseded = new Set(
-      [...rows.superseded].filter((print) => liveGeneration(rows, print) === undefined),
-    );
-    const merged = mergeOpened(rows, structuredClone(file), { now: time, superseded }, labels);
-    this.rows = { ...sealed(rows, key), journal: [] };
-    return merged;
+  /** Restores what a backup has; `n` is the minute of that. */
+  restore(file: BackupVault, n?: number, isLabelTaken = false): RestoredVault {
+    const { past } = this;
+    return this.run((rows) => restoreVault(rows, key, file, { past, isLabelTaken }), n);
   }
 
   /** Names of the credentials that a start would try, in this order. */

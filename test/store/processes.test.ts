@@ -51,7 +51,8 @@ describe("several processes on one state", () => {
     );
     try {
       const clock = machineClock;
-      const whole = new SqliteWhole({ ...state.options, clock });
+      const options = { ...state.options, clock };
+      const whole = new SqliteWhole(options, openStore(options));
       const began = clock.elapsed();
       for (let n = 0; n < 3; n += 1)
         await whole.transact("rekey", patient(clock, 20_000), async () => await clock.sleep(20));

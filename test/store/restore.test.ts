@@ -1,9 +1,9 @@
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
-import { actorOf } from "../../src/actor.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openStore } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import {
   elsewhere,
@@ -31,17 +31,13 @@ describe("a state that is restored while others have it open", () => {
   let state: TemporaryState;
   let whole: SqliteWhole;
   let file: string;
-  const options = () => ({
-    directory: state.directory,
-    keySource: { folder: state.keys },
-    clock: state.clock,
-    platform: "linux",
-    by: actorOf(process.pid),
-    warn: (message: string) => state.warnings.push(message),
-  });
+  const wholeOf = (warn = (message: string) => void state.warnings.push(message)) => {
+    const options = { ...state.options, warn };
+    return new SqliteWhole(options, openStore(options));
+  };
   beforeEach(async () => {
     state = temporaryState();
-    whole = new SqliteWhole(options());
+    whole = wholeOf();
     file = join(state.root, "backup.db");
     await (await imported(state)).release();
     await whole.backup(file, false);
@@ -56,11 +52,7 @@ describe("a state that is restored while others have it open", () => {
     );
     const later = join(state.root, "later.db");
     const isThere: boolean[] = [];
-    const whole = new SqliteWhole({
-      ...options(),
-      warn: () => isThere.push(existsSync(later)),
-    });
-    await whole.backup(later, false);
+    await wholeOf(() => void isThere.push(existsSync(later))).backup(later, false);
     expect([...isThere, existsSync(later)]).toEqual([false, true]);
   });
 
@@ -175,6 +167,33 @@ describe("a state that is restored while others have it open", () => {
     });
     expect((await restore()).vaults).toMatchObject([{ outcome: "missing" }, { outcome: "older" }]);
     expect(state.sql("SELECT service FROM vaults")).toEqual([{ service: elsewhere }]);
+  });
+
+  it("a vault that somebody uses for too long is told; the others are restored", async () => {
+    const held = await state.store.lock(service, uuid, patient(state.clock));
+    const session = await state.another().lock(service, other, patient(state.clock));
+    await session.recordPair({ credentials: pair("b"), kind: "generic/offline" });
+    await session.release();
+    await whole.backup(file, true);
+    state.sql(`DELETE FROM vaults WHERE uuid = '${other}'`);
+    const { vaults, failed } = await restore();
+    expect(failed).toMatchObject([{ uuid: uuid.toLowerCase(), error: { code: "busy" } }]);
+    expect(vaults).toMatchObject([{ uuid: other, outcome: "taken" }]);
+    await held.release();
+    expect(await restore()).toMatchObject({ failed: [], vaults: [{}, {}] });
+  });
+
+  it("a backup whose values do not open is none: they are read back", async () => {
+    editVaults(state.path, ({ sealed }) => {
+      const [value = ""] = Object.values(sealed["credentials.sealed"]);
+      sealed["credentials.sealed"] = { 1: value, 2: value };
+    });
+    const later = join(state.root, "later.db");
+    await expect(whole.backup(later, false)).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("credentials.sealed 2") as string,
+    });
+    expect(existsSync(later)).toBe(false);
   });
 
   it("a present state of a newer version is refused", async () => {

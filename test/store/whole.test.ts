@@ -50,7 +50,11 @@ const engines: Record<string, () => Promise<Engine>> = {
       by: actorOf(process.pid),
       warn: () => undefined,
     };
-    return { state, place: new SqliteWhole(options), open: () => openStore(options) };
+    return {
+      state,
+      place: new SqliteWhole(options, openStore(options)),
+      open: () => openStore(options),
+    };
   },
 };
 
@@ -93,11 +97,11 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
       return count;
     };
     expect(
-      await place.transact("restore", patient(state.clock), async (whole) =>
+      await place.transact("rekey", patient(state.clock), async (whole) =>
         labelled(whole, "written"),
       ),
     ).toBe(1);
-    const failing = place.transact("restore", patient(state.clock), async (whole) => {
+    const failing = place.transact("rekey", patient(state.clock), async (whole) => {
       await labelled(whole, "lost");
       throw new Error("died");
     });
@@ -116,12 +120,12 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
       { length: 450 },
       (__, n) => `bbbbbbbb-bbbb-4ccc-8ddd-${String(n).padStart(12, "0")}`,
     );
-    await place.transact("restore", patient(state.clock), async (whole) => {
-      const one = await whole.vault(service, lower);
-      await whole.put(
-        "vaults",
-        uuids.map((each) => ({ ...(one as VaultRecordRow), uuid: each })),
-      );
+    await place.transact("rekey", patient(state.clock), async (whole) => {
+      for await (const [one] of whole.vaults())
+        await whole.put(
+          "vaults",
+          uuids.map((each) => ({ ...(one as VaultRecordRow), uuid: each })),
+        );
     });
     const sizes = await place.read(async (whole) => {
       const found: number[] = [];

@@ -24,6 +24,7 @@ import {
 import { namedFingerprint, shownFingerprint } from "../../terminal/secrets.ts";
 import { withLabel } from "../../cli/vault-name.ts";
 import type { Imported, ImportDocument } from "../../documents/state.ts";
+import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import type { ImportOptions } from "./descriptor.ts";
 import { askBaseUrl, askKind, askPair, askVault } from "../../input/ask.ts";
 import type { Place } from "../../protocol/json.ts";
@@ -67,16 +68,7 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
     app.state,
     entries.map(({ entry }) => entry),
   );
-  const result: Result = { imported: [], failed: [] };
-  for (const { place, entry } of entries) {
-    try {
-      result.imported.push(await importOne(app, entry));
-    } catch (cause) {
-      const error = await withLabel(app.state, asVaultError(cause).with({ uuid: entry.uuid }));
-      result.failed.push({ place, uuid: entry.uuid, label: error.facts.label ?? null, error });
-      if (concernsAll(result)) break;
-    }
-  }
+  const result = await importAll(app, entries);
   const failure = failureOf(result, entries.length);
   await print(app.io, result).catch((error: unknown) => {
     throw failure ?? error;
@@ -85,15 +77,62 @@ async function importFile(app: App, file: string, options: ImportOptions): Promi
   return 0;
 }
 
-/** What would fail for the entries that follow, too. */
-const concernsAll = ({ failed }: Result): boolean =>
-  ["usage", "state", "interrupted", "internal"].includes(failed.at(-1)?.error.code ?? "");
+/** Many vaults at a time; recovery documents, which are sent, one after the other at last. Lines of one vault stay in their order. */
+async function importAll(app: App, entries: readonly Placed[]): Promise<Result> {
+  const imported = new Map<Placed, Imported>();
+  const failed = new Map<Placed, VaultError>();
+  const importLines = async (lines: readonly Placed[]): Promise<void> => {
+    for (const line of lines) {
+      const { uuid } = line.entry;
+      try {
+        imported.set(line, await importOne(app, line.entry));
+      } catch (cause) {
+        const error = await withLabel(app.state, asVaultError(cause).with({ uuid }));
+        failed.set(line, error);
+        if (concernsAll(error)) throw error;
+      }
+    }
+  };
+  const vaults = [...Map.groupBy(entries, ({ entry }) => entry.uuid.toLowerCase()).values()];
+  const isSent = (lines: readonly Placed[]): boolean =>
+    lines.some(({ entry }) => entry.given.type === "recovery");
+  try {
+    await eachOf(
+      vaults.filter((lines) => !isSent(lines)),
+      vaultsAtATime,
+      importLines,
+    );
+    await eachOf(vaults.filter(isSent), 1, importLines);
+  } catch (error) {
+    // It is among the others.
+    if (![...failed.values()].some((each) => each === error)) throw error;
+  }
+  return {
+    imported: entries.flatMap((line) => imported.get(line) ?? []),
+    failed: entries.flatMap((line) => {
+      const error = failed.get(line);
+      const { uuid } = line.entry;
+      return error === undefined
+        ? []
+        : [{ place: line.place, uuid, label: error.facts.label ?? null, error }];
+    }),
+  };
+}
+
+interface Placed {
+  place: Place;
+  entry: Entry;
+}
+
+/** Whether it would fail for the other entries, too. */
+const concernsAll = ({ code }: VaultError): boolean =>
+  ["usage", "state", "interrupted", "internal"].includes(code);
 
 function failureOf(result: Result, entries: number): VaultError | undefined {
   const [first, ...others] = result.failed;
   if (first === undefined) return undefined;
-  const last = result.failed.at(-1) ?? first;
-  if (concernsAll(result)) return placed(`--file ${placeName(last.place)}`, last.error);
+  const last = result.failed.find(({ error }) => concernsAll(error));
+  if (last !== undefined) return placed(`--file ${placeName(last.place)}`, last.error);
   const { place, uuid, error } = first;
   const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
   const { hint, next } = error.facts;
@@ -205,10 +244,10 @@ async function importOne(
         io.narrator.warn(
           `vault ${entry.uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
         );
+      if (entry.label !== undefined) await context.session.setLabel(entry.label);
     } else {
       generation = await recordPair(context, entry, entry.given.credentials);
     }
-    if (entry.label !== undefined) await context.session.setLabel(entry.label);
     const record = await currentRecord(context);
     const { label, kind, generations } = record;
     const recorded =
@@ -251,5 +290,6 @@ async function recordPair(
     credentials: bareCredentials(credentials),
     kind,
     device: entry.device,
+    label: entry.label,
   });
 }

@@ -74,9 +74,10 @@ export type BackupOptions = OptionsOf<typeof backup>;
 
 export const restore = {
   name: "restore",
-  summary: "merge a backup into the state",
+  summary: "restore a backup into the state",
   description:
-    "Check a backup and merge it into the state: what was lost comes back, and nothing is lost. Reports, for each vault, which credentials were kept. " +
+    "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
+    "Reports, for each vault, which credentials were kept. " +
     "Safe to interrupt; run it again.",
   arguments: { file: { term: "<file>", help: "the backup", value: text } },
   options: {

@@ -21,7 +21,12 @@ import { confirmOrFail } from "../../cli/prompts.ts";
 import { givenKey } from "../../secrets/key-source.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
+import type { View } from "../../cli/vault-view.ts";
+import type { OpenState } from "../../parts/state.ts";
 import { command } from "../../way.ts";
+
+type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
+type RestoreFacts = Awaited<ReturnType<Awaited<ReturnType<Whole["prepareRestore"]>>["run"]>>;
 
 /** Creates the state and its key, as far as there are none. */
 export async function runStateInit(
@@ -121,7 +126,7 @@ export async function runBackup(
   return 0;
 }
 
-/** Merges a backup into the state, after a question if there is one. */
+/** Restores a backup into the state, after a question if that holds anything. Exit 16 where some of its vaults were in use. */
 export async function runRestore(
   { io, state }: { io: Io; state: StatePart },
   options: RestoreOptions,
@@ -134,18 +139,15 @@ export async function runRestore(
       ? undefined
       : givenKey(await io.secretOption(options.backupKey, flag), flag);
   const place = opened.shown;
-  const {
-    backup,
-    vaults: foreseen,
-    isDamaged,
-    run,
-  } = await (await opened.whole()).prepareRestore(file, key);
-  const { askedBefore, restoredTable, restoredVault } = await import("./view.ts");
+  const { backup, isEmpty, isDamaged, run } = await (
+    await opened.whole()
+  ).prepareRestore(file, key);
+  const { restoredTable, restoredVault } = await import("./view.ts");
+  const what = count(backup.vaults, "vault");
   const question = isDamaged
-    ? `The state in ${place} is damaged. Move it aside and restore ${count(backup.vaults, "vault")} from the backup?`
-    : foreseen &&
-      `Merge the backup into the state in ${place}? ${askedBefore(foreseen.map(restoredVault))}`;
-  if (question !== null) await confirmOrFail(io.ask, options.yes === true, question);
+    ? `The state in ${place} is damaged. Move it aside and restore ${what} from the backup?`
+    : `Restore ${what} from the backup into the state in ${place}? What is there stays.`;
+  if (isDamaged || !isEmpty) await confirmOrFail(io.ask, options.yes === true, question);
   const facts = await run(io.waiting);
   const vaults = facts.vaults.map(restoredVault);
   const inDoubt = vaults.filter(
@@ -162,10 +164,30 @@ export async function runRestore(
   const { keyId, format } = backup;
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
-  const document: RestoreDocument = { restored };
-  await io.output.printDone(document, async (view) => await restoredTable(restored, view));
+  const failed = facts.failed.map(({ error, ...vault }) => ({ ...vault, error: error.toJSON() }));
+  const document: RestoreDocument = { restored, failed };
+  const failure = failureOf(facts, file);
+  const view = async (of: View): Promise<string> => await restoredTable(restored, of);
+  await io.output.printDone(document, view).catch((error: unknown) => {
+    throw failure ?? error;
+  });
+  if (failure !== undefined) throw failure;
   io.narrator.note("", [command`vault status`]);
   return 0;
+}
+
+/** The error for vaults that others held for too long: they are as they were. */
+function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError | undefined {
+  const [first] = failed;
+  if (first === undefined) return undefined;
+  const isAll = vaults.every(({ outcome }) => outcome === "missing");
+  const again = [{ ...command`vault state restore ${file}`, note: "restores what is missing" }];
+  if (isAll && failed.length === 1) return first.error;
+  return new VaultError(
+    "partial",
+    `${count(failed.length, "vault")} could not be restored, the first: vault ${first.uuid}: ${first.error.message}`,
+    { next: again },
+  );
 }
 
 /** Lists the locks on vaults. */

@@ -60,19 +60,19 @@ export async function locksTable(locks: LocksDocument["locks"], view: View): Pro
   return listTable(["Vault", "Used by", "Since"], rows, { palette, ...view.facts });
 }
 
-type MergedVault = NonNullable<Awaited<ReturnType<Whole["prepareRestore"]>>["vaults"]>[number];
+type Restoring = Awaited<ReturnType<Whole["prepareRestore"]>>;
+type Vault = Awaited<ReturnType<Restoring["run"]>>["vaults"][number];
 
 /** What a restore has kept of a vault, and why, for people. */
 const reasons: Record<RestoredVault["reason"], { kept: RestoredVault["kept"]; text: string }> = {
   missing: { kept: "here", text: "the backup does not have it" },
   known: { kept: "here", text: "nothing in the backup is new" },
-  older: { kept: "here", text: "the credentials of the backup were superseded or refused here" },
+  older: { kept: "here", text: "the credentials of the backup were superseded here" },
   gone: { kept: "here", text: "it was deleted since the backup; vault import brings it back" },
   taken: { kept: "file", text: "it was not known here" },
   returned: { kept: "file", text: "it was forgotten here" },
   first: { kept: "both", text: "the credentials of the backup are tried first" },
   after: { kept: "both", text: "the credentials of the backup are tried after those here" },
-  settled: { kept: "both", text: "the backup knew what became of an exchange" },
 };
 
 /** A vault as the document has it. */
@@ -84,7 +84,7 @@ export function restoredVault({
   isHere,
   open,
   droppedLabel,
-}: MergedVault): RestoredVault {
+}: Vault): RestoredVault {
   const exchange = open as RestoredVault["exchange"];
   return {
     uuid,
@@ -95,12 +95,6 @@ export function restoredVault({
     exchange,
     droppedLabel,
   };
-}
-
-/** What would change, for the question before. */
-export function askedBefore(vaults: readonly RestoredVault[]): string {
-  const [here, file, both] = keptOf(vaults);
-  return `It adds ${count(file, "vault")}, merges ${both}, and leaves ${here} unchanged.`;
 }
 
 const keptOf = (vaults: readonly RestoredVault[]): [number, number, number] => {

@@ -11,14 +11,15 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { JournalEntry } from "../journal/journal.ts";
-import { isKnown } from "../document.ts";
+import { appendingOne } from "../journal/journal.ts";
+import type { SealedRow } from "../document.ts";
+import { isKnown, raising, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyId } from "../keys/keyring.ts";
-import { sealedValues } from "../keys/sealed-values.ts";
 import { checkNotNewer, schemaVersion, withMode } from "../sqlite/open-database.ts";
 import { all, one } from "../sqlite/query.ts";
 import { applicationId } from "../sqlite/schema.ts";
+import type { Dialect, Statement } from "../statement.ts";
 import { listed } from "../statement.ts";
 import type { BackupFacts, BackupFile, Holdings } from "../state.ts";
 import { VaultError } from "../../errors.ts";
@@ -27,6 +28,7 @@ import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { onState, asStateError, isDamaged, systemCode } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import { unseal } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 
@@ -36,39 +38,62 @@ interface Writing {
   /** Time of the backup, in milliseconds since the epoch. */
   now: number;
   warn: (message: string) => void;
-  /** Writes a backup into an empty file, which need not be durable. */
-  copy: (temporary: string) => Promise<Holdings>;
-  /** Records it in the journal, and that all credentials are known elsewhere now. */
-  record: (entry: JournalEntry) => Promise<void>;
+  /** Takes a snapshot into an empty file, which need not be durable. */
+  copy: (temporary: string) => Promise<void>;
+  /** Has the key that seals what is copied. */
+  keyring: Keyring;
+  /** Of the state, and what changes it. */
+  dialect: Dialect;
+  change: (statements: readonly Statement[]) => Promise<void>;
 }
 
 /** Writes a backup, as `WholeState.backup` says. */
-export async function writeBackup({
-  file,
-  now,
-  warn,
-  copy,
-  record,
-}: Writing): Promise<BackupFacts> {
+export async function writeBackup(writing: Writing): Promise<BackupFacts> {
+  const { file, now, warn, copy, keyring, dialect, change } = writing;
   const at = new Date(now).toISOString();
+  const record = async (statement: Statement): Promise<void> =>
+    await change([statement]).catch((error: unknown) =>
+      warn(`the state could not record the backup: ${(error as Error).message}`),
+    );
   try {
+    // Before the snapshot: what is proven between the two is known elsewhere, too.
+    await record(raising(dialect, "copies"));
     const holdings = await replaceLater(file, async (temporary) => {
-      const copied = await copy(temporary);
+      await copy(temporary);
+      const copied = onOpened(temporary, (db) => readBack(db, keyring));
       const { vaults, pending, keyId } = copied;
       const detail = { file, vaults, pending, keyId };
-      const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
       // Before it is there: whoever dies in between leaves no file that the state does not know of.
-      await record(entry).catch((error: unknown) => {
-        warn(
-          `the backup is complete, but the journal could not be written: ${(error as Error).message}`,
-        );
-      });
+      await record(
+        appendingOne(dialect, {
+          at,
+          service: "",
+          uuid: "",
+          exchange: null,
+          event: "backup",
+          detail,
+        }),
+      );
       return copied;
     });
     return { ...holdings, file, bytes: statSync(file).size, at };
   } catch (error) {
     throw asStateError(file, error, "the backup cannot be written");
   }
+}
+
+/**
+ * Reads what was written for a backup.
+ * @throws `state` for what is damaged in the state, or does not open
+ */
+function readBack(db: DatabaseSync, keyring: Keyring): Holdings {
+  const [problem] = problemsOf(db);
+  if (problem !== undefined)
+    throw new VaultError("state", `the state is damaged (${problem}); no backup was written`, {
+      next: [command`vault doctor`],
+    });
+  openAll(db, keyring);
+  return holdingsOf(db);
 }
 
 /** @throws `invalid-input` for a file that cannot be written or, without `force`, exists */
@@ -134,37 +159,50 @@ function holdingsOf(db: DatabaseSync): Holdings {
 }
 
 /**
- * Checks that a file is a whole backup and, with a keyring, that its key opens every sealed value. Does not change the file.
+ * Checks that a file is a whole backup, and that its key opens every sealed value. Does not change the file.
  * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is newer than this program, or is
  * sealed with another key, which the error names
  */
-export function checkBackup(file: string, newest: number, keyring: Keyring | null): Holdings {
+export function checkBackup(file: string, newest: number, keyring: Keyring): Holdings {
   checkHeader(file);
-  return onBackup(file, () => {
-    const db = new DatabaseSync(withMode(file, "ro"), { readOnly: true });
-    try {
+  return onBackup(file, () =>
+    onOpened(file, (db) => {
       checkNotNewer(db, file, newest);
       const [problem] = problemsOf(db);
       if (problem !== undefined) throw damaged(file, problem);
-      if (keyring !== null) openSealed(db, file, keyring);
+      try {
+        openAll(db, keyring);
+      } catch (error) {
+        throw damaged(file, (error as Error).message);
+      }
       return holdingsOf(db);
-    } finally {
-      db.close();
-    }
-  });
+    }),
+  );
 }
 
-/** @throws `state` if the key of the file is not available, or a value does not open with it */
-function openSealed(db: DatabaseSync, file: string, keyring: Keyring): void {
-  if (schemaVersion(db) === 1) return;
-  for (const { place, value } of sealedValues(db)) {
-    const key = keyring.fitting(db);
-    try {
-      unseal(key, place, value);
-    } catch (error) {
-      throw damaged(file, (error as Error).message);
-    }
+function onOpened<T>(file: string, work: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(withMode(file, "ro"), { readOnly: true });
+  try {
+    return work(db);
+  } finally {
+    db.close();
   }
+}
+
+/**
+ * Opens every sealed value, one after the other. Of what version 0.2.0 has written nothing can be opened yet.
+ * @throws `state` for the first that does not open
+ */
+export function openAll(db: DatabaseSync, keyring: Keyring): void {
+  if (schemaVersion(db) === 1) return;
+  let key: SealingKey | null = null;
+  for (const sql of [
+    "SELECT service, uuid, sealed FROM vaults",
+    "SELECT service, uuid, exchange, digest FROM runs WHERE digest IS NOT NULL",
+  ])
+    for (const row of db.prepare(sql).iterate())
+      for (const { place, value } of sealedValuesOf(row as unknown as SealedRow))
+        unseal((key ??= keyring.fitting(db)), place, value);
 }
 
 /** Runs work on a backup, and converts what it throws to `state`: not to the error of a state, which a restore helps. */

@@ -1,42 +1,89 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
+import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
+import type { VaultRecordRow } from "../document.ts";
+import { rowsOf } from "../document.ts";
+import type { JournalEntry } from "../journal/journal.ts";
+import { appendingOne } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { keyIdOfFile, neededKeyId } from "../keys/keyring.ts";
 import { marksOf, migrate, openReadOnly } from "../sqlite/open-database.ts";
+import { all } from "../sqlite/query.ts";
 import { migrations } from "../sqlite/schema.ts";
-import { copyInMemory, engineOf } from "../sqlite/state-file.ts";
-import type { Restore, Holdings } from "../state.ts";
-import { withPredecessors } from "../whole/marks.ts";
-import type { Row, Whole, WholePlace } from "../whole/whole.ts";
-import { WholeReader } from "../whole/whole.ts";
-import { checkBackup, onBackup } from "./backup.ts";
-import type { MergedVault } from "./merge/merge-state.ts";
-import { mergeState } from "./merge/merge-state.ts";
+import { copyInMemory } from "../sqlite/state-file.ts";
+import type { Restore, RestoreFacts } from "../state.ts";
+import type { Dialect, Statement } from "../statement.ts";
+import type { RunRow, VaultRows } from "../steps/rows.ts";
+import type { StoredVaultSession } from "../vault-session.ts";
+import type { Marks } from "../whole/marks.ts";
+import { marking, withPredecessors } from "../whole/marks.ts";
+import type { WholePlace } from "../whole/whole.ts";
+import { checkBackup, onBackup, openAll } from "./backup.ts";
+import type { BackupVault, RestoredVault } from "./restore-vault.ts";
+import { countedThere, restoreVault, told } from "./restore-vault.ts";
 
-/** A backup that was checked. */
-interface Backup {
-  holdings: Holdings;
-  reader: WholeReader;
+/** A state into which a backup is restored. */
+export interface Restorable extends WholePlace {
+  readonly dialect: Dialect;
+  lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession>;
+  /** Changes it durably in one transaction, without the lock of a vault. */
+  change(statements: readonly Statement[]): Promise<void>;
+  /** What it does once a restore has ended: machines that share it offer what they have kept. */
+  readonly afterRestore: readonly Statement[];
+  /** Whether what is there is damaged, so that it can only be moved aside. Makes sure of all else before anybody is asked. */
+  isDamaged(): Promise<boolean>;
+  /** Moves what is damaged aside whole, unless somebody else has meanwhile; returns where to. */
+  moveAside(waiting: Waiting): Promise<string | null>;
 }
 
 /**
- * Opens a whole backup. Does not change the file.
- * @throws `invalid-input` and `state`, as `checkBackup`
+ * Prepares a restore, with a keyring for the file. Each vault is restored under its own lock: killed at any instant, run again, it comes
+ * to the same.
+ * @throws `invalid-input` and `state` for a file that is no whole backup; `state` if the present state cannot be used
  */
-async function readBackup(file: string, keyring: Keyring): Promise<Backup> {
+export async function prepareRestore(
+  place: Restorable,
+  keyring: Keyring,
+  now: () => number,
+  file: string,
+): Promise<Restore> {
   await keyring.ensure(keyIdOfFile(file, neededKeyId));
-  const holdings = checkBackup(file, migrations.length, keyring);
-  const db = onBackup(file, () =>
-    holdings.format < migrations.length ? migratedInMemory(file) : openReadOnly(file),
-  );
-  const reader = new WholeReader(engineOf(db), marksOf(db), keyring);
-  // Of what an older version has written, nothing was opened yet.
-  const any = deriveKey(randomBytes(32));
-  if (holdings.format < migrations.length)
-    for await (const vaults of reader.vaults()) await reader.sealedBy(any, vaults);
-  return { holdings, reader };
+  const backup = checkBackup(file, migrations.length, keyring);
+  const open = (): DatabaseSync =>
+    onBackup(file, () =>
+      backup.format < migrations.length ? migratedInMemory(file) : openReadOnly(file),
+    );
+  // Of what version 0.2.0 has written, nothing was opened yet.
+  if (backup.format < migrations.length) openAll(open(), keyring);
+  const isDamaged = await place.isDamaged();
+  const isEmpty = async (): Promise<boolean> =>
+    (await place.read(async (here) => await here.isEmpty())) ?? true;
+  return {
+    backup,
+    isEmpty: isDamaged || (await isEmpty()),
+    isDamaged,
+    run: async (waiting) => {
+      const aside = isDamaged ? await place.moveAside(waiting) : null;
+      const db = open();
+      try {
+        // Where nothing is sealed, any will do.
+        const { keyId } = backup;
+        const key = keyId === null ? deriveKey(randomBytes(32)) : await keyring.key(keyId);
+        const reader = new BackupReader(db, key, new Date(now()).toISOString());
+        const entries = reader.ownEntries().map((entry) => appendingOne(place.dialect, entry));
+        if (entries.length > 0 && (await isEmpty())) await place.change(entries);
+        const facts = await restoreAll(place, reader, waiting);
+        await place.change(await ending(place, reader.marks, file, now(), facts));
+        return { ...facts, aside };
+      } finally {
+        db.close();
+      }
+    },
+  };
 }
 
 /** What an older version has written, brought up to date for this process alone. */
@@ -46,76 +93,186 @@ function migratedInMemory(file: string): DatabaseSync {
   return db;
 }
 
-/**
- * Merges a backup into a state, in the transaction that has it. The journal of vaults that were unknown here comes with them, and what
- * runs have begun.
- */
-async function mergeInto(
-  whole: Whole,
-  reader: WholeReader,
-  file: string,
-  now: number,
-): Promise<MergedVault[]> {
-  const isEmpty = await whole.isEmpty();
-  const key = await whole.ownKey();
-  const { vaults, journal } = await mergeState(whole, reader, key, now, whole);
-  const taken = new Set(
-    vaults
-      .filter(({ outcome }) => outcome === "taken")
-      .map(({ service, uuid }) => `${service} ${uuid}`),
-  );
-  const isTaken = ({ service, uuid }: Row): boolean => taken.has(`${service} ${uuid}`);
-  for await (const rows of reader.rows("runs"))
-    await whole.put("runs", await reader.sealedBy(key, rows.filter(isTaken)));
-  for await (const rows of reader.rows("journal"))
-    await whole.put(
-      "journal",
-      rows.filter((row) => isEmpty || isTaken(row)),
-    );
-  await whole.put("journal", journal);
-  const { state, predecessors } = reader.marks;
-  await whole.mark({ predecessors: withPredecessors(whole.marks, [state, ...predecessors]) });
-  await whole.note("restored", now, { file, taken: taken.size });
-  return vaults;
-}
-
-/** A place into which a backup is merged. */
-interface Restorable extends WholePlace {
-  /** Whether what is there is damaged, so that it can only be moved aside. Makes sure of all else before anybody is asked. */
-  isDamaged(): Promise<boolean>;
-  /** Moves what is damaged aside whole, unless somebody else has meanwhile; returns where to. */
-  moveAside(waiting: Waiting): Promise<string | null>;
-}
-
-/**
- * Prepares a restore, with a keyring for the file. Killed at any instant, it leaves the state as it was, or merged; run again, it
- * comes to the same. Machines that share the state offer afterwards what they have kept of exchanges that may be lost.
- * @throws `invalid-input` and `state` for a file that is no whole backup; `state` if the present state cannot be used
- */
-export async function prepareRestore(
+/** Restores the vaults of the file, and adds those that it does not have. */
+async function restoreAll(
   place: Restorable,
-  keyring: Keyring,
-  now: () => number,
-  file: string,
-): Promise<Restore> {
-  const backup = await readBackup(file, keyring);
-  const isDamaged = await place.isDamaged();
-  const vaults = isDamaged
-    ? null
-    : await place.read(async (here) =>
-        (await here.isEmpty())
-          ? null
-          : (await mergeState(here, backup.reader, deriveKey(randomBytes(32)), now())).vaults,
-      );
-  return {
-    backup: backup.holdings,
-    vaults,
-    isDamaged,
-    run: async (waiting) => {
-      const aside = isDamaged ? await place.moveAside(waiting) : null;
-      const merge = async (whole: Whole): Promise<MergedVault[]> =>
-        await mergeInto(whole, backup.reader, file, now());
-      return { aside, vaults: await place.transact("restore", waiting, merge) };
-    },
+  reader: BackupReader,
+  waiting: Waiting,
+): Promise<Omit<RestoreFacts, "aside">> {
+  const past = new Set(
+    await place.read(async (here) => await here.exchangesAmong(reader.counted())),
+  );
+  const vaults: RestoredVault[] = [];
+  const failed: RestoreFacts["failed"] = [];
+  const restoreOne = async (file: BackupVault): Promise<void> => {
+    const { service, uuid } = file.rows;
+    try {
+      const session = await place.lock(service, uuid, waiting);
+      try {
+        vaults.push(
+          await restoredIn(session, await withoutLongJournal(place, session, file), past),
+        );
+      } finally {
+        await session.release();
+      }
+    } catch (cause) {
+      const error = asVaultError(cause);
+      if (error.code !== "busy") throw error;
+      failed.push({ service, uuid, label: file.rows.vault?.label ?? null, error });
+    }
   };
+  await eachOf(reader.vaults(), vaultsAtATime, restoreOne);
+  const names = new Set([...vaults, ...failed].map(nameOf));
+  await place.read(async (here) => {
+    for await (const rows of here.vaults())
+      for (const row of rows)
+        if (!names.has(nameOf(row)) && (row.status === "open" || row.status === "closed"))
+          vaults.push(told(rowsOf({ ...row, at: reader.at }, row, here.marks), "missing"));
+  });
+  const byName = (a: Named, b: Named): number => (nameOf(a) < nameOf(b) ? -1 : 1);
+  return { vaults: vaults.toSorted(byName), failed: failed.toSorted(byName) };
 }
+
+type Named = Pick<VaultRows, "service" | "uuid">;
+const nameOf = ({ service, uuid }: Named): string => `${service} ${uuid}`;
+
+/** Entries of the journal that come with a vault in one step: a statement has room for some ten thousand values. */
+const entriesAtATime = 1000;
+
+/** Where the journal of a vault is long, what is old of it comes before the vault. */
+async function withoutLongJournal(
+  place: Restorable,
+  session: StoredVaultSession,
+  file: BackupVault,
+): Promise<BackupVault> {
+  const old = file.journal.slice(0, -entriesAtATime);
+  if (old.length === 0 || (await session.read()) !== null) return file;
+  await place.change(old.map((entry) => appendingOne(place.dialect, entry)));
+  return { ...file, journal: file.journal.slice(-entriesAtATime) };
+}
+
+/** A label that another vault has here is dropped. */
+async function restoredIn(
+  session: StoredVaultSession,
+  file: BackupVault,
+  past: ReadonlySet<string>,
+): Promise<RestoredVault> {
+  const { superseded, credentials } = file.rows;
+  const prints = [...superseded, ...credentials.map(({ fingerprint }) => fingerprint)];
+  const restore = async (isLabelTaken: boolean): Promise<RestoredVault> =>
+    await session.run(
+      (rows, key) => restoreVault(rows, key(), file, { past, isLabelTaken }),
+      prints,
+    );
+  try {
+    return await restore(false);
+  } catch (error) {
+    if (!(error instanceof VaultError) || error.code !== "usage") throw error;
+    return await restore(true);
+  }
+}
+
+/** What is recorded once all vaults are there. */
+async function ending(
+  place: Restorable,
+  file: Marks,
+  path: string,
+  now: number,
+  { vaults }: Pick<RestoreFacts, "vaults">,
+): Promise<Statement[]> {
+  const marks = await place.read(async (here) => await Promise.resolve(here.marks));
+  const predecessors = withPredecessors(marks ?? file, [file.state, ...file.predecessors]);
+  const taken = vaults.filter(({ outcome }) => outcome === "taken").length;
+  const entry = {
+    at: new Date(now).toISOString(),
+    service: "",
+    uuid: "",
+    exchange: null,
+    event: "restored",
+    detail: { file: path, taken },
+  };
+  return [
+    appendingOne(place.dialect, entry),
+    marking(place.dialect.prefix, "predecessors", JSON.stringify(predecessors)),
+    ...place.afterRestore,
+  ];
+}
+
+/** Reads a backup, vault by vault. */
+class BackupReader {
+  readonly at: string;
+  readonly marks: Marks;
+  readonly #db: DatabaseSync;
+  readonly #key: SealingKey;
+
+  constructor(db: DatabaseSync, key: SealingKey, at: string) {
+    this.#db = db;
+    this.#key = key;
+    this.at = at;
+    this.marks = marksOf(db);
+  }
+
+  /** The vaults in their order, each with what there is of it. */
+  *vaults(): Generator<BackupVault> {
+    const journal = this.#along<StoredEntry>("journal", "seq");
+    const runs = this.#along<RunRow>("runs", "run");
+    for (const row of this.#each<VaultRecordRow>("vaults", "uuid")) {
+      const { service, uuid } = row;
+      const rows = rowsOf({ service, uuid, at: this.at }, row, this.marks);
+      const spent = "SELECT fingerprint FROM spent WHERE service = ? AND uuid = ?";
+      for (const { fingerprint } of all<{ fingerprint: string }>(this.#db, spent, service, uuid))
+        rows.superseded.add(fingerprint);
+      yield { rows, key: this.#key, journal: journal(row).map(entryOf), runs: runs(row) };
+    }
+  }
+
+  /** Ids of the exchanges that a vault here may have to count. */
+  counted(): string[] {
+    const ids: string[] = [];
+    for (const row of this.#each<VaultRecordRow>("vaults", "uuid"))
+      ids.push(...countedThere(rowsOf({ ...row, at: this.at }, row, this.marks)).ids);
+    return ids;
+  }
+
+  /** Entries of the journal about no vault. */
+  ownEntries(): JournalEntry[] {
+    return all<StoredEntry>(this.#db, "SELECT * FROM journal WHERE uuid = '' ORDER BY seq").map(
+      entryOf,
+    );
+  }
+
+  /** Returns the rows of each vault in turn, which are asked for in their order. */
+  #along<R extends Named>(table: string, column: string): (vault: Named) => R[] {
+    const rows = this.#each<R>(table, column);
+    let next = rows.next();
+    return (vault) => {
+      const own: R[] = [];
+      for (; next.done !== true && compare(next.value, vault) <= 0; next = rows.next())
+        if (compare(next.value, vault) === 0) own.push(next.value);
+      return own;
+    };
+  }
+
+  /** The rows of a table, vault by vault. */
+  *#each<R extends Named>(table: string, column: string): Generator<R> {
+    const there = table === "vaults" ? "WHERE status <> 'absent'" : "";
+    const sql = `SELECT * FROM ${table} ${there} ORDER BY service, uuid, ${column}`;
+    for (const row of this.#db.prepare(sql).iterate()) yield row as unknown as R;
+  }
+}
+
+type StoredEntry = Omit<JournalEntry, "detail"> & { detail: string };
+
+const entryOf = ({ at, service, uuid, exchange, event, detail }: StoredEntry): JournalEntry => ({
+  at,
+  service,
+  uuid,
+  exchange,
+  event,
+  detail: JSON.parse(detail) as JournalEntry["detail"],
+});
+
+/** In the order of SQLite, which compares bytes of UTF-8. */
+const compare = (one: Named, other: Named): number =>
+  Buffer.compare(Buffer.from(one.service), Buffer.from(other.service)) ||
+  Buffer.compare(Buffer.from(one.uuid), Buffer.from(other.uuid));

@@ -108,7 +108,13 @@ export class PostgresStore extends StoredState implements State {
     this.parts.database.close();
   }
 
-  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
+  /** With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
+  async lock(
+    service: string,
+    uuid: string,
+    waiting: Waiting,
+    offers = true,
+  ): Promise<StoredVaultSession> {
     const { schema, database, machine, outbox, warn } = this.parts;
     const { dialect, breakersKnown: breakers, keyring } = this;
     const lower = uuid.toLowerCase();
@@ -127,7 +133,7 @@ export class PostgresStore extends StoredState implements State {
       const about = await this.#checked(facts);
       if (about.isSetBack) {
         await lease.release();
-        return await this.lock(service, uuid, waiting);
+        return await this.lock(service, uuid, waiting, offers);
       }
       const { key } = about;
       const vault = storedVault({ service, uuid: lower, at: this.time() }, read);
@@ -146,7 +152,7 @@ export class PostgresStore extends StoredState implements State {
       const leased = new LeasedVault({ ...parts, now: () => this.now() });
       const session = new StoredVaultSession(service, lower, leased, vault);
       const here = this.#here(about);
-      await offer({ outbox, keyring, warn, session, rows: vault.rows, here });
+      if (offers) await offer({ outbox, keyring, warn, session, rows: vault.rows, here });
       return session;
     } catch (error) {
       await lease.release();

@@ -6,12 +6,10 @@ import type { GivenKey, KeySource } from "../../secrets/key-source.ts";
 import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
-import { checkTarget, writeBackup, checkBackup } from "../backup/backup.ts";
+import { checkTarget, writeBackup } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
-import { raising } from "../document.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
-import { appendingOne } from "../journal/journal.ts";
 import { Keyring } from "../keys/keyring.ts";
 import type { Rekeyed } from "../keys/rekey.ts";
 import { rekey } from "../keys/rekey.ts";
@@ -39,7 +37,7 @@ import {
   metaStatement,
   readMeta,
 } from "./about.ts";
-import type { Statement } from "../statement.ts";
+import type { Dialect, Statement } from "../statement.ts";
 import { quoted } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf } from "./connection.ts";
@@ -53,6 +51,7 @@ import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schem
 import type { Former } from "../version-1.ts";
 import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
 import { unusableVersion } from "../schema.ts";
+import type { StoredVaultSession } from "../vault-session.ts";
 
 /** Runs SQL in the transaction of an operation. */
 type Query = (statement: Statement) => Promise<Row[]>;
@@ -76,6 +75,12 @@ export interface SharedParts {
 /** What the whole of a shared state takes of its store. */
 interface SharedStore extends Pick<State, "list" | "shown"> {
   readonly parts: SharedParts;
+  lock(
+    service: string,
+    uuid: string,
+    waiting: Waiting,
+    offers?: boolean,
+  ): Promise<StoredVaultSession>;
   locks(): Promise<Lock[]>;
   /** What the state says of itself, read once, with its key. */
   ready(): Promise<About & { key: SealingKey }>;
@@ -86,10 +91,15 @@ interface SharedStore extends Pick<State, "list" | "shown"> {
 /** The whole of a shared state. */
 export class PostgresWhole implements WholeState {
   readonly shown: string;
+  readonly dialect: Dialect;
+  /** Machines offer what they have kept of exchanges that may be lost. */
+  readonly afterRestore: readonly Statement[];
   readonly #store: SharedStore;
 
   constructor(store: SharedStore) {
     this.shown = store.shown;
+    this.dialect = dialectOf(store.parts.schema);
+    this.afterRestore = [setBackNow(store.parts.schema)];
     this.#store = store;
   }
 
@@ -179,11 +189,7 @@ export class PostgresWhole implements WholeState {
     waiting: Waiting,
     work: (whole: Whole) => Promise<T>,
   ): Promise<T> {
-    return await this.#change(operation, waiting, async (whole, query) => {
-      // Machines offer what they have kept of exchanges that may be lost.
-      if (operation === "restore") await query(setBackNow(this.#store.parts.schema));
-      return await work(whole);
-    });
+    return await this.#change(operation, waiting, work);
   }
 
   /** As `transact`, with what else runs SQL in the transaction. */
@@ -222,30 +228,31 @@ export class PostgresWhole implements WholeState {
   }
 
   async backup(file: string, force: boolean): Promise<BackupFacts> {
-    const { schema, clock, warn } = this.#store.parts;
+    const { clock, warn, keyring } = this.#store.parts;
     checkTarget(this.#store.parts, file, force);
     await this.#store.ready();
-    const now = clock.now();
-    return await this.read(
-      async (whole) =>
-        await writeBackup({
-          file,
-          now,
-          warn,
-          copy: async (temporary) => {
-            await writeStateFile(temporary, whole);
-            return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
-          },
-          record: async (entry) => {
-            const dialect = dialectOf(schema);
-            const changes = [raising(dialect, "copies"), appendingOne(dialect, entry)];
-            const [done] = await transactAtGate(this.#store.parts, changes);
-            if (done?.length === 1) return;
-            await this.#store.check();
-            throw new VaultError("state", "the backup was not recorded", { retry: "safe" });
-          },
-        }),
-    );
+    return await writeBackup({
+      file,
+      now: clock.now(),
+      warn,
+      copy: async (temporary) =>
+        await this.read(async (whole) => await writeStateFile(temporary, whole)),
+      keyring,
+      dialect: this.dialect,
+      change: async (statements) => await this.change(statements),
+    });
+  }
+
+  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
+    return await this.#store.lock(service, uuid, waiting, false);
+  }
+
+  async change(statements: readonly Statement[]): Promise<void> {
+    const [done] = await transactAtGate(this.#store.parts, statements);
+    if (done?.length === 1) return;
+    // It is not used any more, and says why.
+    await this.#store.check();
+    throw new VaultError("state", "the change was not recorded", { retry: "safe" });
   }
 
   async prepareRestore(file: string, key?: GivenKey): Promise<Restore> {

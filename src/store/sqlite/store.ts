@@ -22,6 +22,7 @@ import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
 import type { StateDatabase } from "./state-database.ts";
+import type { WholeStore } from "./whole-state.ts";
 
 /**
  * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
@@ -32,11 +33,16 @@ import type { StateDatabase } from "./state-database.ts";
 export function openStore(
   options: StoreOptions,
   scripts: readonly Migration[] = migrations,
-): State {
+): LocalState {
   return new SqliteState(options, scripts);
 }
 
-class SqliteState extends StoredState implements State {
+/** A state on this machine. */
+export interface LocalState extends State, WholeStore {
+  lock: WholeStore["lock"];
+}
+
+class SqliteState extends StoredState implements LocalState {
   protected readonly dialect = dialect;
   readonly shown: string;
   readonly isShared = false;
@@ -86,10 +92,16 @@ class SqliteState extends StoredState implements State {
   }
 
   async whole(): Promise<WholeState> {
-    return new (await import("./whole-state.ts")).SqliteWhole(this.#options);
+    return new (await import("./whole-state.ts")).SqliteWhole(this.#options, this);
   }
 
-  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
+  /** With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
+  async lock(
+    service: string,
+    uuid: string,
+    waiting: Waiting,
+    offers = true,
+  ): Promise<StoredVaultSession> {
     await this.#ready(await this.#state.ensure());
     const lock = await this.#state.locks.take(uuid, waiting);
     try {
@@ -103,7 +115,7 @@ class SqliteState extends StoredState implements State {
       const parts = { directory, database, checkUsable, keyring, lock, clock, by, breakers };
       const locked = new LockedVault(parts);
       const session = new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
-      await this.#bringBack(session, locked);
+      if (offers) await this.#bringBack(session, locked);
       return session;
     } catch (error) {
       lock.release();
@@ -188,6 +200,12 @@ class SqliteState extends StoredState implements State {
     const change = (db: DatabaseSync): unknown[] => rowsIn(db, statement);
     if (durability === "synced") return await this.#state.write(change);
     return await (await this.#state.ensure()).write(change, durability);
+  }
+
+  async changeAll(statements: readonly Statement[]): Promise<void> {
+    await this.#state.write((db) => {
+      for (const statement of statements) rowsIn(db, statement);
+    });
   }
 
   protected async prepareKey(): Promise<void> {

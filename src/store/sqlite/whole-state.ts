@@ -14,23 +14,23 @@ import {
   openDatabase,
   schemaVersion,
 } from "./open-database.ts";
-import { dialect, rowsIn } from "./query.ts";
-import { raising } from "../document.ts";
+import { dialect } from "./query.ts";
 import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
 import { VaultLocks } from "./vault-lock.ts";
-import { checkTarget, writeBackup, problemsOf, checkBackup } from "../backup/backup.ts";
-import type { Holdings, BackupFacts, Restore, StateFacts, WholeState } from "../state.ts";
+import { checkTarget, problemsOf, writeBackup } from "../backup/backup.ts";
+import type { BackupFacts, Restore, StateFacts, WholeState } from "../state.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
-import { append } from "../journal/journal.ts";
 import type { Rekeyed } from "../keys/rekey.ts";
 import { rekey } from "../keys/rekey.ts";
 import { Keyring, nameKey, neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
+import type { Statement } from "../statement.ts";
+import type { StoredVaultSession } from "../vault-session.ts";
 import { expectMoved, useAgain } from "../whole/claim.ts";
 import type { Moves } from "../whole/marks.ts";
 import { notHere } from "../whole/marks.ts";
@@ -46,15 +46,30 @@ import type { GivenKey } from "../../secrets/key-source.ts";
 import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
+/** What the whole of a local state takes of its store. */
+export interface WholeStore {
+  lock(
+    service: string,
+    uuid: string,
+    waiting: Waiting,
+    offers?: boolean,
+  ): Promise<StoredVaultSession>;
+  /** Changes it durably in one transaction, without the lock of a vault. Makes a state if there is none. */
+  changeAll(statements: readonly Statement[]): Promise<void>;
+}
+
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole implements WholeState {
   readonly shown: string;
+  readonly dialect = dialect;
+  readonly afterRestore = [];
+  readonly #store: WholeStore;
   readonly #options: StoreOptions;
   readonly #keyring: Keyring;
   readonly #opening: Opening;
   readonly #locks: VaultLocks;
 
-  constructor(given: StoreOptions) {
+  constructor(given: StoreOptions, store: WholeStore) {
     const {
       directory,
       keySource,
@@ -64,6 +79,7 @@ export class SqliteWhole implements WholeState {
       keys = new Map<string, SealingKey>(),
     } = given;
     this.shown = directory;
+    this.#store = store;
     this.#options = { ...given, keys };
     this.#keyring = new Keyring(keySource, directory, warn, keys);
     this.#opening = { path: join(directory, "vault.db"), platform, migrations };
@@ -116,31 +132,37 @@ export class SqliteWhole implements WholeState {
         hint: "use another directory with --state",
       });
     }
+    await this.#keyring.ensure(neededKeyId(connection));
     return await writeBackup({
       file,
       now: clock.now(),
       warn,
       copy: async (temporary) =>
         await retryBusyDatabase(clock, file, () => this.#vacuum(connection, file, temporary)),
-      record: async (entry) =>
-        await new StateDatabase(connection, this.#opening.path, clock).write((db) => {
-          append(db, entry);
-          rowsIn(db, raising(dialect, "copies"));
-        }),
+      keyring: this.#keyring,
+      dialect,
+      change: async (statements) => await this.change(statements),
     });
   }
 
-  #vacuum(connection: DatabaseSync, file: string, temporary: string): Holdings {
+  #vacuum(connection: DatabaseSync, file: string, temporary: string): void {
     try {
       truncateSync(temporary);
       connection.prepare("VACUUM INTO ?").run(temporary);
-      return checkBackup(temporary, Number.POSITIVE_INFINITY, null);
     } catch (error) {
       if (isBusy(error)) throw error;
       throw isDamaged(error)
         ? asStateError(this.#opening.path, error)
         : asStateError(file, error, "the backup cannot be written");
     }
+  }
+
+  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
+    return await this.#store.lock(service, uuid, waiting, false);
+  }
+
+  async change(statements: readonly Statement[]): Promise<void> {
+    await this.#store.changeAll(statements);
   }
 
   async prepareRestore(file: string, key?: GivenKey): Promise<Restore> {

@@ -7,6 +7,7 @@ import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command } from "../../way.ts";
+import type { JournalEntry } from "../journal/journal.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
@@ -39,7 +40,23 @@ export interface VaultRows extends Place {
   seen: Seen | null;
   /** What the run keeps in which the exchange is begun that is new; `digest` is sealed. */
   begunIn: { digest: string | null; delivery: string | null } | null;
+  /** What comes with a vault that was unknown here. */
+  brought: { journal: readonly JournalEntry[]; runs: readonly RunRow[] } | null;
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
+}
+
+/** What was begun in a run of many vaults, as it is stored. */
+export interface RunRow {
+  service: string;
+  uuid: string;
+  run: string;
+  exchange: string;
+  operation: string;
+  state: string;
+  delivered: number;
+  /** Sealed. */
+  digest: string | null;
+  delivery: string | null;
 }
 
 /**
@@ -68,6 +85,7 @@ export const unknownVault = (
   refusals: new Map(),
   seen: null,
   begunIn: null,
+  brought: null,
   journal: [],
 });
 

@@ -4,12 +4,13 @@ import { keyIdOf, unseal } from "../../secrets/sealing.ts";
 import type { SealedRow, VaultColumns, VaultRecordRow } from "../document.ts";
 import { columns, resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import type { Dialect, Value } from "../statement.ts";
+import type { Dialect, Statement, Value } from "../statement.ts";
 import { quoted } from "../statement.ts";
 import type { Marks } from "./marks.ts";
+import { marking } from "./marks.ts";
 
 /** Operations on a whole state. */
-export type WholeOperation = "claim" | "move" | "rekey" | "restore";
+export type WholeOperation = "claim" | "move" | "rekey";
 
 /** A place where a state can be, on this machine or in a database. Its methods throw `state` if it cannot be used. */
 export interface WholePlace {
@@ -142,17 +143,16 @@ export class WholeReader {
     for await (const rows of this.rows("vaults")) yield rows as unknown as VaultRecordRow[];
   }
 
-  /** The vault of a service with this uuid. */
-  async vault(service: string, uuid: string): Promise<VaultRecordRow | null> {
-    const sql = `SELECT ${columns} FROM ${this.engine.prefix}vaults WHERE service = $1 AND uuid = $2 AND ${isThere}`;
-    const [row] = await this.engine.query(sql, [service, uuid]);
-    return (row as VaultRecordRow | undefined) ?? null;
-  }
-
-  /** Fingerprints of a uuid's superseded pairs, under every base URL. */
-  async spent(uuid: string): Promise<Set<string>> {
-    const sql = `SELECT fingerprint FROM ${this.engine.prefix}spent WHERE uuid = $1`;
-    return new Set((await this.engine.query(sql, [uuid])).map((row) => String(row["fingerprint"])));
+  /** Which of these exchanges the journal has. */
+  async exchangesAmong(ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const { from, column } = this.engine.list("journal");
+    const given = JSON.stringify(ids.map((exchange) => ({ exchange })));
+    const rows = await this.engine.query(
+      `SELECT DISTINCT exchange FROM ${this.engine.prefix}journal WHERE exchange IN (SELECT ${column("exchange")} FROM ${from})`,
+      [given],
+    );
+    return rows.map((row) => String(row["exchange"]));
   }
 
   /** Rows of a table with their sealed values sealed by `to`. @throws `state` if this machine lacks a key */
@@ -262,15 +262,15 @@ export class Whole extends WholeReader {
     await this.#putMeta("keyed", keyed);
   }
 
+  async #run({ sql, values }: Statement): Promise<void> {
+    await this.engine.query(sql, values);
+  }
+
   async #putMeta(name: string, value: string | null): Promise<void> {
     const { prefix } = this.engine;
     if (value === null)
       await this.engine.query(`DELETE FROM ${prefix}meta WHERE name = $1`, [name]);
-    else
-      await this.engine.query(
-        `INSERT INTO ${prefix}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-        [name, value],
-      );
+    else await this.#run(marking(prefix, name, value));
   }
 }
 

@@ -42,7 +42,10 @@ async function sides(): Promise<Sides> {
   return {
     clock,
     database: { place: new PostgresWhole(state.another() as PostgresStore), open: state.another },
-    directory: { place: new SqliteWhole(options), open: () => openStore(options) },
+    directory: {
+      place: new SqliteWhole(options, openStore(options)),
+      open: () => openStore(options),
+    },
   };
 }
 

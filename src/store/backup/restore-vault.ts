@@ -1,0 +1,337 @@
+import type { Counters } from "../../exchange/counting.ts";
+import { counting, countToCarry } from "../../exchange/counting.ts";
+import { candidates } from "../../exchange/next-action.ts";
+import { openStates } from "../../exchange/states.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { doubt, resealed } from "../document.ts";
+import type { JournalEntry } from "../journal/journal.ts";
+import { findCredentials, findGeneration, isLive } from "../steps/generations.ts";
+import type { CredentialsRow, ExchangeRow, RunRow, VaultRow, VaultRows } from "../steps/rows.ts";
+import {
+  findExchange,
+  journal,
+  nothingCarried,
+  openExchangeOf,
+  update,
+  vaultOf,
+} from "../steps/rows.ts";
+import { openCredentials, openToken, sealCredentials, sealToken } from "../steps/sealed.ts";
+import { vaultRecord } from "../vault-record.ts";
+
+/** A vault as a backup has it. */
+export interface BackupVault {
+  /** With all fingerprints of superseded pairs. */
+  rows: VaultRows;
+  /** The key that seals it. */
+  key: SealingKey;
+  journal: readonly JournalEntry[];
+  /** What was begun in runs. */
+  runs: readonly RunRow[];
+}
+
+/**
+ * What a restore does with a vault of the file. `taken`: it was unknown here. `returned`: it was forgotten here. `first`, `after`: the
+ * file has credentials that are unknown here, which are tried before those of this state, or after them. `older`: what the file has
+ * was superseded here. `gone`: it was deleted since. `known`: the file has nothing new.
+ */
+export type Outcome = "taken" | "returned" | "first" | "after" | "older" | "gone" | "known";
+
+/** What became of a vault. */
+export interface RestoredVault {
+  service: string;
+  uuid: string;
+  label: string | null;
+  outcome: Outcome | "missing";
+  /** Whether the vault is here now, and not forgotten. */
+  isHere: boolean;
+  /** The exchange that is open now, and which state it is from. */
+  open: { id: string; state: ExchangeRow["state"]; from: "here" | "file" } | null;
+  /** Label that the vault has in the file, and not here because another vault has it. */
+  droppedLabel: string | null;
+}
+
+/** How a vault is restored. */
+interface How {
+  /** Ids of exchanges of the file that the journal here has. */
+  past: ReadonlySet<string>;
+  /** The label of the file is another vault's here. */
+  isLabelTaken: boolean;
+}
+
+/**
+ * Restores a vault of a backup, as a step: whole and unverified where it is unknown, else as an import behind what is here. A second time
+ * it changes nothing. Of the file's pairs `rows` says which were superseded here.
+ */
+export function restoreVault(
+  rows: VaultRows,
+  key: SealingKey,
+  file: BackupVault,
+  { past, isLabelTaken }: How,
+): RestoredVault {
+  const before = openExchangeOf(rows)?.id;
+  const label = file.rows.vault?.label ?? null;
+  const outcome = outcomeOf(rows, key, file, past, isLabelTaken ? null : label);
+  if (!["known", "older", "gone"].includes(outcome)) journal(rows, "merged", null, { outcome });
+  const isDropped = isLabelTaken && ["taken", "returned"].includes(outcome);
+  return { ...told(rows, outcome, before), droppedLabel: isDropped ? label : null };
+}
+
+/** A vault as it is now; `before` is the exchange that was open before. */
+export function told(
+  rows: VaultRows,
+  outcome: RestoredVault["outcome"],
+  before?: string,
+): RestoredVault {
+  const { service, uuid, vault } = rows;
+  const open = openExchangeOf(rows);
+  const from = outcome === "missing" || open?.id === before ? "here" : "file";
+  return {
+    service,
+    uuid,
+    label: vault?.label ?? null,
+    outcome,
+    isHere: vault?.forgotten === false,
+    open: open === undefined ? null : { id: open.id, state: open.state, from },
+    droppedLabel: null,
+  };
+}
+
+function outcomeOf(
+  rows: VaultRows,
+  key: SealingKey,
+  file: BackupVault,
+  past: ReadonlySet<string>,
+  label: string | null,
+): Outcome {
+  const { vault } = rows;
+  const theirs = file.rows.credentials.filter(isLive);
+  const isOlder = theirs.length > 0 && theirs.every((row) => rows.superseded.has(row.fingerprint));
+  if (vault === null) {
+    if (isOlder) return "older";
+    take(rows, key, file, label);
+    return "taken";
+  }
+  if (vault.lastError?.code === "gone" && theirs.length > 0) return "gone";
+  const isForgotten = vault.forgotten;
+  if (isForgotten && (isOlder || theirs.length === 0)) return isOlder ? "older" : "known";
+  if (isForgotten) comeBack(rows, vault, vaultOf(file.rows), label);
+  const isOurs = ({ fingerprint: print }: CredentialsRow): boolean =>
+    rows.credentials.some((row) => row.fingerprint === print && isLive(row));
+  const isAllOurs = theirs.every(isOurs);
+  const place = join(rows, key, file, past, isForgotten);
+  if (isForgotten) return "returned";
+  return place ?? (isAllOurs ? "known" : "older");
+}
+
+/** Takes a vault that is unknown here, whole. All of it may have been used since. */
+function take(rows: VaultRows, key: SealingKey, file: BackupVault, label: string | null): void {
+  const { rows: theirs } = file;
+  const isSpent = new Set(rows.superseded);
+  rows.vault = { ...vaultOf(theirs), label };
+  rows.credentials = theirs.credentials.map((row) => ({
+    ...row,
+    sealed: sealedHere(rows, key, file, row, row.generation),
+    standing: isSpent.has(row.fingerprint) ? "superseded" : row.standing,
+  }));
+  rows.exchanges = theirs.exchanges.map((row) => ({
+    ...row,
+    token: tokenHere(rows, key, file, row),
+  }));
+  for (const print of theirs.superseded) rows.superseded.add(print);
+  rows.refusals = new Map(theirs.refusals);
+  const keys = new Map([[file.key.id, file.key]]);
+  const runs = file.runs.map((row) => resealed(row, keys, key));
+  rows.brought = { journal: file.journal, runs };
+  doubt(rows);
+  const open = openExchangeOf(rows);
+  if (open === undefined) return;
+  const pairs = [open.baseGeneration, open.newGeneration].map((n) => findGeneration(rows, n));
+  // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
+  if (pairs.some((row) => row?.standing === "superseded")) update(open, closed);
+  else adopt(rows, open, "successor");
+}
+
+const closed = { state: "discarded", token: null } as const;
+
+/** Anybody may have acknowledged an exchange of the file, which supersedes nothing then. */
+function adopt(rows: VaultRows, open: ExchangeRow, placed: "successor" | null): void {
+  const [base, made] = [open.baseGeneration, open.newGeneration].map((n) =>
+    findGeneration(rows, n),
+  );
+  open.adopted = true;
+  if (base !== undefined) base.ended = true;
+  if (made !== undefined && made.standing !== "void")
+    update(made, { standing: "imported", placed });
+}
+
+/** A vault that was forgotten here: its counters and the last number stay. */
+function comeBack(rows: VaultRows, here: VaultRow, theirs: VaultRow, label: string | null): void {
+  const { lastGeneration, carried, carriedUpTo } = here;
+  rows.vault = { ...theirs, label, lastGeneration, carried, carriedUpTo };
+}
+
+/**
+ * Imports what is unknown here behind what is here; before it only if the file knows that the current pair here was superseded. Returns
+ * which of the two; null if there is nothing.
+ */
+function join(
+  rows: VaultRows,
+  key: SealingKey,
+  file: BackupVault,
+  past: ReadonlySet<string>,
+  isForgotten: boolean,
+): "first" | "after" | null {
+  const { rows: theirs } = file;
+  const vault = vaultOf(rows);
+  const ours = rows.credentials.filter(isLive);
+  const current = ours.find(({ standing }) => standing === "current");
+  const isStale = current !== undefined && theirs.superseded.has(current.fingerprint);
+  const isNext = ({ standing }: CredentialsRow): boolean => isStale && standing === "current";
+  const refused = new Set(rows.refusals.values());
+  const isHere = new Set(rows.credentials.map(({ fingerprint }) => fingerprint));
+  for (const row of inOrder(theirs)) {
+    const { fingerprint: print } = row;
+    // Whoever has the file has the pair.
+    for (const own of rows.credentials) if (own.fingerprint === print) own.elsewhere = true;
+    if (isHere.has(print) || rows.superseded.has(print)) continue;
+    const standing = !isLive(row) ? "void" : isForgotten ? row.standing : "imported";
+    vault.lastGeneration += 1;
+    const generation = vault.lastGeneration;
+    rows.credentials.push({
+      ...row,
+      generation,
+      sealed: sealedHere(rows, key, file, row, generation),
+      standing,
+      placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",
+      refused: row.refused || refused.has(print),
+      proven: false,
+      elsewhere: true,
+    });
+  }
+  const added = rows.credentials.filter(({ fingerprint }) => !isHere.has(fingerprint));
+  const isNew = added.some(isLive);
+  const isFirst = added.some(({ placed }) => placed === "successor");
+  if (isNew) for (const row of ours) update(row, { proven: false, elsewhere: true });
+  for (const print of theirs.superseded) if (!isHere.has(print)) rows.superseded.add(print);
+  for (const [combination, print] of theirs.refusals)
+    if (added.some(({ fingerprint }) => fingerprint === print))
+      rows.refusals.set(combination, print);
+  takeExchanges(rows, key, file, past);
+  return !isNew ? null : isFirst ? "first" : "after";
+}
+
+/** The pairs that the file keeps and that are not superseded there; the one that would be tried first there is the last. */
+function inOrder(theirs: VaultRows): CredentialsRow[] {
+  const record = vaultRecord(theirs);
+  if (record === null) return [];
+  const order = [...candidates(record), ...record.generations];
+  const kept = order.filter(({ standing }) => standing !== "superseded");
+  // Of several with the same pair the first.
+  const prints = new Map(kept.toReversed().map((each) => [each.fingerprint, each.generation]));
+  return [...new Set(kept.map(({ fingerprint }) => fingerprint))].toReversed().flatMap((print) => {
+    return findGeneration(theirs, prints.get(print) ?? null) ?? [];
+  });
+}
+
+/**
+ * What the file's exchanges count there they count here too, if they are unknown here. The open one goes on if it began with our current
+ * pair and none is open here.
+ */
+function takeExchanges(
+  rows: VaultRows,
+  key: SealingKey,
+  file: BackupVault,
+  past: ReadonlySet<string>,
+): void {
+  const { rows: theirs } = file;
+  const isUnknown = (id: string): boolean => !past.has(id) && findExchange(rows, id) === undefined;
+  const numberOf = (generation: number | null): number | null => {
+    const print = findGeneration(theirs, generation)?.fingerprint;
+    return print === undefined ? null : (findCredentials(rows, print)?.generation ?? null);
+  };
+  const left = openExchangeOf(theirs);
+  const isOurs =
+    findGeneration(rows, numberOf(left?.baseGeneration ?? null))?.standing === "current";
+  const made = findGeneration(rows, numberOf(left?.newGeneration ?? null));
+  const goesOn =
+    isOurs &&
+    made !== undefined &&
+    isLive(made) &&
+    left?.state !== "in-doubt" &&
+    openExchangeOf(rows) === undefined;
+  const counts = countedThere(theirs);
+  const fresh = theirs.exchanges.filter(({ id }) => isUnknown(id) && counts.ids.has(id));
+  if (fresh.some(({ id }) => id === theirs.vault?.carriedUpTo)) carryToo(rows, counts);
+  for (const row of fresh) {
+    const isOpen = row === left && goesOn;
+    const isClosed = openStates.includes(row.state) && !isOpen;
+    const added: ExchangeRow = {
+      ...row,
+      baseGeneration: numberOf(row.baseGeneration) ?? 0,
+      newGeneration: numberOf(row.newGeneration),
+      token: isOpen ? tokenHere(rows, key, file, row) : null,
+      outcome: counts.each.has(row.id) ? row.outcome : "free",
+      sole: false,
+      adopted: true,
+      run: null,
+      ...(isClosed ? closed : {}),
+    };
+    rows.exchanges.push(added);
+    journal(rows, "merged", row.id);
+    if (!isOpen) continue;
+    // If its token is refused, our pair comes first: it costs no attempt that would not have been made without.
+    added.endsUnanswered = 0;
+    adopt(rows, added, null);
+  }
+}
+
+/** What the file counts: which exchanges each, and what it carries for others; with the open one, and the last that it carries for. */
+export function countedThere({ vault, exchanges }: VaultRows) {
+  const found = counting(
+    exchanges.map((row) => ({ ...row, sole: false })),
+    vault ?? nothingCarried,
+  );
+  const each = new Set([...found.starts, ...found.refused, ...found.possibly].map(({ id }) => id));
+  const others = [openExchangeOf({ exchanges })?.id ?? "", vault?.carriedUpTo ?? ""];
+  return { ...found, each, ids: new Set([...each, ...others]) };
+}
+
+/** Carries here what the file carries, beside what is counted here. */
+function carryToo(
+  rows: VaultRows,
+  { carriedStarts, carriedFailed }: ReturnType<typeof countedThere>,
+): void {
+  const vault = vaultOf(rows);
+  const ours = countToCarry(rows.exchanges, vault);
+  const both = (name: keyof Counters, theirs: Counters | null): number =>
+    ours[name] + (theirs?.[name] ?? 0);
+  update(vault, {
+    carried: {
+      unackedStarts: both("unackedStarts", carriedStarts),
+      unansweredStarts: both("unansweredStarts", carriedStarts),
+      failedAttempts: both("failedAttempts", carriedFailed),
+      possiblyFailed: both("possiblyFailed", carriedFailed),
+    },
+    carriedUpTo: rows.exchanges.at(-1)?.id ?? null,
+  });
+}
+
+/** A pair of the file, sealed for this number here; null where the file does not keep it. */
+const sealedHere = (
+  rows: VaultRows,
+  key: SealingKey,
+  file: BackupVault,
+  row: CredentialsRow,
+  generation: number,
+): string | null =>
+  row.sealed === null
+    ? null
+    : sealCredentials(key, rows, generation, openCredentials(file.key, file.rows, row));
+
+const tokenHere = (
+  rows: VaultRows,
+  key: SealingKey,
+  file: BackupVault,
+  row: ExchangeRow,
+): string | null =>
+  row.token === null ? null : sealToken(key, rows, row.id, openToken(file.key, file.rows, row));
