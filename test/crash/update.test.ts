@@ -55,6 +55,6 @@ describe("update, killed with SIGKILL before, between and after its steps", () =
       };
       return { ...run, check };
     });
-    expectSteps(steps, ["lock", "commit exchanges+journal", "send", "receive", "stdout", "exit"]);
+    expectSteps(steps, ["lock", "commit journal+vaults", "send", "receive", "stdout", "exit"]);
   });
 });

@@ -20,9 +20,12 @@ export interface KilledRun {
   steps: string[];
 }
 
-/** Runs the program and kills it before the n-th of the steps that kill-at.cjs counts, which is after the one before it. */
+/**
+ * Runs the program and kills it before the n-th of the steps that kill-at.cjs counts, which is after the one before it; or before the
+ * first of one name after one of another (`NAME>NAME`).
+ */
 export async function runKilledAt(
-  n: number,
+  n: number | string,
   machine: Machine,
   args: readonly string[],
   options: RunOptions = {},

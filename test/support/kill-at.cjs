@@ -8,7 +8,9 @@ const fs = require("node:fs");
 const net = require("node:net");
 const { DatabaseSync } = require("node:sqlite");
 
-const killAt = Number(process.env.KILL_AT);
+// A number, or `NAME>NAME`: the first step of the second name after one of the first.
+const killAt = process.env.KILL_AT;
+const [former, wanted] = killAt.split(">");
 const log = process.env.KILL_LOG;
 const signal = process.env.KILL_SIGNAL ?? "SIGKILL";
 // What the program starts must not die with it, and must not inherit this.
@@ -18,8 +20,10 @@ const steps = [];
 const { writeFileSync } = fs;
 
 function before(name) {
+  const isMet = wanted === undefined ? steps.length + 1 === Number(killAt) : name === wanted;
+  const isKilled = isMet && (wanted === undefined || steps.includes(former));
   steps.push(name);
-  if (steps.length !== killAt) return;
+  if (!isKilled) return;
   writeFileSync(log, steps.join("\n"));
   do process.kill(process.pid, signal);
   while (signal === "SIGKILL");
@@ -46,7 +50,7 @@ DatabaseSync.prototype.exec = function (sql) {
 };
 
 DatabaseSync.prototype.prepare = function (sql, ...rest) {
-  const [, table] = /^(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM) (\w+)/.exec(sql) ?? [];
+  const [, table] = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM) (\w+)/.exec(sql) ?? [];
   if (table !== undefined) written.get(this)?.add(table);
   const statement = prepare.call(this, sql, ...rest);
   if (table === undefined || this.isTransaction) return statement;
