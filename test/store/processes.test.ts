@@ -45,7 +45,7 @@ describe("several processes on one state", () => {
     await expect((await waiting).release()).resolves.toBeUndefined();
   });
 
-  it("an operation on the whole state has its turn though six others take one vault after the other", async () => {
+  it("an operation on the whole state has its turn though each of six others always has a vault", async () => {
     const children = await Promise.all(
       [1, 2, 3, 4, 5, 6].map(async () => await startChild("loop", state)),
     );

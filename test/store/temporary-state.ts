@@ -163,14 +163,19 @@ async function act([
       print("held");
       await setTimeout(60_000);
     },
-    /** Takes a vault of its own for a moment, again and again, until it is killed: some other process has one at any time. */
+    /** Takes vaults of its own for a moment each, again and again, until it is killed: it has one at any time that it is let. */
     loop: async () => {
       print("taking");
-      for (let n = 0; ; n += 1) {
-        const session = await store.lock(service, `${process.pid}-${n}`, patient(clock, 20_000));
-        await setTimeout(30);
-        await session.release();
-      }
+      const take = async (after: number): Promise<void> => {
+        await setTimeout(after);
+        for (let n = 0; ; n += 1) {
+          const vault = `${process.pid}-${after}-${n}`;
+          const session = await store.lock(service, vault, patient(clock, 20_000));
+          await setTimeout(30);
+          await session.release();
+        }
+      };
+      await Promise.all([0, 10, 20].map(take));
     },
     /** Imports a pair into a vault of its own. */
     import: async () => {

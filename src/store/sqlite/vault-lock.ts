@@ -5,6 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Actor, Holder } from "../../actor.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import {
+  isFree,
   isLockTaken,
   releaseLockFile,
   tryLockFile,
@@ -39,6 +40,11 @@ export class VaultLocks {
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #by: Actor;
+  /**
+   * What this process shares while it has vaults, how many it has, and a look at the gate: an operation on the whole state that has it
+   * waits only for those vaults, because no other is taken.
+   */
+  #shared: { whole: DatabaseSync; gate: DatabaseSync; vaults: number } | null = null;
 
   constructor(directory: string, clock: Clock, by: Actor) {
     this.#directory = directory;
@@ -100,26 +106,56 @@ export class VaultLocks {
   }
 
   #tryTake(uuid: string): VaultLock | null {
-    const gate = this.#try("gate", tryShareLockFile);
-    const whole = gate && this.#try("whole", tryShareLockFile);
-    if (gate !== null) releaseLockFile(gate);
-    if (whole === null) return null;
+    if (!this.#share()) return null;
     const name = nameOf(uuid);
     let lock: DatabaseSync | null = null;
     try {
       lock = this.#try(name, tryLockFile);
     } finally {
-      if (lock === null) releaseLockFile(whole);
+      if (lock === null) this.#letGo();
     }
     if (lock === null) return null;
-    const taken = [lock, whole];
+    const taken = [lock];
     this.#note(name, uuid);
     return {
       release: () => {
-        if (taken.length > 0) this.#note(name, null);
-        for (const each of taken.splice(0)) releaseLockFile(each);
+        for (const each of taken.splice(0)) {
+          this.#note(name, null);
+          releaseLockFile(each);
+          this.#letGo();
+        }
       },
     };
+  }
+
+  /** Shares the state for one vault more, unless an operation has the gate. */
+  #share(): boolean {
+    if (this.#shared !== null) {
+      const { gate } = this.#shared;
+      if (!onState(this.#path("gate"), () => isFree(gate))) return false;
+      this.#shared.vaults += 1;
+      return true;
+    }
+    const gate = this.#try("gate", tryShareLockFile);
+    if (gate === null) return false;
+    let whole: DatabaseSync | null = null;
+    try {
+      whole = this.#try("whole", tryShareLockFile);
+      gate.exec("COMMIT");
+    } finally {
+      if (whole === null) releaseLockFile(gate);
+    }
+    if (whole === null) return false;
+    this.#shared = { whole, gate, vaults: 1 };
+    return true;
+  }
+
+  #letGo(): void {
+    const shared = this.#shared;
+    if (shared === null || (shared.vaults -= 1) > 0) return;
+    this.#shared = null;
+    releaseLockFile(shared.whole);
+    releaseLockFile(shared.gate);
   }
 
   /** Says who has the lock, for `#holder`, or that nobody has it. Nothing depends on it. */
