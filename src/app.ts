@@ -41,7 +41,7 @@ export const knownHere = (host: Host): Pick<Known, "fields" | "profiles" | "vaul
     readVaults: async (location) => {
       const directory = directoryOf(host, location);
       return isShared(location)
-        ? (await import("./store/postgres/machine-record.ts")).readKnownShared(
+        ? (await import("./store/postgres/known-vaults.ts")).readKnownShared(
             directory,
             location,
             host.env,

@@ -15,17 +15,8 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { copyKeys, documentOf, errorOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { closeConnections, forgetKept, SchemaCopy, team } from "../support/shared-state.ts";
-import {
-  cloneOf,
-  postgres,
-  promote,
-  secure,
-  snapshotOf,
-  standbyOf,
-  startServer,
-} from "../support/postgres.ts";
-import { tcpProxy } from "../support/proxies.ts";
+import { forgetKept, SchemaCopy, team } from "../support/shared-state.ts";
+import { postgres, promote, snapshotOf, standbyOf, startServer } from "../support/postgres.ts";
 import type { Team } from "../support/shared-state.ts";
 
 /** A machine that finds the state at another server from now on. */
@@ -161,20 +152,29 @@ describe("what a machine has kept", () => {
     }
   });
 
-  it("and where states were is a hint: damaged, it is moved aside with a warning and stops no command", async () => {
-    const { lab, uuid, machines } = await team();
-    const [{ home }] = machines;
-    const kept = readdirSync(home, { recursive: true, withFileTypes: true }).filter(
+  it("is a hint, as is what it knows for completion: damaged, it is moved aside with a warning and stops no command", async () => {
+    const { uuid, schema, machines, sql } = await team();
+    const [first] = machines;
+    expectExit(await first.vault("status"), 0);
+    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    await rows.take();
+    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await rows.putBack();
+    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+    const kept = readdirSync(first.home, { recursive: true, withFileTypes: true }).filter(
       ({ parentPath }) => /\/(?:outbox\/[^/]+|shared)$/.test(parentPath),
     );
-    expect(kept.length).toBeGreaterThan(1);
+    expect(new Set(kept.map(({ parentPath }) => parentPath)).size).toBe(2);
     for (const { parentPath, name } of kept)
       writeFileSync(join(parentPath, name), "SQLite format 3");
-    const { stderr, code } = await machines[0].vault("get", uuid, "--json");
+    expectExit(await first.vault("__complete", "get", ""), 0);
+    const { stderr, code } = await first.vault("status");
     expect(code).toBe(0);
-    expect(stderr).toMatch(/state\.json cannot be used \(.*\), and is .*state\.json\.damaged now/);
-    expect((await machines[0].vault("get", uuid, "--json")).stderr).toBe("");
-    await expectInStep(lab, machines[1], uuid);
+    expect(stderr).toMatch(/\.json cannot be used \(.*\), and is .*\.json\.damaged now/);
+    expect((await first.vault("status")).stderr).toBe("");
+    expect((await first.vault("__complete", "get", "")).stdout).toBe(
+      `${uuid}\tgeneric/offline\n:done\n`,
+    );
   });
 });
 
@@ -356,35 +356,6 @@ it("a vault that was forgotten stays forgotten when another server takes over", 
 });
 
 describe("a copy", () => {
-  it("of the files is refused by who knows the original, until it is claimed; then the original is", async () => {
-    const server = await startServer();
-    const all = await team(server);
-    const { lab, uuid, machines } = all;
-    const clone = await cloneOf(server);
-    const [here, there] = [machines[0], at(all, machines[0], clone)];
-    const sent = requests(all);
-    expectError(
-      await there.vault("get", uuid, "--json"),
-      14,
-      "state",
-      /is a copy \(its original was at/,
-    );
-    expect(requests(all)).toBe(sent);
-    expectExit(await here.vault("get", uuid, "--json"), 0);
-    expect(documentOf(await there.vault("state", "claim", "--yes", "--json"))).toMatchObject({
-      claimed: {},
-    });
-    expectError(
-      await here.vault("get", uuid, "--json"),
-      14,
-      "state",
-      /is a copy \(a copy of it was claimed/,
-    );
-    expectExit(await there.vault("get", uuid, "--json"), 0);
-    await expectInStep(lab, at(all, machines[1], clone), uuid);
-    expectFarFromLock(lab, uuid);
-  });
-
   it("of the rows or of the database is refused by everybody, until it is claimed", async () => {
     const server = await startServer();
     const all = await team(server);
@@ -412,14 +383,14 @@ describe("a copy", () => {
         /is a copy \(it was made on another server or in another database\)/,
       );
     // As a dump brings it back.
-    await server.sql(`UPDATE ${schema}.identity SET claims = claims`);
+    await server.sql(`UPDATE ${schema}.identity SET born = born`);
     expectError(await machines[1].vault("get", uuid, "--json"), 14, "state", /is a copy/);
     expect(requests(all)).toBe(sent);
     expectExit(await stranger.vault("state", "claim", "--yes"), 0);
     expect(documentOf(await stranger.vault("status", "--json"))).toMatchObject({
       vaults: [{ uuid, proven: false, generation: 2 }],
     });
-    // What it has seen in the original is no reason to stop any more; the service says that it was used.
+    // The service says that the original was used since.
     const late = lab.machine({
       home: machines[1].home,
       configDir: machines[1].configDir,
@@ -431,7 +402,7 @@ describe("a copy", () => {
 });
 
 describe("a server whose volume is set back", () => {
-  it("is noticed by who has seen later; others are held by the guard", async () => {
+  it("is claimed by a person, and each machine brings back what it has kept", async () => {
     const server = await startServer();
     const all = await team(server);
     const { lab, uuid, machines } = all;
@@ -439,73 +410,15 @@ describe("a server whose volume is set back", () => {
     expectExit(await machines[0].vault("get", uuid, "--json"), 0);
     expectExit(await machines[0].vault("get", uuid, "--json"), 0);
     await setBack();
-    const [first, , third] = machines;
-    // It does not know what was done since: one wrong pair, then it is refused.
-    expectError(await third.vault("get", uuid, "--json"), 6, "rejected");
-    const again = await first.vault("get", uuid, "--json");
-    expect(again.stderr).toMatch(/was set back to an earlier time.*had lost the last exchange/s);
-    expectError(again, 8, "guard", /generations 4 \(imported\), 3 \(imported\)/);
-    expectExit(await first.vault("get", uuid, "--generation", "4", "--json"), 0);
-    await expectInStep(lab, third, uuid);
+    const [first, second, third] = machines;
+    const sent = requests(all);
+    expectExit(await second.vault("state", "claim", "--yes"), 0);
+    expect(await third.status(uuid)).toMatchObject({ status: "unverified" });
+    expect((await first.vault("status")).stderr).toContain("its credentials are candidates again");
+    expect(requests(all)).toBe(sent);
+    expectExit(await third.vault("get", uuid, "--json"), 0);
+    await expectInStep(lab, first, uuid);
+    expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
     expectFarFromLock(lab, uuid);
-  });
-});
-
-describe("a former address is never logged in to", () => {
-  it("after TLS there, a connection without TLS elsewhere draws a warning, once, and nothing goes to the former one", async () => {
-    const server = await startServer();
-    const authority = await secure(server);
-    const former = await tcpProxy(server);
-    const settings = (schema: string): string =>
-      `schema=${schema}&sslmode=verify-full&sslrootcert=${authority}`;
-    const all = await team(server);
-    const { uuid, machines, schema, lab } = all;
-    const stateDir = `postgres://postgres:password@127.0.0.1:${former.port}/postgres?${settings(schema)}`;
-    const [{ home, configDir }] = machines;
-    const verified = lab.machine({ home, configDir, stateDir });
-    // The machine's own record begins here.
-    rmSync(join(home, ".local"), { recursive: true });
-    expectExit(await verified.vault("get", uuid, "--json"), 0);
-    await closeConnections();
-    former.cutAt(0, "before");
-    const tunnel = at(all, verified, server);
-    const first = await tunnel.vault("get", uuid, "--json");
-    expectExit(first, 0);
-    expect(former.requests()).toBe(0);
-    expect(first.stderr).toMatch(
-      /warning: the connection to postgres:.* has no TLS; this machine has used the state with TLS before \(postgres:/,
-    );
-    const second = await tunnel.vault("get", uuid, "--json");
-    expectExit(second, 0);
-    expect(second.stderr).toBe("");
-    expect(former.requests()).toBe(0);
-  });
-
-  it("without TLS at the same address it warns before the password is sent", async () => {
-    const server = await startServer();
-    const authority = await secure(server);
-    const all = await team(server, { PGSSLROOTCERT: authority, PGSSLMODE: "verify-full" });
-    const { machines, uuid } = all;
-    const plain = async (stateDir = machines[0].stateDir) =>
-      await machines[0].vaultWith(
-        { env: { PGSSLMODE: "disable", VAULTSVC_STATE: stateDir } },
-        "get",
-        uuid,
-        "--json",
-        "--max-wait",
-        "1s",
-      );
-    const warning = /has no TLS; this machine has used the state with TLS before \(this address\)/;
-    await server.stop();
-    const refused = await plain();
-    expectError(refused, 14, "state");
-    expect(refused.stderr).toMatch(warning);
-    const asAnother = await plain(machines[0].stateDir.replace("//postgres:", "//another:"));
-    expect(asAnother.stderr).toMatch(warning);
-    await server.start();
-    const first = await plain();
-    expectExit(first, 0);
-    expect(first.stderr).toMatch(warning);
-    expect((await plain()).stderr).toBe("");
   });
 });

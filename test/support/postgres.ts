@@ -105,11 +105,6 @@ export async function secure({ data, sql }: Postgres): Promise<string> {
   return path;
 }
 
-/** A server with a copy of another one's data as they are now; that one is restarted. */
-export async function cloneOf(server: Postgres): Promise<Postgres> {
-  return await start(await copyOf(server));
-}
-
 /** Takes a snapshot of a server's volume, as it is now. The result sets the volume back to it. */
 export async function snapshotOf(server: Postgres): Promise<() => Promise<void>> {
   const kept = await copyOf(server);

@@ -32,8 +32,6 @@ export interface Restorable extends WholePlace {
   lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession>;
   /** Changes it durably in one transaction, without the lock of a vault. */
   change(statements: readonly Statement[]): Promise<void>;
-  /** What it does once a restore has ended: machines that share it offer what they have kept. */
-  readonly afterRestore: readonly Statement[];
   /** Whether what is there is damaged, so that it can only be moved aside. Makes sure of all else before anybody is asked. */
   isDamaged(): Promise<boolean>;
   /** Moves what is damaged aside whole, unless somebody else has meanwhile; returns where to. */
@@ -194,7 +192,6 @@ async function ending(
   return [
     appendingOne(place.dialect, entry),
     marking(place.dialect.prefix, "predecessors", JSON.stringify(predecessors)),
-    ...place.afterRestore,
   ];
 }
 

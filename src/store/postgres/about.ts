@@ -8,37 +8,23 @@ import { nothingThere, olderVersion } from "./reasons.ts";
 import { place, schemaVersion } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
-/** Which database holds the state, and how far it has got. */
-export interface Incarnation {
+/** What the database says of itself and of the state in it. */
+export interface About {
   /** Id of the state; a copy has the same. */
   state: string;
   /** False if server, database or transaction are not those that wrote the row of the identity: in a copy that was dumped, for one. */
   original: boolean;
   /** Id of the key that seals the state. */
   keyId: string;
-  /** How often a copy was declared to be the original. */
-  claims: number;
   /** Of the server, another one after a failover; `noted` is the one on record. */
   timeline: string;
   noted: string;
-  /** Bytes of the server's log that are on disk. */
-  position: number;
-  /** When the server was started, in milliseconds since the epoch by its clock: distinguishes two that run at the same time. */
-  started: number;
-  /** Address and port of the server as it sees them itself, whatever leads to it; without an address where it cannot tell. */
-  server: string;
   /** Milliseconds since the epoch, by the database's clock. */
   now: number;
-}
-
-/** What the database says of itself and of the state in it. */
-export interface About extends Incarnation {
   /** Who has the key: the machine that made or changed it, and its key file. */
   keyed: string | null;
   /** Ids of the states whose contents came here. */
   predecessors: readonly string[];
-  /** When something that was written may have been lost for the last time, ISO 8601 by the clock of that server; empty for never. */
-  setBack: string;
   /** Time of the oldest entry of the journal. */
   oldest: string | null;
 }
@@ -47,13 +33,9 @@ export interface About extends Incarnation {
 export const aboutStatement = (schema: string): Statement => ({
   sql: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now, current_setting('fsync') AS fsync, standby,
       CASE WHEN NOT standby THEN ${place.timeline} END AS timeline,
-      CASE WHEN NOT standby THEN (pg_current_wal_flush_lsn() - '0/0')::double precision END AS position,
-      (extract(epoch FROM pg_postmaster_start_time()) * 1000)::double precision AS started,
-      coalesce(host(inet_server_addr()), '') || ' ' || current_setting('port') AS server,
       (SELECT born::text::numeric % 4294967296 = xmin::text::numeric AND system = ${place.system} AND database = ${place.database}
         FROM ${schema}.identity) AS original,
       (SELECT at FROM ${schema}.journal ORDER BY seq LIMIT 1) AS oldest,
-      (SELECT claims FROM ${schema}.identity) AS claims,
       (SELECT jsonb_object_agg(name, value) FROM ${schema}.meta) AS meta
     FROM pg_is_in_recovery() AS standby`,
 });
@@ -99,13 +81,12 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion)
     throw cannotBeUsed(address, olderVersion.why, olderVersion);
-  const { state = "", key = "", timeline: noted = "", "set-back": setBack = "" } = meta;
+  const { state = "", key = "", timeline: noted = "" } = meta;
   return {
     ...facts,
     state,
     keyId: key,
     noted,
-    setBack,
     predecessors: marksIn(meta).predecessors,
     keyed: meta["keyed"] ?? null,
   };

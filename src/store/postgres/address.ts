@@ -105,7 +105,7 @@ export function parseAddress(
 export const isSamePlace = (one: string, other: string): boolean =>
   withoutRole(one) === withoutRole(other);
 
-const withoutRole = (shown: string): string => shown.replace(/\/\/[^@/]*@/, "//");
+export const withoutRole = (shown: string): string => shown.replace(/\/\/[^@/]*@/, "//");
 
 /** As `parseAddress`, for the user of this process. */
 export function addressHere(

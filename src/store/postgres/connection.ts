@@ -15,9 +15,6 @@ export const wholeMs = 600_000;
 /** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
 export const repeatable = ["40001", "40P01"];
 
-/** The error of a check that does not find a row as it was: a division by zero. */
-export const noRow = "22012";
-
 /** Errors of those that make something at the same time as somebody else: a row, or a part of the schema. */
 export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000"];
 

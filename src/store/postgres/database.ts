@@ -33,13 +33,11 @@ const durable: Statement = {
     set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`,
 };
 
-/** How the program waits, and what it does before. */
+/** How the program waits. */
 interface Patience {
   clock: Clock;
   /** Of the command. */
   waiting?: Waiting | undefined;
-  /** Called before the first login. */
-  beforeLogin?: (() => void) | undefined;
 }
 
 /**
@@ -189,7 +187,6 @@ export class Database {
   /** Waits for a server that was there. */
   async #open(): Promise<Connection> {
     const { clock, waiting } = this.#patience;
-    if (!this.#wasThere) this.#patience.beforeLogin?.();
     const until = Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY);
     for (;;) {
       try {

@@ -18,7 +18,6 @@ import { codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Lease, OwnRow } from "./lease.ts";
 import type { About } from "./about.ts";
-import type { MachineRecord } from "./machine-record.ts";
 import type { Outbox } from "./outbox.ts";
 import { command } from "../../way.ts";
 
@@ -27,7 +26,6 @@ interface Parts {
   lease: Lease;
   key: SealingKey;
   database: Database;
-  machine: MachineRecord;
   outbox: Outbox;
   about: About;
   by: Actor;
@@ -124,7 +122,7 @@ export class LeasedVault implements EngineVault {
 
   /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
   #keep(rows: VaultRows, exchange: ExchangeRow): void {
-    const { machine, outbox, about, key, database } = this.#parts;
+    const { outbox, about, key, database } = this.#parts;
     const { service, uuid, at } = rows;
     const made = keptGeneration(rows, exchange.newGeneration ?? 0);
     const { fingerprint } = made;
@@ -144,7 +142,6 @@ export class LeasedVault implements EngineVault {
         unread: false,
       },
     );
-    machine.notePosition(about);
   }
 }
 

@@ -1,18 +1,33 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession } from "../../exchange/ports.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
+import { systemCode } from "../../files/state-error.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import { isSamePlace } from "./address.ts";
-import type { MachinePlace } from "./machine-record.ts";
-import { namesIn, readHint, setAside } from "./machine-record.ts";
 import { command } from "../../way.ts";
+
+/** Where this machine keeps something, and how it tells that it cannot. */
+export interface MachinePlace {
+  /** The state directory of this machine, where `machineDirectory` names no other. */
+  directory: string;
+  machineDirectory?: () => string;
+  warn: (message: string) => void;
+}
 
 /** How long an entry is kept that is not the newest of its vault, in milliseconds by the database's clock, and how many are. */
 const keptMs = 7 * 86_400_000;
@@ -121,6 +136,18 @@ export class Outbox {
     this.#warn(setAside(this.#pathOf(entry), error));
   }
 
+  /** Why nothing can be kept, as the system's code; null if it can. */
+  unwritable(): string | null {
+    let folder = this.#folder;
+    while (!existsSync(folder)) folder = dirname(folder);
+    try {
+      accessSync(folder, constants.W_OK | constants.X_OK);
+      return null;
+    } catch (error) {
+      return String(systemCode(error));
+    }
+  }
+
   #pathOf(entry: Entry): string {
     const { uuid, state, at, fingerprint } = entry;
     return join(this.folderOf(uuid), `${state}.${at}.${fingerprint}.json`);
@@ -128,6 +155,43 @@ export class Outbox {
 
   folderOf(uuid: string): string {
     return join(this.#folder, uuid.replaceAll(/[^\w-]/g, "_"));
+  }
+}
+
+/** Reads a file of JSON that has these texts; null if there is none. One that is damaged is moved aside, with a warning. */
+function readHint<T extends object>(
+  path: string,
+  texts: readonly (keyof T)[],
+  warn: (message: string) => void,
+): T | null {
+  if (!existsSync(path)) return null;
+  try {
+    const hint = JSON.parse(readFileSync(path, "utf8")) as T | null;
+    if (hint !== null && texts.every((name) => typeof hint[name] === "string")) return hint;
+    throw new Error("a part of it is missing");
+  } catch (error) {
+    warn(setAside(path, error));
+    return null;
+  }
+}
+
+/** Names in a folder with an ending; none where it cannot be read. */
+function namesIn(folder: string, ending: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith(ending));
+  } catch {
+    return [];
+  }
+}
+
+/** Gives a file that is of no use another name, if that is possible. Returns a warning. */
+function setAside(path: string, error: unknown): string {
+  const what = `${path} cannot be used (${(error as Error).message})`;
+  try {
+    renameSync(path, `${path}.damaged`);
+    return `${what}, and is ${path}.damaged now`;
+  } catch {
+    return what;
   }
 }
 

@@ -19,19 +19,19 @@ import type { Row } from "./connection.ts";
 import { isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
 import { holders, lockIn, transactAtGate, waitingFor } from "./gate.ts";
-import { checkIncarnation, isLater, warnOfWeakerTls } from "./incarnation.ts";
+import { checkIncarnation } from "./incarnation.ts";
 import { Lease } from "./lease.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { dialectOf } from "./schema.ts";
 import { reserving } from "./limiter.ts";
-import { MachineRecord } from "./machine-record.ts";
+import { noteVaults } from "./known-vaults.ts";
 import type { Entry, Here } from "./outbox.ts";
 import { offer, Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 
 export interface SharedOptions extends Omit<
   SharedParts,
-  "database" | "keyring" | "machine" | "outbox" | "schema"
+  "database" | "keyring" | "outbox" | "schema"
 > {
   address: Address;
   /** Cached keys by id, shared by everything in one run. */
@@ -43,7 +43,7 @@ export interface SharedOptions extends Omit<
 }
 
 /** What the state says of itself, with the key that seals it. */
-type Ready = About & { key: SealingKey; isSetBack: boolean };
+type Ready = About & { key: SealingKey; isTakenOver: boolean };
 
 /**
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
@@ -62,7 +62,6 @@ export class PostgresStore extends StoredState implements State {
   /** What the database last said of its clock, and when, on `elapsed`. */
   #said: { now: number; at: number } | null = null;
   #ready: Promise<Ready> | null = null;
-  #seen: About | null = null;
 
   constructor({
     address,
@@ -81,14 +80,12 @@ export class PostgresStore extends StoredState implements State {
     this.clock = clock;
     this.dialect = dialectOf(address.schema);
     this.#now = now;
-    const machine = new MachineRecord({ directory, warn });
     const outbox = new Outbox({ directory, warn });
-    const beforeLogin = (): void => warnOfWeakerTls({ address, machine, warn });
-    const database = new Database(address, { clock, waiting, beforeLogin });
+    const database = new Database(address, { clock, waiting });
     this.keyring = new Keyring(keySource, address.shown, warn, keys);
     const { schema } = address;
     const given = { keySource, directory, clock, by, warn };
-    this.parts = { ...given, schema, database, keyring: this.keyring, machine, outbox };
+    this.parts = { ...given, schema, database, keyring: this.keyring, outbox };
   }
 
   async create(grant?: string): Promise<Created> {
@@ -115,7 +112,7 @@ export class PostgresStore extends StoredState implements State {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    const { schema, database, machine, outbox, warn } = this.parts;
+    const { schema, database, outbox, warn } = this.parts;
     const { dialect, breakersKnown: breakers, keyring } = this;
     const lower = uuid.toLowerCase();
     const prints = outbox.of(lower).map(({ fingerprint }) => fingerprint);
@@ -131,7 +128,7 @@ export class PostgresStore extends StoredState implements State {
     );
     try {
       const about = await this.#checked(facts);
-      if (about.isSetBack) {
+      if (about.isTakenOver) {
         await lease.release();
         return await this.lock(service, uuid, waiting, offers);
       }
@@ -143,7 +140,6 @@ export class PostgresStore extends StoredState implements State {
         lease,
         key,
         database,
-        machine,
         outbox,
         about,
         by: this.by,
@@ -209,9 +205,8 @@ export class PostgresStore extends StoredState implements State {
 
   override async list(): Promise<VaultRecord[]> {
     const vaults = await super.list();
-    const { state } = await this.ready();
     const known = vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
-    this.parts.machine.noteVaults(state, known);
+    noteVaults(this.parts.directory, this.shown, known);
     return vaults;
   }
 
@@ -286,17 +281,14 @@ export class PostgresStore extends StoredState implements State {
     const { database, keyring, clock } = this.parts;
     const about = aboutIn(row, database.address);
     this.#said = { now: about.now, at: clock.elapsed() };
-    const isSetBack =
-      (this.#seen === null || !isLater(about, this.#seen)) &&
-      (await checkIncarnation(this.parts, about));
-    this.#seen = about;
+    const isTakenOver = await checkIncarnation(this.parts, about);
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
       await database
         .transact([waitingFor(pruningMs), ...pruning(this.dialect.prefix, before)])
         .catch(unlessLocked);
     try {
-      return { ...about, key: await keyring.key(about.keyId), isSetBack };
+      return { ...about, key: await keyring.key(about.keyId), isTakenOver };
     } catch (error) {
       throw withKeeper(error, about);
     }

@@ -44,8 +44,7 @@ import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
 import { useAgain } from "../whole/claim.ts";
-import { copied, reborn, setBackNow } from "./incarnation.ts";
-import type { MachineRecord } from "./machine-record.ts";
+import { copied, reborn } from "./incarnation.ts";
 import type { Outbox } from "./outbox.ts";
 import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
 import type { Former } from "../version-1.ts";
@@ -67,7 +66,6 @@ export interface SharedParts {
   by: Actor;
   /** The state directory of this machine, for what it keeps by itself. */
   directory: string;
-  machine: MachineRecord;
   outbox: Outbox;
   warn: (message: string) => void;
 }
@@ -92,14 +90,11 @@ interface SharedStore extends Pick<State, "list" | "shown"> {
 export class PostgresWhole implements WholeState {
   readonly shown: string;
   readonly dialect: Dialect;
-  /** Machines offer what they have kept of exchanges that may be lost. */
-  readonly afterRestore: readonly Statement[];
   readonly #store: SharedStore;
 
   constructor(store: SharedStore) {
     this.shown = store.shown;
     this.dialect = dialectOf(store.parts.schema);
-    this.afterRestore = [setBackNow(store.parts.schema)];
     this.#store = store;
   }
 
@@ -150,7 +145,9 @@ export class PostgresWhole implements WholeState {
       const [version] = await query({ sql });
       if (version?.["value"] !== "1") return;
       const { state = "" } = metaIn((await query(metaStatement(schema)))[0], database.address);
-      await query({ sql: makingWay(prefix) });
+      await query({
+        sql: `${makingWay(prefix)}; ALTER TABLE ${prefix}identity DROP COLUMN claims`,
+      });
       await query({ sql: tables(schema).join(";\n") });
       const former: Partial<Record<keyof Former, WholeRow[]>> = {};
       for (const table of formerTables)
@@ -213,8 +210,7 @@ export class PostgresWhole implements WholeState {
       else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
       // A copy is claimed; but a move that was unfinished when it was made can be finished: its target knows what became of it.
       const isTaken = operation === "claim" || (operation === "move" && isFenced);
-      if (!isTaken && about?.["original"] !== true)
-        throw copied(address, "it was made on another server or in another database");
+      if (!isTaken && about?.["original"] !== true) throw copied(address);
       const { key = "" } = meta;
       const whole = new Whole(
         engineOf(schema, query),
@@ -283,7 +279,7 @@ export class PostgresWhole implements WholeState {
   }
 
   async #ask(): Promise<ServerFacts> {
-    const { database, machine, outbox } = this.#store.parts;
+    const { database, outbox } = this.#store.parts;
     const { keyId } = await this.#store.ready();
     const [row] = await database.query({
       sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS "waitsForStandby",
@@ -297,18 +293,15 @@ export class PostgresWhole implements WholeState {
       latencyMs: database.latencyMs(),
       keyId,
       kept: outbox.vaults().length,
-      unwritable: machine.unwritable(),
+      unwritable: outbox.unwritable(),
     };
   }
 
-  /** As `claim` says; what this machine has seen of a former one does not stop it any more. */
   async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
-    const { schema, machine, clock } = this.#store.parts;
+    const { schema, clock } = this.#store.parts;
     await this.#change("claim", waiting, async (whole, query) => {
       await useAgain(whole, this.shown, seen, clock.now());
-      const claims = machine.state(whole.marks.state)?.claims;
-      for (const statement of [...reborn(schema, claims), setBackNow(schema)])
-        await query(statement);
+      for (const statement of reborn(schema)) await query(statement);
     });
     await this.#store.ready();
   }

@@ -62,7 +62,6 @@ export interface WholeStore {
 export class SqliteWhole implements WholeState {
   readonly shown: string;
   readonly dialect = dialect;
-  readonly afterRestore = [];
   readonly #store: WholeStore;
   readonly #options: StoreOptions;
   readonly #keyring: Keyring;

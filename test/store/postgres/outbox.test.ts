@@ -4,7 +4,6 @@ import { beforeEach, expect, it } from "vitest";
 import type { AdoptedExchange } from "../../../src/exchange/records.ts";
 import { fingerprint } from "../../../src/secrets/fingerprints.ts";
 import { parseGivenKey } from "../../../src/secrets/key-source.ts";
-import { MachineRecord } from "../../../src/store/postgres/machine-record.ts";
 import type { Entry } from "../../../src/store/postgres/outbox.ts";
 import { offer, Outbox } from "../../../src/store/postgres/outbox.ts";
 import { unknownVault } from "../../../src/store/steps/rows.ts";
@@ -141,18 +140,4 @@ it("one that is damaged is moved aside with a warning, and the one before is off
     expect(warnings).toEqual([expect.stringContaining(`is ${path}.damaged now`)]);
   }
   expect(await offered()).toEqual(["adopt first"]);
-});
-
-it("a record of a state that is damaged is moved aside with a warning", () => {
-  const record = new MachineRecord({ directory, warn });
-  const seen = { claims: 0, timeline: "1", position: 1, started: 1, server: "", now };
-  record.noteState({ ...seen, state: "s", address, tls: true });
-  expect(record.states()).toMatchObject([{ state: "s", address }]);
-  for (const text of ["{", "{}", "null", '{"state": "s", "address": 7, "server": ""}']) {
-    writeFileSync(join(directory, "shared", "s.state.json"), text);
-    expect(record.state("s")).toBeNull();
-    expect(warnings).toEqual([expect.stringContaining("s.state.json.damaged now")]);
-    expect(record.states()).toEqual([]);
-    warnings.length = 0;
-  }
 });

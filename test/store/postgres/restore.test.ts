@@ -104,17 +104,6 @@ it("two machines that restore at once do it one after the other", async () => {
   state.dispose();
 });
 
-it("a restore is on record as one that may have lost something, so that machines offer what they keep", async () => {
-  const { state, file } = await prepared();
-  const setBack = async (): Promise<unknown> =>
-    await state.sql("SELECT value > '2' AS now FROM schema.meta WHERE name = 'set-back'");
-  expect(await setBack()).toEqual([]);
-  const restore = await backupsOf(state.another()).prepareRestore(file);
-  await restore.run(patient(state.clock));
-  expect(await setBack()).toEqual([{ now: true }]);
-  state.dispose();
-});
-
 it("a backup is recorded before its file is there", async () => {
   const state = await sharedState();
   await use(state.store, state, uuids[0], "x1");

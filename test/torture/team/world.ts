@@ -7,7 +7,8 @@ import { SchemaCopy, sharedState } from "../../support/shared-state.ts";
 import type { Proxy } from "../../support/proxies.ts";
 import { tcpProxy } from "../../support/proxies.ts";
 import { postgres } from "../../support/postgres.ts";
-import { setBack } from "../../../src/store/postgres/incarnation.ts";
+import { raising } from "../../../src/store/document.ts";
+import { dialectOf } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import type { Command } from "./process.ts";
 import { TeamProcess, TeamService } from "./process.ts";
@@ -222,8 +223,10 @@ export class TeamWorld {
     for (const process of this.#processes) if (process.at !== null) this.#unsure.add(process);
     await this.#standby?.putBack();
     // As the first command marks it that finds another server.
-    for (const { sql, values } of setBack(this.#schema))
-      await this.#sql.query(sql, [...(values ?? [])]);
+    for (const name of ["copies", "doubts"] as const) {
+      const { sql, values = [] } = raising(dialectOf(this.#schema), name);
+      await this.#sql.query(sql, [...values]);
+    }
     this.#hasGoneBack = this.#areLeasesLost = true;
     this.#service.unlock();
   }
