@@ -16,7 +16,6 @@ import { journalLines } from "../../src/store/journal/items.ts";
 import type { Near, OwnExchange } from "../../src/store/journal/own-exchanges.ts";
 import { OwnExchanges } from "../../src/store/journal/own-exchanges.ts";
 import { migrate } from "../../src/store/sqlite/open-database.ts";
-import { migrations } from "../../src/store/sqlite/schema.ts";
 import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";
@@ -172,7 +171,7 @@ describe("when a pair was superseded", () => {
     ...entries: [event: string, detail: Record<string, unknown>, exchange?: string][]
   ): string | undefined {
     const db = new DatabaseSync(":memory:");
-    migrate(db, migrations);
+    migrate(db);
     for (const [index, [event, detail, exchange = null]] of entries.entries()) {
       append(db, { at: at(index), service: "s", uuid: "v", exchange, event, detail });
     }

@@ -1,11 +1,10 @@
-import { actorOf } from "../../src/actor.ts";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migrations } from "../../src/store/sqlite/schema.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
 import { lockPath } from "../../src/store/sqlite/vault-lock.ts";
+import type { State } from "../../src/store/state.ts";
 import {
   exchange,
   held,
@@ -123,19 +122,19 @@ describe("the files of a state", () => {
 });
 
 describe("migrations", () => {
-  const scripts = [...migrations, "ALTER TABLE vaults ADD COLUMN color TEXT"];
-  const newer = () =>
-    openStore(
-      {
-        directory: state.directory,
-        keySource: { folder: state.keys },
-        clock: state.clock,
-        platform: "linux",
-        by: actorOf(process.pid),
-        warn: () => undefined,
-      },
-      scripts,
-    );
+  const present = migrations.length;
+  /** What the next version of the program does. */
+  const newer = async <T>(
+    use: (store: State) => Promise<T>,
+    script = "ALTER TABLE vaults ADD COLUMN color TEXT",
+  ): Promise<T> => {
+    migrations.push(script);
+    try {
+      return await use(state.another());
+    } finally {
+      migrations.pop();
+    }
+  };
   const version = () => state.sql("PRAGMA user_version")[0]?.["user_version"];
 
   it("take an older state forward with all it has", async () => {
@@ -143,48 +142,46 @@ describe("migrations", () => {
     await startExchange(session, "x1", 1, "second");
     const before = await known(session);
     await session.release();
-    const after = await newer().lock(service, uuid, patient(state.clock));
-    expect(version()).toBe(scripts.length);
-    expect(await after.read()).toEqual(before);
-    expect(await after.token("x1")).toBe("token-of-second");
-    await after.release();
+    await newer(async (store) => {
+      const after = await store.lock(service, uuid, patient(state.clock));
+      expect(version()).toBe(present + 1);
+      expect(await after.read()).toEqual(before);
+      expect(await after.token("x1")).toBe("token-of-second");
+      await after.release();
+    });
     await expect(state.another().list()).rejects.toMatchObject({ code: "state" });
+    await expect(state.store.list()).rejects.toMatchObject({ code: "state" });
     await expect(state.store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
       code: "state",
     });
   });
 
   it("make a new state in the same steps", async () => {
-    await (await newer().lock(service, uuid, patient(state.clock))).release();
-    expect(version()).toBe(scripts.length);
+    await newer(async (store) => {
+      await (await store.lock(service, uuid, patient(state.clock))).release();
+    });
+    expect(version()).toBe(present + 1);
     expect(state.sql("SELECT color FROM vaults")).toEqual([]);
   });
 
   it("wait for every vault that is held, so that no exchange sees the tables change", async () => {
     await (await imported(state)).release();
     const child = await startChild("hold", state);
-    await expect(newer().list()).rejects.toMatchObject({ code: "busy" });
-    expect(version()).toBe(migrations.length);
+    const list = async (store: State): Promise<number> => (await store.list()).length;
+    await expect(newer(list)).rejects.toMatchObject({ code: "busy" });
+    expect(version()).toBe(present);
     await kill(child);
-    expect((await newer().list()).length).toBe(1);
-    expect(version()).toBe(scripts.length);
+    expect(await newer(list)).toBe(1);
+    expect(version()).toBe(present + 1);
   });
 
   it("that fail leave the state as it was", async () => {
     await (await imported(state)).release();
-    const broken = openStore(
-      {
-        directory: state.directory,
-        keySource: { folder: state.keys },
-        clock: state.clock,
-        platform: "linux",
-        by: actorOf(process.pid),
-        warn: () => undefined,
-      },
-      [...migrations, "ALTER TABLE vaults ADD COLUMN color TEXT; CREATE TABLE vaults (id)"],
-    );
-    await expect(broken.list()).rejects.toMatchObject({ code: "state" });
-    expect(version()).toBe(migrations.length);
+    const broken = "ALTER TABLE vaults ADD COLUMN color TEXT; CREATE TABLE vaults (id)";
+    await expect(newer(async (store) => await store.list(), broken)).rejects.toMatchObject({
+      code: "state",
+    });
+    expect(version()).toBe(present);
     expect((await state.another().list()).length).toBe(1);
     expect(existsSync(state.path)).toBe(true);
   });

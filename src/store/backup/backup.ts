@@ -163,11 +163,11 @@ function holdingsOf(db: DatabaseSync): Holdings {
  * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is newer than this program, or is
  * sealed with another key, which the error names
  */
-export function checkBackup(file: string, newest: number, keyring: Keyring): Holdings {
+export function checkBackup(file: string, keyring: Keyring): Holdings {
   checkHeader(file);
   return onBackup(file, () =>
     onOpened(file, (db) => {
-      checkNotNewer(db, file, newest);
+      checkNotNewer(db, file);
       const [problem] = problemsOf(db);
       if (problem !== undefined) throw damaged(file, problem);
       try {

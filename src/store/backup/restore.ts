@@ -50,7 +50,7 @@ export async function prepareRestore(
   file: string,
 ): Promise<Restore> {
   await keyring.ensure(keyIdOfFile(file, neededKeyId));
-  const backup = checkBackup(file, migrations.length, keyring);
+  const backup = checkBackup(file, keyring);
   const open = (): DatabaseSync =>
     onBackup(file, () =>
       backup.format < migrations.length ? migratedInMemory(file) : openReadOnly(file),
@@ -87,7 +87,7 @@ export async function prepareRestore(
 /** What an older version has written, brought up to date for this process alone. */
 function migratedInMemory(file: string): DatabaseSync {
   const db = copyInMemory(file);
-  migrate(db, migrations);
+  migrate(db);
   return db;
 }
 

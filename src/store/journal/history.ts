@@ -5,7 +5,6 @@ import { findPrivateDirectory, statIfThere } from "../../files/private-directory
 import { onState } from "../../files/state-error.ts";
 import { checkOurs, openReadOnly } from "../sqlite/open-database.ts";
 import { all } from "../sqlite/query.ts";
-import { migrations } from "../sqlite/schema.ts";
 import { isListed } from "../document.ts";
 import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import type { JournalLine } from "./items.ts";
@@ -71,7 +70,7 @@ function openSnapshot(path: string): DatabaseSync {
   const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
-    checkOurs(db, path, migrations.length);
+    checkOurs(db, path);
     return db;
   } catch (error) {
     db.close();

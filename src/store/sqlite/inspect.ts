@@ -35,7 +35,7 @@ export async function inspectState(
   let problem: VaultError | null = null;
   try {
     if (onState(path, () => statIfThere(path)) !== null)
-      found = onState(path, () => read(path, opening.migrations.length, options, locks));
+      found = onState(path, () => read(path, options, locks));
   } catch (error) {
     problem =
       error instanceof VaultError
@@ -88,16 +88,11 @@ async function keyOf(
   }
 }
 
-function read(
-  path: string,
-  newest: number,
-  options: StoreOptions,
-  locks: Pick<VaultLocks, "holders">,
-) {
+function read(path: string, options: StoreOptions, locks: Pick<VaultLocks, "holders">) {
   const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
-    checkOurs(db, path, newest);
+    checkOurs(db, path);
     const damage = problemsOf(db);
     const at = new Date(options.clock.now()).toISOString();
     const since = marksOf(db);

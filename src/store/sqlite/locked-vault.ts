@@ -23,8 +23,6 @@ import type { StateDatabase } from "./state-database.ts";
 interface Parts {
   /** Of the state. */
   directory: string;
-  /** See `StateConnection.checkUsable`. */
-  checkUsable: (db: DatabaseSync) => void;
   database: StateDatabase;
   keyring: Keyring;
   lock: VaultLock;
@@ -81,7 +79,6 @@ export class LockedVault implements EngineVault {
 
   async read(place: Place, prints: readonly string[]): Promise<StoredVault> {
     return await this.#parts.database.read((db) => {
-      this.#parts.checkUsable(db);
       const breaker = breakerIn(rowsIn(db, breakerOf("", place.service)));
       this.#parts.breakers.set(place.service, breaker);
       const read = readVault(dialect, place, prints).map((statement) => rowsIn(db, statement));
@@ -103,7 +100,6 @@ export class LockedVault implements EngineVault {
         `vault ${vault.rows.uuid} was written to after it had been released`,
       );
     const { key, ...written } = await database.write((db) => {
-      this.#parts.checkUsable(db);
       let used = this.#key;
       const made = make(vault, step, () => (used ??= keyring.fitting(db)));
       const id = Number(vault.id ?? nextId(db));

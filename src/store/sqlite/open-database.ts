@@ -2,9 +2,8 @@ import { statSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import type { Migration } from "./query.ts";
 import { all, metaOf, one } from "./query.ts";
-import { applicationId } from "./schema.ts";
+import { applicationId, migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
@@ -17,11 +16,10 @@ import { command } from "../../way.ts";
 export interface Opening {
   path: string;
   platform: string;
-  migrations: readonly Migration[];
 }
 
 /** Creates the database if there is none, durably and all at once: it never exists in part. */
-export function createDatabase({ path, platform, migrations }: Opening): void {
+export function createDatabase({ path, platform }: Opening): void {
   if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
     createFile(path, (temporary) => {
@@ -29,7 +27,7 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
       try {
         configure(connection, platform);
         connection.exec("BEGIN EXCLUSIVE");
-        migrate(connection, migrations);
+        migrate(connection);
         connection.exec(`PRAGMA application_id = ${applicationId}; COMMIT`);
         const mode = one<{ journal_mode: string }>(
           connection,
@@ -50,14 +48,14 @@ export function createDatabase({ path, platform, migrations }: Opening): void {
  * @throws `state` for a file that is not a state of this program or is of a newer version, and leaves it unchanged; what SQLite
  * throws, also if it is busy
  */
-export function openDatabase({ path, platform, migrations }: Opening): DatabaseSync | null {
+export function openDatabase({ path, platform }: Opening): DatabaseSync | null {
   const [stats] = ["", "-wal", "-shm"].map((suffix) => fileIfThere(path + suffix));
   if (!stats) return null;
   if ((stats.mode & 0o077) !== 0) onState(path, () => tighten(path, 0o600));
   const connection = new DatabaseSync(withMode(path, "rw"));
   try {
     configure(connection, platform);
-    checkOurs(connection, path, migrations.length);
+    checkOurs(connection, path);
     return connection;
   } catch (error) {
     closeUnchanged(connection, path);
@@ -66,7 +64,7 @@ export function openDatabase({ path, platform, migrations }: Opening): DatabaseS
 }
 
 /** Runs the migrations that the database lacks, in the caller's transaction. */
-export function migrate(connection: DatabaseSync, migrations: readonly Migration[]): void {
+export function migrate(connection: DatabaseSync): void {
   for (const script of migrations.slice(schemaVersion(connection))) {
     if (typeof script === "string") connection.exec(script);
     else script(connection);
@@ -77,14 +75,14 @@ export function migrate(connection: DatabaseSync, migrations: readonly Migration
 export const schemaVersion = (connection: DatabaseSync): number =>
   one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
 
-/** @throws `state` if a newer version of this program has changed the database */
-export function checkNotNewer(connection: DatabaseSync, path: string, newest: number): void {
+/** @throws `state` for a state that was moved elsewhere, or that a newer version of this program has changed */
+export function checkNotNewer(connection: DatabaseSync, path: string): void {
   const version = schemaVersion(connection);
-  if (version <= newest) return;
+  if (version <= migrations.length) return;
   if (version === unusableVersion) throw notHere(dirname(path), marksOf(connection));
   throw new VaultError(
     "state",
-    `the state ${path} was written by a newer version of this program (format ${version}, known: ${newest})`,
+    `the state ${path} was written by a newer version of this program (format ${version}, known: ${migrations.length})`,
     {
       hint: `it was not changed; update this program${since(connection)}, or use another directory with --state`,
     },
@@ -119,7 +117,7 @@ export const isOurs = (connection: DatabaseSync): boolean =>
   applicationId;
 
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
-export function checkOurs(connection: DatabaseSync, path: string, newest: number): void {
+export function checkOurs(connection: DatabaseSync, path: string): void {
   if (!isOurs(connection)) {
     throw new VaultError(
       "state",
@@ -130,7 +128,7 @@ export function checkOurs(connection: DatabaseSync, path: string, newest: number
       },
     );
   }
-  checkNotNewer(connection, path, newest);
+  checkNotNewer(connection, path);
 }
 
 /**

@@ -4,9 +4,6 @@ import type { Dialect, Statement } from "../statement.ts";
 /** A place in the queue that was taken this far in the future, in milliseconds, shows that the clock was set back. */
 export const clockJump = 60_000;
 
-/** SQL, or what runs it. */
-export type Migration = string | ((db: DatabaseSync) => void);
-
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 

@@ -2,7 +2,6 @@ import type { DatabaseSync } from "node:sqlite";
 import { sharedTables } from "../schema.ts";
 import type { Former } from "../version-1.ts";
 import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
-import type { Migration } from "./query.ts";
 import type { Value } from "../statement.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { sealedValuesOf } from "../document.ts";
@@ -74,4 +73,4 @@ export function insert(db: DatabaseSync, table: string, row: Row): void {
  * another one, which also says the first version of the program that knows it (known-since in meta): earlier ones tell that to users. A
  * new state begins with the second.
  */
-export const migrations: readonly Migration[] = ["", second];
+export const migrations: (string | ((db: DatabaseSync) => void))[] = ["", second];

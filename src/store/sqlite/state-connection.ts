@@ -1,6 +1,5 @@
 import type { Actor } from "../../actor.ts";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
@@ -11,17 +10,10 @@ import {
 } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
-import type { Lock } from "../state.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Opening } from "./open-database.ts";
-import type { Migration } from "./query.ts";
-import {
-  checkNotNewer,
-  createDatabase,
-  migrate,
-  openDatabase,
-  schemaVersion,
-} from "./open-database.ts";
+import { createDatabase, migrate, openDatabase, schemaVersion } from "./open-database.ts";
+import { migrations } from "./schema.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
@@ -47,26 +39,16 @@ export class StateConnection {
   readonly #options: StoreOptions;
   readonly #opening: Opening;
   #database: Promise<StateDatabase | null> | null = null;
-  /** Inode number of the connected file, which changes where a damaged one is moved aside. */
-  #file: number | null = null;
+  /** Inode number of the connected file, which changes where a damaged one is moved aside; null while there is none. */
+  file: number | null = null;
   /** Whether this process has made the database. */
   isNew = false;
 
-  /** `scripts` are the migrations. */
-  constructor(options: StoreOptions, scripts: readonly Migration[]) {
+  constructor(options: StoreOptions) {
+    const { directory, platform, clock, by } = options;
     this.#options = options;
-    this.#opening = {
-      path: join(options.directory, "vault.db"),
-      platform: options.platform,
-      migrations: scripts,
-    };
-    const { directory, clock, by } = options;
+    this.#opening = { path: join(directory, "vault.db"), platform };
     this.locks = new VaultLocks(join(directory, "locks"), clock, by);
-  }
-
-  /** Inode number of the connected file; null while there is none. */
-  get file(): number | null {
-    return this.#file;
   }
 
   /** The database, created if there is none. */
@@ -87,25 +69,11 @@ export class StateConnection {
     );
   }
 
-  /** Makes a change without a lock: one of the state that is in use, and not of one that was moved meanwhile. */
-  async write<T>(change: (db: DatabaseSync) => T): Promise<T> {
-    const database = await this.ensure();
-    return await database.write((db) => {
-      this.checkUsable(db);
-      return change(db);
-    });
-  }
-
-  /** @throws `state` for a state that was moved elsewhere, or migrated, since it was opened; call it in a transaction */
-  checkUsable(db: DatabaseSync): void {
-    checkNotNewer(db, this.#opening.path, this.#opening.migrations.length);
-  }
-
   /** The database, or null if there is none. After a failure the next call tries again. */
   async open(): Promise<StateDatabase | null> {
-    if (this.#file !== null && this.#fileNow() !== this.#file) {
+    if (this.file !== null && this.#fileNow() !== this.file) {
       this.#database = null;
-      this.#file = null;
+      this.file = null;
     }
     this.#database ??= this.#connect().then(
       (database) => {
@@ -129,9 +97,9 @@ export class StateConnection {
     );
     const file = this.#fileNow();
     if (connection === null || file === undefined) return null;
-    this.#file = file;
+    this.file = file;
     const database = new StateDatabase(connection, path, this.#options.clock);
-    if (schemaVersion(connection) < this.#opening.migrations.length) await this.#migrate(database);
+    if (schemaVersion(connection) < migrations.length) await this.#migrate(database);
     return database;
   }
 
@@ -145,18 +113,6 @@ export class StateConnection {
       deadline: this.#options.clock.elapsed() + 30_000,
       signal: new AbortController().signal,
     };
-    await this.locks.withAll(
-      waiting,
-      async () =>
-        await database.write((db) => {
-          this.checkUsable(db);
-          migrate(db, this.#opening.migrations);
-        }),
-    );
-  }
-
-  /** Who has locked which vault. */
-  async holders(): Promise<Lock[]> {
-    return (await this.open()) === null ? [] : this.locks.holders();
+    await this.locks.withAll(waiting, async () => await database.write(migrate));
   }
 }

@@ -4,6 +4,7 @@ import type { Clock } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { asStateError, isBusy } from "../../files/state-error.ts";
 import type { Durability } from "../vault-session.ts";
+import { checkNotNewer } from "./open-database.ts";
 import { run } from "./query.ts";
 
 /** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */
@@ -20,7 +21,7 @@ interface Pending {
 }
 
 /**
- * One connection, used in short transactions that never span an await. SQLite itself does not wait, which would block signals;
+ * One connection, used in short transactions that never span an await; each makes sure that the state is still in use. SQLite itself does not wait, which would block signals;
  * this class retries while the database is busy. The connection is never closed: the WAL stays when the process ends, and the next
  * process continues with it.
  */
@@ -121,6 +122,7 @@ export class StateDatabase {
   #transaction<T>(begin: string, work: (db: DatabaseSync) => T): T {
     this.#connection.exec(begin);
     try {
+      checkNotNewer(this.#connection, this.#path);
       const result = work(this.#connection);
       this.#connection.exec("COMMIT");
       return result;

@@ -27,7 +27,7 @@ export async function copyInto(
   source: WholeReader,
   of: readonly Table[] = tables,
 ): Promise<void> {
-  migrate(db, migrations);
+  migrate(db);
   noteMeta(db, "state", source.marks.state);
   const none = async () => Promise.reject(new TypeError("nothing is sealed here"));
   const target = new Whole(engineOf(db), marksOf(db), { key: none }, null, none);

@@ -8,17 +8,15 @@ import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
+import { raising } from "../document.ts";
 import { isPruningDue, prune } from "../journal/journal.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { LockedVault } from "./locked-vault.ts";
-import type { Migration } from "./query.ts";
 import { marksOf } from "./open-database.ts";
-import { clockJump, dialect, one, rowsIn, run } from "./query.ts";
-import { noteFile } from "./noted-file.ts";
-import { migrations } from "./schema.ts";
+import { clockJump, dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
 import type { StateDatabase } from "./state-database.ts";
@@ -26,16 +24,11 @@ import type { WholeStore } from "./whole-state.ts";
 
 /**
  * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
- * writes. `scripts` are the migrations. Its methods throw `state` if the directory, the database or the key cannot be used, and
+ * writes. Its methods throw `state` if the directory, the database or the key cannot be used, and
  * then overwrite nothing.
  * @throws `invalid-input` if the given key is not a key
  */
-export function openStore(
-  options: StoreOptions,
-  scripts: readonly Migration[] = migrations,
-): LocalState {
-  return new SqliteState(options, scripts);
-}
+export const openStore = (options: StoreOptions): LocalState => new SqliteState(options);
 
 /** A state on this machine. */
 export interface LocalState extends State, WholeStore {
@@ -57,14 +50,14 @@ class SqliteState extends StoredState implements LocalState {
   /** What this machine has kept of shared states. */
   #outbox: Outbox | null = null;
 
-  constructor(options: StoreOptions, scripts: readonly Migration[]) {
+  constructor(options: StoreOptions) {
     super();
     this.shown = options.directory;
     this.by = options.by;
     this.clock = options.clock;
     this.#options = options;
     this.keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
-    this.#state = new StateConnection(options, scripts);
+    this.#state = new StateConnection(options);
   }
 
   get isNew(): boolean {
@@ -88,7 +81,7 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   async locks(): Promise<Lock[]> {
-    return await this.#state.holders();
+    return (await this.#state.open()) === null ? [] : this.#state.locks.holders();
   }
 
   async whole(): Promise<WholeState> {
@@ -111,8 +104,7 @@ class SqliteState extends StoredState implements LocalState {
       await this.#note(database);
       const { directory, clock, by } = this.#options;
       const { keyring, breakersKnown: breakers } = this;
-      const checkUsable = (db: DatabaseSync): void => this.#state.checkUsable(db);
-      const parts = { directory, database, checkUsable, keyring, lock, clock, by, breakers };
+      const parts = { directory, database, keyring, lock, clock, by, breakers };
       const locked = new LockedVault(parts);
       const session = new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
       if (offers) await this.#bringBack(session, locked);
@@ -123,18 +115,34 @@ class SqliteState extends StoredState implements LocalState {
     }
   }
 
-  /** Records, once for each database that this process opens, its file: it may have been moved, copied or restored. */
+  /**
+   * Records, once for each database that this process opens, the inode number of its file. If another number is on record, the state was
+   * copied and the original may still be in use: its credentials are marked as known elsewhere, with one warning.
+   */
   async #note(database: StateDatabase): Promise<void> {
     if (this.#noted === database) return;
     const now = this.now();
-    const [marks, needed, isOverdue] = await database.read((db) => [
+    const file = String(this.#state.file);
+    const [marks, needed, isOverdue, noted] = await database.read((db) => [
       marksOf(db),
       neededKeyId(db),
       isPruningDue(db, now),
+      metaOf(db, "file"),
     ]);
     if (isOverdue) await database.write((db) => prune(db, now), "unsynced");
     this.#marks = marks;
-    await noteFile(database, String(this.#state.file), this.#options);
+    const note = (db: DatabaseSync): boolean => {
+      // Read again: of several that come here at the same time, one marks the credentials.
+      const former = metaOf(db, "file") ?? file;
+      noteMeta(db, "file", file);
+      if (former !== file) rowsIn(db, raising(dialect, "copies"));
+      return former !== file;
+    };
+    if (noted !== file && (await database.write(note)))
+      this.#options.warn(
+        `the state in ${this.shown} was copied or moved: if the original is still in use, the two replace each other's credentials, ` +
+          "and can lock a vault together",
+      );
     if (needed !== null) this.#noted = database;
   }
 
@@ -159,11 +167,7 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   async #ready(database: StateDatabase): Promise<void> {
-    const needed = await database.read((db) => {
-      this.#state.checkUsable(db);
-      return neededKeyId(db);
-    });
-    await this.keyring.ensure(needed);
+    await this.keyring.ensure(await database.read(neededKeyId));
   }
 
   override async beginCreation(creation: Creation): Promise<void> {
@@ -197,13 +201,13 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
-    const change = (db: DatabaseSync): unknown[] => rowsIn(db, statement);
-    if (durability === "synced") return await this.#state.write(change);
-    return await (await this.#state.ensure()).write(change, durability);
+    const database = await this.#state.ensure();
+    return await database.write((db) => rowsIn(db, statement), durability);
   }
 
   async changeAll(statements: readonly Statement[]): Promise<void> {
-    await this.#state.write((db) => {
+    const database = await this.#state.ensure();
+    await database.write((db) => {
       for (const statement of statements) rowsIn(db, statement);
     });
   }

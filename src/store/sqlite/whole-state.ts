@@ -15,7 +15,6 @@ import {
   schemaVersion,
 } from "./open-database.ts";
 import { dialect } from "./query.ts";
-import { migrations } from "./schema.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
@@ -81,7 +80,7 @@ export class SqliteWhole implements WholeState {
     this.#store = store;
     this.#options = { ...given, keys };
     this.#keyring = new Keyring(keySource, directory, warn, keys);
-    this.#opening = { path: join(directory, "vault.db"), platform, migrations };
+    this.#opening = { path: join(directory, "vault.db"), platform };
     this.#locks = new VaultLocks(join(directory, "locks"), clock, given.by);
   }
 
@@ -106,7 +105,7 @@ export class SqliteWhole implements WholeState {
         const isUnused = schemaVersion(db) === unusableVersion;
         if (isUnused && operation !== "claim" && operation !== "move")
           throw notHere(this.shown, marksOf(db));
-        if (!isUnused) migrate(db, migrations);
+        if (!isUnused) migrate(db);
         const own = async () => {
           const make = await this.#keyring.fresh();
           return await this.#keyring.key(nameKey(db, undefined, make));
@@ -226,7 +225,7 @@ export class SqliteWhole implements WholeState {
     try {
       await retryBusyDatabase(clock, path, () => {
         configure(db, platform);
-        if (schemaVersion(db) !== unusableVersion) checkOurs(db, path, migrations.length);
+        if (schemaVersion(db) !== unusableVersion) checkOurs(db, path);
         db.exec(begin);
       });
       const result = await work(db);
