@@ -79,7 +79,8 @@ describe("what the administrator of the database changes is noticed, and nothing
       "get the second",
       async (sql: Sql) =>
         await sql(
-          `ALTER TABLE schema.vaults DROP CONSTRAINT vaults_service_uuid_key; ${exchanged("uuid")}`,
+          `ALTER TABLE schema.vaults DROP CONSTRAINT vaults_service_uuid_key; ${exchanged("uuid")};
+            ALTER TABLE schema.vaults ADD CONSTRAINT vaults_service_uuid_key UNIQUE (service, uuid)`,
         ),
     ],
     [

@@ -133,7 +133,7 @@ function keyDiskFinding({ keyDisk, key: { file } }: Directory): Finding[] {
     warning(
       "disk",
       `the key file is ${passingAway(keyDisk.passing)}, and without the key nothing can be opened`,
-      `keep a copy of ${file} elsewhere, set VAULTSVC_CONFIG_DIR to a directory on a disk or a volume, or give the key with VAULTSVC_STATE_KEY`,
+      `keep a copy of ${file ?? "it"} elsewhere, set VAULTSVC_CONFIG_DIR to a directory on a disk or a volume, or give the key with VAULTSVC_STATE_KEY`,
     ),
   ];
 }

@@ -62,7 +62,7 @@ export async function inspectState(
       ],
       unwritable: unwritableOf([directory, ...files]),
       disk: diskOf(directory),
-      keyDisk: file === null ? null : diskOf(dirname(file)),
+      keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
       key: { source, file, id, ...tried(key, found?.sealed ?? []) },
       lastBackup: found?.lastBackup ?? null,
     },
