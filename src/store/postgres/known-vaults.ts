@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFile } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import type { KnownVault } from "../sqlite/known-vaults.ts";
 import { addressHere, withoutRole } from "./address.ts";
@@ -18,9 +19,7 @@ export function noteVaults(directory: string, shown: string, vaults: readonly Kn
   try {
     if (existsSync(path) && readFileSync(path, "utf8") === text) return;
     ensurePrivateDirectory(join(directory, "shared"));
-    const temporary = `${path}.${crypto.randomUUID()}`;
-    writeFileSync(temporary, text, { mode: 0o600 });
-    renameSync(temporary, path);
+    replaceFile(path, text);
   } catch {
     // No command needs it.
   }

@@ -22,7 +22,7 @@ import { isSamePlace } from "./address.ts";
 import { command } from "../../way.ts";
 
 /** Where this machine keeps something, and how it tells that it cannot. */
-export interface MachinePlace {
+interface MachinePlace {
   /** The state directory of this machine, where `machineDirectory` names no other. */
   directory: string;
   machineDirectory?: () => string;
@@ -86,12 +86,12 @@ export class Outbox {
 
   /** The vaults that have entries. */
   vaults(): string[] {
-    return namesIn(this.#folder, "");
+    return namesIn(this.#folder);
   }
 
   /** The entries of a vault, newest first. */
   of(uuid: string): Entry[] {
-    const entries = namesIn(this.folderOf(uuid), ".json").flatMap((name) => {
+    const entries = namesIn(this.folderOf(uuid)).flatMap((name) => {
       const { state = "", at, fingerprint = "" } = named.exec(name)?.groups ?? {};
       return at === undefined ? [] : [{ uuid, state, at: Number(at), fingerprint }];
     });
@@ -126,14 +126,31 @@ export class Outbox {
     }
   }
 
-  /** Reads an entry; null for one that is gone, or damaged: that is moved aside, with a warning. */
+  /** Reads an entry; null for one that is gone, or damaged. */
   read(entry: Entry): Contents | null {
-    const texts = ["service", "address", "document"] as const;
-    return readHint<Contents>(this.#pathOf(entry), texts, this.#warn);
+    const path = this.#pathOf(entry);
+    if (!existsSync(path)) return null;
+    try {
+      const contents = JSON.parse(readFileSync(path, "utf8")) as Contents;
+      const { service, address, document } = contents;
+      if ([service, address, document].every((text) => typeof text === "string")) return contents;
+      throw new Error("a part of it is missing");
+    } catch (error) {
+      this.setAside(entry, error);
+      return null;
+    }
   }
 
+  /** Gives the file of an entry that is of no use another name, if that is possible, with a warning. */
   setAside(entry: Entry, error: unknown): void {
-    this.#warn(setAside(this.#pathOf(entry), error));
+    const path = this.#pathOf(entry);
+    const what = `${path} cannot be used (${(error as Error).message})`;
+    try {
+      renameSync(path, `${path}.damaged`);
+      this.#warn(`${what}, and is ${path}.damaged now`);
+    } catch {
+      this.#warn(what);
+    }
   }
 
   /** Why nothing can be kept, as the system's code; null if it can. */
@@ -158,40 +175,12 @@ export class Outbox {
   }
 }
 
-/** Reads a file of JSON that has these texts; null if there is none. One that is damaged is moved aside, with a warning. */
-function readHint<T extends object>(
-  path: string,
-  texts: readonly (keyof T)[],
-  warn: (message: string) => void,
-): T | null {
-  if (!existsSync(path)) return null;
+/** Names in a folder; none where it cannot be read. */
+function namesIn(folder: string): string[] {
   try {
-    const hint = JSON.parse(readFileSync(path, "utf8")) as T | null;
-    if (hint !== null && texts.every((name) => typeof hint[name] === "string")) return hint;
-    throw new Error("a part of it is missing");
-  } catch (error) {
-    warn(setAside(path, error));
-    return null;
-  }
-}
-
-/** Names in a folder with an ending; none where it cannot be read. */
-function namesIn(folder: string, ending: string): string[] {
-  try {
-    return readdirSync(folder).filter((name) => name.endsWith(ending));
+    return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-/** Gives a file that is of no use another name, if that is possible. Returns a warning. */
-function setAside(path: string, error: unknown): string {
-  const what = `${path} cannot be used (${(error as Error).message})`;
-  try {
-    renameSync(path, `${path}.damaged`);
-    return `${what}, and is ${path}.damaged now`;
-  } catch {
-    return what;
   }
 }
 
