@@ -64,8 +64,8 @@ export interface Connection {
 /** The longest delay of a Node timer, which treats a longer one as none. */
 const longestTimer = 2 ** 31 - 1;
 
-/** How many connections are made for one request, of which each is lost before it is ready. */
-const connectionsAtMost = 3;
+/** How often a request is tried whose connection is lost before it is written. */
+const triesAtMost = 3;
 
 /** Why a request was not written: since the connection was made, it has not been ready. */
 class NotReady extends Error {}
@@ -152,8 +152,15 @@ export function makeConnection(options: ConnectionOptions): Connection {
     route,
     async send(request, signal, ready) {
       const progress: Progress = {};
-      isReady = false;
-      for (let connections = 1; ; connections += 1) {
+      for (let tries = 0; tries < triesAtMost; tries += 1) {
+        // Else this try connects, and stops at the brink of writing.
+        if (client.stats.connected) {
+          // Until another connection is made.
+          isReady = true;
+          await ready?.().catch((error: unknown) => {
+            if (!signal.aborted) throw error;
+          });
+        }
         const time = AbortSignal.timeout(Math.min(timeoutMs, longestTimer));
         const either = AbortSignal.any([time, signal]);
         try {
@@ -161,18 +168,13 @@ export function makeConnection(options: ConnectionOptions): Connection {
           const { head, sentAt } = progress as Required<Progress>;
           return { response: { ...head, body }, sentAt };
         } catch (error) {
-          if (!(error instanceof NotReady)) {
-            const isTime = either.reason === time.reason;
-            const given = new GivenUp(isTime ? timeoutMs : undefined);
-            return { ...progress, error: either.aborted ? given : (error as Error) };
-          }
+          if (error instanceof NotReady) continue;
+          const isTime = either.reason === time.reason;
+          const given = new GivenUp(isTime ? timeoutMs : undefined);
+          return { ...progress, error: either.aborted ? given : (error as Error) };
         }
-        if (connections === connectionsAtMost) return { error: connectionClosed() };
-        await ready?.().catch((error: unknown) => {
-          if (!signal.aborted) throw error;
-        });
-        isReady = true;
       }
+      return { error: connectionClosed() };
     },
     peer: () => peer,
   };
