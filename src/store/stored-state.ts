@@ -30,6 +30,11 @@ import { vaultRecord, vaultSummary } from "./vault-record.ts";
 import type { Added } from "./steps/import.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
+/** Vaults that are read at a time. */
+const batch = 500;
+
+type Listed = Omit<VaultColumns, "sealed"> & Since;
+
 /** What both engines do alike: plain queries, the journal of creations, breakers. */
 export abstract class StoredState {
   /** What this process last saw of the breakers, by service. */
@@ -53,15 +58,15 @@ export abstract class StoredState {
   abstract now(): number;
 
   async list(): Promise<VaultRecord[]> {
-    return await this.#vaults(isListed, []);
+    return await this.#vaults(isListed, [], (record) => record);
   }
 
   async find(uuid: string): Promise<VaultRecord[]> {
-    return await this.#vaults(`uuid = $1 AND ${isKnown}`, [uuid.toLowerCase()]);
+    return await this.#vaults(`uuid = $1 AND ${isKnown}`, [uuid.toLowerCase()], (record) => record);
   }
 
   async summaries(service: string): Promise<VaultSummary[]> {
-    return (await this.#vaults(`service = $1 AND ${isKnown}`, [service])).map(vaultSummary);
+    return await this.#vaults(`service = $1 AND ${isKnown}`, [service], vaultSummary);
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
@@ -145,14 +150,28 @@ export abstract class StoredState {
     );
   }
 
-  async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
+  /** Reads the vaults that fulfil a condition, at most `batch` at a time: there may be many, and documents are large. */
+  async #vaults<T>(
+    condition: string,
+    values: readonly string[],
+    made: (record: VaultRecord) => T,
+  ): Promise<T[]> {
     const { prefix } = this.dialect;
-    const sql = `SELECT service, uuid, label, kind, doc, ${sinceColumns(prefix)} FROM ${prefix}vaults WHERE ${condition} ORDER BY service, uuid`;
-    const rows = await this.#query({ sql, values });
-    const at = this.time();
-    return (rows as (Omit<VaultColumns, "sealed"> & Since)[]).flatMap(
-      (row) => vaultRecord(rowsOf({ ...row, at }, row, row)) ?? [],
-    );
+    const marks = [1, 2].map((n) => `$${values.length + n}`).join(", ");
+    const sql = `SELECT service, uuid, label, kind, doc, ${sinceColumns(prefix)} FROM ${prefix}vaults
+      WHERE ${condition} AND (service, uuid) > (${marks}) ORDER BY service, uuid LIMIT ${batch}`;
+    const found: T[] = [];
+    for (let after = ["", ""]; ;) {
+      const rows = (await this.#query({ sql, values: [...values, ...after] })) as Listed[];
+      const at = this.time();
+      for (const row of rows) {
+        const record = vaultRecord(rowsOf({ ...row, at }, row, row));
+        if (record !== null) found.push(made(record));
+      }
+      const last = rows.at(-1);
+      if (rows.length < batch || last === undefined) return found;
+      after = [last.service, last.uuid];
+    }
   }
 
   async #query(statement: Statement): Promise<unknown[]> {
