@@ -1,9 +1,12 @@
+import { VaultError } from "../../errors.ts";
+import { command } from "../../way.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
 import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { transactAtGate } from "./gate.ts";
 import { nothingThere, olderVersion } from "./reasons.ts";
 import { place, schemaVersion } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
@@ -40,21 +43,14 @@ export const aboutStatement = (schema: string): Statement => ({
     FROM pg_is_in_recovery() AS standby`,
 });
 
-/** Reads the facts that the state has about itself, by name; see the schema. */
-export const metaStatement = (schema: string): Statement => ({
-  sql: `SELECT jsonb_object_agg(name, value) AS meta FROM ${schema}.meta`,
-});
-
-/** What `metaStatement` returns, as `metaIn`. */
-export async function readMeta({
-  schema,
-  database,
-}: {
-  schema: string;
-  database: Database;
-}): Promise<Record<string, string | undefined>> {
-  const [row] = await database.query(metaStatement(schema));
-  return metaIn(row, database.address);
+/** Reads the facts that the state has about itself, by name, as the schema says; as `metaIn`. */
+export async function readMeta(
+  address: Address,
+  database: Pick<Database, "query">,
+): Promise<Record<string, string | undefined>> {
+  const sql = `SELECT jsonb_object_agg(name, value) AS meta FROM ${address.schema}.meta`;
+  const [row] = await database.query({ sql });
+  return metaIn(row, address);
 }
 
 /** @throws `state` where nothing is there; of a state that is just being made, the tables may be seen without their rows */
@@ -119,3 +115,56 @@ export function checkVersion(
     { hint: update },
   );
 }
+
+/**
+ * Notices copies and failovers: after one to a server that may lack the last writes, no credentials count as sole or proven. Returns
+ * whether that was just marked, so that what was read before is out of date.
+ * @throws `state` for a copy, until it is claimed
+ */
+export async function checkIncarnation(
+  at: { schema: string; database: Database; warn: (message: string) => void },
+  { original, timeline, noted }: About,
+): Promise<boolean> {
+  const { address } = at.database;
+  if (!original) throw copied(address);
+  if (timeline === noted) return false;
+  const [marked = []] = await transactAtGate(at, [takenOver(at.schema, noted, timeline)]);
+  // Without a row, somebody else was faster, and has said so.
+  if (marked.length > 0)
+    at.warn(
+      `${address.shown}: another server has taken over, and may lack the last changes: no credentials count as proven before they have worked again`,
+    );
+  return true;
+}
+
+/** The error for a copy. */
+export const copied = (address: Address): VaultError =>
+  new VaultError(
+    "state",
+    `the state ${address.shown} is a copy (it was made on another server or in another database); nothing was sent`,
+    {
+      hint: "use the original",
+      next: [
+        {
+          ...command`vault state claim --state ${address.shown}`,
+          note: "if nobody uses the original any more",
+        },
+      ],
+    },
+  );
+
+/** Records the present timeline in place of the one `noted`, and that nothing is sole or proven any more. Returns rows if it was `noted`. */
+const takenOver = (schema: string, noted: string, timeline: string): Statement => ({
+  sql: `WITH changed AS (UPDATE ${schema}.meta SET value = $2 WHERE name = 'timeline' AND value = $1 RETURNING 1)
+    INSERT INTO ${schema}.meta SELECT raised, '1' FROM changed, unnest(ARRAY['copies', 'doubts']) AS raised
+    ON CONFLICT (name) DO UPDATE SET value = (meta.value::int + 1)::text RETURNING 1`,
+  values: [noted, timeline],
+});
+
+/** Makes this database the one that holds the state, whatever it was copied from. */
+export const reborn = (schema: string): Statement[] => [
+  {
+    sql: `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database}`,
+  },
+  { sql: `UPDATE ${schema}.meta SET value = ${place.timeline} WHERE name = 'timeline'` },
+];

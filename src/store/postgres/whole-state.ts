@@ -33,9 +33,10 @@ import {
   aboutStatement,
   checkDurable,
   checkVersion,
+  copied,
   metaIn,
-  metaStatement,
   readMeta,
+  reborn,
 } from "./about.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import { quoted } from "../statement.ts";
@@ -44,7 +45,6 @@ import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { transactAtGate, transactWhole } from "./gate.ts";
 import { useAgain } from "../whole/claim.ts";
-import { copied, reborn } from "./incarnation.ts";
 import type { Outbox } from "./outbox.ts";
 import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
 import type { Former } from "../version-1.ts";
@@ -102,7 +102,7 @@ export class PostgresWhole implements WholeState {
   async create(grant?: string): Promise<Created> {
     const { database, keyring } = this.#store.parts;
     const { created, updated } = await this.#define(grant);
-    const { key: sealing = null } = await readMeta(this.#store.parts);
+    const { key: sealing = null } = await readMeta(database.address, database);
     const make = await keyring.fresh();
     if (sealing === null) await database.transact(this.#keyed(make().id));
     const { keyId } = await this.#store.ready();
@@ -119,7 +119,7 @@ export class PostgresWhole implements WholeState {
       });
       checkDurable(there?.["fsync"], database.address);
       const created = there?.["is"] !== true;
-      const former = created ? {} : await readMeta(this.#store.parts);
+      const former = created ? {} : await readMeta(database.address, database);
       if (!created) checkVersion(former, database.address);
       // Whoever has not made the schema may not have the right to.
       const isLacking = Number(former["version"] ?? 0) < schemaVersion;
@@ -144,7 +144,7 @@ export class PostgresWhole implements WholeState {
       const sql = `SELECT value FROM ${prefix}meta WHERE name = 'version' FOR UPDATE`;
       const [version] = await query({ sql });
       if (version?.["value"] !== "1") return;
-      const { state = "" } = metaIn((await query(metaStatement(schema)))[0], database.address);
+      const { state = "" } = await readMeta(database.address, { query });
       await query({
         sql: `${makingWay(prefix)}; ALTER TABLE ${prefix}identity DROP COLUMN claims`,
       });
@@ -175,8 +175,7 @@ export class PostgresWhole implements WholeState {
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
     const { database, keyring, schema } = this.#store.parts;
     return await database.converse("REPEATABLE READ READ ONLY", async (query) => {
-      const [row] = await query(metaStatement(schema));
-      const marks = marksIn(metaIn(row, database.address));
+      const marks = marksIn(await readMeta(database.address, { query }));
       return await work(new WholeReader(engineOf(schema, query), marks, keyring));
     });
   }
@@ -197,7 +196,7 @@ export class PostgresWhole implements WholeState {
   ): Promise<T> {
     const { database, keyring, schema } = this.#store.parts;
     const { address } = database;
-    const { fence, moved } = marksIn(await readMeta(this.#store.parts));
+    const { fence, moved } = marksIn(await readMeta(address, database));
     const isUnused = fence !== null || moved !== null;
     // What is not used any more is not checked any more; a copy is what may be claimed.
     if (operation !== "claim" && !(operation === "move" && isUnused)) await this.#store.ready();
