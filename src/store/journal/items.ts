@@ -32,59 +32,28 @@ const events = [
 
 /** Yields the entries about calls, oldest first, without loading a long journal whole. Return the generator or read it to its end. */
 export function* journalLines(db: DatabaseSync): Generator<JournalLine> {
-  const fates = fatesIn(db);
-  const rows = db
-    .prepare(
-      `SELECT seq, at, service, uuid, exchange, event, detail FROM journal WHERE uuid <> '' AND event IN (${listed(events)}) ORDER BY seq`,
-    )
-    .iterate() as Iterable<Omit<JournalLine, "detail" | "fate"> & { detail: string }>;
-  for (const row of rows) {
-    yield {
-      ...row,
-      detail: JSON.parse(row.detail) as Record<string, unknown>,
-      fate: fates.get(row.seq) ?? null,
-    };
-  }
+  const rows = db.prepare(lines).iterate() as Iterable<
+    Omit<JournalLine, "detail"> & { detail: string }
+  >;
+  for (const row of rows) yield { ...row, detail: JSON.parse(row.detail) as JournalLine["detail"] };
 }
 
-interface Step {
-  seq: number;
-  uuid: string;
-  exchange: string;
-  event: string;
-  /** The state before an entry that ends an exchange. */
-  from: string | null;
-  takenBack: number | null;
-}
+const isCall = "IN ('intent', 'ending')";
 
-/** The fates by `seq` of the entry; only of calls that got no answer, which are few. */
-function fatesIn(db: DatabaseSync): Map<number, NonNullable<JournalLine["fate"]>> {
-  const fates = new Map<number, NonNullable<JournalLine["fate"]>>();
-  /** Starts and end calls without an answer so far. */
-  const silent = new Map<string, number>();
-  const rows = db
-    .prepare(
-      "SELECT seq, uuid, exchange, event, CASE WHEN event IN ('acknowledged', 'discarded') THEN detail ->> 'from' END AS \"from\", " +
-        "CASE event WHEN 'discarded' THEN detail ->> 'takenBack' END AS takenBack " +
-        `FROM journal WHERE exchange IS NOT NULL AND uuid <> '' AND event IN (${listed(events)}) ORDER BY seq`,
-    )
-    .iterate() as Iterable<Step>;
-  for (const { seq, uuid, exchange, event, from, takenBack } of rows) {
-    const key = `${uuid} ${exchange}`;
-    if (event === "intent" || event === "ending") {
-      silent.set(key, seq);
-      continue;
-    }
-    const call = silent.get(key);
-    silent.delete(key);
-    if (call === undefined) continue;
-    // Discarded by a later start, which learned nothing about it.
-    if (event === "discarded" && from === "intent" && takenBack === null)
-      fates.set(call, "unknown");
-    if (event !== "acknowledged" || from !== "in-doubt") continue;
-    fates.set(call, "arrived");
-    fates.set(seq, "told");
-  }
-  for (const call of silent.values()) fates.set(call, "unknown");
-  return fates;
-}
+/** A call got no answer where nothing follows it, or only what a later start did: one that discards it has learned nothing about it. */
+const lines = `
+  SELECT seq, at, service, uuid, exchange, event, detail, CASE
+    WHEN exchange IS NULL THEN NULL
+    WHEN event = 'acknowledged' AND former ${isCall} AND detail ->> 'from' = 'in-doubt' THEN 'told'
+    WHEN NOT event ${isCall} THEN NULL
+    WHEN next IS NULL THEN 'unknown'
+    WHEN next IN ('discarded', 'acknowledged') THEN (
+      SELECT CASE
+        WHEN event = 'discarded' AND detail ->> 'from' = 'intent' AND detail ->> 'takenBack' IS NULL THEN 'unknown'
+        WHEN event = 'acknowledged' AND detail ->> 'from' = 'in-doubt' THEN 'arrived'
+      END FROM journal WHERE seq = nextSeq)
+  END AS fate
+  FROM journal JOIN (
+    SELECT seq, lag(event) OVER own AS former, lead(event) OVER own AS next, lead(seq) OVER own AS nextSeq
+    FROM journal WHERE uuid <> '' AND event IN (${listed(events)}) WINDOW own AS (PARTITION BY uuid, exchange ORDER BY seq)
+  ) USING (seq) ORDER BY seq`;
