@@ -17,7 +17,6 @@ import type { Durability, EngineVault } from "../vault-session.ts";
 import { codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Lease, OwnRow } from "./lease.ts";
-import type { About } from "./about.ts";
 import type { Outbox } from "./outbox.ts";
 import { command } from "../../way.ts";
 
@@ -27,7 +26,8 @@ interface Parts {
   key: SealingKey;
   database: Database;
   outbox: Outbox;
-  about: About;
+  /** Id of the state. */
+  state: string;
   by: Actor;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
@@ -122,11 +122,10 @@ export class LeasedVault implements EngineVault {
 
   /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
   #keep(rows: VaultRows, exchange: ExchangeRow): void {
-    const { outbox, about, key, database } = this.#parts;
+    const { outbox, state, key, database } = this.#parts;
     const { service, uuid, at } = rows;
     const made = keptGeneration(rows, exchange.newGeneration ?? 0);
     const { fingerprint } = made;
-    const { state } = about;
     const of = { service, uuid, state, at: Date.parse(at), fingerprint };
     outbox.keep(
       key,

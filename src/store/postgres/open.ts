@@ -5,7 +5,7 @@ import { addressHere } from "./address.ts";
 import type { SharedOptions } from "./store.ts";
 import { PostgresStore } from "./store.ts";
 
-interface Opening extends Omit<SharedOptions, "address" | "time"> {
+interface Opening extends Omit<SharedOptions, "address"> {
   /** `postgres://…` */
   location: string;
   env: Readonly<Record<string, string | undefined>>;

@@ -62,28 +62,18 @@ export class PostgresStore extends StoredState implements State {
   #said: { now: number; at: number } | null = null;
   #ready: Promise<Ready> | null = null;
 
-  constructor({
-    address,
-    keySource,
-    clock,
-    by,
-    warn,
-    keys,
-    directory,
-    waiting,
-    now,
-  }: SharedOptions) {
+  constructor({ address, keys, waiting, now, ...given }: SharedOptions) {
     super();
-    this.shown = address.shown;
+    const { keySource, clock, by, warn } = given;
+    const { schema, shown } = address;
+    this.shown = shown;
     this.by = by;
     this.clock = clock;
-    this.dialect = dialectOf(address.schema);
+    this.dialect = dialectOf(schema);
     this.#now = now;
-    const outbox = new Outbox({ directory, warn });
+    this.keyring = new Keyring(keySource, shown, warn, keys);
     const database = new Database(address, { clock, waiting });
-    this.keyring = new Keyring(keySource, address.shown, warn, keys);
-    const { schema } = address;
-    const given = { keySource, directory, clock, by, warn };
+    const outbox = new Outbox(given);
     this.parts = { ...given, schema, database, keyring: this.keyring, outbox };
   }
 
@@ -134,17 +124,8 @@ export class PostgresStore extends StoredState implements State {
       const { key } = about;
       const vault = storedVault({ service, uuid: lower, at: this.time() }, read);
       breakers.set(service, breakerIn(breaker));
-      const parts = {
-        dialect,
-        lease,
-        key,
-        database,
-        outbox,
-        about,
-        by: this.by,
-        breakers,
-      };
-      const leased = new LeasedVault({ ...parts, now: () => this.now() });
+      const parts = { dialect, lease, key, database, outbox, by: this.by, breakers };
+      const leased = new LeasedVault({ ...parts, state: about.state, now: () => this.now() });
       const session = new StoredVaultSession(service, lower, leased, vault);
       const here = this.#here(about);
       if (offers) await offer({ outbox, keyring, warn, session, rows: vault.rows, here });
