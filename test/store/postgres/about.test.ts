@@ -32,8 +32,8 @@ it("of several that find another timeline at once, one says so, and nothing coun
 
 it.each([
   ["the row was written again, as from a dump", "born = born"],
-  ["the server is another one", "system = '1'"],
-  ["the database is another one of the server", "database = '1'"],
+  ["the server is another one", "born = pg_current_xact_id(), system = '1'"],
+  ["the database is another one of the server", "born = pg_current_xact_id(), database = '1'"],
 ])("a state is a copy if %s, on another timeline, too, until it is claimed", async (_, set) => {
   await state.sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
   await state.sql(`UPDATE schema.identity SET ${set}`);
