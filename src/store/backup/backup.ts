@@ -190,19 +190,23 @@ function onOpened<T>(file: string, work: (db: DatabaseSync) => T): T {
 }
 
 /**
- * Opens every sealed value, one after the other. Of what version 0.2.0 has written nothing can be opened yet.
+ * Opens every sealed value, one after the other, and returns their number. Of what version 0.2.0 has written nothing can be opened yet.
  * @throws `state` for the first that does not open
  */
-export function openAll(db: DatabaseSync, keyring: Keyring): void {
-  if (schemaVersion(db) === 1) return;
+export function openAll(db: DatabaseSync, keyring: Keyring): number {
+  let opened = 0;
+  if (schemaVersion(db) === 1) return opened;
   let key: SealingKey | null = null;
   for (const sql of [
     "SELECT service, uuid, sealed FROM vaults",
     "SELECT service, uuid, exchange, digest FROM runs WHERE digest IS NOT NULL",
   ])
     for (const row of db.prepare(sql).iterate())
-      for (const { place, value } of sealedValuesOf(row as unknown as SealedRow))
+      for (const { place, value } of sealedValuesOf(row as unknown as SealedRow)) {
         unseal((key ??= keyring.fitting(db)), place, value);
+        opened += 1;
+      }
+  return opened;
 }
 
 /** Runs work on a backup, and converts what it throws to `state`: not to the error of a state, which a restore helps. */

@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../exchange/ports.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import { checkOurs, openReadOnly } from "../sqlite/open-database.ts";
+import { openSnapshot } from "../sqlite/open-database.ts";
 import { all } from "../sqlite/query.ts";
 import { isListed } from "../document.ts";
 import { retryBusyDatabase } from "../sqlite/state-database.ts";
@@ -64,16 +64,4 @@ export async function openForReading(
   const path = join(directory, "vault.db");
   if (onState(path, () => statIfThere(path)) === null) return null;
   return await retryBusyDatabase(clock, path, () => openSnapshot(path));
-}
-
-function openSnapshot(path: string): DatabaseSync {
-  const db = openReadOnly(path);
-  try {
-    db.exec("BEGIN");
-    checkOurs(db, path);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }

@@ -1,19 +1,17 @@
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { DatabaseSync } from "node:sqlite";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { diskOf } from "../../files/disk.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import type { KeyPlace } from "../../secrets/key-source.ts";
 import { keyPlace } from "../../secrets/key-source.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
-import { unseal } from "../../secrets/sealing.ts";
-import { backupFile, problemsOf } from "../backup/backup.ts";
-import { sealedValues } from "../keys/sealed-values.ts";
+import { backupFile, openAll, problemsOf } from "../backup/backup.ts";
 import { keyIdOfFile, Keyring, namedKeyId } from "../keys/keyring.ts";
-import type { DirectoryFacts, KeyFacts, StateFacts } from "../state.ts";
+import type { DirectoryFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
-import { checkOurs, marksOf, openReadOnly } from "./open-database.ts";
+import { marksOf, openSnapshot } from "./open-database.ts";
 import { all, clockJump, one } from "./query.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed, rowsOf } from "../document.ts";
@@ -35,7 +33,7 @@ export async function inspectState(
   let problem: VaultError | null = null;
   try {
     if (onState(path, () => statIfThere(path)) !== null)
-      found = onState(path, () => read(path, options, locks));
+      found = onState(path, () => read(path, key.keyring, options, locks));
   } catch (error) {
     problem =
       error instanceof VaultError
@@ -63,7 +61,13 @@ export async function inspectState(
       unwritable: unwritableOf([directory, ...files]),
       disk: diskOf(directory),
       keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
-      key: { source, file, id, ...tried(key, found?.sealed ?? []) },
+      key: {
+        source,
+        file,
+        id,
+        opened: found?.opened ?? 0,
+        problem: found?.keyProblem ?? key.problem,
+      },
       lastBackup: found?.lastBackup ?? null,
     },
   };
@@ -73,26 +77,27 @@ export async function inspectState(
 async function keyOf(
   { keySource, directory, keys }: StoreOptions,
   needed: string | null,
-): Promise<KeyPlace & { id: string | null; key: SealingKey | null; problem: VaultError | null }> {
-  const none = { key: null, problem: null };
+): Promise<KeyPlace & { id: string | null; keyring: Keyring | null; problem: VaultError | null }> {
   try {
     const id = needed ?? (await keySource.given?.read())?.id ?? null;
-    const place = { ...keyPlace(keySource, id), id };
     // Permissions are reported as `tooOpen`.
     const keyring = new Keyring(keySource, directory, () => undefined, keys);
-    return needed === null
-      ? { ...place, ...none }
-      : { ...place, ...none, key: await keyring.key(needed) };
+    await keyring.ensure(needed);
+    return { ...keyPlace(keySource, id), id, keyring, problem: null };
   } catch (error) {
-    return { ...keyPlace(keySource, needed), id: needed, ...none, problem: asVaultError(error) };
+    const problem = asVaultError(error);
+    return { ...keyPlace(keySource, needed), id: needed, keyring: null, problem };
   }
 }
 
-function read(path: string, options: StoreOptions, locks: Pick<VaultLocks, "holders">) {
-  const db = openReadOnly(path);
+function read(
+  path: string,
+  keyring: Keyring | null,
+  options: StoreOptions,
+  locks: Pick<VaultLocks, "holders">,
+) {
+  const db = openSnapshot(path);
   try {
-    db.exec("BEGIN");
-    checkOurs(db, path);
     const damage = problemsOf(db);
     const at = new Date(options.clock.now()).toISOString();
     const since = marksOf(db);
@@ -121,7 +126,7 @@ function read(path: string, options: StoreOptions, locks: Pick<VaultLocks, "hold
       tokenSeconds:
         token === undefined ? null : secondsBetween(token.startedAt, token.tokenExpiry ?? ""),
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
-      sealed: damage.length > 0 ? [] : sealedValues(db),
+      ...(keyring === null || damage.length > 0 ? {} : tried(db, keyring)),
     };
   } finally {
     db.close();
@@ -129,21 +134,12 @@ function read(path: string, options: StoreOptions, locks: Pick<VaultLocks, "hold
 }
 
 /** Tries the key on every sealed value. Never throws. */
-function tried(
-  { key, problem }: { key: SealingKey | null; problem: VaultError | null },
-  sealed: ReturnType<typeof sealedValues>,
-): Pick<KeyFacts, "opened" | "problem"> {
-  let opened = 0;
-  if (key === null) return { opened, problem };
+function tried(db: DatabaseSync, keyring: Keyring): { opened?: number; keyProblem?: VaultError } {
   try {
-    for (const { place, value } of sealed) {
-      unseal(key, place, value);
-      opened += 1;
-    }
+    return { opened: openAll(db, keyring) };
   } catch (error) {
-    return { opened, problem: asVaultError(error) };
+    return { keyProblem: asVaultError(error) };
   }
-  return { opened, problem };
 }
 
 function secondsBetween(from: string, to: string): number | null {

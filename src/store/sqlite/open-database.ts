@@ -179,3 +179,19 @@ export function openReadOnly(path: string, beside: readonly string[] = ["-wal"])
   url.search = isAtRest ? "mode=ro&immutable=1" : "mode=ro";
   return new DatabaseSync(url, { readOnly: true });
 }
+
+/**
+ * Opens a snapshot of a state read-only.
+ * @throws as `checkOurs`, and what SQLite throws
+ */
+export function openSnapshot(path: string): DatabaseSync {
+  const db = openReadOnly(path);
+  try {
+    db.exec("BEGIN");
+    checkOurs(db, path);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}

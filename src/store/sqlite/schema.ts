@@ -58,7 +58,7 @@ function takeFormer(db: DatabaseSync): void {
 }
 
 /** Adds a row with these columns. */
-export function insert(db: DatabaseSync, table: string, row: Row): void {
+function insert(db: DatabaseSync, table: string, row: Row): void {
   const names = Object.keys(row).map((name) => `"${name}"`);
   const marks = names.map(() => "?");
   run(

@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Engine, Row, Table, WholeReader } from "../whole/whole.ts";
 import { tables, Whole } from "../whole/whole.ts";
-import { marksOf, migrate, openReadOnly, schemaVersion } from "./open-database.ts";
-import { all, dialect, noteMeta, rowsIn } from "./query.ts";
-import { applicationId, insert, migrations } from "./schema.ts";
+import { marksOf, migrate, openReadOnly } from "./open-database.ts";
+import { dialect, noteMeta, rowsIn } from "./query.ts";
+import { applicationId, migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */
@@ -52,23 +53,14 @@ export async function writeStateFile(path: string, source: WholeReader): Promise
   }
 }
 
-/** A copy in memory of a database of version 1, whose tables are read alone. */
+/** A copy of a database in memory, which this process can change. */
 export function copyInMemory(file: string): DatabaseSync {
-  const db = new DatabaseSync(":memory:");
+  const memory = `file:/${randomUUID()}?vfs=memdb`;
+  const copy = new DatabaseSync(memory);
   const from = openReadOnly(file);
   try {
-    const defined = all<{ name: string; sql: string }>(
-      from,
-      "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type = 'table' DESC, type = 'index' DESC",
-    );
-    for (const { sql } of defined) db.exec(sql);
-    for (const { name } of all<{ name: string }>(
-      from,
-      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
-    ))
-      for (const row of all<Row>(from, `SELECT * FROM ${name}`)) insert(db, name, row);
-    db.exec(`PRAGMA user_version = ${schemaVersion(from)}`);
-    return db;
+    from.prepare("VACUUM INTO ?").run(memory);
+    return copy;
   } finally {
     from.close();
   }
