@@ -37,7 +37,7 @@ export interface StoreOptions {
 export class StateConnection {
   readonly locks: VaultLocks;
   readonly #options: StoreOptions;
-  readonly #opening: Opening;
+  readonly opening: Opening;
   #database: Promise<StateDatabase | null> | null = null;
   /** Inode number of the connected file, which changes where a damaged one is moved aside; null while there is none. */
   file: number | null = null;
@@ -47,7 +47,7 @@ export class StateConnection {
   constructor(options: StoreOptions) {
     const { directory, platform, clock, by } = options;
     this.#options = options;
-    this.#opening = { path: join(directory, "vault.db"), platform };
+    this.opening = { path: join(directory, "vault.db"), platform };
     this.locks = new VaultLocks(join(directory, "locks"), clock, by);
   }
 
@@ -56,13 +56,13 @@ export class StateConnection {
     const database = await this.open();
     if (database !== null) return database;
     ensurePrivateDirectory(this.#options.directory);
-    createDatabase(this.#opening);
+    createDatabase(this.opening);
     this.isNew = true;
     const made = await this.open();
     if (made !== null) return made;
     throw new VaultError(
       "state",
-      `the state cannot be used: ${this.#opening.path}: it is a broken link, or was removed immediately`,
+      `the state cannot be used: ${this.opening.path}: it is a broken link, or was removed immediately`,
       {
         hint: "if it is a symbolic link, fix or remove it, then run it again",
       },
@@ -91,9 +91,9 @@ export class StateConnection {
   async #connect(): Promise<StateDatabase | null> {
     refuseNetwork(this.#options.directory);
     if (!checkPrivateDirectory(this.#options.directory)) return null;
-    const { path } = this.#opening;
+    const { path } = this.opening;
     const connection = await retryBusyDatabase(this.#options.clock, path, () =>
-      openDatabase(this.#opening),
+      openDatabase(this.opening),
     );
     const file = this.#fileNow();
     if (connection === null || file === undefined) return null;
@@ -104,7 +104,7 @@ export class StateConnection {
   }
 
   #fileNow(): number | undefined {
-    return onState(this.#opening.path, () => statIfThere(this.#opening.path))?.ino;
+    return onState(this.opening.path, () => statIfThere(this.opening.path))?.ino;
   }
 
   /** Migrates with every vault locked: no process may be between ① and ④ while the tables change. */

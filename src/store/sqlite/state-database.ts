@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
-import { asStateError, isBusy } from "../../files/state-error.ts";
+import { asStateError, isBusy, isDamaged } from "../../files/state-error.ts";
 import type { Durability } from "../vault-session.ts";
 import { checkNotNewer } from "./open-database.ts";
 import { run } from "./query.ts";
@@ -110,6 +110,21 @@ export class StateDatabase {
       run(db, "RELEASE change");
       return { error: asStateError(this.#path, error) };
     }
+  }
+
+  /**
+   * Copies one snapshot, without what was erased, into an empty file that takes the place of `file`.
+   * @throws `state` for a state that is damaged, or a file that cannot be written
+   */
+  async copyInto(empty: string, file: string): Promise<void> {
+    await retryBusyDatabase(this.#clock, this.#path, () => {
+      try {
+        this.#connection.prepare("VACUUM INTO ?").run(empty);
+      } catch (error) {
+        if (isBusy(error) || isDamaged(error)) throw error;
+        throw asStateError(file, error, "the backup cannot be written");
+      }
+    });
   }
 
   /** Rewrites the database without what was removed from it, and empties the WAL as far as other readers permit. */

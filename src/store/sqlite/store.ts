@@ -40,10 +40,10 @@ class SqliteState extends StoredState implements LocalState {
   readonly shown: string;
   readonly isShared = false;
   readonly #options: StoreOptions;
-  protected readonly keyring: Keyring;
+  readonly keyring: Keyring;
   protected readonly by: Actor;
   protected readonly clock: Clock;
-  readonly #state: StateConnection;
+  readonly state: StateConnection;
   #noted: StateDatabase | null = null;
   /** Of this state, as of when the database was opened. */
   #marks: Marks | null = null;
@@ -57,11 +57,11 @@ class SqliteState extends StoredState implements LocalState {
     this.clock = options.clock;
     this.#options = options;
     this.keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
-    this.#state = new StateConnection(options);
+    this.state = new StateConnection(options);
   }
 
   get isNew(): boolean {
-    return this.#state.isNew;
+    return this.state.isNew;
   }
 
   async create(grant?: string): Promise<Created> {
@@ -70,8 +70,8 @@ class SqliteState extends StoredState implements LocalState {
         "usage",
         "--grant: is for a shared state; the operating system guards this one",
       );
-    const created = (await this.#state.open()) === null;
-    const { id } = await this.keyring.prepare(await this.#state.ensure());
+    const created = (await this.state.open()) === null;
+    const { id } = await this.keyring.prepare(await this.state.ensure());
     return { created, updated: false, keyId: id };
   }
 
@@ -81,7 +81,7 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   async locks(): Promise<Lock[]> {
-    return (await this.#state.open()) === null ? [] : this.#state.locks.holders();
+    return (await this.state.open()) === null ? [] : this.state.locks.holders();
   }
 
   async whole(): Promise<WholeState> {
@@ -95,11 +95,11 @@ class SqliteState extends StoredState implements LocalState {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    await this.#ready(await this.#state.ensure());
-    const lock = await this.#state.locks.take(uuid, waiting);
+    await this.#ready(await this.state.ensure());
+    const lock = await this.state.locks.take(uuid, waiting);
     try {
       // During the wait the key of the state may have changed, or a damaged state have made room for a backup. The lock prevents both from here on.
-      const database = await this.#state.ensure();
+      const database = await this.state.ensure();
       await this.#ready(database);
       await this.#note(database);
       const { directory, clock, by } = this.#options;
@@ -122,7 +122,7 @@ class SqliteState extends StoredState implements LocalState {
   async #note(database: StateDatabase): Promise<void> {
     if (this.#noted === database) return;
     const now = this.now();
-    const file = String(this.#state.file);
+    const file = String(this.state.file);
     const [marks, needed, isOverdue, noted] = await database.read((db) => [
       marksOf(db),
       neededKeyId(db),
@@ -183,7 +183,7 @@ class SqliteState extends StoredState implements LocalState {
     longestMs?: number,
   ): Promise<number> {
     if (intervalMs === 0) return 0;
-    const database = await this.#state.ensure();
+    const database = await this.state.ensure();
     return await database.write(
       (db) => reserveSlot(db, application, this.now() + aheadMs, intervalMs, longestMs),
       "unsynced",
@@ -195,25 +195,25 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
-    const database = await this.#state.open();
+    const database = await this.state.open();
     if (database === null) return [];
     return await database.read((db) => statements.map((statement) => rowsIn(db, statement)));
   }
 
   protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
-    const database = await this.#state.ensure();
+    const database = await this.state.ensure();
     return await database.write((db) => rowsIn(db, statement), durability);
   }
 
   async changeAll(statements: readonly Statement[]): Promise<void> {
-    const database = await this.#state.ensure();
+    const database = await this.state.ensure();
     await database.write((db) => {
       for (const statement of statements) rowsIn(db, statement);
     });
   }
 
   protected async prepareKey(): Promise<void> {
-    await this.keyring.prepare(await this.#state.ensure());
+    await this.keyring.prepare(await this.state.ensure());
   }
 }
 

@@ -11,14 +11,13 @@ import {
   isOurs,
   marksOf,
   migrate,
-  openDatabase,
   schemaVersion,
 } from "./open-database.ts";
 import { dialect } from "./query.ts";
-import type { StoreOptions } from "./state-connection.ts";
-import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
+import type { StateConnection, StoreOptions } from "./state-connection.ts";
+import { retryBusyDatabase } from "./state-database.ts";
 import { engineOf } from "./state-file.ts";
-import { VaultLocks } from "./vault-lock.ts";
+import type { VaultLocks } from "./vault-lock.ts";
 import { checkTarget, problemsOf, writeBackup } from "../backup/backup.ts";
 import type { BackupFacts, Restore, StateFacts, WholeState } from "../state.ts";
 import { prepareRestore } from "../backup/restore.ts";
@@ -40,13 +39,15 @@ import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import { syncFolder } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { isDamaged, asStateError, isBusy, onState } from "../../files/state-error.ts";
+import { isDamaged, asStateError, onState } from "../../files/state-error.ts";
 import type { GivenKey } from "../../secrets/key-source.ts";
 import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** What the whole of a local state takes of its store. */
 export interface WholeStore {
+  readonly state: StateConnection;
+  readonly keyring: Keyring;
   lock(
     service: string,
     uuid: string,
@@ -67,21 +68,13 @@ export class SqliteWhole implements WholeState {
   readonly #opening: Opening;
   readonly #locks: VaultLocks;
 
-  constructor(given: StoreOptions, store: WholeStore) {
-    const {
-      directory,
-      keySource,
-      clock,
-      platform,
-      warn,
-      keys = new Map<string, SealingKey>(),
-    } = given;
-    this.shown = directory;
+  constructor(options: StoreOptions, store: WholeStore) {
+    this.shown = options.directory;
     this.#store = store;
-    this.#options = { ...given, keys };
-    this.#keyring = new Keyring(keySource, directory, warn, keys);
-    this.#opening = { path: join(directory, "vault.db"), platform };
-    this.#locks = new VaultLocks(join(directory, "locks"), clock, given.by);
+    this.#options = options;
+    this.#keyring = store.keyring;
+    this.#opening = store.state.opening;
+    this.#locks = store.state.locks;
   }
 
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null> {
@@ -121,38 +114,25 @@ export class SqliteWhole implements WholeState {
   async backup(file: string, force: boolean): Promise<BackupFacts> {
     const { clock, warn } = this.#options;
     checkTarget(this.#options, file, force);
-    const isThere = checkPrivateDirectory(this.shown);
-    const connection = isThere
-      ? await retryBusyDatabase(clock, this.#opening.path, () => openDatabase(this.#opening))
-      : null;
-    if (connection === null) {
+    const database = await this.#store.state.open();
+    if (database === null) {
       throw new VaultError("state", `there is no state in ${this.shown}; nothing to back up`, {
         hint: "use another directory with --state",
       });
     }
-    await this.#keyring.ensure(neededKeyId(connection));
+    await this.#keyring.ensure(await database.read(neededKeyId));
     return await writeBackup({
       file,
       now: clock.now(),
       warn,
-      copy: async (temporary) =>
-        await retryBusyDatabase(clock, file, () => this.#vacuum(connection, file, temporary)),
+      copy: async (temporary) => {
+        truncateSync(temporary);
+        await database.copyInto(temporary, file);
+      },
       keyring: this.#keyring,
       dialect,
       change: async (statements) => await this.change(statements),
     });
-  }
-
-  #vacuum(connection: DatabaseSync, file: string, temporary: string): void {
-    try {
-      truncateSync(temporary);
-      connection.prepare("VACUUM INTO ?").run(temporary);
-    } catch (error) {
-      if (isBusy(error)) throw error;
-      throw isDamaged(error)
-        ? asStateError(this.#opening.path, error)
-        : asStateError(file, error, "the backup cannot be written");
-    }
   }
 
   async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
@@ -207,8 +187,7 @@ export class SqliteWhole implements WholeState {
     const rekeyed = await rekey({ place: this, keyring, by, now: clock.now(), given: to, waiting });
     try {
       // Unused parts of the file must not keep what the old key opens.
-      const db = openDatabase(this.#opening);
-      if (db !== null) await new StateDatabase(db, this.#opening.path, clock).compact();
+      await (await this.#store.state.open())?.compact();
     } catch (error) {
       warn(
         `unused parts of ${this.#opening.path} may still hold what the old key opens: ${(error as Error).message}`,
