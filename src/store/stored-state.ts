@@ -15,7 +15,6 @@ import type {
 } from "../exchange/records.ts";
 import { keyIdOf } from "../secrets/sealing.ts";
 import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
-import type { JournalEntry } from "./journal/journal.ts";
 import { appendingOne } from "./journal/journal.ts";
 import type { Entry } from "./journal/past.ts";
 import { entriesOf, pastExchanges } from "./journal/past.ts";
@@ -89,7 +88,7 @@ export abstract class StoredState {
 
   async beginCreation(creation: Creation): Promise<void> {
     await this.prepareKey();
-    await this.#append(creationEntry(creation, "creating", this.time()));
+    await this.#record(creation, "creating");
   }
 
   /** Nobody else knows the vault yet, unless it is known here by a mistake. */
@@ -109,16 +108,20 @@ export abstract class StoredState {
     outcome: "create-refused" | "create-unanswered",
     error: ErrorNote,
   ): Promise<void> {
-    await this.#append(creationEntry(creation, outcome, this.time(), error));
+    await this.#record(creation, outcome, error);
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
     const rows = await this.#query(interruptedCreations(this.dialect.prefix, service));
-    return (rows as CreatingRow[]).map((row) => interruptedCreation(service, row));
+    return (rows as CreatingRow[]).map(({ exchange, at, detail }) => {
+      const called = JSON.parse(detail) as Pick<Creation, "kind" | "externalRef">;
+      const { kind, externalRef } = called;
+      return { id: exchange, service, kind, externalRef, startedAt: at };
+    });
   }
 
   async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#append(dismissal(creation, this.time()));
+    await this.#record(creation, "create-told");
   }
 
   breaker(service: string): ServiceBreaker {
@@ -178,11 +181,17 @@ export abstract class StoredState {
     return (await this.read([statement]))[0] ?? [];
   }
 
-  async #append(entry: JournalEntry): Promise<void> {
-    const detail = { ...entry.detail, by: this.by };
-    const rows = await this.change(appendingOne(this.dialect, { ...entry, detail }), "synced");
+  /** Adds the entry before the call (`creating`), or the one for its outcome. */
+  async #record(
+    { id, service, kind, externalRef }: Creation,
+    event: "creating" | (typeof creationOutcomes)[number],
+    error?: ErrorNote,
+  ): Promise<void> {
+    const detail = { kind, externalRef, ...(error && { error }), by: this.by };
+    const entry = { at: this.time(), service, uuid: "", exchange: id, event, detail };
+    const rows = await this.change(appendingOne(this.dialect, entry), "synced");
     if (rows.length === 0)
-      throw new VaultError("state", `${entry.event} was not recorded`, { retry: "safe" });
+      throw new VaultError("state", `${event} was not recorded`, { retry: "safe" });
   }
 
   /** The time for rows and entries, ISO 8601. */
@@ -218,39 +227,3 @@ const interruptedCreations = (prefix: string, service: string): Statement => ({
  * these for its outcome.
  */
 const creationOutcomes = ["created", "create-refused", "create-unanswered", "create-told"] as const;
-
-/** The entry before the call (`creating`), or the one for its outcome. */
-function creationEntry(
-  { id, service, kind, externalRef }: Creation,
-  event: "creating" | "create-refused" | "create-unanswered",
-  at: string,
-  error?: ErrorNote,
-): JournalEntry {
-  return {
-    at,
-    service,
-    uuid: "",
-    exchange: id,
-    event,
-    detail: { kind, externalRef, ...(error && { error }) },
-  };
-}
-
-/** The entry that says that the user was told of an interrupted creation. */
-const dismissal = (
-  { id, service, externalRef }: InterruptedCreation,
-  at: string,
-): JournalEntry => ({
-  at,
-  service,
-  uuid: "",
-  exchange: id,
-  event: "create-told",
-  detail: { externalRef },
-});
-
-/** An interrupted creation, from its `creating` entry. */
-function interruptedCreation(service: string, row: CreatingRow): InterruptedCreation {
-  const { kind, externalRef } = JSON.parse(row.detail) as Pick<Creation, "kind" | "externalRef">;
-  return { id: row.exchange, service, kind, externalRef, startedAt: row.at };
-}

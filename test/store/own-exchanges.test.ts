@@ -11,11 +11,12 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { append } from "../../src/store/journal/journal.ts";
+import { appendingOne } from "../../src/store/journal/journal.ts";
 import { journalLines } from "../../src/store/journal/items.ts";
 import type { Near, OwnExchange } from "../../src/store/journal/own-exchanges.ts";
 import { OwnExchanges } from "../../src/store/journal/own-exchanges.ts";
 import { migrate } from "../../src/store/sqlite/open-database.ts";
+import { dialect, rowsIn } from "../../src/store/sqlite/query.ts";
 import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";
@@ -173,7 +174,8 @@ describe("when a pair was superseded", () => {
     const db = new DatabaseSync(":memory:");
     migrate(db);
     for (const [index, [event, detail, exchange = null]] of entries.entries()) {
-      append(db, { at: at(index), service: "s", uuid: "v", exchange, event, detail });
+      const entry = { at: at(index), service: "s", uuid: "v", exchange, event, detail };
+      rowsIn(db, appendingOne(dialect, entry));
     }
     return new OwnExchanges(db).find("x")?.supersededAt;
   }

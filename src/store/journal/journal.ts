@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { firstIdAt } from "../../exchange/ulid.ts";
-import { dialect, noteMeta, one, rowsIn } from "../sqlite/query.ts";
+import { noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import type { Dialect, Put, Statement } from "../statement.ts";
 import { written } from "../statement.ts";
 
@@ -41,10 +41,6 @@ export function appending(
 /** Appends an entry of a writer without the lock of a vault. */
 export const appendingOne = ({ prefix, open }: Dialect, entry: JournalEntry): Statement =>
   written((put) => appending(prefix, [entry], open, put));
-
-export function append(db: DatabaseSync, entry: JournalEntry): void {
-  rowsIn(db, appendingOne(dialect, entry));
-}
 
 /** Before when entries are removed, ISO 8601; null as long as the oldest one, of that time, may stay. */
 export function prunedBefore(oldest: string | null | undefined, now: number): string | null {

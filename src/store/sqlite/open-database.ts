@@ -28,7 +28,7 @@ export function createDatabase({ path, platform }: Opening): void {
         configure(connection, platform);
         connection.exec("BEGIN EXCLUSIVE");
         migrate(connection);
-        connection.exec(`PRAGMA application_id = ${applicationId}; COMMIT`);
+        connection.exec("COMMIT");
         const mode = one<{ journal_mode: string }>(
           connection,
           "PRAGMA journal_mode = WAL",
@@ -69,7 +69,9 @@ export function migrate(connection: DatabaseSync): void {
     if (typeof script === "string") connection.exec(script);
     else script(connection);
   }
-  connection.exec(`PRAGMA user_version = ${migrations.length}`);
+  connection.exec(
+    `PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`,
+  );
 }
 
 export const schemaVersion = (connection: DatabaseSync): number =>

@@ -5,7 +5,7 @@ import type { Engine, Row, Table, WholeReader } from "../whole/whole.ts";
 import { tables, Whole } from "../whole/whole.ts";
 import { marksOf, migrate, openReadOnly } from "./open-database.ts";
 import { dialect, noteMeta, rowsIn } from "./query.ts";
-import { applicationId, migrations } from "./schema.ts";
+import { migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */
@@ -46,7 +46,7 @@ export async function writeStateFile(path: string, source: WholeReader): Promise
   try {
     db.exec("BEGIN EXCLUSIVE");
     await copyInto(db, source);
-    db.exec(`PRAGMA application_id = ${applicationId}; COMMIT`);
+    db.exec("COMMIT");
   } finally {
     db.close();
     for (const suffix of ["-journal", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
