@@ -130,8 +130,6 @@ export interface StateFacts {
   locks: Lock[];
   /** When the next place under the rate limit of each application is free, in milliseconds since the epoch, as far as is known. */
   queues: { application: string; next: number }[];
-  /** Lifetime of the newest token in seconds; null if unknown. */
-  tokenSeconds: number | null;
   /** What its place says of itself; null if it cannot be asked. */
   place: DirectoryFacts | ServerFacts | null;
 }

@@ -56,7 +56,7 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   const isOffline = options.offline === true;
   const [application, service] = await Promise.all([
     applicationFinding(app, vaults ?? [], isOffline),
-    isOffline ? [] : serviceFindings(app, facts?.tokenSeconds ?? null),
+    isOffline ? [] : serviceFindings(app, tokenSecondsOf(vaults ?? [])),
   ]);
   findings.push(await configurationFinding(app), application);
   if (found instanceof VaultError)
@@ -142,6 +142,17 @@ function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
     generations.filter(({ proven }) => proven).map(({ createdAt }) => createdAt),
   );
   return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
+}
+
+/** Lifetime of the newest token in seconds; null if unknown. */
+function tokenSecondsOf(vaults: readonly VaultRecord[]): number | null {
+  const newest = vaults
+    .flatMap(({ exchanges }) => exchanges)
+    .filter(({ tokenExpiry }) => tokenExpiry !== null)
+    .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0];
+  const seconds =
+    (Date.parse(newest?.tokenExpiry ?? "") - Date.parse(newest?.startedAt ?? "")) / 1000;
+  return seconds > 0 ? seconds : null;
 }
 
 async function serviceFindings(

@@ -266,7 +266,7 @@ export class PostgresWhole implements WholeState {
   }
 
   async inspect(): Promise<StateFacts> {
-    const unknown = { queues: [], tokenSeconds: null };
+    const unknown = { queues: [] };
     try {
       const place = await this.#ask();
       const vaults = await this.#store.list();

@@ -46,7 +46,6 @@ export async function inspectState(
     vaults: found?.vaults ?? null,
     locks: found?.locks ?? [],
     queues: found?.queues ?? [],
-    tokenSeconds: found?.tokenSeconds ?? null,
     place: {
       type: "directory",
       directory,
@@ -106,10 +105,6 @@ function read(
       `SELECT service, uuid, label, kind, doc FROM vaults WHERE ${isListed} ORDER BY service, uuid`,
     );
     const vaults = rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? []);
-    const token = vaults
-      .flatMap(({ exchanges }) => exchanges)
-      .filter(({ tokenExpiry }) => tokenExpiry !== null)
-      .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0];
     const backup = one<{ at: string; file: string }>(
       db,
       "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1",
@@ -123,8 +118,6 @@ function read(
         "SELECT application, next FROM limiter WHERE reservedAt <= ?",
         options.clock.now() + clockJump,
       ),
-      tokenSeconds:
-        token === undefined ? null : secondsBetween(token.startedAt, token.tokenExpiry ?? ""),
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
       ...(keyring === null || damage.length > 0 ? {} : tried(db, keyring)),
     };
@@ -140,11 +133,6 @@ function tried(db: DatabaseSync, keyring: Keyring): { opened?: number; keyProble
   } catch (error) {
     return { keyProblem: asVaultError(error) };
   }
-}
-
-function secondsBetween(from: string, to: string): number | null {
-  const seconds = (Date.parse(to) - Date.parse(from)) / 1000;
-  return seconds > 0 ? seconds : null;
 }
 
 function tooOpenOf(
