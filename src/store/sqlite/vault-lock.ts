@@ -41,8 +41,8 @@ export class VaultLocks {
   readonly #clock: Clock;
   readonly #by: Actor;
   /**
-   * What this process shares while it has vaults, how many it has, and a look at the gate: an operation on the whole state that has it
-   * waits only for those vaults, because no other is taken.
+   * What this process has open while it has vaults, and how many: it shares the whole once, and looks whether the gate is free before it
+   * takes another one.
    */
   #shared: { whole: DatabaseSync; gate: DatabaseSync; vaults: number } | null = null;
 
