@@ -338,6 +338,7 @@ function changesOf({ before: { rows: before }, after }: Made<unknown>): {
   entries: JournalEntry[];
 } {
   const { service, uuid, at, by } = after;
+  const isSuperseding = [...after.superseded].some((print) => !before.superseded.has(print));
   // Of one run, the newest exchange takes the place of those before.
   const runs = new Map<string, ExchangeRow & { run: string; isNew: boolean }>();
   for (const exchange of after.exchanges) {
@@ -351,7 +352,8 @@ function changesOf({ before: { rows: before }, after }: Made<unknown>): {
       runs.set(run, { ...exchange, run, isNew: was === undefined });
   }
   return {
-    spent: [...after.superseded].filter((print) => !before.superseded.has(print)),
+    // All of them: a failover may have lost what an earlier step has written.
+    spent: isSuperseding ? [...after.superseded] : [],
     runs: [...runs.values()],
     entries: [
       ...(after.brought?.journal ?? []),

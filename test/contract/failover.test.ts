@@ -17,9 +17,10 @@ import {
 
 let state: SharedState;
 let copy: SchemaCopy;
+let schema: string;
 beforeEach(async () => {
   state = await sharedState();
-  const schema = new URL(state.location).searchParams.get("schema") ?? "";
+  schema = new URL(state.location).searchParams.get("schema") ?? "";
   copy = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
 });
 afterEach(() => state.dispose());
@@ -76,6 +77,17 @@ describe("the rows go back to what they were some commits ago, as after a failov
     expect(await known(session)).toMatchObject({
       generations: [{ generation: 2, standing: "current", proven: true }, { generation: 1 }],
     });
+    await session.release();
+  });
+
+  it("and what was superseded by a step that the rows have lost is superseded for ever by the next one", async () => {
+    await (await imported(state)).release();
+    const session = await held(state);
+    await exchange(session, "x1", 1, "second");
+    const { sql } = await postgres();
+    await sql(`DELETE FROM ${schema}.spent`);
+    await exchange(session, "x2", 2, "third");
+    expect(await sql(`SELECT FROM ${schema}.spent`)).toHaveLength(2);
     await session.release();
   });
 
