@@ -146,7 +146,6 @@ function endOf(state: OneVault, at: Service, id: string): void {
   state.does((rows) => ends.recordEnding(rows, id, true));
   if (at.end(state.nameOf(made)) === "success")
     return void state.does((rows) => ends.acknowledge(rows, id));
-  state.does((rows) => ends.noteEndAnswered(rows, id, problem));
   const isOurs = open?.adopted === false && base?.refused === false && !made.elsewhere;
   const isFirst = open?.endsUnanswered === 0;
   const settle = isOurs && isFirst ? ends.expire : ends.markInDoubt;

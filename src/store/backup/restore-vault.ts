@@ -279,7 +279,7 @@ function takeExchanges(
     rows.exchanges.push(added);
     journal(rows, "merged", row.id);
     if (!isOpen) continue;
-    // If its token is refused, our pair comes first: it costs no attempt that would not have been made without.
+    // No end call was sent from here.
     added.endsUnanswered = 0;
     adopt(rows, added, null);
   }
