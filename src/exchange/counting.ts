@@ -21,7 +21,7 @@ export interface CountedExchange extends Pick<
   sole: boolean;
 }
 
-/** What stands for all exchanges up to one that is named; for those that are gone if none is. */
+/** What stands for all exchanges up to one that is named; for those that are gone if none is, or that one is gone too. */
 export interface Carried {
   carried: Counters | null;
   carriedUpTo: string | null;

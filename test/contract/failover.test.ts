@@ -101,3 +101,21 @@ describe("the rows go back to what they were some commits ago, as after a failov
     await copy.putBack();
   }
 });
+
+it.each(["forgotten", "deleted"])(
+  "a vault that was %s is not given back what a machine has kept of it",
+  async (way) => {
+    const session = await imported(state);
+    await exchange(session, "x1", 1, "second");
+    if (way === "forgotten") await session.forget();
+    else {
+      await session.recordIntent(intent("x2", 2, { operation: "delete" }));
+      await session.recordDeleted("x2");
+    }
+    await session.recordPair({ credentials: pair("newer"), kind: "credit-card/offline" });
+    await session.release();
+    const next = await held(state);
+    expect((await known(next)).generations).toHaveLength(1);
+    await next.release();
+  },
+);

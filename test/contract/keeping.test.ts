@@ -209,6 +209,17 @@ describeStore("keeping vaults", (make) => {
     expect(await known(on.session)).toMatchObject({ open: null, unackedStarts: 1 });
   });
 
+  it("adopts the last exchange before it was forgotten, and still counts what was begun since", async () => {
+    await on.session.adopt(document);
+    await on.session.forget();
+    await on.session.recordPair({ credentials: document.old, kind: document.kind, device });
+    await on.session.recordIntent(intent("x1", 3));
+    await on.session.noteUnanswered("x1", problem);
+    const { unackedStarts } = await known(on.session);
+    expect(await on.session.adopt(document)).toBe("open");
+    expect((await known(on.session)).unackedStarts).toBeGreaterThanOrEqual(unackedStarts);
+  });
+
   it("adopts an exchange of which it has the start alone, because a failover has lost the rest", async () => {
     await on.session.recordPair({ credentials: document.old, kind: document.kind, device });
     await on.session.recordIntent(intent("far1", 1));

@@ -315,6 +315,22 @@ describe("what a restored backup counts", () => {
     expect(here.counters()).toMatchObject({ starts: 1, failed: 1 });
   });
 
+  it("what a vault of the file carries since it was forgotten there, once, and from state to state", () => {
+    const refused = (id: string, s: OneVault) => s.exchange(id, "", "rejected", "A");
+    const there = refused("x2", refused("x1", new OneVault(new Minutes()).import("A")));
+    there.forget().import("X").forget().import("Y");
+    const [here, third] = [there, there].map(({ minutes }) => new OneVault(minutes).import("B"));
+    for (const [from, to] of [
+      [there, here],
+      [there, here],
+      [here, third],
+      [third, there],
+    ] as [OneVault, OneVault][]) {
+      to.restore(from.backup());
+      expect(to.counters()).toMatchObject({ failed: 2 });
+    }
+  });
+
   it("beside the counters of a vault that was forgotten", () => {
     const both = read().exchange("x2", "", "rejected");
     const here = both.copy().forget();

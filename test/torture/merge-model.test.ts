@@ -156,9 +156,9 @@ const happenings: [string, Happening][] = [
       if (openOf(store) !== undefined) throw new NotTaken();
       store.generations = store.generations.filter((g) => g.standing === "superseded");
       const counts = countedToCarry(store);
-      store.exchanges = [];
       carry(store, counts);
-      if (counts.unacked + counts.failed === 0) store.carried = null;
+      store.exchanges = [];
+      if (counts.unacked + counts.failed === 0) Object.assign(store, { carried: null, upTo: null });
     },
   ],
 ];

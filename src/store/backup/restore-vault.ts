@@ -166,8 +166,8 @@ function adopt(rows: VaultRows, open: ExchangeRow, placed: "successor" | null): 
 
 /** A vault that was forgotten here: its counters and the last number stay. */
 function comeBack(rows: VaultRows, here: VaultRow, theirs: VaultRow, label: string | null): void {
-  const { lastGeneration, carried, carriedUpTo } = here;
-  rows.vault = { ...theirs, label, lastGeneration, carried, carriedUpTo };
+  const { lastGeneration, carried, carriedUpTo, forgottenAt } = here;
+  rows.vault = { ...theirs, label, lastGeneration, carried, carriedUpTo, forgottenAt };
 }
 
 /**
@@ -244,7 +244,9 @@ function takeExchanges(
   past: ReadonlySet<string>,
 ): void {
   const { rows: theirs } = file;
-  const isUnknown = (id: string): boolean => !past.has(id) && findExchange(rows, id) === undefined;
+  const ours = vaultOf(rows).carriedUpTo;
+  const isUnknown = (id: string): boolean =>
+    id !== ours && !past.has(id) && findExchange(rows, id) === undefined;
   const numberOf = (generation: number | null): number | null => {
     const print = findGeneration(theirs, generation)?.fingerprint;
     return print === undefined ? null : (findCredentials(rows, print)?.generation ?? null);
@@ -261,7 +263,8 @@ function takeExchanges(
     openExchangeOf(rows) === undefined;
   const counts = countedThere(theirs);
   const fresh = theirs.exchanges.filter(({ id }) => isUnknown(id) && counts.ids.has(id));
-  if (fresh.some(({ id }) => id === theirs.vault?.carriedUpTo)) carryToo(rows, counts);
+  const upTo = theirs.vault?.carriedUpTo ?? null;
+  if (upTo !== null && isUnknown(upTo)) carryToo(rows, counts, upTo);
   for (const row of fresh) {
     const isOpen = row === left && goesOn;
     const isClosed = openStates.includes(row.state) && !isOpen;
@@ -296,10 +299,11 @@ export function countedThere({ vault, exchanges }: VaultRows) {
   return { ...found, each, ids: new Set([...each, ...others]) };
 }
 
-/** Carries here what the file carries, beside what is counted here. */
+/** Carries here what the file carries up to this exchange, beside what is counted here. */
 function carryToo(
   rows: VaultRows,
   { carriedStarts, carriedFailed }: ReturnType<typeof countedThere>,
+  upTo: string,
 ): void {
   const vault = vaultOf(rows);
   const ours = countToCarry(rows.exchanges, vault);
@@ -312,8 +316,9 @@ function carryToo(
       failedAttempts: both("failedAttempts", carriedFailed),
       possiblyFailed: both("possiblyFailed", carriedFailed),
     },
-    carriedUpTo: rows.exchanges.at(-1)?.id ?? null,
+    carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo ?? upTo,
   });
+  if (findExchange(rows, upTo) === undefined) journal(rows, "merged", upTo);
 }
 
 /** A pair of the file, sealed for this number here; null where the file does not keep it. */

@@ -205,6 +205,7 @@ export async function offer(locked: Locked): Promise<void> {
   const seen = new Set([...rows.superseded, ...rows.credentials.map((row) => row.fingerprint)]);
   const entry = outbox.newestFor(here, uuid);
   if (entry === undefined || seen.has(entry.fingerprint)) return;
+  if (entry.at <= Date.parse(vault?.forgottenAt ?? "")) return;
   const isOwn = here.states.includes(entry.state);
   // A start that has succeeded in a state that was made anew had newer credentials.
   if (!isOwn && (vault?.provenAt ?? null) !== null) return;

@@ -57,7 +57,7 @@ export function adopt(
   document: AdoptedExchange,
 ): AdoptionOutcome {
   const { exchangeId, operation, kind, device, unread = false } = document;
-  knownVault(rows, kind);
+  const vault = knownVault(rows, kind);
   const known = findExchange(rows, exchangeId);
   if (known !== undefined && openStates.includes(known.state)) return "open";
   const placed = placeOf(rows, document);
@@ -99,8 +99,11 @@ export function adopt(
     adopted: true,
     by: known?.by ?? rows.by ?? null,
   };
-  if (known === undefined) rows.exchanges.push(adopted);
-  else update(known, adopted);
+  if (known === undefined) {
+    // Counted before the vault was forgotten: in this place it would stand for what was begun since, too.
+    if (vault.carriedUpTo === exchangeId) vault.carriedUpTo = null;
+    rows.exchanges.push(adopted);
+  } else update(known, adopted);
   return "open";
 }
 

@@ -98,6 +98,8 @@ export interface VaultRow
   /** Expiry of the token of the start that last succeeded: the service's own time. */
   proofExpiry: string | null;
   forgotten: boolean;
+  /** When it was last forgotten or deleted: what a machine has kept of it until then is not wanted back. */
+  forgottenAt: string | null;
 }
 
 /** `refused` is of this row alone. */
@@ -159,6 +161,7 @@ export const forgotten = {
   lastReadAt: null,
   lastError: null,
   forgotten: true,
+  forgottenAt: null,
 } satisfies Partial<VaultRow>;
 
 /** Columns of a vault whose exchanges alone count toward lockout. */

@@ -34,7 +34,7 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
         ...(starts === undefined ? {} : { unackedStarts: starts, unansweredStarts: 0 }),
         ...(failed === undefined ? {} : { failedAttempts: failed, possiblyFailed: 0 }),
       },
-      carriedUpTo: rows.exchanges.at(-1)?.id ?? null,
+      carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo,
     });
   }
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
@@ -51,6 +51,7 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
   // It was not merely forgotten: a restore must not bring it back.
   update(vaultOf(rows), {
     ...forgotten,
+    forgottenAt: rows.at,
     lastError: { at: rows.at, code: "gone", message: "deleted from here" },
   });
 }
@@ -75,7 +76,10 @@ export function forget(rows: VaultRows): void {
   const vault = vaultOf(rows);
   const counters = countToCarry(rows.exchanges, vault);
   const isZero = Object.values(counters).every((n) => n === 0);
-  update(vault, { ...forgotten, carried: isZero ? null : counters, carriedUpTo: null });
+  // The exchange goes, and its id stays: a restore elsewhere finds by it whether this was counted there.
+  const carriedUpTo = rows.exchanges.at(-1)?.id ?? vault.carriedUpTo;
+  update(vault, { ...forgotten, forgottenAt: rows.at });
+  update(vault, isZero ? nothingCarried : { carried: counters, carriedUpTo });
   journal(rows, "forgotten", null);
 }
 

@@ -111,7 +111,7 @@ export const countedToCarry = (store: Store): Counts =>
 /** Carries other counters than what the exchanges count; null for what they do. */
 export function carry(store: Store, { unacked, unanswered, failed, possibly }: Counts): void {
   store.carried = { unacked, unanswered, failed, possibly };
-  store.upTo = store.exchanges.at(-1)?.id ?? null;
+  store.upTo = store.exchanges.at(-1)?.id ?? store.upTo;
 }
 
 /** Nobody else can have made them stale: made and proven here, known nowhere else, followed by none, and nothing was refused since. */

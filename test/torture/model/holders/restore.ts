@@ -136,13 +136,14 @@ function takeExchanges({ here, file, past }: Restore, held: readonly Generation[
     const own = counted({ ...there, carried: null }, ({ id }) => id === each.id);
     return own.unacked + own.failed > 0;
   };
+  const { upTo } = here;
+  const isNew = (id: number): boolean =>
+    id !== upTo && !past(id) && exchangeOf(here, id) === undefined;
   const news = file.exchanges.filter(
-    (each) =>
-      !past(each.id) &&
-      exchangeOf(here, each.id) === undefined &&
-      (countsIn(each) || each === open || each.id === file.upTo),
+    (each) => isNew(each.id) && (countsIn(each) || each === open || each.id === file.upTo),
   );
-  if (news.some(({ id }) => id === file.upTo)) {
+  if (file.upTo !== null && isNew(file.upTo)) {
+    here.upTo ??= file.upTo;
     const [ours, theirs] = [countedToCarry(here), counted(there, () => false)];
     carry(here, {
       unacked: ours.unacked + theirs.unacked,
