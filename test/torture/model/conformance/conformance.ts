@@ -88,8 +88,9 @@ export class Conformance {
     // What is written later has a later time.
     const clock = {
       now: () => (time += 1),
-      elapsed: () => noon,
-      sleep: async () => Promise.resolve(),
+      elapsed: () => (time += 1),
+      // The time of a database goes on with it.
+      sleep: async (milliseconds: number) => Promise.resolve(void (time += milliseconds)),
     };
     return new Conformance(await RealStore.open(engine, clock));
   }
