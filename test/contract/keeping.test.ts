@@ -376,6 +376,22 @@ describeStore("keeping vaults", (make) => {
     expect(await known(on.session)).toMatchObject({ unackedStarts: 2, unansweredStarts: 0 });
   });
 
+  it("an acknowledgement ends the starts that a person has set while its exchange was open, unless it was tried before", async () => {
+    await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
+    for (const [id, ends] of [
+      ["x1", 1],
+      ["x2", 2],
+    ] as const) {
+      const base = (await known(on.session)).generations[0]?.generation ?? 0;
+      await on.session.recordIntent(intent(id, base));
+      await on.session.recordStarted(id, started(`made by ${id}`));
+      await on.session.resetCounters({ unackedStarts: 4 });
+      for (let end = 0; end < ends; end += 1) await on.session.recordEnding(id, true);
+      await on.session.acknowledge(id);
+      expect(await known(on.session)).toMatchObject({ unackedStarts: ends === 1 ? 0 : 4 });
+    }
+  });
+
   it("an acknowledgement takes back failures of starts since that its token disproves, and no others", async () => {
     await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
     await on.session.recordIntent(intent("x1", 1));

@@ -53,9 +53,15 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
     return;
   }
   provenByEnd(rows, offered, base);
-  vaultOf(rows).lastError = null;
+  const vault = vaultOf(rows);
+  vault.lastError = null;
+  const place = rows.exchanges.indexOf(row);
+  const upTo = rows.exchanges.findIndex(({ id }) => id === vault.carriedUpTo);
+  // Its token was alive, so what is carried was sent before it. A repeated end call may be answered with SUCCESS whatever came since.
+  if (vault.carried !== null && upTo >= place && row.endsUnanswered === 1)
+    vault.carried = { ...vault.carried, unackedStarts: 0, unansweredStarts: 0 };
   // Its token was alive, so the service has processed no start since: none with the old credentials has failed.
-  for (const later of rows.exchanges.slice(rows.exchanges.indexOf(row) + 1)) {
+  for (const later of rows.exchanges.slice(place + 1)) {
     if (later.state === "intent" && later.baseGeneration === row.baseGeneration)
       update(later, { outcome: later.outcome ?? "none", sole: true });
   }

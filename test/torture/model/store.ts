@@ -322,6 +322,10 @@ export const storeSteps: StoreSteps = {
       if (each.pair === base?.pair) each.standing = "superseded";
     prove(store, next);
     if (next !== undefined) forgetRefusal(store, next);
+    // What is carried was sent before it, unless its end call is a repeated one.
+    const upTo = store.exchanges.findIndex((each) => each.id === store.upTo);
+    if (store.carried !== null && upTo >= store.exchanges.indexOf(exchange) && exchange.ends === 1)
+      store.carried = { ...store.carried, unacked: 0, unanswered: 0 };
     // Its token was alive, so no start since was answered by the service: none with its old credentials has failed either.
     for (const each of store.exchanges.slice(store.exchanges.indexOf(exchange) + 1)) {
       if (each.state !== "intent" || each.base !== exchange.base) continue;
