@@ -1,3 +1,8 @@
+import { truncateSync } from "node:fs";
+import { writeBackup } from "../../src/store/backup/backup.ts";
+import { Keyring } from "../../src/store/keys/keyring.ts";
+import { dialect } from "../../src/store/sqlite/query.ts";
+import type { LocalState } from "../../src/store/sqlite/store.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -7,6 +12,7 @@ import { openStore } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import {
   elsewhere,
+  exchange,
   imported,
   known,
   pair,
@@ -45,6 +51,28 @@ describe("a state that is restored while others have it open", () => {
   afterEach(() => state.dispose());
 
   const restore = async () => await (await whole.prepareRestore(file)).run(patient(state.clock));
+
+  it("what is in a backup is known elsewhere, also what was written while it was made", async () => {
+    const store = state.another() as LocalState;
+    const { clock, options } = state;
+    await writeBackup({
+      file: join(state.root, "busy.db"),
+      now: clock.now(),
+      warn: (message) => expect.unreachable(message),
+      copy: async (temporary) => {
+        const session = await state.another().lock(service, uuid, patient(clock));
+        await exchange(session, "x1", 1, "second");
+        await session.release();
+        truncateSync(temporary);
+        state.sql(`VACUUM INTO '${temporary}'`);
+      },
+      keyring: new Keyring(options.keySource, state.directory, () => undefined),
+      dialect,
+      change: async (statements) => await store.changeAll(statements),
+    });
+    const [vault] = await state.another().list();
+    expect(vault?.generations[0]).toMatchObject({ standing: "current", sole: false });
+  });
 
   it("a backup is recorded before its file is there", async () => {
     state.sql(

@@ -51,28 +51,18 @@ interface Writing {
 export async function writeBackup(writing: Writing): Promise<BackupFacts> {
   const { file, now, warn, copy, keyring, dialect, change } = writing;
   const at = new Date(now).toISOString();
-  const record = async (statement: Statement): Promise<void> =>
-    await change([statement]).catch((error: unknown) =>
-      warn(`the state could not record the backup: ${(error as Error).message}`),
-    );
   try {
-    // Before the snapshot: what is proven between the two is known elsewhere, too.
-    await record(raising(dialect, "copies"));
     const holdings = await replaceLater(file, async (temporary) => {
       await copy(temporary);
       const copied = onOpened(temporary, (db) => readBack(db, keyring));
       const { vaults, pending, keyId } = copied;
       const detail = { file, vaults, pending, keyId };
-      // Before it is there: whoever dies in between leaves no file that the state does not know of.
-      await record(
-        appendingOne(dialect, {
-          at,
-          service: "",
-          uuid: "",
-          exchange: null,
-          event: "backup",
-          detail,
-        }),
+      const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
+      // After the snapshot, so that all that is in it is known elsewhere; and before the file is there: whoever dies in between leaves
+      // none that the state does not know of.
+      await change([raising(dialect, "copies"), appendingOne(dialect, entry)]).catch(
+        (error: unknown) =>
+          warn(`the state could not record the backup: ${(error as Error).message}`),
       );
       return copied;
     });
