@@ -108,8 +108,9 @@ async function openState(
     by: host.actor,
     warn: narrator.warn,
     keys,
+    waiting,
   };
-  const sharing = { ...options, waiting, env: host.env, learnSecret: io.redactor.add };
+  const sharing = { ...options, env: host.env, learnSecret: io.redactor.add };
   const stateAt = async (location: string): Promise<State> =>
     isShared(location)
       ? (await import("../store/postgres/open.ts")).openShared({

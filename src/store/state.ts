@@ -152,6 +152,8 @@ export interface DirectoryFacts {
   directory: string;
   /** What SQLite finds wrong with the database; empty if nothing is. */
   damage: string[];
+  /** Whether an older version of this program has written it, and nothing has brought it up to date yet. */
+  isOlder: boolean;
   /** Files and folders that others can read or write. */
   tooOpen: { path: string; mode: number; wanted: number }[];
   /** The first file or folder that cannot be read and written, with the system's error code. */

@@ -25,10 +25,17 @@ export const formerTables = [
 ] as const;
 export type Former = Record<(typeof formerTables)[number], readonly Row[]>;
 
+/** The locks of a local state, each of many vaults: whoever has one may be between ① and ④. */
+export const formerLocks = Array.from({ length: 64 }, (_, n) => String(n).padStart(2, "0"));
+
 /** Makes way for the tables of documents; a table of that name is `vaults_1` then. */
 export const makingWay = (prefix: string): string => `
   DROP INDEX ${prefix}one_label; DROP INDEX ${prefix}vaults_by_uuid; DROP TABLE ${prefix}breakers;
   ALTER TABLE ${prefix}vaults RENAME TO vaults_1;`;
+
+/** Who holds a vault of a shared state. */
+export const formerLease = (prefix: string): string =>
+  `SELECT uuid, holder, since FROM ${prefix}leases WHERE "endsAt" > clock_timestamp() AND since <= clock_timestamp()`;
 
 /** The former table of a part. */
 export const formerTable = (prefix: string, table: keyof Former): string =>

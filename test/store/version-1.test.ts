@@ -1,8 +1,11 @@
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import pg from "pg";
 import { describe, expect, it } from "vitest";
+import { releaseLockFile, tryLockFile } from "../../src/files/lock-file.ts";
 import { schemaVersion } from "../../src/store/postgres/schema.ts";
+import { unusableVersion } from "../../src/store/schema.ts";
 import { migrations } from "../../src/store/sqlite/schema.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
@@ -44,15 +47,24 @@ function withState(stateDir: string) {
     await runVault(args, { stateDir, configDir });
 }
 
-/** A local state of the fixtures, and where its database is. */
-function localState(name = "local.sql") {
+/** A local state of the fixtures, and where its database is; `more` is run in it. */
+function localState(name = "local.sql", more = "") {
   const stateDir = join(tempDir("version-1"), "state");
   mkdirSync(stateDir, { mode: 0o700 });
   const file = join(stateDir, "vault.db");
   const database = new DatabaseSync(file);
-  database.exec(text(name));
+  database.exec(text(name) + more);
   database.close();
-  return { file, vault: withState(stateDir) };
+  return { stateDir, file, vault: withState(stateDir) };
+}
+
+/** A shared state of the fixtures; `more` is run in it. */
+async function sharedState(more = "") {
+  const { sql, location, port } = await postgres();
+  await sql(
+    `DROP SCHEMA IF EXISTS team CASCADE; CREATE SCHEMA team; ${text("shared.sql")}; ${more}`,
+  );
+  return { sql, port, vault: withState(location("team")) };
 }
 
 /** All that the state had is there, and it can be written. */
@@ -84,9 +96,7 @@ describe("version 1 is read, with all that it has", () => {
   });
 
   it("a shared state", async () => {
-    const { sql, location } = await postgres();
-    await sql(`CREATE SCHEMA team; ${text("shared.sql")}`);
-    const vault = withState(location("team"));
+    const { sql, vault } = await sharedState();
     const refused = async (way: string): Promise<void> =>
       expect(await vault("status")).toMatchObject({
         code: 14,
@@ -147,6 +157,117 @@ describe("version 1 is read, with all that it has", () => {
       code: 0,
       stdout: expect.stringMatching(/^6a4b0b8e-55f3-4e1c-8c3b-0a3c7a1d9b72\n?$/) as string,
     });
+  });
+});
+
+/** The mark of a move that version 1 has begun, or ended. */
+const moveTo = (to: string, target = "another"): string =>
+  JSON.stringify({ move: "a move", to, target });
+const gone = join(tempDir("gone"), "there");
+
+describe("a state that version 1 has given up for a move", () => {
+  it.each(["fence", "moved"])("is claimed, with all that it has (%s)", async (mark) => {
+    const { vault } = localState(
+      "local.sql",
+      `INSERT INTO meta VALUES ('${mark}', '${moveTo(gone)}'); PRAGMA user_version = ${unusableVersion}`,
+    );
+    expect(await vault("status")).toMatchObject({ code: 14 });
+    expect(await vault("state", "claim", "--yes")).toMatchObject({ code: 0 });
+    expect(await vault("export", "--all")).toMatchObject({ code: 0 });
+    expect((await vault("status", "--json")).stdout).toContain('"label": "first"');
+  });
+
+  it("goes where it was to go", async () => {
+    const to = join(tempDir("there"), "state");
+    expect(await withState(to)("state", "init")).toMatchObject({ code: 0 });
+    const there = new DatabaseSync(join(to, "vault.db"));
+    const id = there.prepare("SELECT value FROM meta WHERE name = 'state'").get()?.["value"];
+    there.close();
+    const { vault } = localState(
+      "local.sql",
+      `INSERT INTO meta VALUES ('fence', '${moveTo(to, String(id))}'); PRAGMA user_version = ${unusableVersion}`,
+    );
+    expect(await vault("state", "move", "--to", to, "--yes")).toMatchObject({ code: 0 });
+    const { stdout } = await vault("export", "--all", "--state", to);
+    expect(secretsIn(stdout)).toEqual(secretsIn(text("exported.ndjson")));
+  });
+
+  it("is claimed where it is shared, once it is brought up to date", async () => {
+    const { vault } = await sharedState(`INSERT INTO team.meta VALUES ('fence', '${moveTo(gone)}');
+      UPDATE team.meta SET value = '${unusableVersion}' WHERE name = 'oldest'`);
+    const claimed = { code: 14, stderr: expect.stringContaining("vault state claim") as string };
+    expect(await vault("state", "init")).toMatchObject(claimed);
+    expect(await vault("status")).toMatchObject(claimed);
+    expect(await vault("state", "claim", "--yes")).toMatchObject({ code: 0 });
+    expect(await vault("export", "--all")).toMatchObject({ code: 0 });
+  });
+});
+
+describe("whoever uses a vault by version 1", () => {
+  it("is waited for before the tables of a local state change", async () => {
+    const { stateDir, file, vault } = localState();
+    mkdirSync(join(stateDir, "locks"), { mode: 0o700 });
+    const lock = tryLockFile(join(stateDir, "locks", "37.lock"));
+    const status = vault("status");
+    await expect.poll(() => existsSync(join(stateDir, "locks", "36.lock"))).toBe(true);
+    const database = new DatabaseSync(file);
+    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: 1 });
+    database.close();
+    if (lock !== null) releaseLockFile(lock);
+    expect(await status).toMatchObject({ code: 0 });
+  });
+
+  it("keeps a vault of a shared state until its lease has ended", async () => {
+    const { sql, vault } = await sharedState(`INSERT INTO team.leases VALUES
+      ('9ac2ebff-e784-483e-8289-0b6d7846991b', gen_random_uuid(), 0, '{}', clock_timestamp(), clock_timestamp() + interval '1 hour')`);
+    expect(await vault("state", "init")).toMatchObject({ code: 15 });
+    expect(await sql("SELECT value FROM team.meta WHERE name = 'version'")).toEqual([
+      { value: "1" },
+    ]);
+  });
+
+  it("loses nothing that it commits while a shared state is brought up to date", async () => {
+    const { sql, port, vault } = await sharedState();
+    const client = new pg.Client({
+      connectionString: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    });
+    await client.connect();
+    await client.query("BEGIN; UPDATE team.leases SET step = step + 1");
+    await client.query(`UPDATE team.exchanges SET state = 'ending' WHERE state = 'held'`);
+    const init = vault("state", "init");
+    const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await expect.poll(async () => (await sql(waiting)).length, { timeout: 10_000 }).toBe(1);
+    await client.query("COMMIT");
+    await client.end();
+    await init;
+    const [open] = await sql(
+      `SELECT doc FROM team.vaults WHERE status = 'open' AND doc LIKE '%"ending"%'`,
+    );
+    expect(open).toBeDefined();
+  });
+});
+
+describe("the first command that meets a local state of version 1", () => {
+  it.each([
+    ["state", "move", "--to", join(tempDir("moved"), "state"), "--yes"],
+    ["state", "restore", join(fixtures, "backup.db"), "--yes"],
+    ["state", "backup", join(tempDir("backup"), "backup.db")],
+    ["state", "rekey", "--yes"],
+  ])("%s %s", async (...args) => {
+    expect(await localState().vault(...args)).toMatchObject({ code: 0 });
+  });
+
+  it("is doctor, which changes nothing", async () => {
+    const { file, vault } = localState();
+    const before = readFileSync(file);
+    const { stdout } = await vault("doctor", "--json");
+    const { checks } = JSON.parse(stdout) as { checks: Record<string, unknown>[] };
+    expect(checks.find(({ check }) => check === "state")).toMatchObject({
+      level: "ok",
+      message: expect.stringContaining("4 vaults") as string,
+      hint: expect.stringContaining("0.2.0") as string,
+    });
+    expect(readFileSync(file)).toEqual(before);
   });
 });
 

@@ -54,7 +54,7 @@ function keyFinding({ vaults }: StateFacts, { key, damage }: Directory): Finding
 
 function directoryFinding(
   { vaults, problem }: StateFacts,
-  { directory, damage }: Directory,
+  { directory, damage, isOlder }: Directory,
 ): Finding {
   if (problem !== null) return failed("state", problem);
   if (vaults === null)
@@ -65,7 +65,8 @@ function directoryFinding(
       { ...command`vault state restore FILE`, note: "moves the damaged files aside" },
     ]);
   }
-  return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
+  const hint = isOlder ? "version 0.2.0 has written it; the next command brings it up to date" : "";
+  return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`, hint);
 }
 
 /** Who else can read it, and whether this user can write it. */

@@ -11,10 +11,9 @@ import type { JournalEntry } from "../journal/journal.ts";
 import { appendingOne } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { keyIdOfFile, neededKeyId } from "../keys/keyring.ts";
-import { marksOf, migrate, openReadOnly } from "../sqlite/open-database.ts";
+import { marksOf, migratedInMemory, openReadOnly } from "../sqlite/open-database.ts";
 import { all } from "../sqlite/query.ts";
 import { migrations } from "../sqlite/schema.ts";
-import { copyInMemory } from "../sqlite/state-file.ts";
 import type { Restore, RestoreFacts } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import type { RunRow, VaultRows } from "../steps/rows.ts";
@@ -82,13 +81,6 @@ export async function prepareRestore(
       }
     },
   };
-}
-
-/** What an older version has written, brought up to date for this process alone. */
-function migratedInMemory(file: string): DatabaseSync {
-  const db = copyInMemory(file);
-  migrate(db);
-  return db;
 }
 
 /** Restores the vaults of the file, and adds those that it does not have. */

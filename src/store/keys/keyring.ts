@@ -6,6 +6,7 @@ import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { openReadOnly } from "../sqlite/open-database.ts";
 import { metaOf, noteMeta, one } from "../sqlite/query.ts";
+import { isFormer } from "../sqlite/schema.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 
 /** The name under which a state has the id of its key, in `meta`. */
@@ -165,8 +166,7 @@ export function nameKey(
 
 /** Id of the key that seals the database; null if nothing is sealed. One of version 0.2.0 does not name it. */
 export function neededKeyId(db: DatabaseSync): string | null {
-  const isFormer = one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
-  const sql = isFormer
+  const sql = isFormer(db)
     ? "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1"
     : `SELECT sealed FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`;
   const found = one<{ sealed: string }>(db, sql);

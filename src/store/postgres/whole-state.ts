@@ -43,14 +43,22 @@ import { quoted } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { transactAtGate, transactWhole } from "./gate.ts";
+import { holderIn, transactAtGate, transactWhole } from "./gate.ts";
 import { useAgain } from "../whole/claim.ts";
 import type { Outbox } from "./outbox.ts";
 import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
 import type { Former } from "../version-1.ts";
-import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
+import {
+  documentsOf,
+  droppingFormer,
+  formerLease,
+  formerTable,
+  formerTables,
+  makingWay,
+} from "../version-1.ts";
 import { unusableVersion } from "../schema.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
+import { busy } from "../wait-for-lock.ts";
 
 /** Runs SQL in the transaction of an operation. */
 type Query = (statement: Statement) => Promise<Row[]>;
@@ -120,12 +128,13 @@ export class PostgresWhole implements WholeState {
       checkDurable(there?.["fsync"], database.address);
       const created = there?.["is"] !== true;
       const former = created ? {} : await readMeta(database.address, database);
-      if (!created) checkVersion(former, database.address);
+      // One that version 0.2.0 has fenced stays so, as documents.
+      if (!created && former["version"] !== "1") checkVersion(former, database.address);
       // Whoever has not made the schema may not have the right to.
       const isLacking = Number(former["version"] ?? 0) < schemaVersion;
       const granted = grant === undefined ? [] : grants(schema, grant);
       try {
-        if (former["version"] === "1") await this.#takeFormer(former["key"] ?? "");
+        if (former["version"] === "1") await this.#takeFormer();
         const needed = [...(isLacking ? tables(schema) : []), ...granted];
         if (needed.length > 0) await database.transact([{ sql: needed.join(";\n") }]);
         return { created, updated: !created && isLacking };
@@ -136,15 +145,19 @@ export class PostgresWhole implements WholeState {
   }
 
   /** Turns the tables of version 1 into documents, and what was sealed for this state alone into what every state can take in. */
-  async #takeFormer(keyId: string): Promise<void> {
+  async #takeFormer(): Promise<void> {
     const { database, keyring, schema } = this.#store.parts;
     const prefix = `${schema}.`;
-    const key = await keyring.key(keyId);
     await database.converse("READ COMMITTED", async (query) => {
       const sql = `SELECT value FROM ${prefix}meta WHERE name = 'version' FOR UPDATE`;
       const [version] = await query({ sql });
       if (version?.["value"] !== "1") return;
-      const { state = "" } = await readMeta(database.address, { query });
+      // Every step of that version begins with one of the two: none is made between reading and dropping.
+      await query({ sql: `LOCK TABLE ${prefix}state, ${prefix}leases IN ACCESS EXCLUSIVE MODE` });
+      const [lease] = await query({ sql: formerLease(prefix) });
+      if (lease !== undefined) throw busy(lease["uuid"] as string, holderIn(lease));
+      const { state = "", key: keyId = "" } = await readMeta(database.address, { query });
+      const key = await keyring.key(keyId);
       await query({
         sql: `${makingWay(prefix)}; ALTER TABLE ${prefix}identity DROP COLUMN claims`,
       });
@@ -166,7 +179,6 @@ export class PostgresWhole implements WholeState {
       await whole.put("vaults", vaults);
       await whole.put("spent", spent);
       await whole.put("runs", runs);
-      // Whoever holds a vault by the former version has lost it.
       const droppingLeases = `DROP TABLE ${prefix}leases, ${prefix}state`;
       await query({ sql: `${droppingFormer(prefix)} ${droppingLeases}` });
     });

@@ -11,7 +11,7 @@ import { backupFile, openAll, problemsOf } from "../backup/backup.ts";
 import { keyIdOfFile, Keyring, namedKeyId } from "../keys/keyring.ts";
 import type { DirectoryFacts, StateFacts } from "../state.ts";
 import type { Opening } from "./open-database.ts";
-import { marksOf, openSnapshot } from "./open-database.ts";
+import { isOlder, marksOf, openReadOnly, openSnapshot } from "./open-database.ts";
 import { all, clockJump, one } from "./query.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed, rowsOf } from "../document.ts";
@@ -50,6 +50,7 @@ export async function inspectState(
       type: "directory",
       directory,
       damage: found?.damage ?? [],
+      isOlder: found?.isOlder ?? false,
       tooOpen: [
         ...tooOpenOf([directory], 0o700),
         ...tooOpenOf(files.slice(0, 2), 0o600),
@@ -111,6 +112,7 @@ function read(
     );
     return {
       damage,
+      isOlder: isOlderAt(path),
       vaults,
       locks: locks.holders(),
       queues: all<{ application: string; next: number }>(
@@ -121,6 +123,15 @@ function read(
       lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
       ...(keyring === null || damage.length > 0 ? {} : tried(db, keyring)),
     };
+  } finally {
+    db.close();
+  }
+}
+
+function isOlderAt(path: string): boolean {
+  const db = openReadOnly(path);
+  try {
+    return isOlder(db);
   } finally {
     db.close();
   }

@@ -1,9 +1,10 @@
+import { randomUUID } from "node:crypto";
 import { statSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { all, metaOf, one } from "./query.ts";
-import { applicationId, migrations } from "./schema.ts";
+import { applicationId, isFormer, migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
@@ -63,16 +64,24 @@ export function openDatabase({ path, platform }: Opening): DatabaseSync | null {
   }
 }
 
-/** Runs the migrations that the database lacks, in the caller's transaction. */
+/**
+ * Runs the migrations that the database lacks, in the caller's transaction, with every vault locked: no process may be between ① and ④
+ * while the tables change. One that is not used any more stays so.
+ */
 export function migrate(connection: DatabaseSync): void {
-  for (const script of migrations.slice(schemaVersion(connection))) {
+  const version = schemaVersion(connection);
+  for (const script of migrations.slice(isFormer(connection) ? 1 : version)) {
     if (typeof script === "string") connection.exec(script);
     else script(connection);
   }
   connection.exec(
-    `PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`,
+    `PRAGMA user_version = ${Math.max(version, migrations.length)}; PRAGMA application_id = ${applicationId}`,
   );
 }
+
+/** Whether `migrate` has something to do. */
+export const isOlder = (connection: DatabaseSync): boolean =>
+  schemaVersion(connection) < migrations.length || isFormer(connection);
 
 export const schemaVersion = (connection: DatabaseSync): number =>
   one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
@@ -182,8 +191,22 @@ export function openReadOnly(path: string, beside: readonly string[] = ["-wal"])
   return new DatabaseSync(url, { readOnly: true });
 }
 
+/** A copy in memory, brought up to date for this process alone. */
+export function migratedInMemory(file: string): DatabaseSync {
+  const memory = `file:/${randomUUID()}?vfs=memdb`;
+  const copy = new DatabaseSync(memory);
+  const from = openReadOnly(file);
+  try {
+    from.prepare("VACUUM INTO ?").run(memory);
+  } finally {
+    from.close();
+  }
+  migrate(copy);
+  return copy;
+}
+
 /**
- * Opens a snapshot of a state read-only.
+ * Opens a snapshot of a state read-only; of an older one, a copy.
  * @throws as `checkOurs`, and what SQLite throws
  */
 export function openSnapshot(path: string): DatabaseSync {
@@ -191,9 +214,11 @@ export function openSnapshot(path: string): DatabaseSync {
   try {
     db.exec("BEGIN");
     checkOurs(db, path);
-    return db;
-  } catch (error) {
+    if (!isOlder(db)) return db;
     db.close();
+    return migratedInMemory(path);
+  } catch (error) {
+    if (db.isOpen) db.close();
     throw error;
   }
 }

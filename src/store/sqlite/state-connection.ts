@@ -1,7 +1,7 @@
 import type { Actor } from "../../actor.ts";
 import { join } from "node:path";
 import { VaultError } from "../../errors.ts";
-import type { Clock } from "../../exchange/ports.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
@@ -12,8 +12,7 @@ import { onState } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import type { Opening } from "./open-database.ts";
-import { createDatabase, migrate, openDatabase, schemaVersion } from "./open-database.ts";
-import { migrations } from "./schema.ts";
+import { createDatabase, isOlder, migrate, openDatabase } from "./open-database.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
@@ -23,6 +22,8 @@ export interface StoreOptions {
   machineDirectory?: () => string;
   keySource: KeySource;
   clock: Clock;
+  /** Of the command. */
+  waiting?: Waiting;
   /** As Node names it. */
   platform: string;
   /** This process. */
@@ -99,7 +100,8 @@ export class StateConnection {
     if (connection === null || file === undefined) return null;
     this.file = file;
     const database = new StateDatabase(connection, path, this.#options.clock);
-    if (schemaVersion(connection) < migrations.length) await this.#migrate(database);
+    if (isOlder(connection))
+      await this.locks.withAll(this.migrating(), async () => await database.write(migrate));
     return database;
   }
 
@@ -107,12 +109,10 @@ export class StateConnection {
     return onState(this.opening.path, () => statIfThere(this.opening.path))?.ino;
   }
 
-  /** Migrates with every vault locked: no process may be between ① and ④ while the tables change. */
-  async #migrate(database: StateDatabase): Promise<void> {
-    const waiting = {
-      deadline: this.#options.clock.elapsed() + 30_000,
-      signal: new AbortController().signal,
-    };
-    await this.locks.withAll(waiting, async () => await database.write(migrate));
+  /** How long a migration waits for who uses a vault. */
+  migrating(): Waiting {
+    const { clock, waiting } = this.#options;
+    const signal = waiting?.signal ?? new AbortController().signal;
+    return { deadline: clock.elapsed() + 30_000, signal };
   }
 }

@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Engine, Row, Table, WholeReader } from "../whole/whole.ts";
 import { tables, Whole } from "../whole/whole.ts";
-import { marksOf, migrate, openReadOnly } from "./open-database.ts";
+import { marksOf, migrate } from "./open-database.ts";
 import { dialect, noteMeta, rowsIn } from "./query.ts";
 import { migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
@@ -50,18 +49,5 @@ export async function writeStateFile(path: string, source: WholeReader): Promise
   } finally {
     db.close();
     for (const suffix of ["-journal", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
-  }
-}
-
-/** A copy of a database in memory, which this process can change. */
-export function copyInMemory(file: string): DatabaseSync {
-  const memory = `file:/${randomUUID()}?vfs=memdb`;
-  const copy = new DatabaseSync(memory);
-  const from = openReadOnly(file);
-  try {
-    from.prepare("VACUUM INTO ?").run(memory);
-    return copy;
-  } finally {
-    from.close();
   }
 }

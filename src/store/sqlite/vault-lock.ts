@@ -14,6 +14,7 @@ import {
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import type { Lock } from "../state.ts";
+import { formerLocks } from "../version-1.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 
 /** Name of a vault's lock, in which nothing stands as others wrote it. */
@@ -67,14 +68,19 @@ export class VaultLocks {
    */
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
     const gate = await this.#wait(waiting, undefined, () => this.#try("gate", tryLockFile));
-    let whole: DatabaseSync | null = null;
+    const taken = [gate];
     try {
-      const alone = (path: string) => tryLockFile(path, 0);
-      whole = await this.#wait(waiting, undefined, () => this.#try("whole", alone));
+      const take = async (name: string, patience?: number): Promise<void> => {
+        const alone = (path: string) => tryLockFile(path, patience);
+        taken.push(await this.#wait(waiting, undefined, () => this.#try(name, alone)));
+      };
+      await take("whole", 0);
+      // Processes of version 0.2.0 know only these. Where there is one they may use any, whether it is there yet or not.
+      if (formerLocks.some((name) => existsSync(this.#path(name))))
+        for (const name of formerLocks) await take(name);
       return await work();
     } finally {
-      if (whole !== null) releaseLockFile(whole);
-      releaseLockFile(gate);
+      for (const each of taken) releaseLockFile(each);
     }
   }
 

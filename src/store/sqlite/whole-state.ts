@@ -8,6 +8,7 @@ import {
   checkOurs,
   configure,
   createDatabase,
+  isOlder,
   isOurs,
   marksOf,
   migrate,
@@ -79,6 +80,9 @@ export class SqliteWhole implements WholeState {
 
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null> {
     if (!checkPrivateDirectory(this.shown) || !existsSync(this.#opening.path)) return null;
+    // Whoever is to claim it or finish its move reads it, too.
+    if (await this.#using("BEGIN", async (db) => await Promise.resolve(isOlder(db))))
+      await this.transact("move", this.#store.state.migrating(), async () => Promise.resolve());
     return await this.#using(
       "BEGIN",
       async (db) => await work(new WholeReader(engineOf(db), marksOf(db), this.#keyring)),
@@ -98,7 +102,7 @@ export class SqliteWhole implements WholeState {
         const isUnused = schemaVersion(db) === unusableVersion;
         if (isUnused && operation !== "claim" && operation !== "move")
           throw notHere(this.shown, marksOf(db));
-        if (!isUnused) migrate(db);
+        migrate(db);
         const own = async () => {
           const make = await this.#keyring.fresh();
           return await this.#keyring.key(nameKey(db, undefined, make));
