@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import * as starts from "../../src/store/steps/start.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
-import { elsewhere, lower, service } from "../contract/store-fixture.ts";
-import { Minutes, OneVault } from "./one-vault.ts";
+import { elsewhere, intent, lower, problem, service } from "../contract/store-fixture.ts";
+import { Minutes, OneVault, secret } from "./one-vault.ts";
 
 /** A state that has read its vault once: B is current, A superseded. */
 const read = (): OneVault => new OneVault(new Minutes()).import("A").exchange("x1", "B");
@@ -329,6 +330,15 @@ describe("what a restored backup counts", () => {
       to.restore(from.backup());
       expect(to.counters()).toMatchObject({ failed: 2 });
     }
+  });
+
+  it("what a vault of the file carries no more leaves ours as they are", () => {
+    const there = new OneVault(new Minutes()).import("A").exchange("z1", "", "rejected").forget();
+    there.import("X").exchange("z2", "Y");
+    const here = read();
+    here.run((rows) => starts.recordIntent(rows, () => secret, intent("y1", 2, { sole: true })));
+    here.does((rows) => starts.noteUnanswered(rows, "y1", problem)).restore(there.backup());
+    expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
   });
 
   it("beside the counters of a vault that was forgotten", () => {

@@ -264,7 +264,10 @@ function takeExchanges(
   const counts = countedThere(theirs);
   const fresh = theirs.exchanges.filter(({ id }) => isUnknown(id) && counts.ids.has(id));
   const upTo = theirs.vault?.carriedUpTo ?? null;
-  if (upTo !== null && isUnknown(upTo)) carryToo(rows, counts, upTo);
+  // What an acknowledgement there has settled makes no difference here.
+  const { carriedStarts, carriedFailed } = counts;
+  const isCarried = [carriedStarts?.unackedStarts, carriedFailed?.failedAttempts].some(Boolean);
+  if (upTo !== null && isCarried && isUnknown(upTo)) carryToo(rows, counts, upTo);
   for (const row of fresh) {
     const isOpen = row === left && goesOn;
     const isClosed = openStates.includes(row.state) && !isOpen;

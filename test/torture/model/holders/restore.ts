@@ -142,9 +142,10 @@ function takeExchanges({ here, file, past }: Restore, held: readonly Generation[
   const news = file.exchanges.filter(
     (each) => isNew(each.id) && (countsIn(each) || each === open || each.id === file.upTo),
   );
-  if (file.upTo !== null && isNew(file.upTo)) {
+  const theirs = counted(there, () => false);
+  if (file.upTo !== null && theirs.unacked + theirs.failed > 0 && isNew(file.upTo)) {
     here.upTo ??= file.upTo;
-    const [ours, theirs] = [countedToCarry(here), counted(there, () => false)];
+    const ours = countedToCarry(here);
     carry(here, {
       unacked: ours.unacked + theirs.unacked,
       unanswered: ours.unanswered + theirs.unanswered,
