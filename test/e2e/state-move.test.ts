@@ -243,15 +243,18 @@ describe("a state that is moved", () => {
     ]);
     expectExit(read, 0, 14);
     const readable = async (machine: Machine, n: number): Promise<void> => {
-      expect(
-        documentOf(await machine.vault("get", vaultOf(lab, n).uuid, "--json")).vault.content,
-      ).toBe(note);
+      const got = await machine.vault("get", vaultOf(lab, n).uuid, "--json");
+      expectExit(got, 0);
+      expect(documentOf(got).vault.content).toBe(note);
       await expectInStep(lab, machine, vaultOf(lab, n).uuid);
     };
     if (read.code === 0) await readable(third, 2);
     for (const [n, { code }] of [first, second].entries()) {
       expect([0, 14]).toContain(code);
-      await readable(code === 0 ? third : (machines[n] as Machine), n);
+      const machine = machines[n] as Machine;
+      // What was moved has brought its key.
+      if (code === 0) copyKeys(machine, third);
+      await readable(code === 0 ? third : machine, n);
     }
     expect([first, second].filter(({ code }) => code === 0).length).toBeLessThanOrEqual(1);
   });
