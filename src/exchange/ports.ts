@@ -250,7 +250,8 @@ export interface Waiting {
 
 export interface Store {
   /**
-   * Locks a vault by its uuid, whatever the service; waits while another process has it locked. Creates a state if there is none.
+   * Locks a vault: on this machine by its uuid, whatever the service, in a shared state by both. Waits while another process has it locked.
+   * Creates a state if there is none.
    * @throws `busy` at the deadline, `interrupted` when aborted, `state` if the state cannot be used
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;

@@ -2,7 +2,6 @@ import type { KeyObject } from "node:crypto";
 import {
   createCipheriv,
   createDecipheriv,
-  createHmac,
   createSecretKey,
   hkdfSync,
   randomBytes,
@@ -95,14 +94,6 @@ export function unseal(key: SealingKey, place: SealedPlace, sealed: string): str
   } catch {
     throw cannotBeOpened(place, "it was changed, or copied from another place");
   }
-}
-
-/** Digest of a label, by which a shared state tells two that are the same without opening them. */
-export function labelDigest(key: SealingKey, state: string, label: string): string {
-  const secret = Buffer.from(hkdfSync("sha256", key.secret, "", "vaultsvc label digest 1", 32));
-  return createHmac("sha256", secret)
-    .update(JSON.stringify([state, label]))
-    .digest("base64");
 }
 
 /** Id of the key with which a value was sealed. */

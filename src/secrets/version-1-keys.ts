@@ -7,7 +7,7 @@ import { deriveKey } from "./sealing.ts";
 import { command } from "../way.ts";
 
 /** The key file of version 0.2.0, which had the keys of all states, one a line: `vaultsvc-SOURCE-1 ID …`. It is left as it is. */
-export interface FormerKeyFile extends KeyOwner {
+interface FormerKeyFile extends KeyOwner {
   path: string;
   /** Folder of the key files of this version. */
   folder: string;

@@ -36,7 +36,7 @@ export interface VaultColumns {
  * What lists ask of a vault: `open` has an open exchange, `counted` is forgotten, but not its counters. An `absent` one is not known: a
  * shared state has its row for a lease alone.
  */
-export type StoredStatus = "open" | "closed" | "counted" | "forgotten" | "absent";
+type StoredStatus = "open" | "closed" | "counted" | "forgotten" | "absent";
 
 /** Conditions on the vaults that `Store.list` returns, and on those that are not forgotten. */
 export const isListed = "status IN ('open', 'closed', 'counted')";
@@ -141,7 +141,7 @@ export function columnsOf(rows: VaultRows): VaultColumns {
 }
 
 /** A sealed value of a row, and the place that it is bound to. */
-export interface SealedValue {
+interface SealedValue {
   place: VaultPlace;
   value: string;
 }

@@ -135,7 +135,7 @@ export interface StateFacts {
 }
 
 /** What can be found out about the key of a state without changing anything. */
-export interface KeyFacts extends KeyPlace {
+interface KeyFacts extends KeyPlace {
   /** Null if there is no key yet. */
   id: string | null;
   /** Number of values that it opens. */

@@ -62,7 +62,7 @@ const generationRecord = (
   placed: row.placed,
 });
 
-export const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
+const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
   id: row.id,
   operation: row.operation,
   kind: row.kind,

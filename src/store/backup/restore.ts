@@ -26,7 +26,7 @@ import type { BackupVault, RestoredVault } from "./restore-vault.ts";
 import { countedThere, restoreVault, told } from "./restore-vault.ts";
 
 /** A state into which a backup is restored. */
-export interface Restorable extends WholePlace {
+interface Restorable extends WholePlace {
   readonly dialect: Dialect;
   lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession>;
   /** Changes it durably in one transaction, without the lock of a vault. */

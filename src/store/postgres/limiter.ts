@@ -3,7 +3,7 @@ import type { Statement } from "../statement.ts";
 /** A reservation that was made this far in the future, in milliseconds, shows that the clock was set back. */
 const clockJump = 60_000;
 
-export interface Wanted {
+interface Wanted {
   application: string;
   /** As for `Store.reserveSlot`. */
   aheadMs: number;
