@@ -30,7 +30,9 @@ import type { Engine, Row as WholeRow, WholeOperation } from "../whole/whole.ts"
 import { Whole, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
 import {
+  aboutIn,
   aboutStatement,
+  checkIncarnation,
   checkDurable,
   checkVersion,
   copied,
@@ -209,15 +211,19 @@ export class PostgresWhole implements WholeState {
     const { database, keyring, schema } = this.#store.parts;
     const { address } = database;
     const { fence, moved } = marksIn(await readMeta(address, database));
-    const isUnused = fence !== null || moved !== null;
     // What is not used any more is not checked any more; a copy is what may be claimed.
-    if (operation !== "claim" && !(operation === "move" && isUnused)) await this.#store.ready();
+    const isUnused = fence !== null || moved !== null;
+    if (operation === "move" && !isUnused) {
+      // Without its key: a place to which a state is moved gets that one's.
+      const [about] = await database.query(aboutStatement(schema));
+      await checkIncarnation(this.#store.parts, aboutIn(about, address));
+    } else if (operation !== "move" && operation !== "claim") await this.#store.ready();
     return await transactWhole(this.#store.parts, operation, waiting, async (query) => {
       const [about] = await query(aboutStatement(schema));
       const meta = metaIn(about, address);
       const marks = marksIn(meta);
       const isFenced = marks.fence !== null || marks.moved !== null;
-      if (!isFenced) checkVersion(meta, address);
+      if (!isFenced) aboutIn(about, address);
       else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
       // A copy is claimed; but a move that was unfinished when it was made can be finished: its target knows what became of it.
       const isTaken = operation === "claim" || (operation === "move" && isFenced);
