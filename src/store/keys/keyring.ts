@@ -153,11 +153,7 @@ function withoutRepeats(warn: (message: string) => void): (message: string) => v
  * Names the key of a state in the caller's transaction: the one that `make` makes, unless something is sealed or another process has
  * named one, other than `lost`, meanwhile. Returns its id.
  */
-export function nameKey(
-  db: DatabaseSync,
-  lost: string | undefined,
-  make: () => SealingKey,
-): string {
+function nameKey(db: DatabaseSync, lost: string | undefined, make: () => SealingKey): string {
   const named = metaOf(db, keyName);
   const id = neededKeyId(db) ?? (named === lost ? undefined : named) ?? make().id;
   noteMeta(db, keyName, id);

@@ -175,9 +175,7 @@ export class PostgresWhole implements WholeState {
         open,
       );
       const marks = marksIn({});
-      const whole = new Whole(engineOf(schema, query), marks, keyring, keyId, async () =>
-        Promise.resolve(key),
-      );
+      const whole = new Whole(engineOf(schema, query), marks, keyring, keyId);
       await whole.put("vaults", vaults);
       await whole.put("spent", spent);
       await whole.put("runs", runs);
@@ -229,14 +227,7 @@ export class PostgresWhole implements WholeState {
       const isTaken = operation === "claim" || (operation === "move" && isFenced);
       if (!isTaken && about?.["original"] !== true) throw copied(address);
       const { key = "" } = meta;
-      const whole = new Whole(
-        engineOf(schema, query),
-        marks,
-        keyring,
-        key,
-        async () => await keyring.key(key),
-      );
-      return await work(whole, query);
+      return await work(new Whole(engineOf(schema, query), marks, keyring, key), query);
     });
   }
 

@@ -26,7 +26,7 @@ import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
 import type { Rekeyed } from "../keys/rekey.ts";
 import { rekey } from "../keys/rekey.ts";
-import { Keyring, nameKey, neededKeyId } from "../keys/keyring.ts";
+import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
 import type { Statement } from "../statement.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
@@ -103,13 +103,7 @@ export class SqliteWhole implements WholeState {
         if (isUnused && operation !== "claim" && operation !== "move")
           throw notHere(this.shown, marksOf(db));
         migrate(db);
-        const own = async () => {
-          const make = await this.#keyring.fresh();
-          return await this.#keyring.key(nameKey(db, undefined, make));
-        };
-        return await work(
-          new Whole(engineOf(db), marksOf(db), this.#keyring, neededKeyId(db), own),
-        );
+        return await work(new Whole(engineOf(db), marksOf(db), this.#keyring, neededKeyId(db)));
       });
     });
   }

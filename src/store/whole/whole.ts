@@ -4,7 +4,7 @@ import { keyIdOf, unseal } from "../../secrets/sealing.ts";
 import type { SealedRow, VaultColumns, VaultRecordRow } from "../document.ts";
 import { columns, resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import type { Dialect, Statement, Value } from "../statement.ts";
+import type { Dialect, Value } from "../statement.ts";
 import { quoted } from "../statement.ts";
 import type { Marks } from "./marks.ts";
 import { marking } from "./marks.ts";
@@ -167,19 +167,10 @@ export class WholeReader {
 export class Whole extends WholeReader {
   /** Id of the key that seals it, as of now; null if nothing is sealed. */
   readonly keyId: string | null;
-  /** The key of the state; it is made, and named, where there is none. */
-  readonly ownKey: () => Promise<SealingKey>;
 
-  constructor(
-    engine: Engine,
-    marks: Marks,
-    keyring: Pick<Keyring, "key">,
-    keyId: string | null,
-    ownKey: () => Promise<SealingKey>,
-  ) {
+  constructor(engine: Engine, marks: Marks, keyring: Pick<Keyring, "key">, keyId: string | null) {
     super(engine, marks, keyring);
     this.keyId = keyId;
-    this.ownKey = ownKey;
   }
 
   /** Takes in all that another state holds, as it is, with the id of its key. Returns the number of vaults that are not forgotten. */
@@ -262,15 +253,14 @@ export class Whole extends WholeReader {
     await this.#putMeta("keyed", keyed);
   }
 
-  async #run({ sql, values }: Statement): Promise<void> {
-    await this.engine.query(sql, values);
-  }
-
   async #putMeta(name: string, value: string | null): Promise<void> {
     const { prefix } = this.engine;
     if (value === null)
       await this.engine.query(`DELETE FROM ${prefix}meta WHERE name = $1`, [name]);
-    else await this.#run(marking(prefix, name, value));
+    else {
+      const { sql, values } = marking(prefix, name, value);
+      await this.engine.query(sql, values);
+    }
   }
 }
 
