@@ -41,6 +41,8 @@ type StoredStatus = "open" | "closed" | "counted" | "forgotten" | "absent";
 /** Conditions on the vaults that `Store.list` returns, and on those that are not forgotten. */
 export const isListed = "status IN ('open', 'closed', 'counted')";
 export const isKnown = "status IN ('open', 'closed')";
+export const isKnownIn = ({ status }: { status?: unknown }): boolean =>
+  status === "open" || status === "closed";
 
 /** A row of a vault, and which one it is. */
 export type VaultRecordRow = VaultColumns & { id: NonNullable<Value>; version: number };
@@ -243,7 +245,7 @@ export const sinceColumns = (prefix: string): string =>
     )
     .join(", ");
 
-/** Raises one of them, and returns a row, in a state that is used. */
+/** Adds one to one of them, and returns a row, in a state that is used. */
 export const raising = ({ prefix, open }: Dialect, name: keyof Since): Statement => ({
   sql: `INSERT INTO ${prefix}meta (name, value) SELECT $1, '1' FROM ${open} WHERE true
     ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(meta.value AS int) + 1 AS text) RETURNING 1 AS done`,

@@ -91,35 +91,24 @@ const generations = [false, true].map((proven) =>
 const none: VaultSummary["generations"] = [];
 
 /** What a command with many vaults needs of one that is known: there may be many. */
-export function vaultSummary({
-  uuid,
-  label,
-  kind,
-  limited,
-  unackedStarts,
-  unansweredStarts,
-  failedAttempts,
-  possiblyFailed,
-  generations: kept,
-  lastError,
-  open,
-}: VaultRecord): VaultSummary {
+export function vaultSummary(record: VaultRecord): VaultSummary {
+  const { generations: kept, lastError } = record;
   const [isProven, hasDevice] = [
     kept.some(({ proven }) => proven),
     kept.some(({ device }) => device !== null),
   ];
   return {
-    uuid,
-    label,
-    kind,
-    limited,
-    unackedStarts,
-    unansweredStarts,
-    failedAttempts,
-    possiblyFailed,
+    uuid: record.uuid,
+    label: record.label,
+    kind: record.kind,
+    limited: record.limited,
+    unackedStarts: record.unackedStarts,
+    unansweredStarts: record.unansweredStarts,
+    failedAttempts: record.failedAttempts,
+    possiblyFailed: record.possiblyFailed,
     generations:
       kept.length === 0 ? none : (generations[Number(isProven)]?.[Number(hasDevice)] ?? none),
     lastError: lastError?.code ?? null,
-    open,
+    open: record.open,
   };
 }

@@ -6,7 +6,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
 import type { VaultRecordRow } from "../document.ts";
-import { rowsOf } from "../document.ts";
+import { isKnownIn, rowsOf } from "../document.ts";
 import type { JournalEntry } from "../journal/journal.ts";
 import { appendingOne } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -116,7 +116,7 @@ async function restoreAll(
   await place.read(async (here) => {
     for await (const rows of here.vaults())
       for (const row of rows)
-        if (!names.has(nameOf(row)) && (row.status === "open" || row.status === "closed"))
+        if (!names.has(nameOf(row)) && isKnownIn(row))
           vaults.push(told(rowsOf({ ...row, at: reader.at }, row, here.marks), "missing"));
   });
   const byName = (a: Named, b: Named): number => (nameOf(a) < nameOf(b) ? -1 : 1);

@@ -2,7 +2,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, unseal } from "../../secrets/sealing.ts";
 import type { SealedRow, VaultColumns, VaultRecordRow } from "../document.ts";
-import { columns, resealed, sealedValuesOf } from "../document.ts";
+import { columns, isKnownIn, resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Dialect, Value } from "../statement.ts";
 import { quoted } from "../statement.ts";
@@ -181,8 +181,7 @@ export class Whole extends WholeReader {
     for (const table of tables) {
       for await (const rows of source.rows(table)) {
         await this.put(table, rows);
-        if (table === "vaults")
-          known += rows.filter(({ status }) => status === "open" || status === "closed").length;
+        if (table === "vaults") known += rows.filter(isKnownIn).length;
       }
     }
     return known;
