@@ -44,14 +44,20 @@ export abstract class StoredState {
   protected abstract readonly clock: Clock;
   /** This process. */
   protected abstract readonly by: Actor;
-  /** Runs queries on one snapshot. No rows where there is no state yet, and none is made. */
-  protected abstract read(statements: readonly Statement[]): Promise<unknown[][]>;
+  /** Runs a query. No rows where there is no state yet, and none is made. */
+  protected abstract read(statement: Statement): Promise<unknown[]>;
   /**
    * Writes without the lock of a vault, and returns rows; durable before that, unless it is `unsynced`. Makes a state if there is none.
    * @throws `state` without a row, if the state is not used any more
    */
   protected abstract change(statement: Statement, durability: Durability): Promise<unknown[]>;
-  abstract lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession>;
+  /** As `Store.lock`. With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
+  abstract lock(
+    service: string,
+    uuid: string,
+    waiting: Waiting,
+    offers?: boolean,
+  ): Promise<StoredVaultSession>;
   /** Makes sure that the key is there. */
   protected abstract prepareKey(): Promise<void>;
   abstract now(): number;
@@ -69,7 +75,7 @@ export abstract class StoredState {
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
-    const rows = await this.#query(runExchangesOf(this.dialect.prefix, service, name, uuid));
+    const rows = await this.read(runExchangesOf(this.dialect.prefix, service, name, uuid));
     return await Promise.all(
       (rows as RunExchange[]).map(async ({ digest, ...stored }) => {
         const row = { ...stored, delivered: Number(stored.delivered) === 1 };
@@ -82,7 +88,7 @@ export abstract class StoredState {
 
   async past(...of: Parameters<Store["past"]>): Promise<PastExchange[]> {
     const [service, uuid, exchange] = of;
-    const entries = await this.#query(entriesOf(this.dialect.prefix, service, uuid, exchange));
+    const entries = await this.read(entriesOf(this.dialect.prefix, service, uuid, exchange));
     return pastExchanges(entries as Entry[]);
   }
 
@@ -112,7 +118,7 @@ export abstract class StoredState {
   }
 
   async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    const rows = await this.#query(interruptedCreations(this.dialect.prefix, service));
+    const rows = await this.read(interruptedCreations(this.dialect.prefix, service));
     return (rows as CreatingRow[]).map(({ exchange, at, detail }) => {
       const called = JSON.parse(detail) as Pick<Creation, "kind" | "externalRef">;
       const { kind, externalRef } = called;
@@ -135,7 +141,7 @@ export abstract class StoredState {
         return known.get(service) ?? closed;
       },
       now: () => Math.round(this.now()),
-      read: async () => note(breakerIn(await this.#query(breakerOf(dialect.prefix, service)))),
+      read: async () => note(breakerIn(await this.read(breakerOf(dialect.prefix, service)))),
       replace: async (before, next) => {
         const { prefix, open } = dialect;
         const statement = written((put) => replacing(prefix, service, before, next, open, put));
@@ -147,7 +153,7 @@ export abstract class StoredState {
   }
 
   async breakers(): ReturnType<Store["breakers"]> {
-    const rows = await this.#query(allBreakers(this.dialect.prefix));
+    const rows = await this.read(allBreakers(this.dialect.prefix));
     return (rows as Awaited<ReturnType<Store["breakers"]>>).toSorted((a, b) =>
       a.service < b.service ? -1 : 1,
     );
@@ -165,7 +171,7 @@ export abstract class StoredState {
       WHERE ${condition} AND (service, uuid) > (${marks}) ORDER BY service, uuid LIMIT ${batch}`;
     const found: T[] = [];
     for (let after = ["", ""]; ;) {
-      const rows = (await this.#query({ sql, values: [...values, ...after] })) as Listed[];
+      const rows = (await this.read({ sql, values: [...values, ...after] })) as Listed[];
       const at = this.time();
       for (const row of rows) {
         const record = vaultRecord(rowsOf({ ...row, at }, row, row));
@@ -175,10 +181,6 @@ export abstract class StoredState {
       if (rows.length < batch || last === undefined) return found;
       after = [last.service, last.uuid];
     }
-  }
-
-  async #query(statement: Statement): Promise<unknown[]> {
-    return (await this.read([statement]))[0] ?? [];
   }
 
   /** Adds the entry before the call (`creating`), or the one for its outcome. */

@@ -72,11 +72,6 @@ export class Database {
     return await twice(async () => await this.once(statement));
   }
 
-  /** Runs queries that see the same moment; once more where the answer is lost. */
-  async snapshot(queries: readonly Statement[]): Promise<Row[][]> {
-    return await twice(async () => await this.#transact("REPEATABLE READ READ ONLY", queries));
-  }
-
   /**
    * Runs one statement by itself, as a transaction of its own.
    * @throws {AnswerLost} if it may have been run
@@ -93,7 +88,17 @@ export class Database {
    * @throws `state` if it may get lost although it was committed
    */
   async transact(statements: readonly Statement[]): Promise<Row[][]> {
-    return await this.#transact("READ COMMITTED", statements);
+    const begin = { sql: "BEGIN ISOLATION LEVEL READ COMMITTED" };
+    const all = [begin, durable, ...statements, { sql: "COMMIT" }];
+    for (let tries = 5; ; tries -= 1) {
+      try {
+        const results = await (await this.#connect()).send(all, this.address.patienceMs);
+        this.#expectCommitted(results.at(-1));
+        return results.slice(2, -1).map(({ rows }) => rows);
+      } catch (error) {
+        if (tries <= 1 || !repeatable.includes(codeOf(error))) throw error;
+      }
+    }
   }
 
   /**
@@ -129,20 +134,6 @@ export class Database {
     for (const connection of this.#connections) connection.close();
     void this.#first?.then((connection) => connection.close()).catch(() => undefined);
     [this.#first, this.#connections, this.#mayOpen] = [null, [], true];
-  }
-
-  async #transact(isolation: string, statements: readonly Statement[]): Promise<Row[][]> {
-    const begin = { sql: `BEGIN ISOLATION LEVEL ${isolation}` };
-    const all = [begin, durable, ...statements, { sql: "COMMIT" }];
-    for (let tries = 5; ; tries -= 1) {
-      try {
-        const results = await (await this.#connect()).send(all, this.address.patienceMs);
-        this.#expectCommitted(results.at(-1));
-        return results.slice(2, -1).map(({ rows }) => rows);
-      } catch (error) {
-        if (tries <= 1 || !repeatable.includes(codeOf(error))) throw error;
-      }
-    }
   }
 
   #expectCommitted(result: pg.QueryResult | undefined): void {

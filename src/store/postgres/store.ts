@@ -94,7 +94,6 @@ export class PostgresStore extends StoredState implements State {
     this.parts.database.close();
   }
 
-  /** With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
   async lock(
     service: string,
     uuid: string,
@@ -210,15 +209,8 @@ export class PostgresStore extends StoredState implements State {
     return this.#said === null ? clock.now() : this.#said.now + clock.elapsed() - this.#said.at;
   }
 
-  protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
-    const [first] = statements;
-    const { database } = this.parts;
-    const [, rows] = await Promise.all([
-      this.ready(),
-      statements.length === 1 && first !== undefined
-        ? database.query(first).then((found) => [found])
-        : database.snapshot(statements),
-    ]);
+  protected async read(statement: Statement): Promise<unknown[]> {
+    const [, rows] = await Promise.all([this.ready(), this.parts.database.query(statement)]);
     return rows;
   }
 

@@ -59,6 +59,7 @@ import {
   makingWay,
 } from "../version-1.ts";
 import { unusableVersion } from "../schema.ts";
+import type { StoredState } from "../stored-state.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
 import { busy } from "../wait-for-lock.ts";
 
@@ -81,14 +82,8 @@ export interface SharedParts {
 }
 
 /** What the whole of a shared state takes of its store. */
-interface SharedStore extends Pick<State, "list" | "shown"> {
+interface SharedStore extends Pick<State, "list" | "shown">, Pick<StoredState, "lock"> {
   readonly parts: SharedParts;
-  lock(
-    service: string,
-    uuid: string,
-    waiting: Waiting,
-    offers?: boolean,
-  ): Promise<StoredVaultSession>;
   locks(): Promise<Lock[]>;
   /** What the state says of itself, read once, with its key. */
   ready(): Promise<About & { key: SealingKey }>;

@@ -88,7 +88,6 @@ class SqliteState extends StoredState implements LocalState {
     return new (await import("./whole-state.ts")).SqliteWhole(this.#options, this);
   }
 
-  /** With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
   async lock(
     service: string,
     uuid: string,
@@ -194,10 +193,9 @@ class SqliteState extends StoredState implements LocalState {
     return this.#options.clock.now();
   }
 
-  protected async read(statements: readonly Statement[]): Promise<unknown[][]> {
+  protected async read(statement: Statement): Promise<unknown[]> {
     const database = await this.state.open();
-    if (database === null) return [];
-    return await database.read((db) => statements.map((statement) => rowsIn(db, statement)));
+    return database === null ? [] : await database.read((db) => rowsIn(db, statement));
   }
 
   protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {

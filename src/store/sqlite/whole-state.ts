@@ -29,6 +29,7 @@ import { rekey } from "../keys/rekey.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
 import type { Statement } from "../statement.ts";
+import type { StoredState } from "../stored-state.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
 import { expectMoved, useAgain } from "../whole/claim.ts";
 import type { Moves } from "../whole/marks.ts";
@@ -46,15 +47,9 @@ import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** What the whole of a local state takes of its store. */
-export interface WholeStore {
+export interface WholeStore extends Pick<StoredState, "lock"> {
   readonly state: StateConnection;
   readonly keyring: Keyring;
-  lock(
-    service: string,
-    uuid: string,
-    waiting: Waiting,
-    offers?: boolean,
-  ): Promise<StoredVaultSession>;
   /** Changes it durably in one transaction, without the lock of a vault. Makes a state if there is none. */
   changeAll(statements: readonly Statement[]): Promise<void>;
 }
