@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { ServiceBreaker } from "../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../src/exchange/ports.ts";
+import type { ServiceFor } from "../../src/service/open-service.ts";
 import { openService } from "../../src/service/open-service.ts";
+import type { RateLimit } from "../../src/service/places.ts";
 import { lockHere, realClock } from "../support/in-process.ts";
 import {
   answeringTcp,
@@ -16,20 +18,27 @@ import {
 } from "../support/servers.ts";
 import { application } from "../support/examples.ts";
 
-test("one that has given up takes no place, and nothing is connected for it", async () => {
-  const server = await httpServer();
-  let reserved = 0;
-  const open = await openService({
-    baseUrl: server.url,
+/** The service at this address, at 25 requests a second. */
+const opened = async (
+  baseUrl: string,
+  limit: Pick<RateLimit, "reserveSlot"> & Partial<RateLimit>,
+  trace?: () => void,
+): Promise<ServiceFor> =>
+  await openService({
+    baseUrl,
     apiPrefix: "/vaultsvc/v1-2",
     application,
     version: "test",
     timeoutMs: 5000,
-    limit: {
-      rate: 25,
-      clock: realClock,
-      reserveSlot: async () => Promise.resolve((reserved += 1)),
-    },
+    limit: { rate: 25, clock: realClock, ...limit },
+    trace,
+  });
+
+test("one that has given up takes no place, and nothing is connected for it", async () => {
+  const server = await httpServer();
+  let reserved = 0;
+  const open = await opened(server.url, {
+    reserveSlot: async () => Promise.resolve((reserved += 1)),
   });
   const service = open({ learnSecret: () => undefined });
   await expect(service.admit(startCall, AbortSignal.abort(new Error("enough")))).rejects.toThrow(
@@ -46,13 +55,9 @@ test("one that would be late for its place takes another one, for which it has i
     seen.push(server.connections.length, server.requests.length);
     return await Promise.resolve(0);
   };
-  const open = await openService({
-    baseUrl: server.url,
-    apiPrefix: "/vaultsvc/v1-2",
-    application,
-    version: "test",
-    timeoutMs: 5000,
-    limit: { rate: 25, clock: { ...realClock, elapsed: () => now }, reserveSlot },
+  const open = await opened(server.url, {
+    clock: { ...realClock, elapsed: () => now },
+    reserveSlot,
   });
   const service = open({ learnSecret: () => undefined });
   await service.admit(startCall, never);
@@ -168,15 +173,11 @@ test("a vault is made sure of when the connection stands: one that was lost mean
   };
   const release = async (): Promise<void> => Promise.resolve();
   const session = { read: async () => Promise.resolve(null), ensureHeld, release };
-  const open = await openService({
-    baseUrl: server.url,
-    apiPrefix: "/vaultsvc/v1-2",
-    application,
-    version: "test",
-    timeoutMs: 5000,
-    limit: { rate: 25, clock: realClock, reserveSlot: async () => Promise.resolve(0) },
-    trace: () => undefined,
-  });
+  const open = await opened(
+    server.url,
+    { reserveSlot: async () => Promise.resolve(0) },
+    () => undefined,
+  );
   const context = await lockHere(
     {
       store: {
