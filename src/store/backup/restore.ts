@@ -55,7 +55,14 @@ export async function prepareRestore(
       backup.format < migrations.length ? migratedInMemory(file) : openReadOnly(file),
     );
   // Of what version 0.2.0 has written, nothing was opened yet.
-  if (backup.format < migrations.length) openAll(open(), keyring);
+  if (backup.format < migrations.length) {
+    const db = open();
+    try {
+      openAll(db, keyring);
+    } finally {
+      db.close();
+    }
+  }
   const isDamaged = await place.isDamaged();
   const isEmpty = async (): Promise<boolean> =>
     (await place.read(async (here) => await here.isEmpty())) ?? true;
