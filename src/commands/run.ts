@@ -2,7 +2,7 @@ import type { App } from "../app.ts";
 import { command, text, vaultArgument } from "../cli/command.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { exchangeFlags, passedFlag } from "../input/flags.ts";
-import { parseDuration } from "../settings/parsers.ts";
+import { parseDuration } from "../duration.ts";
 
 // The program decides about the acknowledgement.
 const { ack: _, ...startFlags } = exchangeFlags;

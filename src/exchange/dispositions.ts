@@ -1,3 +1,4 @@
+import { formatDuration } from "../duration.ts";
 import type { ErrorKind, Retry, ServiceDetails } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
@@ -160,7 +161,7 @@ export function refusal(
   { answer, is, code, what, start, meaning, fix, next, retry }: Refused,
   { uuid, counted, generation, waitMs }: RefusedCall,
 ): VaultError {
-  const longer = waitMs === undefined ? "longer" : `${Math.ceil(waitMs / 1000)}s more`;
+  const longer = waitMs === undefined ? "longer" : `${formatDuration(waitMs)} more`;
   const whose =
     is === "credentials" && generation !== undefined ? ` of generation ${generation}` : "";
   const message =

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { basename, join } from "node:path";
 import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
+import { formatDuration } from "../duration.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
@@ -310,7 +311,7 @@ export async function runWithDocument(
     if (stream !== null) forwardLines(stream, (lines) => void host.stderr.writeColored(lines));
   const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
   const timer = setTimeout(
-    () => end(`did not finish within ${timeoutMs / 1000}s and was stopped`),
+    () => end(`did not finish within ${formatDuration(timeoutMs)} and was stopped`),
     timeoutMs,
   );
   const onAbort = (): void => end("was interrupted and stopped");

@@ -13,6 +13,7 @@ import type { DryRunDocument, PlanDocument } from "../documents/exchange.ts";
 import type { View } from "../cli/vault-view.ts";
 import { grouped } from "../terminal/count.ts";
 import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
+import { durationInWords } from "../terminal/time.ts";
 import { createPalette } from "../terminal/palette.ts";
 import type { Named } from "../cli/vault-name.ts";
 import type { Outcome } from "./report.ts";
@@ -169,7 +170,7 @@ export async function dryRunOfMany(
     const plan = [
       ["Vaults", grouped(todo.length)],
       ["Calls", grouped(calls)],
-      ["Time", `about ${grouped(seconds)} s ${atRate}`],
+      ["Time", `about ${durationInWords(seconds * 1000)} ${atRate}`],
       ["Skipped", grouped(skipped.length)],
     ] as const;
     const shown = skipped.slice(0, facts.isTTY ? mostRows : undefined);

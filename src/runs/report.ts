@@ -1,6 +1,7 @@
 import type { Named } from "../cli/vault-name.ts";
 import type { MakeView } from "../cli/output.ts";
 import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
+import { formatDuration } from "../duration.ts";
 import type { ExchangeSummary, VaultError } from "../errors.ts";
 import { unlockedOf } from "../exchange/ways.ts";
 import type { Basics } from "../parts/settings.ts";
@@ -310,7 +311,7 @@ function describe(outcome: Outcome, { good, warn, bad, dim }: Palette, reader: R
 
 const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
 
-/** `1,990 of 2,000 vaults read in 171.2 s (23.4 calls a second): 3 failed, 7 skipped. Run NAME.` */
+/** `1,990 of 2,000 vaults read in 171.2s (23.4 calls a second): 3 failed, 7 skipped. Run NAME.` */
 function summaryLine(
   operation: keyof typeof verbs,
   left: number,
@@ -325,7 +326,7 @@ function summaryLine(
     [left, "not started"] as const,
   ].flatMap(([n, what]) => (n === 0 ? [] : [`${number(n)} ${what}`]));
   const vaults = `${done === total ? "" : `${number(done)} of `}${counted(total, "vault")}`;
-  return `${vaults} ${verbs[operation]} in ${number(seconds)} s${rate}${counts.length === 0 ? "" : `: ${counts.join(", ")}`}. Run ${run}.`;
+  return `${vaults} ${verbs[operation]} in ${formatDuration(seconds * 1000)}${rate}${counts.length === 0 ? "" : `: ${counts.join(", ")}`}. Run ${run}.`;
 }
 
 const number = (n: number): string => n.toLocaleString("en-US", { maximumFractionDigits: 1 });

@@ -1,3 +1,4 @@
+import { formatDuration } from "../duration.ts";
 import { isOutOfFiles, outOfFiles } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import type { Head } from "./reply.ts";
@@ -157,7 +158,7 @@ function givenUpCause({ timeoutMs }: GivenUp, host: string, proxy: Proxy | undef
       ? ["", ""]
       : [` through the proxy ${named(proxy.url).host}`, `, ${proxy.source}`];
   return {
-    cause: `no connection to ${host}${through} within ${duration(timeoutMs)}`,
+    cause: `no connection to ${host}${through} within ${formatDuration(timeoutMs)}`,
     hint: `check the network${setting} and --base-url, or raise --timeout`,
   };
 }
@@ -175,7 +176,7 @@ export function exchangeCause(
   if (error instanceof GivenUp)
     return error.timeoutMs === undefined
       ? "canceled while waiting for the response"
-      : `timed out after ${duration(error.timeoutMs)} waiting for ${host}`;
+      : `timed out after ${formatDuration(error.timeoutMs)} waiting for ${host}`;
   const code = codeOf(error);
   if (isTooLarge(error)) {
     const announced = Number(head?.headers["content-length"]);
@@ -256,10 +257,6 @@ export function named(origin: URL): { host: string; hostname: string } {
   const port = origin.port === "" ? (origin.protocol === "https:" ? "443" : "80") : origin.port;
   return { host: `${origin.hostname}:${port}`, hostname: origin.hostname };
 }
-
-/** Milliseconds in the form of a duration in the settings. */
-const duration = (milliseconds: number): string =>
-  milliseconds % 1000 === 0 ? `${milliseconds / 1000}s` : `${milliseconds}ms`;
 
 /** The code of an error; if several addresses were tried, of the first. */
 function codeOf(error: Error): string {

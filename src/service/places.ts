@@ -1,3 +1,4 @@
+import { formatDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import type { Clock, NextCall, Places } from "../exchange/ports.ts";
 
@@ -93,7 +94,7 @@ export function openPlaces(limit: RateLimit): OwnPlaces {
 function tooLate(rate: number, waitMs: number): VaultError {
   return new VaultError(
     "rate-limited",
-    `the rate limit of ${rate} requests per second leaves the next slot in ${(waitMs / 1000).toFixed(1)}s, and waiting for it would exceed --max-wait`,
+    `the rate limit of ${rate} requests per second leaves the next slot in ${formatDuration(waitMs)}, and waiting for it would exceed --max-wait`,
     { hint: "nothing was sent; run it again later, or raise --max-wait" },
   );
 }

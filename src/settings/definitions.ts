@@ -1,7 +1,7 @@
+import { parseDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import { defaults } from "../protocol/limits.ts";
 import { checkLocation } from "./location.ts";
-import { checkPattern, parseBaseUrl, parseDuration } from "./parsers.ts";
 
 /** A value as it was given, with its source, as errors name it. */
 export interface Sourced {
@@ -59,6 +59,35 @@ const milliseconds =
     parseDuration(found.text, found.source, least);
 
 const pattern = (found: Sourced): string => checkPattern(found.text, found.source);
+
+/**
+ * Checks a regular expression, and returns it.
+ * @throws `invalid-input`, which names `source`, the flag or config key of the value
+ */
+export function checkPattern(text: string, source: string): string {
+  let why = "must be one that does not match every item";
+  try {
+    if (!new RegExp(text, "i").test("")) return text;
+  } catch (error) {
+    why = `must be a regular expression (${(error as Error).message})`;
+  }
+  throw new VaultError("invalid-input", `${source}: ${why}, such as 'denied|bad credentials'`);
+}
+
+/**
+ * Parses the base URL of the service. It has no place for secrets, which would be printed with it.
+ * @throws `invalid-input`, which names `source` and shows nothing of the value
+ */
+export function parseBaseUrl(text: string, source: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const { protocol = "", username, password, search, hash } = url ?? {};
+  if (url !== undefined && /^https?:$/.test(protocol) && !(username || password || search || hash))
+    return url;
+  throw new VaultError(
+    "invalid-input",
+    `${source}: must be a URL, such as https://vaults.example.com, without user, password, query or fragment`,
+  );
+}
 
 function location(found: Sourced): string {
   checkLocation(found.text, found.source);

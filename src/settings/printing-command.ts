@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { formatDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import { environmentWithoutSecrets, forwardLines } from "./child-command.ts";
 import type { Sourced } from "./definitions.ts";
@@ -56,7 +57,7 @@ export async function runPrintingCommand(
       messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
   });
   const timer = setTimeout(
-    () => end(refuse(`did not finish within ${timeoutMs / 1000}s and was stopped`)),
+    () => end(refuse(`did not finish within ${formatDuration(timeoutMs)} and was stopped`)),
     timeoutMs,
   );
   const onAbort = (): void => end(signal.reason as Error);

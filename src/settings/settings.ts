@@ -7,11 +7,11 @@ import {
   definitionOf,
   flagOf,
   joined,
+  parseBaseUrl,
   settingDefinitions,
   settingNames,
   waysToSet,
 } from "./definitions.ts";
-import { parseBaseUrl } from "./parsers.ts";
 import type { NamedProfile, Profile } from "./config-file.ts";
 import { findProfile, profileValue } from "./config-file.ts";
 import { command } from "../way.ts";

@@ -1,4 +1,5 @@
 import { actorWords, isSameUser } from "../actor.ts";
+import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/context.ts";
 import type { Settled } from "../exchange/states.ts";
@@ -83,12 +84,14 @@ export function createNarrator({
           break;
         case "retrying":
           if (isShown() || verbose)
-            write(`${event.cause}; retrying the ${event.step} call in ${seconds(event.waitMs)}`);
+            write(
+              `${event.cause}; retrying the ${event.step} call in ${formatDuration(event.waitMs)}`,
+            );
           break;
         case "waiting":
           if (event.inTime && (isShown() || verbose))
             write(
-              `Waiting: ${event.cause}; the next trial start is due in ${seconds(event.waitMs)} …`,
+              `Waiting: ${event.cause}; the next trial start is due in ${formatDuration(event.waitMs)} …`,
             );
           break;
         case "starting":
@@ -106,7 +109,7 @@ export function createNarrator({
           break;
         case "finishing":
           narrator.note(
-            `Finishing the acknowledgement, ${seconds(event.atMostMs)} at most. Ctrl-C again ends at once.`,
+            `Finishing the acknowledgement, ${formatDuration(event.atMostMs)} at most. Ctrl-C again ends at once.`,
           );
           break;
         case "acknowledged":
@@ -137,11 +140,6 @@ function describeSettled({ exchange, operation, outcome }: Settled, reader: Read
       return `Could not finish ${which}: it is in doubt, and the old and the new credentials are kept.`;
   }
 }
-
-const seconds = (milliseconds: number): string =>
-  milliseconds < 1000
-    ? `${Math.round(milliseconds)} ms`
-    : `${Math.round(milliseconds / 100) / 10} s`;
 
 /**
  * Formats an error for a person: message, facts, advice; its ways on are the stream's to write. What somebody else did has their name.

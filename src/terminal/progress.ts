@@ -1,3 +1,5 @@
+import { durationInWords } from "./time.ts";
+
 /** What a line of progress says, in characters of one column. */
 export interface Progress {
   /** From 0 to 1; undefined if it is not known how much there is. */
@@ -12,13 +14,13 @@ export interface Progress {
 export function progressParts({ share, secondsLeft, facts }: Progress): string[] {
   return [
     ...(share === undefined ? [] : [`${String(Math.floor(share * 100)).padStart(3)} %`]),
-    ...(secondsLeft === undefined ? [] : [`${duration(secondsLeft)} left`]),
+    ...(secondsLeft === undefined ? [] : [`${durationInWords(secondsLeft * 1000)} left`]),
     ...facts,
   ];
 }
 
 /**
- * Formats progress: `██████░░░░  58 %  4 s left  1,204,331 items  1.3 M items/s  271 of 470 MB`. Parts that do not fit are left out,
+ * Formats progress: `██████░░░░  58 %  4 seconds left  1,204,331 items  1.3 M items/s  271 of 470 MB`. Parts that do not fit are left out,
  * the last ones first.
  */
 export function progressLine(progress: Progress, columns: number): string {
@@ -35,9 +37,6 @@ export function progressLine(progress: Progress, columns: number): string {
   const filled = Math.round(bar * share);
   return `${"█".repeat(filled)}${"░".repeat(bar - filled)}  ${text}`;
 }
-
-const duration = (seconds: number): string =>
-  seconds < 100 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 
 /** Returns the time over which a speed is measured, in seconds; undefined where that would be a guess. */
 export const measuredSeconds = (elapsedMs: number): number | undefined =>

@@ -11,17 +11,17 @@ const units = [
 ] as const;
 
 /** Formats a duration: `3 days`, `40 seconds`. */
-export function lasting(milliseconds: number): string {
+export function durationInWords(milliseconds: number): string {
   const seconds = Math.floor(milliseconds / 1000);
   const unit = units.find((unit) => seconds >= unit.seconds * unit.from) ?? units[5];
   return count(Math.floor(seconds / unit.seconds), unit.name);
 }
 
 /** Formats a distance in time: `in 3 days`, `2 hours ago`, or `just now` within ten seconds; for a program (null) the time as ISO 8601. */
-export function distance(at: number, now: number | null): string {
+export function relativeTime(at: number, now: number | null): string {
   if (now === null) return new Date(at).toISOString();
-  if (at <= now) return at > now - 10_000 ? "just now" : `${lasting(now - at)} ago`;
-  return at < now + 1000 ? "now" : `in ${lasting(at - now)}`;
+  if (at <= now) return at > now - 10_000 ? "just now" : `${durationInWords(now - at)} ago`;
+  return at < now + 1000 ? "now" : `in ${durationInWords(at - now)}`;
 }
 
 const two = (number: number): string => String(number).padStart(2, "0");
@@ -66,5 +66,5 @@ export function when(at: number | string, now: number | null): string {
   if (now === null) return typeof at === "string" ? at : new Date(at).toISOString();
   const time = typeof at === "string" ? Date.parse(at) : at;
   if (Number.isNaN(new Date(time).getTime())) return String(at);
-  return `${localTime(time, time > now && time < now + 3_600_000)} (${distance(time, now)})`;
+  return `${localTime(time, time > now && time < now + 3_600_000)} (${relativeTime(time, now)})`;
 }

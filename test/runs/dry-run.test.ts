@@ -57,7 +57,7 @@ describe("the plan of many vaults", () => {
       Nothing was sent. This would be done:
         Vaults   1,997
         Calls    3,987
-        Time     about 160 s at 25 calls a second
+        Time     about 2 minutes at 25 calls a second
         Skipped  3
 
         Vault                                 Label     Skipped
@@ -75,7 +75,7 @@ describe("the plan of many vaults", () => {
       Nothing was sent. This would be done:
         Vaults   1,997
         Calls    3,987
-        Time     about 160 s at 25 calls a second
+        Time     about 2 minutes at 25 calls a second
         Skipped  3
 
         Vault                                 Label     Skipped
@@ -104,7 +104,7 @@ describe("the plan of many vaults", () => {
     const lines = (await printed({}, "rows", many)).trimEnd().split("\n");
     expect(lines).toHaveLength(4 + many.length);
     expect(lines.slice(2, 5)).toEqual([
-      "Time\tabout 160 s at 25 calls a second",
+      "Time\tabout 2 minutes at 25 calls a second",
       "Skipped\t100,000",
       `${uuid(0)}\t\tlocked`,
     ]);

@@ -220,7 +220,7 @@ describe("rows for a person", () => {
       123e4567-e89b-42d3-a456-000000000010  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000011  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
-      2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3
+      2 of 14 vaults read in 171.2s (23.4 calls a second): 1 of them earlier, 3
         failed, 7 skipped, 2 not started. Run payroll.
       "
     `);
@@ -244,8 +244,7 @@ describe("rows for a person", () => {
       123e4567-e89b-42d3-a456-000000000010  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000011  skipped  an exchange is held
       123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
-      2 of 14 vaults read in 171.2 s (23.4 calls a second): 1 of them earlier, 3 failed, 7 skipped, 2 not started. Run
-        payroll.
+      2 of 14 vaults read in 171.2s (23.4 calls a second): 1 of them earlier, 3 failed, 7 skipped, 2 not started. Run payroll.
       "
     `);
   });
@@ -256,7 +255,7 @@ describe("rows for a person", () => {
     await report.outcome(contents, done);
     await report.end({ seconds: 0.31, calls: 2 });
     expect(shown(written.screen)).toBe(
-      `${uuid(1)}  done     payroll\n1 vault updated in 0.3 s (6.5 calls a second). Run payroll.\n`,
+      `${uuid(1)}  done     payroll\n1 vault updated in 310ms (6.5 calls a second). Run payroll.\n`,
     );
   });
 
@@ -272,7 +271,7 @@ describe("rows for a person", () => {
       expect(written.stdout).toHaveLength(1);
       expect(
         written.stderr.startsWith(
-          "0 of 1 vault read in 171.2 s (23.4 calls a second): 1 failed. Run payroll.\n",
+          "0 of 1 vault read in 171.2s (23.4 calls a second): 1 failed. Run payroll.\n",
         ),
       ).toBe(isTold);
       expect(written.stderr === "").toBe(!isTold);
@@ -329,7 +328,7 @@ describe("progress", () => {
     }
     const lines = shown(written.screen).split("\n");
     expect(lines.at(-1)).toBe(
-      "░░░░░░░░░░░░░░░░    1 %  4 min left  11 of 2,000 done  10 failed  10.0 vaults/s",
+      "░░░░░░░░░░░░    1 %  3 minutes left  11 of 2,000 done  10 failed  10.0 vaults/s",
     );
     expect(
       lines
@@ -343,7 +342,7 @@ describe("progress", () => {
     // Nothing is finished for a while.
     pass(10_000);
     vi.advanceTimersByTime(1000);
-    expect(shown(written.screen).split("\n").at(-1)).toContain("20 min left");
+    expect(shown(written.screen).split("\n").at(-1)).toContain("19 minutes left");
     report.close();
     vi.advanceTimersByTime(5000);
     expect(shown(written.screen).split("\n").at(-1)).toBe("");

@@ -43,7 +43,7 @@ describe("the text form", () => {
     ["start/abc:cut", /vault UUID of 36 characters/],
     ["start:explode", /action/],
     ["start:delay=2", /500ms/],
-    ["start:delay=1000h", /500ms/],
+    ["start:delay=1000h", /less than 24 days/],
     ["start:status=200", /400 to 599/],
     ["start:status=503,retry-after=soon", /whole seconds/],
     ["start:error-after=", /400 to 599/],

@@ -219,7 +219,7 @@ describe("by command", () => {
     const pids = join(tempDir("jwt"), "pids");
     const command = `sleep 600 & echo $! > ${pids}; wait`;
     expect(await failure(run(command, undefined, { timeout: "100ms" }))).toBe(
-      "invalid-input: config key jwt.command: the command did not finish within 0.1s and was stopped",
+      "invalid-input: config key jwt.command: the command did not finish within 100ms and was stopped",
     );
     const pid = readFileSync(pids, "utf8").trim();
     // Killed; at most a zombie is left.

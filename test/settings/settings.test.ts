@@ -10,7 +10,7 @@ import {
   resolveSettings,
   serviceName,
 } from "../../src/settings/settings.ts";
-import { parseDuration } from "../../src/settings/parsers.ts";
+import { parseDuration } from "../../src/duration.ts";
 import { findProfile, profileValue } from "../../src/settings/config-file.ts";
 import {
   readExactly,

@@ -12,12 +12,12 @@ const progressText = (
 
 describe("the text of a progress bar", () => {
   test.each([
-    [80, "█████████░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s  271 of 470 MB"],
+    [80, "██████░░░░   57 %  1 second left  1,204,331 items  1.3 M items/s  271 of 470 MB"],
     [
       120,
-      "██████████████░░░░░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s  271 of 470 MB",
+      "██████████████░░░░░░░░░░   57 %  1 second left  1,204,331 items  1.3 M items/s  271 of 470 MB",
     ],
-    [64, "████████░░░░░░   57 %  1 s left  1,204,331 items  1.3 M items/s"],
+    [64, "██████████████░░░░░░░░░░   57 %  1 second left  1,204,331 items"],
     [20, "███████░░░░░   57 %"],
     [7, " 57 %"],
   ])("in %i columns", (columns, expected) => {
@@ -42,7 +42,7 @@ describe("the text of a progress bar", () => {
     [{ ...half, total: 0, bytes: 0, items: 0 }, "0 items  0 items/s  0.0 MB"],
     [
       { bytes: 1_000_000, total: 400_000_000, items: 900, elapsedMs: 2000 },
-      "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  14 min left  900 items  450 items/s  1.0 of 400 MB",
+      "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  13 minutes left  900 items  450 items/s  1.0 of 400 MB",
     ],
   ])("of %j", (progress, expected) => {
     expect(progressText(progress, 120)).toBe(expected);

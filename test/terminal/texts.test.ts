@@ -7,7 +7,7 @@ import { wantsColor, createPalette, plain } from "../../src/terminal/palette.ts"
 import { shownCardNumber } from "../../src/terminal/secrets.ts";
 import { factsTable, listTable, oneLineTable, rowsTable } from "../../src/terminal/tables.ts";
 import { printingParts } from "../support/fake-host.ts";
-import { distance, localTime, when } from "../../src/terminal/time.ts";
+import { relativeTime, localTime, when } from "../../src/terminal/time.ts";
 
 test.each([
   ["4111111111111111", "•••• •••• •••• 1111", "4111 1111 1111 1111"],
@@ -81,7 +81,7 @@ describe("times", () => {
     [-70 * day, "2 months ago"],
     [800 * day, "in 2 years"],
   ])("%d ms away is %s", (offset, expected) => {
-    expect(distance(now + offset, now)).toBe(expected);
+    expect(relativeTime(now + offset, now)).toBe(expected);
   });
 
   test.each([

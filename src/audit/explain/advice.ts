@@ -1,6 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
-import { lasting } from "../../terminal/time.ts";
+import { durationInWords } from "../../terminal/time.ts";
 import { command, type Way } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
 import type { Vault } from "../fold/vault.ts";
@@ -98,7 +98,7 @@ export function adviceOf(
   const isOpen = Date.parse(tokenExpiry) > now && (own === undefined || withToken.has(own.state));
   const probably = (ofRule?.certainty ?? certainty) === "certain" ? "" : "probably ";
   const by = inBrackets(explanation.client);
-  const fault = faultWords(explanation, probably, lasting(rules.tokenLifetimeMs));
+  const fault = faultWords(explanation, probably, durationInWords(rules.tokenLifetimeMs));
   const lookUp = isSure ? "" : "The vault is probably locked: look it up in the console first. ";
   const unlock = "Then have an administrator unlock the vault in the console.";
   const history = command`vault status ${uuid} --history`;

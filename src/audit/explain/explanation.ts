@@ -1,7 +1,7 @@
 import { defined } from "../../defined.ts";
 import type { ItemReference, Refused } from "../../documents/audit.ts";
 import { counted } from "../../terminal/count.ts";
-import { lasting } from "../../terminal/time.ts";
+import { durationInWords } from "../../terminal/time.ts";
 import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
@@ -152,9 +152,11 @@ function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[
   const were = late.length < ends.length ? all : ends.length === 1 ? "It was" : "They were";
   const refused = `${were} refused${quoted(ends.map(({ item }) => item.description))}.`;
   if (late.length === 0) return [refused];
-  const delays = [...new Set([Math.min(...late), Math.max(...late)].map(lasting))].join(" to ");
+  const delays = [...new Set([Math.min(...late), Math.max(...late)].map(durationInWords))].join(
+    " to ",
+  );
   const came = `${counted(late.length, "acknowledgement")} came too late, ${delays} after the start`;
-  const assumed = `a token is assumed to be valid for ${lasting(tokenLifetimeMs)}`;
+  const assumed = `a token is assumed to be valid for ${durationInWords(tokenLifetimeMs)}`;
   return [`${came}: ${assumed}. ${refused}`];
 }
 

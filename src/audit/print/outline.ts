@@ -7,7 +7,7 @@ import type {
   WhatIfReport,
 } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
-import { lasting } from "../../terminal/time.ts";
+import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
 import { originWords } from "../explain/summary.ts";
 import { eventWords, isProblem, verdicts, type Verdict } from "../fold/events.ts";
@@ -172,7 +172,7 @@ function basisOf(summary: ReplaySummary): Fact[] {
     [inputs.length > 1 ? "Inputs" : "Input"]: few(inputs.flatMap(inputWords)),
     Rules: [
       `locked after ${counted(limits.failedAttempts, "failed attempt")} or ${counted(limits.unackedStarts, "unacknowledged start")} in a row`,
-      `assumed token lifetime ${lasting(rules.tokenLifetimeMs)}; auto-lock after ${Math.round(rules.autoLockAfterMs / 86_400_000)} days without a start`,
+      `assumed token lifetime ${durationInWords(rules.tokenLifetimeMs)}; auto-lock after ${Math.round(rules.autoLockAfterMs / 86_400_000)} days without a start`,
       `release ${rules.release}${failure}`,
       ...Object.entries(meanings).flatMap(([what, all]) =>
         Object.entries(all).map(([from, to]) => `${what} ${from} means ${to}`),

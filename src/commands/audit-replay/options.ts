@@ -2,7 +2,8 @@ import { parseMoment } from "../../audit/columns/times.ts";
 import * as given from "../../audit/flags.ts";
 import { isRelease } from "../../audit/flags.ts";
 import { VaultError } from "../../errors.ts";
-import { checkPattern, parseDuration } from "../../settings/parsers.ts";
+import { parseDuration } from "../../duration.ts";
+import { checkPattern } from "../../settings/definitions.ts";
 import type { AuditReplayFlags } from "./descriptor.ts";
 
 /** The flags, with values that were read. */

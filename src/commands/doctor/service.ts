@@ -3,8 +3,9 @@ import type { Finding } from "../../documents/setup.ts";
 import { bad, ok, warning } from "./finding.ts";
 import { wording } from "../../exchange/dispositions.ts";
 import type { Reply } from "../../exchange/ports.ts";
+import { formatDuration } from "../../duration.ts";
 import { classify } from "../../protocol/classify.ts";
-import { lasting } from "../../terminal/time.ts";
+import { durationInWords } from "../../terminal/time.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
 type Reach = Awaited<ReturnType<ServicePart["reach"]>>;
@@ -66,7 +67,10 @@ function serviceFinding(service: string, { httpStatus, sentAt, receivedAt }: Rea
       `${service} responds with HTTP ${httpStatus}`,
       "try again later, or ask the operator of the service",
     );
-  return ok("service", `${service} responds (in ${Math.max(1, receivedAt - sentAt)} ms)`);
+  return ok(
+    "service",
+    `${service} responds (in ${formatDuration(Math.max(1, receivedAt - sentAt))})`,
+  );
 }
 
 function tlsFinding(url: URL, { tls }: Reached, now: number): Finding {
@@ -95,7 +99,7 @@ function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: numbe
   const behind = date - receivedAt;
   const ahead = sentAt - (date + 1000);
   const seconds = Math.max(0, behind, ahead) / 1000;
-  const message = `this machine's clock is ${lasting(seconds * 1000)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
+  const message = `this machine's clock is ${durationInWords(seconds * 1000)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
   const hint = "set this machine's clock (NTP); the time left on tokens depends on it";
   if (seconds > (tokenSeconds ?? tokenDefault))
     return bad("clock", `${message}, more than the lifetime of a token`, hint);
@@ -120,7 +124,7 @@ export function limiterFinding(
   const waitMs = Math.max(0, ...queues.map(({ next }) => next - now));
   const limit = `${rate} requests per second`;
   if (waitMs <= queueMs) return ok("rate-limit", `${limit}, no queue`);
-  const message = `${limit}, and the queue is ${lasting(waitMs)} long`;
+  const message = `${limit}, and the queue is ${durationInWords(waitMs)} long`;
   return warning(
     "rate-limit",
     message,

@@ -3,6 +3,7 @@ import type { Reader } from "../../terminal/who.ts";
 import { inUse } from "../../terminal/who.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/credentials.ts";
+import { formatDuration } from "../../duration.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
@@ -180,7 +181,7 @@ function serverFindings(
   reader: Reader,
 ): Finding[] {
   const { location, version, hasTls, keyId, latencyMs } = place;
-  const answers = latencyMs === 0 ? "answers at once" : `answers in ${latencyMs} ms`;
+  const answers = latencyMs === 0 ? "answers at once" : `answers in ${formatDuration(latencyMs)}`;
   const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
   const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
   return [

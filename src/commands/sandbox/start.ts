@@ -10,7 +10,7 @@ import { demoSeed, parseSeed } from "../../sandbox/seeds/seeds.ts";
 import type { SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { readValue } from "../../settings/given.ts";
-import { parseDuration } from "../../settings/parsers.ts";
+import { parseDuration } from "../../duration.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
 import type { EmulationOptions, ExecOptions, StartOptions } from "./descriptor.ts";
 import {

@@ -3,7 +3,7 @@ import type { OpenState } from "../../parts/state.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable, tabbedLines } from "../../terminal/tables.ts";
-import { distance } from "../../terminal/time.ts";
+import { relativeTime } from "../../terminal/time.ts";
 import type { LocksDocument, RestoreDocument, RestoredVault } from "../../documents/state.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
@@ -55,7 +55,7 @@ export async function locksTable(locks: LocksDocument["locks"], view: View): Pro
   const rows = locks.map(({ uuid, holder, since }) => [
     uuid,
     actorWords(holder, "process"),
-    distance(Date.parse(since), view.now),
+    relativeTime(Date.parse(since), view.now),
   ]);
   return listTable(["Vault", "Used by", "Since"], rows, { palette, ...view.facts });
 }

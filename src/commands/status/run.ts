@@ -10,7 +10,7 @@ import type { StatusOptions } from "./descriptor.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { ListedVault } from "../../documents/state.ts";
 import { command, wayText } from "../../way.ts";
-import { parseDuration } from "../../settings/parsers.ts";
+import { parseDuration } from "../../duration.ts";
 import { describeVault, findingsOf } from "./vault-status.ts";
 
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */

@@ -6,7 +6,7 @@ import { shownFingerprint } from "../../terminal/secrets.ts";
 import { wrapMessage } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable, oneLineTable, tabbedLines } from "../../terminal/tables.ts";
-import { distance, lasting, when } from "../../terminal/time.ts";
+import { relativeTime, durationInWords, when } from "../../terminal/time.ts";
 import { bySince, usedBy } from "../../terminal/who.ts";
 import { wayLines, wayText } from "../../way.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
@@ -33,7 +33,7 @@ export async function statusList(vaults: readonly ListedVault[], view: View): Pr
       ...countersOf(vault, palette),
       tokenLeft(exchange, now),
       usesRemaining === null ? "" : String(usesRemaining),
-      lastReadAt === null ? "" : distance(Date.parse(lastReadAt), now),
+      lastReadAt === null ? "" : relativeTime(Date.parse(lastReadAt), now),
       kind,
       uuidIn(vault),
     ];
@@ -212,7 +212,7 @@ function tokenLeft(exchange: ListedVault["exchange"], now: View["now"]): string 
     return "";
   const expiry = Date.parse(exchange.tokenExpiry);
   if (now === null) return exchange.tokenExpiry;
-  return expiry > now ? lasting(expiry - now) : "expired";
+  return expiry > now ? durationInWords(expiry - now) : "expired";
 }
 
 function history(vault: ListedVault, view: View, palette: Palette): string {

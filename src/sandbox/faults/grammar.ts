@@ -6,6 +6,7 @@ import { validate } from "../../protocol/validate.ts";
 import type { FaultAction, FaultMatch, FaultRule } from "./faults.ts";
 import { plainActions } from "./faults.ts";
 import { defined } from "../../defined.ts";
+import { parseDuration } from "../../duration.ts";
 
 /**
  * Parses one fault:
@@ -84,10 +85,10 @@ function parseAction(action: string, fail: Fail): FaultAction {
   const plain = plainActions.find((known) => known === action);
   if (plain !== undefined) return plain;
   const [, name, value = ""] = /^(delay|status|error-after)=(.*)$/s.exec(action) ?? [];
-  if (name === "delay")
-    return {
-      delayMs: duration(value) ?? fail("the delay must be a duration, such as 500ms, 2s or 1m"),
-    };
+  if (name === "delay") {
+    const delayMs = parseDuration(value, `fault ${action}`);
+    return delayMs <= longestTimer ? { delayMs } : fail("the delay must be less than 24 days");
+  }
   if (name === "error-after")
     return {
       errorAfter:
@@ -108,16 +109,11 @@ function parseAction(action: string, fail: Fail): FaultAction {
   };
 }
 
+/** What a timer of Node takes, in milliseconds. */
+const longestTimer = 2 ** 31 - 1;
+
 const number = (text: string): number | undefined =>
   /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 
 const status = (text: string): number | undefined =>
   /^[45]\d\d$/.test(text) ? Number(text) : undefined;
-
-const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-function duration(text: string): number | undefined {
-  const parts = /^(\d{1,9})(ms|s|m|h)$/.exec(text);
-  const milliseconds = Number(parts?.[1]) * (units[parts?.[2] ?? ""] ?? Number.NaN);
-  return milliseconds < 2 ** 31 ? milliseconds : undefined;
-}
