@@ -1,20 +1,16 @@
-import { spawn } from "node:child_process";
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
-import type { Socket } from "node:net";
 import { basename, join } from "node:path";
 import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
-import { formatDuration } from "../duration.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
 import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
-import { environmentWithoutSecrets, forwardLines } from "../settings/child-command.ts";
+import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";
 import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";
-import { pause } from "../terminal/signals.ts";
 import { command } from "../way.ts";
 
 /** What a command line says of the program that receives a vault. */
@@ -274,69 +270,25 @@ interface DocumentCommand {
   signal: AbortSignal;
 }
 
-/** Wait for the last output: processes that the command leaves behind may keep its streams open. */
-const lastWordsMs = 200;
-
-/** What /bin/sh runs first: standard input becomes the socket on which an unread rest is noticed. */
-const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
-
 /**
- * Runs a command with `document` on its standard input; what it prints, on either stream, goes to stderr by whole lines. Resolves
- * when the command has read all of it and exited 0; else rejects with an Error that says what went wrong. The command and what it
- * started are ended at the time-out, and by the signal.
+ * Runs a command with `document` on its standard input; what it prints, on either stream, goes to stderr by whole lines.
+ * @throws an Error that says what went wrong, unless the command has read all of it and exited with 0
  */
 export async function runWithDocument(
   { io: { host }, settings: { timeout: timeoutMs } }: Basics,
   { flag, command, env, signal }: DocumentCommand,
   document: string,
 ): Promise<void> {
-  const child = spawn("/bin/sh", ["-c", readFromSocket, "sh", command], {
-    stdio: ["ignore", "pipe", "pipe", "pipe"],
-    cwd: host.cwd,
+  const failure = await runShellCommand(host, {
+    command,
     env,
-    detached: true,
-  });
-  let unread = false;
-  let ended: string | undefined;
-  const end = (why: string): void => {
-    ended ??= why;
-    if (child.pid !== undefined) host.endGroup(child.pid);
-  };
-  const input = child.stdio[3] as Socket;
-  // Closing a socket with unread data resets it: that is how a command that did not read everything is noticed.
-  input.on("error", () => (unread = true));
-  input.resume();
-  input.end(document);
-  for (const stream of [child.stdout, child.stderr])
-    if (stream !== null) forwardLines(stream, (lines) => void host.stderr.writeColored(lines));
-  const closed = new Promise<void>((resolve) => void child.once("close", () => resolve()));
-  const timer = setTimeout(
-    () => end(`did not finish within ${formatDuration(timeoutMs)} and was stopped`),
+    cwd: host.cwd,
+    input: document,
     timeoutMs,
-  );
-  const onAbort = (): void => end("was interrupted and stopped");
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    const { code, by } = await new Promise<{ code: number | null; by: string | null }>(
-      (resolve, reject) => {
-        child.once("error", reject);
-        child.once("exit", (code, by) => resolve({ code, by }));
-      },
-    );
-    await Promise.race([closed, pause(lastWordsMs)]);
-    // On a busy machine the timer can come before the reset that the socket has received by now.
-    await new Promise((resolve) => void setImmediate(resolve));
-    if (ended !== undefined) throw new Error(`${flag} ${ended}`);
-    if (code !== 0) throw new Error(`${flag} failed with ${by ?? `exit code ${code}`}`);
-    if (unread) throw new Error(`${flag} did not read the whole document from its standard input`);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-    input.destroy();
-    child.stdout?.destroy();
-    child.stderr?.destroy();
-  }
+    signal,
+    onLines: (lines) => void host.stderr.writeColored(lines),
+  });
+  if (failure !== undefined) throw new Error(`${flag} ${failure}`);
 }
 
 /**

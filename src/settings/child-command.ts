@@ -1,4 +1,9 @@
+import type { ChildProcessByStdio } from "node:child_process";
+import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
+import { formatDuration } from "../duration.ts";
 import { withoutPassword } from "../protocol/address.ts";
 import { definitionOf, settingNames } from "./definitions.ts";
 
@@ -9,7 +14,7 @@ const leftOut = `[a line of more than ${longestLine} characters was omitted]\n`;
  * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Leaves out lines
  * that are too long. Completes a last line when the stream ends; drops it if the stream never ends.
  */
-export function forwardLines(stream: Readable, forward: (lines: string) => void): void {
+function forwardLines(stream: Readable, forward: (lines: string) => void): void {
   let rest = "";
   let isTooLong = false;
   const flush = (lines: string): void => {
@@ -59,4 +64,78 @@ export function environmentWithoutSecrets(
     return [[name, name === "VAULTSVC_STATE" ? withoutPassword(value) : value]];
   });
   return Object.fromEntries(entries) as Record<string, string>;
+}
+
+interface ShellCommand {
+  command: string;
+  env: Record<string, string>;
+  cwd?: string | undefined;
+  /** Its standard input, of which it must read all. */
+  input?: string;
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** What it prints on stderr, and on stdout if `onOutput` does not take that, by whole lines. */
+  onLines: (lines: string) => void;
+  /** Takes what it prints on stdout; `stop` ends the command. */
+  onOutput?: (text: string, stop: (why: string) => void) => void;
+}
+
+/** Wait for the last lines: processes that the command leaves behind may keep its streams open. */
+const lastLinesMs = 200;
+
+/** What /bin/sh runs first: standard input becomes the socket on which an unread rest is noticed. */
+const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
+
+/**
+ * Runs a command of the user by /bin/sh. Resolves to undefined when it has exited with 0 (and read its whole input), else to what went
+ * wrong: `failed with exit code 3`. The command and all that it started are ended at the time limit and by the signal.
+ */
+export async function runShellCommand(
+  host: { endGroup: (pid: number) => void },
+  { command, env, cwd, input, timeoutMs, signal, onLines, onOutput }: ShellCommand,
+): Promise<string | undefined> {
+  const child = spawn(
+    "/bin/sh",
+    input === undefined ? ["-c", command] : ["-c", readFromSocket, "sh", command],
+    { stdio: ["ignore", "pipe", "pipe", "pipe"], cwd, env, detached: true },
+  ) as ChildProcessByStdio<null, Readable, Readable>;
+  let stopped: string | undefined;
+  const stop = (why: string): void => {
+    stopped ??= why;
+    if (child.pid !== undefined) host.endGroup(child.pid);
+  };
+  let isUnread = false;
+  const socket = child.stdio[3] as Socket;
+  // Closing a socket with unread data resets it: that is how a command that did not read everything is noticed.
+  socket.on("error", () => (isUnread = input !== undefined)).resume();
+  socket.end(input ?? "");
+  if (onOutput === undefined) forwardLines(child.stdout, onLines);
+  else child.stdout.setEncoding("utf8").on("data", (text: string) => onOutput(text, stop));
+  forwardLines(child.stderr, onLines);
+  const timer = setTimeout(
+    () => stop(`did not finish within ${formatDuration(timeoutMs)} and was stopped`),
+    timeoutMs,
+  );
+  const onAbort = (): void => stop("was interrupted and stopped");
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    const closed = new Promise((resolve) => child.once("close", resolve));
+    const ended = await new Promise<string | undefined>((resolve) => {
+      child.once("error", ({ message }) => resolve(`cannot be started: ${message}`));
+      child.once("exit", (code, by) =>
+        resolve(code === 0 ? undefined : `failed with ${by ?? `exit code ${code}`}`),
+      );
+    });
+    // Output that is taken must be whole.
+    await (onOutput === undefined ? Promise.race([closed, pause(lastLinesMs)]) : closed);
+    // On a busy machine the time limit can come before the reset that the socket has received by now.
+    await new Promise((resolve) => void setImmediate(resolve));
+    const unread = isUnread ? "did not read the whole document from its standard input" : undefined;
+    return stopped ?? ended ?? unread;
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+    for (const stream of [socket, child.stdout, child.stderr]) stream.destroy();
+  }
 }

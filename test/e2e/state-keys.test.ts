@@ -247,7 +247,7 @@ describe.concurrent("a command that prints the key", () => {
     ["exit 3", /^config key stateKeyCommand: the command failed with exit code 3/],
     ["echo no key", /^the config key stateKeyCommand: must be 32 bytes/],
     ["true", /^config key stateKeyCommand: the command printed nothing/],
-    ["sleep 30", /^config key stateKeyCommand: the command did not finish within 0.2s/],
+    ["sleep 30", /^config key stateKeyCommand: the command did not finish within 200ms/],
   ])("%s: nothing is sent", async (command, message) => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();

@@ -91,7 +91,7 @@ describe("--exec", () => {
     {
       how: "does not end",
       command: "cat >/dev/null; sleep 60",
-      why: "--exec did not finish within 0.5s and was stopped",
+      why: "--exec did not finish within 500ms and was stopped",
       timeoutMs: 500,
     },
     {
