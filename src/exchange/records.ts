@@ -170,7 +170,7 @@ export interface RunExchange {
   delivery: string | null;
 }
 
-/** What a command with many vaults needs to know of each before its turn comes; `generations` sums up those that are kept. */
+/** What a command with many vaults needs to know of each before its turn comes. */
 export interface VaultSummary
   extends
     KnownVault,

@@ -16,99 +16,54 @@ export function vaultRecord({ vault, credentials, exchanges }: VaultRows): Vault
   const open = openExchangeOf({ exchanges });
   const last = exchanges.at(-1);
   const { refusedSince, ...counters } = count(exchanges, vault);
+  const { lastGeneration, proofExpiry, forgotten, forgottenAt, carried, carriedUpTo, ...known } =
+    vault;
   return {
-    service: vault.service,
-    uuid: vault.uuid,
-    kind: vault.kind,
-    label: vault.label,
+    ...known,
+    ...counters,
     generations: credentials
       .filter(({ sealed }) => sealed !== null)
       .map((row) => generationRecord(row, refusedSince, credentials))
       .toReversed(),
-    ...counters,
-    provenAt: vault.provenAt,
-    lastReadAt: vault.lastReadAt,
-    usesRemaining: vault.usesRemaining,
-    limited: vault.limited,
-    expiryDate: vault.expiryDate,
-    autoLockDate: vault.autoLockDate,
-    dateCreated: vault.dateCreated,
-    lastModified: vault.lastModified,
-    lastError: vault.lastError,
     open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
     last: last === undefined ? null : exchangeRecord(last),
     exchanges: exchanges.map(exchangeRecord).toReversed(),
   };
 }
 
-const generationRecord = (
-  row: CredentialsRow,
+function generationRecord(
+  { sealed, ended, ...row }: CredentialsRow,
   refusedSince: boolean,
   all: readonly CredentialsRow[],
-): Generation => ({
-  generation: row.generation,
-  standing: row.standing,
-  proven: row.proven,
-  fingerprint: row.fingerprint,
-  device: row.device,
-  createdAt: row.createdAt,
-  elsewhere: row.elsewhere,
-  // The same credentials may have been imported again.
-  refused: all.some(
-    ({ fingerprint, device, refused }) =>
-      refused && fingerprint === row.fingerprint && isSameDevice(device, row.device),
-  ),
-  sole: row.proven && !row.elsewhere && !row.ended && !refusedSince,
-  placed: row.placed,
-});
+): Generation {
+  return {
+    ...row,
+    // The same credentials may have been imported again.
+    refused: all.some(
+      ({ fingerprint, device, refused }) =>
+        refused && fingerprint === row.fingerprint && isSameDevice(device, row.device),
+    ),
+    sole: row.proven && !row.elsewhere && !ended && !refusedSince,
+  };
+}
 
-const exchangeRecord = (row: ExchangeRow): ExchangeRecord => ({
-  id: row.id,
-  operation: row.operation,
-  kind: row.kind,
-  state: row.state,
-  externalRef: row.externalRef,
-  baseGeneration: row.baseGeneration,
-  newGeneration: row.newGeneration,
-  startedAt: row.startedAt,
-  tokenExpiry: row.tokenExpiry,
-  usesRemaining: row.usesRemaining,
-  limited: row.limited,
-  holdReason: row.holdReason,
-  delivered: row.delivered,
-  saveOwed: row.saveOwed,
-  endsUnanswered: row.endsUnanswered,
-  acknowledgedAt: row.acknowledgedAt,
-  adopted: row.adopted,
-  given: row.given,
-  by: row.by,
-});
-
-/** Shared by many vaults. */
-const generations = [false, true].map((proven) =>
-  [null, true].map((device) => [{ proven, device }]),
-);
-const none: VaultSummary["generations"] = [];
+const exchangeRecord = ({ token, run, outcome, sole, ...row }: ExchangeRow): ExchangeRecord => row;
 
 /** What a command with many vaults needs of one that is known: there may be many. */
 export function vaultSummary(record: VaultRecord): VaultSummary {
-  const { generations: kept, lastError } = record;
-  const [isProven, hasDevice] = [
-    kept.some(({ proven }) => proven),
-    kept.some(({ device }) => device !== null),
-  ];
+  const { uuid, label, kind, limited, open, lastError } = record;
+  const { unackedStarts, unansweredStarts, failedAttempts, possiblyFailed } = record;
   return {
-    uuid: record.uuid,
-    label: record.label,
-    kind: record.kind,
-    limited: record.limited,
-    unackedStarts: record.unackedStarts,
-    unansweredStarts: record.unansweredStarts,
-    failedAttempts: record.failedAttempts,
-    possiblyFailed: record.possiblyFailed,
-    generations:
-      kept.length === 0 ? none : (generations[Number(isProven)]?.[Number(hasDevice)] ?? none),
+    uuid,
+    label,
+    kind,
+    limited,
+    open,
+    unackedStarts,
+    unansweredStarts,
+    failedAttempts,
+    possiblyFailed,
+    generations: record.generations.map(({ proven, device }) => ({ proven, device })),
     lastError: lastError?.code ?? null,
-    open: record.open,
   };
 }

@@ -66,7 +66,7 @@ describeStore("runs of many vaults", (make) => {
         label: "Ada",
         limited: true,
         unackedStarts: 1,
-        generations: [{ proven: true, device: null }],
+        generations: [false, true].map((proven) => ({ proven, device: null })),
         open: expect.objectContaining({ id: "01A", state: "held", saveOwed: true }) as unknown,
       },
     ]);
