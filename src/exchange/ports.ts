@@ -290,16 +290,11 @@ export interface Store {
   /** Records that the user was told of an interrupted creation, so that it is not listed again. */
   dismissCreation(creation: InterruptedCreation): Promise<void>;
   /**
-   * Reserves the next slot under an application's rate limit (GCRA), for all processes: one that is `aheadMs` or more away, by the
-   * clock of the state, from when the state is asked. Returns the milliseconds from then to the slot; one that is more than
-   * `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
+   * Reserves the next slot under an application's rate limit (GCRA), for all processes, by the clock of the state. Returns the
+   * milliseconds from when the state is asked to the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0
+   * means no limit. Not synced.
    */
-  reserveSlot(
-    application: string,
-    aheadMs: number,
-    intervalMs: number,
-    longestMs?: number,
-  ): Promise<number>;
+  reserveSlot(application: string, intervalMs: number, longestMs?: number): Promise<number>;
   /** The circuit breaker of a service. */
   breaker(service: string): ServiceBreaker;
   /** Every breaker that ever opened, ordered by service. */

@@ -120,7 +120,7 @@ async function openClients({ io, settings, state }: Local, version: string): Pro
       rate: settings.rate,
       clock: host,
       reserveSlot: async (intervalMs, longestMs) =>
-        await (await state.store()).reserveSlot(queue, 0, intervalMs, longestMs),
+        await (await state.store()).reserveSlot(queue, intervalMs, longestMs),
     },
     trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
   });

@@ -4,7 +4,8 @@ import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { replacing } from "./breakers.ts";
-import type { Dialect, Put, Statement, Value } from "./statement.ts";
+import type { Dialect, Put, Statement, Table, Value } from "./statement.ts";
+import { inserting } from "./statement.ts";
 import type { JournalEntry } from "./journal/journal.ts";
 import { appending } from "./journal/journal.ts";
 import { findGeneration } from "./steps/generations.ts";
@@ -12,6 +13,7 @@ import type {
   CredentialsRow,
   ExchangeRow,
   Place,
+  RunRow,
   Since,
   VaultRow,
   VaultRows,
@@ -43,9 +45,6 @@ export const isListed = "status IN ('open', 'closed', 'counted')";
 export const isKnown = "status IN ('open', 'closed')";
 export const isKnownIn = ({ status }: { status?: unknown }): boolean =>
   status === "open" || status === "closed";
-
-/** A row of a vault, and which one it is. */
-export type VaultRecordRow = VaultColumns & { id: NonNullable<Value>; version: number };
 
 /** What `doc` holds. Of a pair that is not kept any more exchanges still name the generation. */
 interface Doc extends Since {
@@ -252,8 +251,8 @@ export const raising = ({ prefix, open }: Dialect, name: keyof Since): Statement
   values: [name],
 });
 
-/** The columns of a vault. */
-export const columns = "id, service, uuid, label, kind, status, version, doc, sealed";
+/** The columns of a vault, but for what numbers it and its versions. */
+export const columns = "service, uuid, label, kind, status, doc, sealed";
 
 /** Reads one vault for `storedVault`, with which of some fingerprints are of pairs that were superseded. */
 export const readVault = (
@@ -262,7 +261,7 @@ export const readVault = (
   prints: readonly string[] = [],
 ): Statement[] => [
   {
-    sql: `SELECT ${columns} FROM ${prefix}vaults WHERE service = $1 AND uuid = $2`,
+    sql: `SELECT id, version, ${columns} FROM ${prefix}vaults WHERE service = $1 AND uuid = $2`,
     values: [service, uuid],
   },
   {
@@ -279,7 +278,7 @@ export function storedVault(
   place: Place,
   [vaults = [], spent = [], meta = []]: readonly (readonly unknown[])[],
 ): StoredVault {
-  const [row] = vaults as VaultRecordRow[];
+  const [row] = vaults as (VaultColumns & { id: Value; version: number })[];
   const [since] = meta as [Since];
   const isThere = row !== undefined && row.status !== "absent";
   const rows = isThere ? rowsOf(place, row, since) : unknownVault(place, since);
@@ -375,51 +374,43 @@ function changesOf({ before: { rows: before }, after }: Made<unknown>): {
  * sees another.
  */
 export function writingBeside(
-  { prefix, texts }: Dialect,
+  dialect: Dialect,
   made: Made<unknown>,
   from: string,
 ): ((put: Put) => string)[] {
-  const { service, uuid, begunIn, seen } = made.after;
+  const { prefix } = dialect;
+  const { service, uuid, begunIn, seen, brought } = made.after;
   const { spent, runs, entries } = changesOf(made);
   const parts: ((put: Put) => string)[] = [];
   const claim = seen?.claim ?? null;
   if (seen !== null && claim !== null)
     parts.push((put) => replacing(prefix, service, seen.breaker, claim, from, put));
-  if (spent.length > 0)
-    parts.push(
-      (put) => `INSERT INTO ${prefix}spent (service, uuid, fingerprint)
-        SELECT ${put(service)}, ${put(uuid)}, value FROM ${from}, (${texts(put(JSON.stringify(spent)))}) AS made
-        WHERE true ON CONFLICT DO NOTHING`,
+  const add = (table: Table, rows: readonly object[], conflict: "NOTHING" | "UPDATE"): void => {
+    const [first] = rows;
+    if (first === undefined) return;
+    parts.push((put) =>
+      inserting(dialect, table, Object.keys(first), put(JSON.stringify(rows)), from, conflict),
     );
-  for (const { isNew, id, run, operation, state, delivered } of runs) {
-    const { digest = null, delivery = null } = begunIn ?? {};
-    const key = [service, run, uuid, id];
-    const begun = [...key, operation, state, Number(delivered), digest, delivery];
-    parts.push(
-      isNew
-        ? (
-            put,
-          ) => `INSERT INTO ${prefix}runs (service, run, uuid, exchange, operation, state, delivered, digest, delivery)
-              SELECT ${begun.map(put).join(", ")} FROM ${from} WHERE true
-              ON CONFLICT (service, run, uuid) DO UPDATE SET exchange = excluded.exchange, operation = excluded.operation,
-              state = excluded.state, delivered = excluded.delivered, digest = excluded.digest, delivery = excluded.delivery`
-        : (
-            put,
-          ) => `UPDATE ${prefix}runs SET state = ${put(state)}, delivered = ${put(Number(delivered))}
-            WHERE service = ${put(service)} AND run = ${put(run)} AND uuid = ${put(uuid)} AND exchange = ${put(id)}
-            AND EXISTS (SELECT 1 FROM ${from})`,
-    );
-  }
-  for (const row of made.after.brought?.runs ?? []) {
-    const { run, exchange, operation, state, delivered, digest, delivery } = row;
-    const own = [service, run, uuid, exchange, operation, state, delivered, digest, delivery];
-    parts.push(
-      (
-        put,
-      ) => `INSERT INTO ${prefix}runs (service, run, uuid, exchange, operation, state, delivered, digest, delivery)
-        SELECT ${own.map(put).join(", ")} FROM ${from} WHERE true ON CONFLICT DO NOTHING`,
-    );
-  }
-  if (entries.length > 0) parts.push((put) => appending(prefix, entries, from, put));
+  };
+  const prints = spent.map((fingerprint) => ({ service, uuid, fingerprint }));
+  add("spent", prints, "NOTHING");
+  const { digest = null, delivery = null } = begunIn ?? {};
+  const begun = runs.filter(({ isNew }) => isNew);
+  const rows = begun.map(({ id, run, operation, state, delivered }): RunRow => {
+    const now = { operation, state, delivered: Number(delivered) };
+    return { service, run, uuid, exchange: id, ...now, digest, delivery };
+  });
+  add("runs", rows, "UPDATE");
+  add("runs", brought?.runs ?? [], "NOTHING");
+  for (const { isNew, id, run, state, delivered } of runs)
+    if (!isNew)
+      parts.push(
+        (
+          put,
+        ) => `UPDATE ${prefix}runs SET state = ${put(state)}, delivered = ${put(Number(delivered))}
+          WHERE service = ${put(service)} AND run = ${put(run)} AND uuid = ${put(uuid)} AND exchange = ${put(id)}
+          AND EXISTS (SELECT 1 FROM ${from})`,
+      );
+  if (entries.length > 0) parts.push((put) => appending(dialect, entries, from, put));
   return parts;
 }

@@ -1,3 +1,6 @@
+/** A place under the rate limit that was taken this far in the future, in milliseconds, shows that the clock was set back. */
+export const clockJump = 60_000;
+
 /** A value of a column: what SQLite and PostgreSQL both take. */
 export type Value = string | number | null;
 
@@ -21,10 +24,58 @@ export function written(write: (put: Put) => string): Required<Statement> {
 export interface Dialect {
   /** In front of the name of a table. */
   readonly prefix: string;
+  /** What an id is that the engine does not make itself, for the rows of vaults. */
+  readonly newId?: string;
   /** Selects the texts (as `value`) in the JSON list that a mark stands for. */
   readonly texts: (mark: string) => string;
+  /** In FROM: the objects in the JSON list that a mark stands for, with their places `n`; and the value of a column of a table in one. */
+  readonly list: (table: Table, mark: string) => { from: string; column: (name: string) => string };
   /** In FROM: one row for a writer without the lock of a vault; in a state that is not used any more, none. */
   readonly open: string;
+}
+
+/** The tables that make up a state, with the columns that order their rows. */
+export const keys = {
+  vaults: ["service", "uuid"],
+  spent: ["service", "uuid", "fingerprint"],
+  runs: ["service", "run", "uuid"],
+  breakers: ["service"],
+  journal: ["seq"],
+} as const;
+
+export type Table = keyof typeof keys;
+
+/** A row with its columns. */
+export type Row = Record<string, Value>;
+
+/**
+ * The SQL that adds rows with the same columns to a table, in their order, if `from` has a row. What numbers a row in its
+ * place is made anew: the id and version of a vault, the `seq` of an entry. `list` are the rows as JSON. Without `conflict` none may be there already.
+ */
+export function inserting(
+  dialect: Dialect,
+  table: Table,
+  columns: readonly string[],
+  list: string,
+  from = "(SELECT 1) AS always",
+  conflict?: "NOTHING" | "UPDATE",
+): string {
+  const { prefix, newId } = dialect;
+  const items = dialect.list(table, list);
+  const isVault = table === "vaults";
+  const own = columns.filter((name) => name !== "seq");
+  const made = isVault ? [["version", "1"], ...(newId === undefined ? [] : [["id", newId]])] : [];
+  const key: readonly string[] = keys[table];
+  const set = [
+    ...own
+      .filter((name) => !key.includes(name))
+      .map((name) => `${quoted(name)} = excluded.${quoted(name)}`),
+    ...(isVault ? ["version = vaults.version + 1"] : []),
+  ];
+  const then = conflict === "UPDATE" ? `UPDATE SET ${set.join(", ")}` : "NOTHING";
+  return `INSERT INTO ${prefix}${table} (${[...made.map(([name]) => name), ...own.map(quoted)].join(", ")})
+    SELECT ${[...made.map(([, value]) => value), ...own.map(items.column)].join(", ")} FROM ${from}, ${items.from}
+    WHERE true ORDER BY n ${conflict === undefined ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
 }
 
 /** A column as SQL has it: columns are spelled as the fields of records, and PostgreSQL would fold them. */

@@ -15,7 +15,7 @@ import type {
 } from "../exchange/records.ts";
 import { keyIdOf } from "../secrets/sealing.ts";
 import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
-import { appendingOne } from "./journal/journal.ts";
+import { appendingAlone } from "./journal/journal.ts";
 import type { Entry } from "./journal/past.ts";
 import { entriesOf, pastExchanges } from "./journal/past.ts";
 import type { Keyring } from "./keys/keyring.ts";
@@ -191,7 +191,7 @@ export abstract class StoredState {
   ): Promise<void> {
     const detail = { kind, externalRef, ...(error && { error }), by: this.by };
     const entry = { at: this.time(), service, uuid: "", exchange: id, event, detail };
-    const rows = await this.change(appendingOne(this.dialect, entry), "synced");
+    const rows = await this.change(appendingAlone(this.dialect, entry), "synced");
     if (rows.length === 0)
       throw new VaultError("state", `${event} was not recorded`, { retry: "safe" });
   }

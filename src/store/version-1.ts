@@ -6,14 +6,12 @@ import type { VaultColumns } from "./document.ts";
 import { columnsOf, trim } from "./document.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
 import { unknownVault } from "./steps/rows.ts";
-import type { Value } from "./statement.ts";
+import type { Row, Value } from "./statement.ts";
 
 /*
  * States of the versions 0.1 and 0.2 of the program, which had a table for each part of a vault. They are read once, and written as
  * documents. What had been counted is carried; breakers begin closed.
  */
-
-type Row = Record<string, Value>;
 
 /** The tables that become documents; rows name their vault by its `id`. */
 export const formerTables = [

@@ -39,6 +39,8 @@ export class TestClock implements Clock {
 export interface StoreFixture {
   store: State;
   clock: TestClock;
+  /** Moves the clock of the rate limit by so many milliseconds: in a database, what was reserved. */
+  pass(milliseconds: number): Promise<void> | void;
   /** The same state as another process has it. */
   another(): State;
   dispose(): void;

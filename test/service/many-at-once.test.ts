@@ -90,7 +90,7 @@ describe("several exchanges at a time", () => {
       warn: nothing,
     });
     const reserveSlot = async (intervalMs: number, longestMs: number): Promise<number> =>
-      await store.reserveSlot("limited", 0, intervalMs, longestMs);
+      await store.reserveSlot("limited", intervalMs, longestMs);
     const target = { baseUrl, apiPrefix, application: user, version: "test", timeoutMs: 30_000 };
     const clients = await openService({ ...target, limit: { rate, clock, reserveSlot } });
     const serviceName = `${baseUrl}${apiPrefix}`;

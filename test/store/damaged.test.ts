@@ -38,7 +38,7 @@ describe("a state that cannot be used", () => {
   const ways = (store: Store) => [
     async () => await store.list(),
     async () => await store.lock(service, uuid, patient(state.clock)),
-    async () => await store.reserveSlot("app", 0, 40),
+    async () => await store.reserveSlot("app", 40),
   ];
   /** Expects every operation to fail with a message that has these parts, and to leave the database unchanged. */
   const expectRefused = async (...parts: string[]): Promise<void> => {

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { appendingOne } from "../../src/store/journal/journal.ts";
+import { appendingAlone } from "../../src/store/journal/journal.ts";
 import { journalLines } from "../../src/store/journal/items.ts";
 import type { Near, OwnExchange } from "../../src/store/journal/own-exchanges.ts";
 import { OwnExchanges } from "../../src/store/journal/own-exchanges.ts";
@@ -175,7 +175,7 @@ describe("when a pair was superseded", () => {
     migrate(db);
     for (const [index, [event, detail, exchange = null]] of entries.entries()) {
       const entry = { at: at(index), service: "s", uuid: "v", exchange, event, detail };
-      rowsIn(db, appendingOne(dialect, entry));
+      rowsIn(db, appendingAlone(dialect, entry));
     }
     return new OwnExchanges(db).find("x")?.supersededAt;
   }

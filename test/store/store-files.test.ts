@@ -36,7 +36,7 @@ describe("the files of a state", () => {
   it("are not made by looking", async () => {
     expect(await state.store.list()).toEqual([]);
     expect(await state.store.find(uuid)).toEqual([]);
-    expect(await state.store.reserveSlot("app", 0, 0)).toBe(0);
+    expect(await state.store.reserveSlot("app", 0)).toBe(0);
     expect(readdirSync(state.root)).toEqual([]);
   });
 

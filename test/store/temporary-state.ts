@@ -72,6 +72,7 @@ export function temporaryState(): TemporaryState {
     clock,
     store: another(),
     another,
+    pass: (ms: number) => void (clock.at += ms),
     withKey: (keySource) => openStore({ ...options, keySource }),
     sql: (text) => {
       const connection = new DatabaseSync(path);
@@ -190,9 +191,9 @@ async function act([
         await store.find(uuid);
         const session = await store.lock(service, uuid, patient(clock, 20_000));
         const base = (await session.read())?.generations[0]?.generation ?? 0;
-        await store.reserveSlot("app", 0, 0.001);
+        await store.reserveSlot("app", 0.001);
         await session.read();
-        await store.reserveSlot("app", 0, 0.001);
+        await store.reserveSlot("app", 0.001);
         await exchange(session, `x-${process.pid}-${n}`, base, `pair-${process.pid}-${n}`);
         await session.read();
         await session.release();
@@ -203,7 +204,7 @@ async function act([
     slots: async () => {
       const slots: number[] = [];
       for (let n = 0; n < Number(count); n += 1) {
-        const untilSlot = await store.reserveSlot("app", 0, 10);
+        const untilSlot = await store.reserveSlot("app", 10);
         slots.push(lookedAt + untilSlot);
       }
       print(slots);

@@ -1,13 +1,14 @@
 import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { VaultRecordRow } from "../../src/store/document.ts";
+import type { VaultColumns } from "../../src/store/document.ts";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
+import { dialect } from "../../src/store/sqlite/query.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { State, WholeState } from "../../src/store/state.ts";
-import type { Value } from "../../src/store/statement.ts";
+import type { Statement } from "../../src/store/statement.ts";
 import { marksIn } from "../../src/store/whole/marks.ts";
 import { Whole } from "../../src/store/whole/whole.ts";
 import {
@@ -60,14 +61,13 @@ const engines: Record<string, () => Promise<Engine>> = {
 
 it("what is written leaves in statements of at most 64 kB, and a longer row by itself, in their order", async () => {
   const sent: string[] = [];
-  const query = async (_: string, [list]: readonly Value[] = []): Promise<never[]> => {
-    sent.push(String(list));
+  const query = async ({ values = [] }: Statement): Promise<never[]> => {
+    sent.push(String(values[0]));
     return await Promise.resolve([]);
   };
   const setUsable = async (): Promise<void> => await Promise.resolve();
-  const list = () => ({ from: "", column: (name: string) => name });
   const key = async (): Promise<never> => await Promise.reject(new Error("nothing is sealed"));
-  const whole = new Whole({ prefix: "", query, list, setUsable }, marksIn({}), { key }, null);
+  const whole = new Whole({ ...dialect, query, setUsable }, marksIn({}), { key }, null);
   const lengths = [20_000, 20_000, 30_000, 100_000, 50, 60];
   const rows = lengths.map((length, n) => ({ at: String(n), detail: "x".repeat(length) }));
   await whole.put("journal", rows);
@@ -124,7 +124,7 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
       for await (const [one] of whole.vaults())
         await whole.put(
           "vaults",
-          uuids.map((each) => ({ ...(one as VaultRecordRow), uuid: each })),
+          uuids.map((each) => ({ ...(one as VaultColumns), uuid: each })),
         );
     });
     const sizes = await place.read(async (whole) => {

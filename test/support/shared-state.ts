@@ -91,6 +91,11 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
     location,
     through,
     another: () => through(server.port),
+    pass: async (ms) => {
+      await server.sql(
+        `UPDATE ${schema}.limiter SET next = next - ${ms}, "reservedAt" = "reservedAt" - ${ms}`,
+      );
+    },
     sql: async (text) => await server.sql(text.replaceAll("schema.", `${schema}.`)),
     dispose: () => {
       for (const each of stores) each.close();

@@ -25,7 +25,7 @@ async function loop({ location, keys, service, uuid, clockShift }: LoopOptions):
     rate: defaults.rate,
     clock,
     reserveSlot: async (...slot: [intervalMs: number, longestMs: number]) => {
-      const until = await store.reserveSlot(service.application.uuid, 0, ...slot);
+      const until = await store.reserveSlot(service.application.uuid, ...slot);
       if (until <= slot[1]) places.push(Date.now() + until);
       return until;
     },

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { appendingOne } from "../journal/journal.ts";
+import { appendingAlone } from "../journal/journal.ts";
 import type { SealedRow } from "../document.ts";
 import { isKnown, raising, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -60,7 +60,7 @@ export async function writeBackup(writing: Writing): Promise<BackupFacts> {
       const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
       // After the snapshot, so that all that is in it is known elsewhere; and before the file is there: whoever dies in between leaves
       // none that the state does not know of.
-      await change([raising(dialect, "copies"), appendingOne(dialect, entry)]).catch(
+      await change([raising(dialect, "copies"), appendingAlone(dialect, entry)]).catch(
         (error: unknown) =>
           warn(`the state could not record the backup: ${(error as Error).message}`),
       );

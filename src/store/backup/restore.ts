@@ -5,10 +5,10 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
-import type { VaultRecordRow } from "../document.ts";
+import type { VaultColumns } from "../document.ts";
 import { isKnownIn, rowsOf } from "../document.ts";
 import type { JournalEntry } from "../journal/journal.ts";
-import { appendingOne } from "../journal/journal.ts";
+import { appendingAlone } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { keyIdOfFile, neededKeyId } from "../keys/keyring.ts";
 import { marksOf, migratedInMemory, openReadOnly } from "../sqlite/open-database.ts";
@@ -78,8 +78,9 @@ export async function prepareRestore(
         const { keyId } = backup;
         const key = keyId === null ? deriveKey(randomBytes(32)) : await keyring.key(keyId);
         const reader = new BackupReader(db, key, new Date(now()).toISOString());
-        const entries = reader.ownEntries().map((entry) => appendingOne(place.dialect, entry));
-        if (entries.length > 0 && (await isEmpty())) await place.change(entries);
+        const entries = reader.ownEntries();
+        if (entries.length > 0 && (await isEmpty()))
+          await place.change([appendingAlone(place.dialect, ...entries)]);
         const facts = await restoreAll(place, reader, waiting);
         await place.change(await ending(place, reader.marks, file, now(), facts));
         return { ...facts, aside };
@@ -106,9 +107,7 @@ async function restoreAll(
     try {
       const session = await place.lock(service, uuid, waiting);
       try {
-        vaults.push(
-          await restoredIn(session, await withoutLongJournal(place, session, file), past),
-        );
+        vaults.push(await restoredIn(session, file, past));
       } finally {
         await session.release();
       }
@@ -132,21 +131,6 @@ async function restoreAll(
 
 type Named = Pick<VaultRows, "service" | "uuid">;
 const nameOf = ({ service, uuid }: Named): string => `${service} ${uuid}`;
-
-/** Entries of the journal that come with a vault in one step: a statement has room for some ten thousand values. */
-const entriesAtATime = 1000;
-
-/** Where the journal of a vault is long, what is old of it comes before the vault. */
-async function withoutLongJournal(
-  place: Restorable,
-  session: StoredVaultSession,
-  file: BackupVault,
-): Promise<BackupVault> {
-  const old = file.journal.slice(0, -entriesAtATime);
-  if (old.length === 0 || (await session.read()) !== null) return file;
-  await place.change(old.map((entry) => appendingOne(place.dialect, entry)));
-  return { ...file, journal: file.journal.slice(-entriesAtATime) };
-}
 
 /** A label that another vault has here is dropped. */
 async function restoredIn(
@@ -189,7 +173,7 @@ async function ending(
     detail: { file: path, taken },
   };
   return [
-    appendingOne(place.dialect, entry),
+    appendingAlone(place.dialect, entry),
     marking(place.dialect.prefix, "predecessors", JSON.stringify(predecessors)),
   ];
 }
@@ -212,7 +196,7 @@ class BackupReader {
   *vaults(): Generator<BackupVault> {
     const journal = this.#along<StoredEntry>("journal", "seq");
     const runs = this.#along<RunRow>("runs", "run");
-    for (const row of this.#each<VaultRecordRow>("vaults", "uuid")) {
+    for (const row of this.#each<VaultColumns>("vaults", "uuid")) {
       const { service, uuid } = row;
       const rows = rowsOf({ service, uuid, at: this.at }, row, this.marks);
       const spent = "SELECT fingerprint FROM spent WHERE service = ? AND uuid = ?";
@@ -225,7 +209,7 @@ class BackupReader {
   /** Ids of the exchanges that a vault here may have to count. */
   counted(): string[] {
     const ids: string[] = [];
-    for (const row of this.#each<VaultRecordRow>("vaults", "uuid"))
+    for (const row of this.#each<VaultColumns>("vaults", "uuid"))
       ids.push(...countedThere(rowsOf({ ...row, at: this.at }, row, this.marks)).ids);
     return ids;
   }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { firstIdAt } from "../../exchange/ulid.ts";
 import { noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import type { Dialect, Put, Statement } from "../statement.ts";
-import { written } from "../statement.ts";
+import { inserting, written } from "../statement.ts";
 
 /** How long journal entries are kept, and what runs have begun. */
 const journalDays = 400;
@@ -24,23 +24,19 @@ export interface JournalEntry {
 
 /** The SQL that appends entries to the journal, in their order, if `from` has a row; returns a row for each. */
 export function appending(
-  prefix: string,
+  dialect: Dialect,
   entries: readonly JournalEntry[],
   from: string,
   put: Put,
 ): string {
-  const rows = entries.map(({ at, service, uuid, exchange, event, detail }, n) => {
-    const values = [at, service, uuid, exchange, event, JSON.stringify(detail)];
-    return `(${n}, ${values.map(put).join(", ")})`;
-  });
-  return `INSERT INTO ${prefix}journal (at, service, uuid, exchange, event, detail)
-    SELECT column2, column3, column4, column5, column6, column7 FROM ${from}, (VALUES ${rows.join(", ")}) AS entries
-    ORDER BY column1 RETURNING 1 AS done`;
+  const list = entries.map((entry) => ({ ...entry, detail: JSON.stringify(entry.detail) }));
+  const columns = ["at", "service", "uuid", "exchange", "event", "detail"];
+  return `${inserting(dialect, "journal", columns, put(JSON.stringify(list)), from)} RETURNING 1 AS done`;
 }
 
-/** Appends an entry of a writer without the lock of a vault. */
-export const appendingOne = ({ prefix, open }: Dialect, entry: JournalEntry): Statement =>
-  written((put) => appending(prefix, [entry], open, put));
+/** Appends entries of a writer without the lock of a vault. */
+export const appendingAlone = (dialect: Dialect, ...entries: JournalEntry[]): Statement =>
+  written((put) => appending(dialect, entries, dialect.open, put));
 
 /** Before when entries are removed, ISO 8601; null as long as the oldest one, of that time, may stay. */
 export function prunedBefore(oldest: string | null | undefined, now: number): string | null {

@@ -1,5 +1,6 @@
 import { sharedTables, unusableVersion } from "../schema.ts";
 import type { Dialect } from "../statement.ts";
+import { quoted } from "../statement.ts";
 
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
 export const schemaVersion = 2;
@@ -42,7 +43,13 @@ export const tables = (schema: string): string[] => [
 /** The SQL of PostgreSQL for a state in a schema. */
 export const dialectOf = (schema: string): Dialect => ({
   prefix: `${schema}.`,
+  newId: "gen_random_uuid()",
   texts: (mark) => `SELECT value FROM jsonb_array_elements_text(${mark}::jsonb)`,
+  list: (table, mark) => ({
+    from: `jsonb_array_elements(${mark}::jsonb) WITH ORDINALITY AS list (item, n)
+      CROSS JOIN LATERAL jsonb_populate_record(NULL::${schema}.${table}, item) AS made`,
+    column: (name) => `made.${quoted(name)}`,
+  }),
   open: `(SELECT 1 WHERE NOT EXISTS (SELECT FROM ${schema}.meta WHERE name IN ('fence', 'moved'))) AS open`,
 });
 

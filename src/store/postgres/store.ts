@@ -9,6 +9,7 @@ import { Keyring, KeyLacking } from "../keys/keyring.ts";
 import { readVault, storedVault } from "../document.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
+import { clockJump } from "../statement.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
@@ -22,7 +23,6 @@ import { holders, lockIn, transactAtGate, waitingFor } from "./gate.ts";
 import { Lease } from "./lease.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { dialectOf } from "./schema.ts";
-import { reserving } from "./limiter.ts";
 import { noteVaults } from "./known-vaults.ts";
 import type { Entry, Here } from "./outbox.ts";
 import { offer, Outbox } from "./outbox.ts";
@@ -191,13 +191,12 @@ export class PostgresStore extends StoredState implements State {
 
   async reserveSlot(
     application: string,
-    aheadMs: number,
     intervalMs: number,
     longestMs = Number.POSITIVE_INFINITY,
   ): Promise<number> {
     if (intervalMs === 0) return 0;
-    const wanted = { application, aheadMs, intervalMs, longestMs };
-    const [row] = await this.parts.database.query(reserving(this.parts.schema, wanted));
+    const { database, schema } = this.parts;
+    const [row] = await database.query(reserving(schema, application, intervalMs, longestMs));
     // Without a row, somebody else has just begun the queue, and it is longer.
     return Math.max(0, (row?.["wait"] as number | undefined) ?? longestMs + 1);
   }
@@ -265,6 +264,34 @@ export class PostgresStore extends StoredState implements State {
       throw withKeeper(error, about);
     }
   }
+}
+
+/**
+ * GCRA with burst 1, as in SQLite, on the database's clock, in one statement that is not waited for to be durable. Returns the
+ * milliseconds to the slot, or, where that is too far away, to the next one that is free.
+ */
+function reserving(
+  schema: string,
+  application: string,
+  intervalMs: number,
+  longestMs: number,
+): Statement {
+  const now = 'excluded."reservedAt"';
+  const slot = `greatest(${now}, CASE WHEN queue."reservedAt" > ${now} + ${clockJump} THEN ${now} ELSE queue.next END)`;
+  return {
+    sql: `WITH moment AS (
+        SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS at, set_config('synchronous_commit', 'off', true)
+      ), taken AS (
+        INSERT INTO ${schema}.limiter AS queue (application, next, "reservedAt")
+        SELECT $1, at + $2::double precision, at FROM moment
+        ON CONFLICT (application) DO UPDATE SET next = ${slot} + $2, "reservedAt" = ${now}
+        WHERE $3::double precision IS NULL OR ${slot} - ${now} <= $3
+        RETURNING next - $2 - "reservedAt" AS wait
+      )
+      SELECT wait FROM taken
+      UNION ALL SELECT next - at FROM ${schema}.limiter, moment WHERE application = $1 AND NOT EXISTS (SELECT FROM taken)`,
+    values: [application, intervalMs, Number.isFinite(longestMs) ? longestMs : null],
+  };
 }
 
 /** Which of these fingerprints are of credentials that are or were in the state. */

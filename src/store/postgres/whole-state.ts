@@ -26,7 +26,7 @@ import type {
 } from "../state.ts";
 import type { Moves } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
-import type { Engine, Row as WholeRow, WholeOperation } from "../whole/whole.ts";
+import type { Engine, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
 import {
@@ -40,8 +40,7 @@ import {
   readMeta,
   reborn,
 } from "./about.ts";
-import type { Dialect, Statement } from "../statement.ts";
-import { quoted } from "../statement.ts";
+import type { Dialect, Row as WholeRow, Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
@@ -335,14 +334,8 @@ export class PostgresWhole implements WholeState {
 }
 
 const engineOf = (schema: string, query: Query): Engine => ({
-  prefix: `${schema}.`,
-  newId: "gen_random_uuid()",
-  query: async (sql, values = []) => (await query({ sql, values })) as WholeRow[],
-  list: (table) => ({
-    from: `jsonb_array_elements($1::jsonb) WITH ORDINALITY AS list (item, n)
-      CROSS JOIN LATERAL jsonb_populate_record(NULL::${schema}.${table}, item) AS made`,
-    column: (name) => `made.${quoted(name)}`,
-  }),
+  ...dialectOf(schema),
+  query: async (statement) => (await query(statement)) as WholeRow[],
   setUsable: async (isUsable) => {
     const oldest = String(isUsable ? oldestVersion : unusableVersion);
     await query({

@@ -1,9 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Dialect, Statement } from "../statement.ts";
 
-/** A place in the queue that was taken this far in the future, in milliseconds, shows that the clock was set back. */
-export const clockJump = 60_000;
-
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
@@ -19,6 +16,10 @@ function statement(db: DatabaseSync, sql: string): StatementSync {
 export const dialect: Dialect = {
   prefix: "",
   texts: (mark) => `SELECT value FROM json_each(${mark})`,
+  list: (_, mark) => ({
+    from: `(SELECT value AS item, key AS n FROM json_each(${mark}))`,
+    column: (name) => `item ->> '${name}'`,
+  }),
   open: "(SELECT 1)",
 };
 

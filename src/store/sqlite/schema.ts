@@ -2,12 +2,11 @@ import type { DatabaseSync } from "node:sqlite";
 import { sharedTables } from "../schema.ts";
 import type { Former } from "../version-1.ts";
 import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
-import type { Value } from "../statement.ts";
+import type { Row, Table } from "../statement.ts";
+import { inserting } from "../statement.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { sealedValuesOf } from "../document.ts";
-import { all, noteMeta, one, run } from "./query.ts";
-
-type Row = Record<string, Value>;
+import { all, dialect, noteMeta, one, rowsIn } from "./query.ts";
 
 /** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
 export const applicationId = 0x76737374;
@@ -55,21 +54,12 @@ function takeFormer(db: DatabaseSync): void {
   const { vaults, spent, runs } = documentsOf(former);
   const [key] = vaults.flatMap(sealedValuesOf).map(({ value }) => keyIdOf(value));
   if (key !== undefined) noteMeta(db, "key", key);
-  for (const row of vaults) insert(db, "vaults", { ...row, version: 1 });
-  for (const row of spent) insert(db, "spent", row);
-  for (const row of runs) insert(db, "runs", row);
+  for (const [table, rows] of Object.entries({ vaults, spent, runs }))
+    for (const row of rows) {
+      const sql = inserting(dialect, table as Table, Object.keys(row), "$1");
+      rowsIn(db, { sql, values: [JSON.stringify([row])] });
+    }
   db.exec(`${droppingFormer("")} DROP TABLE locks`);
-}
-
-/** Adds a row with these columns. */
-function insert(db: DatabaseSync, table: string, row: Row): void {
-  const names = Object.keys(row).map((name) => `"${name}"`);
-  const marks = names.map(() => "?");
-  run(
-    db,
-    `INSERT INTO ${table} (${names.join(", ")}) VALUES (${marks.join(", ")})`,
-    ...Object.values(row),
-  );
 }
 
 /**

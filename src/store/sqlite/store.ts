@@ -8,6 +8,7 @@ import { Keyring, neededKeyId } from "../keys/keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
+import { clockJump } from "../statement.ts";
 import { raising } from "../document.ts";
 import { isPruningDue, prune } from "../journal/journal.ts";
 import { StoredState } from "../stored-state.ts";
@@ -16,7 +17,7 @@ import { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { LockedVault } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
-import { clockJump, dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
+import { dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
 import type { StateDatabase } from "./state-database.ts";
@@ -177,14 +178,13 @@ class SqliteState extends StoredState implements LocalState {
 
   async reserveSlot(
     application: string,
-    aheadMs: number,
     intervalMs: number,
-    longestMs?: number,
+    longestMs = Number.POSITIVE_INFINITY,
   ): Promise<number> {
     if (intervalMs === 0) return 0;
     const database = await this.state.ensure();
     return await database.write(
-      (db) => reserveSlot(db, application, this.now() + aheadMs, intervalMs, longestMs),
+      (db) => reserveSlot(db, application, this.now(), intervalMs, longestMs),
       "unsynced",
     );
   }
@@ -225,7 +225,7 @@ function reserveSlot(
   application: string,
   now: number,
   intervalMs: number,
-  longestMs = Number.POSITIVE_INFINITY,
+  longestMs: number,
 ): number {
   const stored = one<{ next: number; reservedAt: number }>(
     db,

@@ -1,11 +1,11 @@
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, unseal } from "../../secrets/sealing.ts";
-import type { SealedRow, VaultColumns, VaultRecordRow } from "../document.ts";
+import type { SealedRow, VaultColumns } from "../document.ts";
 import { columns, isKnownIn, resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import type { Dialect, Value } from "../statement.ts";
-import { quoted } from "../statement.ts";
+import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
+import { inserting, keys } from "../statement.ts";
 import type { Marks } from "./marks.ts";
 import { marking } from "./marks.ts";
 
@@ -43,20 +43,7 @@ const batch = 200;
  */
 const statementLength = 60_000;
 
-/** The tables that make up a state, with the columns that order their rows. */
-const orders = {
-  vaults: ["service", "uuid"],
-  spent: ["service", "uuid", "fingerprint"],
-  runs: ["service", "run", "uuid"],
-  breakers: ["service"],
-  journal: ["seq"],
-} as const;
-
-export type Table = keyof typeof orders;
-export const tables = Object.keys(orders) as Table[];
-
-/** A row with its columns, but for what numbers it in its place: the id of a vault, the `seq` of an entry. */
-export type Row = Record<string, Value>;
+const tables = Object.keys(keys) as readonly Table[];
 
 /** Vaults that are known. Others have a row for a lease alone. */
 const isThere = "status <> 'absent'";
@@ -69,13 +56,9 @@ const conflicts: Partial<Record<Table, "NOTHING" | "UPDATE">> = {
   breakers: "UPDATE",
 };
 
-/** How an engine runs the SQL of an operation, in its transaction. `$1`, `$2` … stand for values. */
-export interface Engine extends Pick<Dialect, "prefix"> {
-  /** What an id is that the engine does not make itself, for the rows of vaults. */
-  readonly newId?: string;
-  query(sql: string, values?: readonly Value[]): Promise<Row[]>;
-  /** A table of the JSON objects in the list `$1`, each as `item` with its place `n`, and the value of a column of the given table in it. */
-  list(table: Table): { from: string; column: (name: string) => string };
+/** How an engine runs the SQL of an operation, in its transaction. */
+export interface Engine extends Dialect {
+  query(statement: Statement): Promise<Row[]>;
   /** Makes the state unusable for every program, or usable again. */
   setUsable(isUsable: boolean): Promise<void>;
 }
@@ -101,7 +84,7 @@ export class WholeReader {
   /** Id of the key that seals it; null where it has none yet. */
   async keyName(): Promise<string | null> {
     const sql = `SELECT value FROM ${this.engine.prefix}meta WHERE name = 'key'`;
-    return ((await this.engine.query(sql))[0]?.["value"] ?? null) as string | null;
+    return ((await this.engine.query({ sql }))[0]?.["value"] ?? null) as string | null;
   }
 
   /** Opens every sealed value, as a check. @throws `state` for the first that does not open */
@@ -116,22 +99,21 @@ export class WholeReader {
   async isEmpty(): Promise<boolean> {
     const { engine } = this;
     const exists = (table: string): string => `EXISTS (SELECT 1 FROM ${engine.prefix}${table})`;
-    const [row] = await engine.query(
-      `SELECT CASE WHEN ${exists(`vaults WHERE ${isThere}`)} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`,
-    );
+    const sql = `SELECT CASE WHEN ${exists(`vaults WHERE ${isThere}`)} OR ${exists("journal")} THEN 0 ELSE 1 END AS empty`;
+    const [row] = await engine.query({ sql });
     return row?.["empty"] === 1;
   }
 
   /** The rows of a table in their order, at most 200 at a time. */
   async *rows(table: Table): AsyncGenerator<Row[]> {
-    const key = orders[table];
+    const key = keys[table];
     const [of, where] = table === "vaults" ? [columns, isThere] : ["*", "true"];
     const from = `FROM ${this.engine.prefix}${table} WHERE ${where}`;
     const marks = key.map((_, index) => `$${index + 1}`).join(", ");
     for (let last: Value[] | null = null; ;) {
       const after: string = last === null ? "" : `AND (${key.join(", ")}) > (${marks})`;
       const sql = `SELECT ${of} ${from} ${after} ORDER BY ${key.join(", ")} LIMIT ${batch}`;
-      const rows: Row[] = await this.engine.query(sql, last ?? []);
+      const rows: Row[] = await this.engine.query({ sql, values: last ?? [] });
       if (rows.length > 0) yield rows;
       if (rows.length < batch) return;
       last = key.map((column) => rows.at(-1)?.[column] ?? null);
@@ -139,27 +121,25 @@ export class WholeReader {
   }
 
   /** The vaults, at most 200 at a time. */
-  async *vaults(): AsyncGenerator<VaultRecordRow[]> {
-    for await (const rows of this.rows("vaults")) yield rows as unknown as VaultRecordRow[];
+  async *vaults(): AsyncGenerator<VaultColumns[]> {
+    for await (const rows of this.rows("vaults")) yield rows as unknown as VaultColumns[];
   }
 
   /** Which of these exchanges the journal has. */
   async exchangesAmong(ids: readonly string[]): Promise<string[]> {
-    if (ids.length === 0) return [];
-    const { from, column } = this.engine.list("journal");
-    const given = JSON.stringify(ids.map((exchange) => ({ exchange })));
-    const rows = await this.engine.query(
-      `SELECT DISTINCT exchange FROM ${this.engine.prefix}journal WHERE exchange IN (SELECT ${column("exchange")} FROM ${from})`,
-      [given],
-    );
+    const { prefix, texts } = this.engine;
+    const rows = await this.engine.query({
+      sql: `SELECT DISTINCT exchange FROM ${prefix}journal WHERE exchange IN (${texts("$1")})`,
+      values: [JSON.stringify(ids)],
+    });
     return rows.map((row) => String(row["exchange"]));
   }
 
   /** Rows of a table with their sealed values sealed by `to`. @throws `state` if this machine lacks a key */
   async sealedBy<Of extends object>(to: SealingKey, rows: readonly Of[]): Promise<Of[]> {
-    const keys = new Map([[to.id, to]]);
-    for (const id of keyIdsOf(rows)) if (!keys.has(id)) keys.set(id, await this.keyring.key(id));
-    return rows.map((row) => resealed(row as Of & SealedRow, keys, to));
+    const by = new Map([[to.id, to]]);
+    for (const id of keyIdsOf(rows)) if (!by.has(id)) by.set(id, await this.keyring.key(id));
+    return rows.map((row) => resealed(row as Of & SealedRow, by, to));
   }
 }
 
@@ -174,11 +154,11 @@ export class Whole extends WholeReader {
   }
 
   /** Takes in all that another state holds, as it is, with the id of its key. Returns the number of vaults that are not forgotten. */
-  async takeAll(source: WholeReader): Promise<number> {
+  async takeAll(source: WholeReader, of = tables): Promise<number> {
     const key = await source.keyName();
     if (key !== null) await this.nameKey(key, null);
     let known = 0;
-    for (const table of tables) {
+    for (const table of of) {
       for await (const rows of source.rows(table)) {
         await this.put(table, rows);
         if (table === "vaults") known += rows.filter(isKnownIn).length;
@@ -201,30 +181,11 @@ export class Whole extends WholeReader {
   }
 
   /** Adds rows, or puts them in the place of those with their key. */
-  async put(
-    table: Table,
-    rows: readonly (Row | VaultColumns)[],
-    conflict = conflicts[table],
-  ): Promise<void> {
-    const { prefix, newId } = this.engine;
-    const { from, column } = this.engine.list(table);
-    const isVault = table === "vaults";
-    const own = Object.keys(rows[0] ?? {}).filter(
-      (name) => name !== "id" && name !== "seq" && !(isVault && name === "version"),
-    );
-    const made = isVault ? [["version", "1"], ...(newId === undefined ? [] : [["id", newId]])] : [];
-    const key: readonly string[] = orders[table];
-    const set = [
-      ...own
-        .filter((name) => !key.includes(name))
-        .map((name) => `${quoted(name)} = excluded.${quoted(name)}`),
-      ...(isVault ? [`version = vaults.version + 1`] : []),
-    ];
-    const then = conflict === "UPDATE" ? `UPDATE SET ${set.join(", ")}` : "NOTHING";
-    const sql = `INSERT INTO ${prefix}${table} (${[...made.map(([name]) => name), ...own.map(quoted)].join(", ")})
-      SELECT ${[...made.map(([, value]) => value), ...own.map(column)].join(", ")} FROM ${from} WHERE true ORDER BY n
-      ${conflict === undefined ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
-    for (const list of listsOf(rows, own)) await this.engine.query(sql, [list]);
+  async put(table: Table, rows: readonly object[], conflict = conflicts[table]): Promise<void> {
+    const [first] = rows;
+    if (first === undefined) return;
+    const sql = inserting(this.engine, table, Object.keys(first), "$1", undefined, conflict);
+    for (const list of listsOf(rows)) await this.engine.query({ sql, values: [list] });
   }
 
   /** Appends an entry about the state itself. `now` is in milliseconds since the epoch. */
@@ -254,24 +215,20 @@ export class Whole extends WholeReader {
 
   async #putMeta(name: string, value: string | null): Promise<void> {
     const { prefix } = this.engine;
-    if (value === null)
-      await this.engine.query(`DELETE FROM ${prefix}meta WHERE name = $1`, [name]);
-    else {
-      const { sql, values } = marking(prefix, name, value);
-      await this.engine.query(sql, values);
-    }
+    await this.engine.query(
+      value === null
+        ? { sql: `DELETE FROM ${prefix}meta WHERE name = $1`, values: [name] }
+        : marking(prefix, name, value),
+    );
   }
 }
 
-/** Rows with these columns, as JSON lists for a statement each. */
-function* listsOf(
-  rows: readonly (Row | VaultColumns)[],
-  names: readonly string[],
-): Generator<string> {
+/** Rows as JSON lists for a statement each. */
+function* listsOf(rows: readonly object[]): Generator<string> {
   let items: string[] = [];
   let length = 0;
   for (const row of rows) {
-    const item = JSON.stringify(row, [...names]);
+    const item = JSON.stringify(row);
     if (items.length > 0 && length + item.length > statementLength) {
       yield `[${items.join(",")}]`;
       [items, length] = [[], 0];

@@ -4,7 +4,7 @@ import type { Creation } from "../../../src/exchange/records.ts";
 import type { Row } from "../../../src/store/postgres/connection.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import type { Statement } from "../../../src/store/statement.ts";
-import { appendingOne } from "../../../src/store/journal/journal.ts";
+import { appendingAlone } from "../../../src/store/journal/journal.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { dialectOf } from "../../../src/store/postgres/schema.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
@@ -273,7 +273,7 @@ it("what a writer without a lease has begun to write is part of an operation tha
   const events: unknown[] = [];
   let operation: Promise<void> = Promise.resolve();
   await database.converse("READ COMMITTED", async (query) => {
-    await query(appendingOne(dialectOf(schema), entry));
+    await query(appendingAlone(dialectOf(schema), entry));
     operation = placeOf(state.another()).transact(
       "move",
       patient(state.clock, 60_000),

@@ -30,7 +30,7 @@ it("one queue for machines whose clocks are hours apart, and step while they are
   const places = openPlaces({
     rate: 2,
     clock,
-    reserveSlot: async (...slot) => await other.reserveSlot("app", 0, ...slot),
+    reserveSlot: async (...slot) => await other.reserveSlot("app", ...slot),
   });
   await places.admit({ kind: "generic/offline" }, never);
   stepMs = 30_000;
@@ -38,7 +38,7 @@ it("one queue for machines whose clocks are hours apart, and step while they are
   stepMs = -30_000;
   await places.admit({ kind: "generic/offline" }, never, clock.elapsed() + 5000);
   await places.inTurn(never);
-  const untilFree = await one.reserveSlot("app", 0, 1000);
+  const untilFree = await one.reserveSlot("app", 1000);
   expect(untilFree).toBeGreaterThan(0);
   expect(untilFree).toBeLessThan(5000);
 });
