@@ -15,7 +15,7 @@ export interface AckChoice {
   /** The user has saved the new credentials elsewhere: nothing is owed to --save-cmd or --credentials-out any more. */
   saved: boolean;
   /** Saves the recovery document now, in place of the one with the hash `given`; returns the hash of what it has saved. */
-  save?: (document: RecoveryDocument, given: string | null) => Promise<string>;
+  save?: ((document: RecoveryDocument, given: string | null) => Promise<string>) | undefined;
 }
 
 /**

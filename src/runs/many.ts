@@ -283,6 +283,8 @@ interface All<Vault extends Named>
   work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
   /** Of the run. */
   name: string;
+  /** Is told each outcome, too. */
+  tell?: (vault: Vault, outcome: Outcome) => void;
   /** Outcomes that are known already. */
   before: readonly (readonly [Named, Outcome])[];
 }
@@ -297,7 +299,7 @@ export async function runAll<Vault extends Named>(
   all: All<Vault>,
 ): Promise<void> {
   const { host, narrator } = app.io;
-  const { work, name, rest, before, concurrency, maxFailures } = all;
+  const { work, tell, name, rest, before, concurrency, maxFailures } = all;
   const report = createReport(app, all);
   const beganAt = host.elapsed();
   const onSignal = (): void =>
@@ -310,7 +312,10 @@ export async function runAll<Vault extends Named>(
     await tellAll(report, before);
     const taken = await takeTurns(app, todo, {
       work: async (vault, turn) => await work(vault, turn, report),
-      tell: async (vault, outcome) => await report.outcome(vault, outcome),
+      tell: async (vault, outcome) => {
+        tell?.(vault, outcome);
+        await report.outcome(vault, outcome);
+      },
       concurrency,
       maxFailures,
     });

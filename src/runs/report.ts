@@ -189,8 +189,8 @@ export interface ReportOptions {
   operation: "get" | "update" | "ack";
   /** Number of entries. */
   total: number;
-  /** Lines for a program, or rows for a person. */
-  form: "ndjson" | "rows";
+  /** Lines for a program, rows for a person, or one document that is printed elsewhere. */
+  form: "ndjson" | "rows" | "document";
   /** The command line that continues the run. */
   rest: Way;
 }
@@ -252,7 +252,7 @@ export function createReport(
             ? { ok: false as const, error: outcome.error.with({ uuid, label }).toJSON() }
             : outcome;
         await printLine({ event: "outcome", uuid, label, ...redactor.redactValue(shown) });
-      } else if (!("skipped" in outcome) || outcome.skipped !== "stopped") {
+      } else if (form === "rows" && (!("skipped" in outcome) || outcome.skipped !== "stopped")) {
         palette ??= createPalette(host.stdout.color);
         const reader = { self: host.actor, now: host.now() };
         await host.stdout.write(row({ uuid, label }, describe(outcome, await palette, reader)));

@@ -63,7 +63,7 @@ describe.concurrent("ack --token", () => {
       await ack(token, "--max-wait", "300ms"),
       9,
       "rate-limited",
-      /still rate limited \(service: .*HTTP 429/,
+      /still rate limited by the service \(service: .*HTTP 429/,
     );
     lab.service.faults.clear();
     expectError(await ack(`${token}x`), 13, "service", /did not accept the token/);

@@ -1,274 +1,209 @@
-import type { Io } from "../../parts/io.ts";
-import type { SettingsPart } from "../../parts/settings.ts";
-import type { Local, StatePart } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
+import { vaultLine } from "../../cli/output.ts";
+import type { Named } from "../../cli/vault-name.ts";
+import { VaultNames, withLabel } from "../../cli/vault-name.ts";
+import type { View } from "../../cli/vault-view.ts";
+import type { AckDocument, Acknowledged } from "../../documents/exchange.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
+import type { AckChoice } from "../../exchange/acknowledge.ts";
 import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
-import { noCredentials, otherService } from "../../exchange/start/start.ts";
-import { vaultLine } from "../../cli/output.ts";
-import type { View } from "../../cli/vault-view.ts";
+import type { ExchangeRecord, KnownVault, VaultRecord } from "../../exchange/records.ts";
+import { noCredentials } from "../../exchange/start/start.ts";
+import { saveRecovery } from "../../handover/handover.ts";
+import { askSettings, askVault } from "../../input/ask.ts";
+import { isMany } from "../../input/flags.ts";
+import { readNames } from "../../input/list.ts";
+import type { Io } from "../../parts/io.ts";
+import type { Local } from "../../parts/state.ts";
+import { runAll } from "../../runs/many.ts";
+import type { Outcome } from "../../runs/report.ts";
+import { newRun } from "../../runs/run.ts";
 import { when } from "../../terminal/time.ts";
 import { bySince, stateWords } from "../../terminal/who.ts";
+import { command } from "../../way.ts";
+import type { AckOptions } from "./descriptor.ts";
 import { acknowledgedOne, checkOwn } from "./past.ts";
 import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";
-import { VaultNames, withLabel } from "../../cli/vault-name.ts";
-import type { AckDocument, Acknowledged } from "../../documents/exchange.ts";
-import type { AckOptions } from "./descriptor.ts";
-import { askSettings, askVault } from "../../input/ask.ts";
-import { saveRecovery } from "../../handover/handover.ts";
-import type { Named } from "../../cli/vault-name.ts";
-import type { Outcome } from "../../runs/report.ts";
-import { isMany } from "../../input/flags.ts";
-import { readNames } from "../../input/list.ts";
-import { newRun } from "../../runs/run.ts";
-import { runAll } from "../../runs/many.ts";
-import type { Turn } from "../../runs/turns.ts";
-import { takeTurns } from "../../runs/turns.ts";
-import { command } from "../../way.ts";
-
-type Failed = Named & { error: VaultError };
 
 interface Result {
   acknowledged: Acknowledged[];
-  failed: Failed[];
+  failed: (Named & { error: VaultError })[];
   /** Of one vault of which nothing is pending. */
   last?: ExchangeRecord | undefined;
+  failure?: VaultError;
 }
 
-/** Acknowledges exchanges. Exit 0 means all of them; one failure alone has its own code, any other 16. */
-export async function runAck(app: App, given: AckOptions): Promise<number> {
-  const options = await askWhich(app, given);
+/** Acknowledges exchanges. Exit 0 means all of them. */
+export async function runAck(app: App, options: AckOptions): Promise<number> {
   const foreign = checkCombination(options);
   await askSettings(app);
   await app.service.client();
-  const [uuid] = options.vaults;
   const result =
     foreign !== undefined
       ? { acknowledged: [await acknowledgeToken(app, foreign)], failed: [] }
-      : uuid !== undefined && !isMany(options)
-        ? await acknowledgeOne(app, uuid, options)
-        : await acknowledgeMany(app, options);
+      : isMany(options)
+        ? await acknowledgeMany(app, options)
+        : await acknowledgeOne(app, options);
   if (result === null) return 0;
-  const failure = failureOf(result);
   await print(app.io, result).catch((error: unknown) => {
-    throw failure ?? error;
+    throw result.failure ?? error;
   });
-  if (failure !== undefined) throw failure;
+  if (result.failure !== undefined) throw result.failure;
   return 0;
-}
-
-function failureOf({ acknowledged, failed }: Result): VaultError | undefined {
-  const [failure, ...others] = failed;
-  if (failure === undefined) return undefined;
-  if (others.length === 0 && acknowledged.length === 0) return failure.error;
-  return new VaultError(
-    "partial",
-    `${failed.length} of ${failed.length + acknowledged.length} exchanges could not be acknowledged; the first: ${failure.error.message}`,
-    {
-      next: [command`vault status --pending`],
-    },
-  );
-}
-
-/** On a terminal, asks for a pending exchange if the command line names none; all, if nothing is pending. */
-async function askWhich({ io, settings, state }: Local, options: AckOptions): Promise<AckOptions> {
-  const { vaults, token, kind, operation } = options;
-  const isAsked =
-    vaults.length === 0 &&
-    !isMany(options) &&
-    [token, kind, operation].every((given) => given === undefined);
-  if (!isAsked || !io.ask.isPossible) return options;
-  const pending = (record: VaultRecord): boolean => record.open !== null;
-  const isAny = (await (await state.store()).list()).some(pending);
-  return isAny
-    ? { ...options, vaults: [await askVault({ io, settings, state }, undefined, "ack", pending)] }
-    : { ...options, all: true };
 }
 
 /** Refuses options that do not fit together. Returns the token of another machine, if one is given. */
 function checkCombination(options: AckOptions): ForeignToken | undefined {
-  const usage = (message: string): VaultError =>
-    new VaultError("usage", message, {
-      next: [command`vault ack VAULT`, command`vault ack --all`],
+  const { vaults, token, kind, operation, exchange } = options;
+  const [uuid] = vaults;
+  const isForeign = [token, kind, operation].some((part) => part !== undefined);
+  if (exchange !== undefined && (isForeign || isMany(options)))
+    throw new VaultError("usage", "--exchange requires one vault, and no --token", {
+      next: [command`vault ack VAULT --exchange ID`],
     });
-  const [uuid] = options.vaults;
-  if (uuid === undefined && options.all !== true && options.from === undefined)
-    throw usage("a vault is missing (its UUID or label), or --all");
-  if (uuid !== undefined && options.all === true) throw usage("--all cannot be used with a vault");
-  const { token, kind, operation, exchange } = options;
-  if (exchange !== undefined && (uuid === undefined || isMany(options) || token !== undefined))
-    throw usage("--exchange requires one vault, and no --token");
-  if (token === undefined) {
-    if (kind === undefined && operation === undefined) return undefined;
-    throw usage("--kind and --operation require --token");
-  }
-  if (kind === undefined || operation === undefined || uuid === undefined || isMany(options)) {
-    throw new VaultError("usage", "--token requires a vault, --kind and --operation", {
+  if (!isForeign) return undefined;
+  if (isMany(options) || uuid === undefined || !token || !kind || !operation)
+    throw new VaultError("usage", "--token requires one vault, --kind and --operation", {
       next: [command`vault ack VAULT --token @FILE --kind credit-card/offline --operation get`],
     });
-  }
   return { uuid, kind, operation, token };
 }
 
-/** Whether each outcome is an event: there is no document of all. */
-const isEvents = ({ host, output: { format, field } }: Io, options: AckOptions): boolean =>
-  isMany(options) &&
-  field === undefined &&
-  (format === "ndjson" ||
-    (format === "table" && !host.stdout.isTTY && options.vaults.length === 0));
-
-/** Acknowledges many at a time. Returns null where it tells each outcome at once, and throws as `runAll`. */
+/** Acknowledges many at a time. Returns null where each outcome was told at once, and throws then as `runAll`. */
 async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | null> {
-  const { here, failed } =
-    options.all === true ? await pendingVaults(app) : { here: options.vaults, failed: [] };
-  const known = new VaultNames(
-    await (await app.state.store()).summaries(app.settings.serviceName()),
-  );
-  const entries = await readNames(app.io, { vaults: here, from: options.from }, known);
-  const acknowledged: Acknowledged[] = [];
-  const work = async ({ uuid }: Named, turn: Turn): Promise<Outcome> => {
-    const work = await acknowledging(app, uuid, options);
-    acknowledged.push(...(await turn.withVault(work)));
-    return { ok: true };
-  };
-  const { concurrency, maxFailures } = options;
-  if (!isEvents(app.io, options)) {
-    const tell = async ({ uuid, label }: Named, outcome: Outcome): Promise<void> => {
-      if ("error" in outcome)
-        failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
-      return Promise.resolve();
-    };
-    const { stop } = await takeTurns(app, entries, { work, tell, concurrency, maxFailures });
-    if (app.io.host.interrupted.aborted)
-      throw new VaultError("interrupted", "interrupted", {
-        retry: "safe",
-        next: [app.io.line],
-      });
-    if (stop instanceof Error) throw stop;
-    return { acknowledged, failed };
-  }
-  const before = failed.map(({ error, ...vault }): [Named, Outcome] => [
-    vault,
-    { ok: false, error },
-  ]);
-  const name = newRun("ack", app.io.host);
-  const total = before.length + entries.length;
-  await runAll(app, entries, {
+  const { format, field } = app.io.output;
+  const { isTTY } = app.io.host.stdout;
+  const store = await app.state.store();
+  // Those of other services fail, and are told.
+  const known = options.all
+    ? (await store.list()).filter(isPending)
+    : await store.summaries(app.settings.serviceName());
+  const entries = await readNames(app.io, options, new VaultNames<KnownVault>(known));
+  const result: Result = { acknowledged: [], failed: [] };
+  const isDocument =
+    format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
+  const isLines = format === "ndjson" || (!isTTY && options.vaults.length === 0);
+  const done = runAll(app, entries, {
     operation: "ack",
-    total,
-    form: "ndjson",
-    name,
+    total: entries.length,
+    form: isDocument ? "document" : isLines ? "ndjson" : "rows",
+    name: newRun("ack", app.io.host),
     rest: { ...app.io.line, note: "does the rest" },
-    before,
-    work,
-    concurrency,
-    maxFailures,
+    before: [],
+    work: async ({ uuid }: Named, turn): Promise<Outcome> => {
+      result.acknowledged.push(...(await turn.withVault(await acknowledging(app, uuid, options))));
+      return { ok: true };
+    },
+    tell: ({ uuid, label }, outcome) => {
+      if ("error" in outcome)
+        result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
+    },
+    concurrency: options.concurrency,
+    maxFailures: options.maxFailures,
   });
-  return null;
+  if (!isDocument) {
+    await done;
+    return null;
+  }
+  await done.catch((error: unknown) => {
+    const [only] = result.failed;
+    result.failure = entries.length === 1 && only ? only.error : asVaultError(error);
+  });
+  return result;
 }
 
-/** The vaults of this service with an open exchange; those of other services cannot be acknowledged here, and have failed. */
-async function pendingVaults({
-  settings,
-  state,
-}: {
-  settings: SettingsPart;
-  state: StatePart;
-}): Promise<{ here: string[]; failed: Failed[] }> {
-  const name = settings.serviceName();
-  const pending = (await (await state.store()).list()).filter((record) => record.open !== null);
-  const here = pending.filter(({ service }) => service === name);
-  const elsewhere = pending.filter(({ service }) => service !== name);
-  const failed = elsewhere.map(({ uuid, label, service }) => ({
-    uuid,
-    label,
-    error: otherService(uuid, name, service).with({ label }),
-  }));
-  return { here: here.map(({ uuid }) => uuid), failed };
-}
+const isPending = ({ open }: VaultRecord): boolean => open !== null;
 
-async function acknowledgeOne(app: App, uuid: string, options: AckOptions): Promise<Result> {
+/** Acknowledges one vault, which a person may choose among those with something pending. */
+async function acknowledgeOne(app: App, options: AckOptions): Promise<Result> {
+  const [given] = options.vaults;
+  const isNone =
+    given === undefined &&
+    app.io.ask.isPossible &&
+    !(await (await app.state.store()).list()).some(isPending);
+  if (isNone) return { acknowledged: [], failed: [] };
+  const uuid = await askVault(app, given, "ack", isPending);
+  const result: Result = { acknowledged: [], failed: [] };
   try {
-    let last: ExchangeRecord | undefined;
-    const work = await acknowledging(app, uuid, options, (exchange) => (last = exchange));
-    return { acknowledged: await app.service.withVault(uuid, work), failed: [], last };
+    const work = await acknowledging(app, uuid, options, (last) => (result.last = last));
+    result.acknowledged = await app.service.withVault(uuid, work);
   } catch (cause) {
     const failure = asVaultError(cause);
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
     const error = await withLabel(app.state, failure.with({ uuid }));
-    return { acknowledged: [], failed: [{ uuid, label: error.facts.label ?? null, error }] };
+    result.failure = error;
+    result.failed = [{ uuid, label: error.facts.label ?? null, error }];
   }
+  return result;
 }
 
 /** Acknowledges what is open of a locked vault, if anything is; else `tell` is told what came last, if that ended otherwise. */
 async function acknowledging(
   { io, settings, state }: Local,
   uuid: string,
-  { exchange: wanted, unread, saved, saveCmd }: AckOptions,
+  { exchange: wanted, unread = false, saved = false, saveCmd }: AckOptions,
   tell: (last: ExchangeRecord) => void = () => undefined,
 ): Promise<(context: ExchangeContext) => Promise<Acknowledged[]>> {
   const store = await state.store();
   const now = io.output.format === "table" ? io.host.now() : null;
+  const save: AckChoice["save"] =
+    saveCmd === undefined
+      ? undefined
+      : async (document, before) => await saveRecovery({ io, settings }, saveCmd, document, before);
   return async (context) => {
     const record = await context.session.read();
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
     const past = { ...context, store, reader: { self: io.host.actor, now } };
-    if (wanted !== undefined && record.open?.id !== wanted) {
-      const exchange = await acknowledgedOne(past, record, wanted);
-      return [asAcknowledged({ ...record, open: null }, exchange)];
-    }
-    const exchange = await acknowledgeOpen(context, {
-      unread: unread === true,
-      saved: saved === true,
-      ...(saveCmd === undefined
-        ? {}
-        : {
-            save: async (document, given) =>
-              await saveRecovery({ io, settings }, saveCmd, document, given),
-          }),
-    });
+    if (wanted !== undefined && record.open?.id !== wanted)
+      return [asAcknowledged(record, await acknowledgedOne(past, record, wanted), true)];
+    const exchange = await acknowledgeOpen(context, { unread, saved, save });
     if (record.open === null) await checkOwn(past, record);
-    if (exchange !== null) {
-      const { operation, acknowledgedAt } = exchange;
-      return [asAcknowledged(record, { ...summarize(exchange), operation, acknowledgedAt })];
+    if (exchange === null) {
+      if (record.last !== null) tell(record.last);
+      return [];
     }
-    if (record.last !== null) tell(record.last);
-    return [];
+    const { operation, acknowledgedAt } = exchange;
+    const acknowledged = { ...summarize(exchange), operation, acknowledgedAt };
+    return [asAcknowledged(record, acknowledged, record.open === null)];
   };
 }
 
 const asAcknowledged = (
-  { uuid, label, open }: VaultRecord,
+  { uuid, label }: VaultRecord,
   exchange: Acknowledged["exchange"],
+  isEarlier: boolean,
 ): Acknowledged => ({
   uuid,
   label,
   operation: exchange.operation,
-  ...(open === null ? { earlier: true } : {}),
+  ...(isEarlier && { earlier: true }),
   exchange,
 });
 
-async function print(io: Io, result: Result): Promise<void> {
-  const { acknowledged, failed, last } = result;
+async function print(io: Io, { acknowledged, failed, last }: Result): Promise<void> {
   const document: AckDocument = {
     acknowledged,
-    ...(last === undefined ? {} : { last: summarize(last) }),
+    ...(last && { last: summarize(last) }),
     failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
   };
   await io.output.sayDone(document, (view) =>
-    describe(result, view).map((line) => io.redactor.redact(line)),
+    failed.length > 0 ? [] : describe(acknowledged, last, view).map(io.redactor.redact),
   );
 }
 
-function describe({ acknowledged, failed, last }: Result, view: View): string[] {
-  const lines = acknowledged.map(({ uuid, operation, earlier, exchange }) => {
+function describe(acknowledged: Acknowledged[], last: Result["last"], view: View): string[] {
+  if (acknowledged.length === 0) {
+    const ended =
+      last && `; the last ${last.operation}${bySince(last, view, " of")} is ${stateOf(last.state)}`;
+    return [`Nothing is pending${ended ?? ""}.`];
+  }
+  return acknowledged.map(({ uuid, operation, earlier, exchange }) => {
     const { generation, acknowledgedAt, by, startedAt } = exchange;
     const who = startedAt === null ? "" : bySince({ by, startedAt }, view, " of");
-    const pair = typeof generation === "number" ? ` (generation ${generation})` : "";
+    const pair = generation === null ? "" : ` (generation ${generation})`;
     const at = acknowledgedAt === null ? "" : ` at ${when(acknowledgedAt, view.now)}`;
     const words =
       earlier === true
@@ -276,16 +211,6 @@ function describe({ acknowledged, failed, last }: Result, view: View): string[] 
         : `${operation}${who} acknowledged${pair}`;
     return vaultLine(view, uuid, words);
   });
-  if (lines.length === 0 && failed.length === 0) {
-    const ended =
-      last === undefined
-        ? ""
-        : `; the last ${last.operation}${bySince(last, view, " of")} is ${stateWords[last.state] ?? last.state}`;
-    lines.push(`Nothing is pending${ended}.`);
-  }
-  if (failed.length > 1 || acknowledged.length > 0)
-    lines.push(
-      ...failed.map(({ uuid, error }) => vaultLine(view, uuid, `failed: ${error.message}`)),
-    );
-  return lines;
 }
+
+const stateOf = (state: string): string => stateWords[state] ?? state;

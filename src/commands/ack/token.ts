@@ -3,7 +3,13 @@ import type { ServicePart } from "../../parts/service.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import { dispositionOf, serviceDetails, whatCame, wording } from "../../exchange/dispositions.ts";
+import {
+  dispositionOf,
+  refusal,
+  serviceDetails,
+  whatCame,
+  wording,
+} from "../../exchange/dispositions.ts";
 import type { EndCall } from "../../exchange/ports.ts";
 import { sendSingle } from "../../exchange/single/call.ts";
 import { isSuccess } from "../../protocol/answers.ts";
@@ -37,39 +43,46 @@ export async function acknowledgeToken(
       });
     }
   });
-  const unknown = {
-    id: null,
-    externalRef: null,
-    startedAt: null,
-    tokenExpiry: null,
-    generation: null,
-    by: null,
-  };
-  const acknowledgedAt = new Date(io.host.now()).toISOString();
   return {
     uuid,
     label,
     operation,
-    exchange: { ...unknown, operation, state: "acknowledged", acknowledgedAt },
+    exchange: {
+      id: null,
+      operation,
+      state: "acknowledged",
+      externalRef: null,
+      startedAt: null,
+      tokenExpiry: null,
+      generation: null,
+      by: null,
+      acknowledgedAt: new Date(io.host.now()).toISOString(),
+    },
   };
 }
 
 /** Sends the acknowledgement until it is answered or no time is left. */
 async function sendToken(context: ExchangeContext, call: EndCall): Promise<void> {
-  const reply = await sendSingle(context, call, Number.POSITIVE_INFINITY);
-  if (reply.type === "answer" && isSuccess(reply.answer)) return;
-  context.signal.throwIfAborted();
-  const limited = reply.type === "answer" && dispositionOf(reply.answer, call).end === "again";
-  if (reply.type === "answer" && !limited) throw refused(call, reply.answer);
   const { uuid } = call;
-  const facts = { uuid, retry: "safe", hint: "run it again" } as const;
-  if (reply.type === "answer")
-    throw new VaultError("rate-limited", `still rate limited (${wording(reply.answer)})`, facts);
-  const what =
-    reply.type === "not-sent"
-      ? `no connection to the service: ${reply.cause}`
-      : `the acknowledgement was sent, but ${whatCame(reply)}`;
-  throw new VaultError("network", what, facts);
+  const reply = await sendSingle(context, call, Number.POSITIVE_INFINITY);
+  if (reply.type !== "answer") {
+    context.signal.throwIfAborted();
+    const what =
+      reply.type === "not-sent"
+        ? `no connection to the service: ${reply.cause}`
+        : `the acknowledgement was sent, but ${whatCame(reply)}`;
+    throw new VaultError("network", what, { uuid, retry: "safe", hint: "run it again" });
+  }
+  const { answer } = reply;
+  if (isSuccess(answer)) return;
+  context.signal.throwIfAborted();
+  const said = dispositionOf(answer, call);
+  if (said.end !== "refused") throw refusal(said, { uuid });
+  throw new VaultError("service", `the service did not accept the token (${wording(answer)})`, {
+    uuid,
+    service: serviceDetails(answer),
+    hint: "if the token expired, the old credentials are still valid: start again with them",
+  });
 }
 
 /** Refuses the token of this machine's own exchange: `vault ack UUID` records the acknowledgement. */
@@ -87,28 +100,6 @@ async function refuseOwnToken(
       uuid: session.uuid,
       exchange: summarize(open),
       next: [command`vault ack ${session.uuid}`],
-    },
-  );
-}
-
-function refused(call: EndCall, answer: Parameters<typeof serviceDetails>[0]): VaultError {
-  const { uuid } = call;
-  const { code, what, end } = dispositionOf(answer, call);
-  if (end === "nothing") {
-    return new VaultError(code, `${what} (${wording(answer)})`, {
-      uuid,
-      retry: "after-fix",
-      service: serviceDetails(answer),
-      hint: "check --base-url and --api-prefix, and run it again while the token lives",
-    });
-  }
-  return new VaultError(
-    end === "outstanding" ? code : "service",
-    `the service did not accept the token (${wording(answer)})`,
-    {
-      uuid,
-      service: serviceDetails(answer),
-      hint: "if the token expired, the old credentials are still valid: start again with them",
     },
   );
 }
