@@ -8,7 +8,7 @@ import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
-import { pairsOf, parseCredentials, vaultOf } from "../exchange/recovery/document.ts";
+import { pairsOf, parseCredentials } from "../exchange/recovery/document.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import { meant } from "../settings/given.ts";
@@ -50,7 +50,7 @@ export class CredentialsOut {
   check(uuid: string, given: string | undefined): void {
     if (given === this.#content || this.#isEmpty()) return;
     const held = this.#parse(this.#content ?? "");
-    const named = vaultOf(held);
+    const named = held.uuid;
     if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase())
       throw refusal(
         `${this.path} holds credentials of vault ${named}`,

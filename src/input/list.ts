@@ -6,7 +6,7 @@ import { optionTypes } from "../cli/option-types.ts";
 import type { ErrorFacts, ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
-import { checkCredentials, deviceOf, labelOf, vaultOf } from "../exchange/recovery/document.ts";
+import { checkCredentials, deviceOf } from "../exchange/recovery/document.ts";
 import type { KnownVault } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked, noCredentials } from "../exchange/start/start.ts";
@@ -227,7 +227,7 @@ function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined)
   const { uuid } = line;
   const { operation } = forAll;
   const given = line.credentials && checkCredentials(line.credentials, "credentials");
-  const named = vaultOf(given);
+  const named = given?.uuid;
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   const pair = given?.type === "pair" ? given : undefined;
   const device = line.device ?? deviceOf(given) ?? forAll.device;
@@ -236,7 +236,7 @@ function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined)
   return {
     ...forAll,
     uuid,
-    label: vault?.label ?? line.label ?? labelOf(given),
+    label: vault?.label ?? line.label ?? given?.label ?? null,
     kind,
     given,
     hashedPin: pair?.credentials.hashedPin,

@@ -63,9 +63,17 @@ export function checkPairOptions({ encryptedData, payload }: ExchangeOptions): v
   });
 }
 
-async function readGiven(
+/**
+ * Reads the credentials of the command line, and registers their secrets with the redaction; undefined if there are none.
+ * @throws `usage` and `invalid-input`
+ */
+export async function readGiven(
   io: Io,
-  { credentials, encryptedData, payload }: ExchangeOptions,
+  {
+    credentials,
+    encryptedData,
+    payload,
+  }: Pick<ExchangeOptions, "credentials" | "encryptedData" | "payload">,
 ): Promise<GivenCredentials | undefined> {
   if (encryptedData !== undefined && payload !== undefined) {
     const pair = {

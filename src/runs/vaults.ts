@@ -4,7 +4,7 @@ import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/context.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import { labelOf, pairsOf, vaultOf } from "../exchange/recovery/document.ts";
+import { pairsOf } from "../exchange/recovery/document.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { beforeStart } from "../exchange/next-action.ts";
 import { refusalError } from "../exchange/refusals.ts";
@@ -137,7 +137,7 @@ async function completeStart(
   }
   const start = await askForStart(io, record, asked);
   const { given, generation, force } = start;
-  const named = vaultOf(given);
+  const named = given?.uuid;
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   out?.check(uuid, given?.exact);
   if (options.out !== undefined)
@@ -156,7 +156,7 @@ async function completeStart(
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
     await confirmOrFail(io.ask, options.yes === true, question);
   }
-  const checked = { ...start, kind, label: record?.label ?? labelOf(given) };
+  const checked = { ...start, kind, label: record?.label ?? given?.label ?? null };
   if (contents === undefined) return checked;
   const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
   checkContentsOptions(options, kind);

@@ -39,6 +39,13 @@ const whole = {
   unread: true,
 };
 
+const recovery = (document: { label: string | null; [name: string]: unknown }): unknown => ({
+  type: "recovery",
+  uuid,
+  label: document.label,
+  document,
+});
+
 const forms: Record<string, unknown> = {
   "exported.json": {
     type: "pair",
@@ -48,8 +55,8 @@ const forms: Record<string, unknown> = {
     credentials: old,
     device,
   },
-  "exported-open-exchange.json": { type: "recovery", document: whole },
-  "recovery-with-label.json": { type: "recovery", document: whole },
+  "exported-open-exchange.json": recovery(whole),
+  "recovery-with-label.json": recovery(whole),
   "credentials-with-label.json": {
     type: "pair",
     uuid,
@@ -60,32 +67,23 @@ const forms: Record<string, unknown> = {
   },
   "pair.json": { type: "pair", credentials: old },
   "pair-with-pin.json": { type: "pair", credentials: { ...old, ...pin } },
-  "recovery-of-an-update.json": {
-    type: "recovery",
-    document: {
-      ...whole,
-      label: null,
-      kind: "credit-card/offline",
-      operation: "update",
-      unread: undefined,
-    },
-  },
-  "recovery-of-an-online-vault.json": {
-    type: "recovery",
-    document: {
-      ...whole,
-      label: null,
-      kind: "credit-card/online",
-      old: { ...old, ...pin },
-      new: { ...document.new, ...pin },
-      device,
-      unread: undefined,
-    },
-  },
-  "recovery.json": {
-    type: "recovery",
-    document: { ...document, unread: true },
-  },
+  "recovery-of-an-update.json": recovery({
+    ...whole,
+    label: null,
+    kind: "credit-card/offline",
+    operation: "update",
+    unread: undefined,
+  }),
+  "recovery-of-an-online-vault.json": recovery({
+    ...whole,
+    label: null,
+    kind: "credit-card/online",
+    old: { ...old, ...pin },
+    new: { ...document.new, ...pin },
+    device,
+    unread: undefined,
+  }),
+  "recovery.json": recovery({ ...document, unread: true }),
   "credentials.json": {
     type: "pair",
     uuid,

@@ -58,16 +58,11 @@ const newestFormat = 2 as const;
 export type GivenCredentials = {
   /** The document, byte for byte as --credentials had it. */
   exact?: string | undefined;
+  /** Vault and label, if a document names them. */
+  uuid?: string;
+  label?: string | null | undefined;
 } & (
-  | {
-      type: "pair";
-      credentials: Credentials;
-      /** Vault and kind, if a document names them. */
-      uuid?: string;
-      kind?: Kind;
-      label?: string | null | undefined;
-      device?: Device | undefined;
-    }
+  | { type: "pair"; credentials: Credentials; kind?: Kind; device?: Device | undefined }
   | { type: "recovery"; document: RecoveryDocument }
 );
 
@@ -101,7 +96,8 @@ export function checkCredentials(value: unknown, flag: string): GivenCredentials
       generation:
         typeof generation === "number" && Number.isSafeInteger(generation) ? generation : null,
     };
-    return { type: "recovery", document: { ...rest, label, exchangeId, operation, ...facts } };
+    const document = { ...rest, label, exchangeId, operation, ...facts };
+    return { type: "recovery", uuid: document.uuid, label, document };
   }
   return { type: "pair", credentials: checkGiven(onlineCredentials, value, flag, valid) };
 }
@@ -170,16 +166,6 @@ export function credentialsJson({
 export function pairsOf(given: GivenCredentials | undefined): Credentials[] {
   if (given === undefined) return [];
   return given.type === "pair" ? [given.credentials] : [given.document.old, given.document.new];
-}
-
-/** The uuid of the vault that the document names; a bare pair names none. */
-export function vaultOf(given: GivenCredentials | undefined): string | undefined {
-  return given?.type === "recovery" ? given.document.uuid : given?.uuid;
-}
-
-/** The label that the document has for its vault. */
-export function labelOf(given: GivenCredentials | undefined): string | null {
-  return (given?.type === "recovery" ? given.document.label : given?.label) ?? null;
 }
 
 /** The device that stands beside given credentials. That of a recovery document goes with its exchange. */
