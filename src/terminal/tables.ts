@@ -1,7 +1,7 @@
 import Table from "cli-table3";
 import stringWidth from "string-width";
 import type { Palette } from "./palette.ts";
-import { unlikeWay } from "../way.ts";
+import { fold, unlikeWay } from "../way.ts";
 import { printable } from "./redactor.ts";
 
 /** A text of any origin, with its color. */
@@ -118,11 +118,11 @@ function cutCell(cell: Cell, width: number): Cell {
   return typeof cell === "string" ? text : { ...cell, text };
 }
 
-/** Cuts a text to a number of columns. */
+/** Cuts a text to a number of columns, but not to nothing. */
 export function cut(text: string, columns: number): string {
   let kept = "";
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (stringWidth(kept + segment) > columns) break;
+    if (kept !== "" && stringWidth(kept + segment) > columns) break;
     kept += segment;
   }
   return kept;
@@ -173,17 +173,10 @@ export function drawRows(
   return drawn;
 }
 
-const noBorders = {
-  top: "",
-  "top-left": "",
-  "top-mid": "",
-  "top-right": "",
-  bottom: "",
-  "bottom-left": "",
-  "bottom-mid": "",
-  "bottom-right": "",
-  right: "",
-};
+const borders = ["top", "top-left", "top-mid", "top-right", "bottom", "bottom-left", "bottom-mid"];
+const noBorders = Object.fromEntries(
+  [...borders, "bottom-right", "right"].map((border) => [border, ""]),
+);
 
 function linesOf(cell: Cell = "", column: number): string[] {
   const lines = printable(textOf(cell)).replaceAll("\t", "  ").split("\n");
@@ -201,37 +194,21 @@ function splitRow(row: readonly Cell[], widths: readonly number[]): string[][] {
   return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ""));
 }
 
-/** Wraps a line at spaces; what continues it has its indent, which cli-table3 does not count. Breaks a word that is too wide. */
+/** Wraps a line at spaces; what continues it has its indent. Breaks a word that is too wide behind a slash or a dash, else anywhere. */
 function wrapLine(line: string, width: number): string[] {
   if (stringWidth(line) <= width) return [line];
   const [indent = ""] = /^ */.exec(line) ?? [];
-  const lines: string[] = [];
-  let last = indent;
-  for (const [, space = "", word = ""] of line.matchAll(/(\s*)(\S+)/g)) {
-    for (const [index, piece] of breakWord(word, width - indent.length).entries()) {
-      const longer = last === indent ? last + piece : `${last}${index === 0 ? space : ""}${piece}`;
-      if (last === indent || stringWidth(longer) <= width) last = longer;
-      else {
-        lines.push(last);
-        last = indent + unlikeWay(piece);
-      }
-    }
-  }
-  return [...lines, last];
+  const [first = "", ...others] = fold(line.split(/(?<=\S) /), width, indent).flatMap((part) =>
+    breakWord(part, width),
+  );
+  return [first, ...others.map(unlikeWay)];
 }
 
-/** Breaks a word, after a slash or a dash if there is one. */
 function breakWord(word: string, width: number): string[] {
-  if (stringWidth(word) <= width) return [word];
   const pieces: string[] = [];
-  let piece = "";
-  for (const { segment } of new Intl.Segmenter().segment(word)) {
-    if (stringWidth(piece + segment) > width) {
-      const whole = /^.*[/-]/u.exec(piece)?.[0] ?? piece;
-      pieces.push(whole);
-      piece = piece.slice(whole.length);
-    }
-    piece += segment;
+  for (let left = word; left !== ""; left = left.slice(pieces.at(-1)?.length)) {
+    const most = cut(left, width);
+    pieces.push(most === left ? left : (/^.*[/-]/u.exec(most)?.[0] ?? most));
   }
-  return [...pieces, piece];
+  return pieces;
 }
