@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { once } from "../settings/once.ts";
-import type { Sourced } from "../settings/definitions.ts";
+import type { Sourced } from "../settings/given.ts";
 import { readGiven } from "../settings/given.ts";
 import type { StateHistory } from "../store/journal/history.ts";
 import type { State, WholeState } from "../store/state.ts";

@@ -1,16 +1,8 @@
 import { parseDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
 import { defaults } from "../protocol/limits.ts";
+import type { Sourced } from "./given.ts";
 import { checkLocation } from "./location.ts";
-
-/** A value as it was given, with its source, as errors name it. */
-export interface Sourced {
-  text: string;
-  source: string;
-  fromFlag: boolean;
-  /** From a profile, where secrets are sealed. */
-  fromProfile?: boolean;
-}
 
 /**
  * A setting (vault help environment). A flag takes precedence over the environment, that over the profile, and that over the default.

@@ -1,5 +1,13 @@
 import { VaultError } from "../errors.ts";
-import type { Sourced } from "./definitions.ts";
+
+/** A value as it was given, with its source, as errors name it. */
+export interface Sourced {
+  text: string;
+  source: string;
+  fromFlag: boolean;
+  /** From a profile, where secrets are sealed. */
+  fromProfile?: boolean;
+}
 
 /** Where secrets and documents come from, besides the command line itself. */
 export interface ValueSources {
@@ -111,17 +119,18 @@ export function meant(exact: string, source: string): string {
   });
 }
 
-/** Reads a secret. Warns about a literal, because other users can see it in the process list. */
+/** The warning about a literal: other users can see it in the process list. `use` is a safer way. */
+export const secretSeen = (flag: string, use: string): string =>
+  `${flag} has a secret on the command line, where other users of this machine can see it; use ${use}`;
+
+/** Reads a secret. Warns about a literal. */
 export async function readSecret(
   spec: string,
   flag: string,
   sources: ValueSources,
   read = readValue,
 ): Promise<string> {
-  if (isLiteral(spec))
-    sources.warn(
-      `${flag} has a secret on the command line, where other users of this machine can see it; use ${flag} @FILE, - or env:NAME`,
-    );
+  if (isLiteral(spec)) sources.warn(secretSeen(flag, `${flag} @FILE, - or env:NAME`));
   return await read(spec, flag, sources);
 }
 

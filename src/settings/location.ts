@@ -1,5 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { withoutPassword } from "../protocol/address.ts";
+import { secretSeen } from "./given.ts";
 
 /** Whether the location of a state is the address of one that several machines share, and no directory. */
 export const isShared = (state: string | undefined): state is string =>
@@ -38,4 +39,4 @@ export const passwordDropped =
 export const passwordSeen = (location: string, source: string): string | undefined =>
   withoutPassword(location) === location
     ? undefined
-    : `${source} has a secret on the command line, where other users of this machine can see it; use PGPASSWORD or ~/.pgpass`;
+    : secretSeen(source, "PGPASSWORD or ~/.pgpass");

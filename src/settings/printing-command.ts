@@ -1,7 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { environmentWithoutSecrets, runShellCommand } from "./child-command.ts";
-import type { Sourced } from "./definitions.ts";
-import type { SettingIo } from "./given.ts";
+import type { SettingIo, Sourced } from "./given.ts";
 
 interface PrintingCommand {
   /** What runs, and the name of its setting in errors. */

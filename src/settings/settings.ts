@@ -2,7 +2,8 @@ import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { unseenIn } from "../protocol/validate.ts";
-import type { SettingName, Sourced } from "./definitions.ts";
+import type { SettingName } from "./definitions.ts";
+import type { Sourced } from "./given.ts";
 import {
   definitionOf,
   flagOf,

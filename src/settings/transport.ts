@@ -5,9 +5,9 @@ import { isLoopback } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
 import type { Application } from "../protocol/requests.ts";
 import { checkGiven } from "../protocol/validate.ts";
-import type { Sourced } from "./definitions.ts";
-import type { BearerToken } from "./jwt/jwt.ts";
-import { createBearerToken } from "./jwt/jwt.ts";
+import type { Sourced } from "./given.ts";
+import type { BearerToken } from "./jwt.ts";
+import { createBearerToken } from "./jwt.ts";
 import type { Settings } from "./settings.ts";
 import { missingIn, missingSettings } from "./settings.ts";
 import type { SettingIo } from "./given.ts";
@@ -77,18 +77,7 @@ export async function readTransport(
 
 /** The certificates of a PEM file, and those of NODE_EXTRA_CA_CERTS. */
 async function readCertificates({ text: path, source }: Sourced, io: SettingIo): Promise<string[]> {
-  let text: string;
-  try {
-    // Not by the reader of what is given: comments around certificates need not be UTF-8.
-    text = Buffer.from(await io.host.readFile(path)).toString("latin1");
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new VaultError(
-      "invalid-input",
-      `${source}: cannot read the file ${path} (${code ?? "unreadable"})`,
-      { hint: `${source} needs a readable file, such as ca.pem` },
-    );
-  }
+  const text = await io.sources.read(path, source);
   const certificates =
     text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (certificates.length === 0 || !certificates.every(isCertificate)) {
@@ -126,25 +115,16 @@ async function chooseProxy(
   given: Sourced | undefined,
   io: SettingIo,
 ): Promise<ProxySetting | undefined> {
-  if (given?.fromFlag === true) return await flagProxy(given, io);
+  if (given?.fromFlag === true) {
+    const isSecret = !isLiteral(given.text) || /:[^/]*@/.test(given.text);
+    return parseProxy(isSecret ? await readGiven(io, given) : given.text, given.source, io);
+  }
   if (isLoopback(target.hostname)) return undefined;
   const noProxy = variable(io.host.env, ["no_proxy", "NO_PROXY"]);
   if (noProxy !== undefined && matchesNoProxy(target, noProxy.text)) return undefined;
   const scheme = target.protocol === "https:" ? "https_proxy" : "http_proxy";
   const found = variable(io.host.env, [scheme, scheme.toUpperCase()]) ?? given;
   return found === undefined ? undefined : parseProxy(found.text, found.source, io);
-}
-
-/** The proxy of the flag: `@FILE`, `-`, `env:NAME` or the URL itself, since it may contain a password. */
-async function flagProxy(given: Sourced, io: SettingIo): Promise<ProxySetting | undefined> {
-  const { text, source } = given;
-  const proxy = parseProxy(isLiteral(text) ? text : await readGiven(io, given), source, io);
-  if (isLiteral(text) && proxy !== undefined && proxy.url.password !== "") {
-    io.sources.warn(
-      `${source} has a password on the command line, where other users of this machine can see it; use ${source} @FILE, - or env:NAME`,
-    );
-  }
-  return proxy;
 }
 
 function variable(
@@ -205,12 +185,13 @@ const bare = (hostname: string): string => hostname.replace(/^\[|\]$|\.$/g, "");
 /** Whether an address is in a range; false if the range is not valid. */
 function isInRange(address: string, range: string): boolean {
   const [, net = range, bits] = /^(.+)\/(\d+)$/.exec(range) ?? [];
-  const type = isIP(net) === 4 ? "ipv4" : "ipv6";
+  const family = (ip: string): "ipv4" | "ipv6" => (isIP(ip) === 4 ? "ipv4" : "ipv6");
   const ranges = new BlockList();
   try {
-    ranges.addSubnet(net, Number(bits ?? (type === "ipv4" ? 32 : 128)), type);
+    if (bits === undefined) ranges.addAddress(net, family(net));
+    else ranges.addSubnet(net, Number(bits), family(net));
+    return ranges.check(address, family(address));
   } catch {
     return false;
   }
-  return ranges.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
 }

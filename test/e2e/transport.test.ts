@@ -232,7 +232,7 @@ describe("a proxy", () => {
   test("its password is in no output, as such or in base64", async () => {
     const flagged = await get({}, named, "--ca", ca, "--proxy", url, "--debug");
     expectExit(flagged, 0);
-    expect(flagged.stderr).toMatch(/^vault: warning: --proxy has a password on the command line/);
+    expect(flagged.stderr).toMatch(/^vault: warning: --proxy has a secret on the command line/);
     const wrong = await get(
       { HTTPS_PROXY: url.replace("//ada", "//eve") },
       named,

@@ -3,8 +3,8 @@ import { createPrivateKey, createPublicKey, verify } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { BearerToken } from "../../src/settings/jwt/jwt.ts";
-import { createBearerToken } from "../../src/settings/jwt/jwt.ts";
+import type { BearerToken } from "../../src/settings/jwt.ts";
+import { createBearerToken } from "../../src/settings/jwt.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
@@ -157,7 +157,7 @@ describe("signed here", () => {
 
   test.each<[object, string]>([
     [{ privateKeyFile: "/key.pem" }, "jwt.claims: the claims of the token are missing"],
-    [{ claims: { role: "reader" } }, "jwt.privateKeyFile: the key file that signs them is missing"],
+    [{ claims: { role: "reader" } }, "jwt.privateKeyFile: the key file that signs the token is missing"],
     [{ privateKeyFile: "/key.pem", claims: ["reader"] }, "jwt.claims: must be an object"],
     [{ privateKeyFile: "/key.pem", claims: "reader" }, "jwt.claims: must be an object"],
     [

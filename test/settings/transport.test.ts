@@ -103,13 +103,13 @@ describe("which proxy", () => {
   });
 
   test("a password in a flag draws a warning that does not repeat it", async () => {
-    const { told } = await transport({ flag: "http://ada:secret@proxy:1" });
+    const { told } = await transport({ flag: "http://ada:hunter2@proxy:1" });
     expect(told.warnings).toEqual([
-      expect.stringMatching(/^--proxy has a password on the command line/),
+      expect.stringMatching(/^--proxy has a secret on the command line/),
     ]);
-    expect(told.warnings.join()).not.toContain("secret");
+    expect(told.warnings.join()).not.toContain("hunter2");
     expect(
-      (await transport({ flag: "@file", files: { file: "http://ada:secret@proxy:1" } })).told
+      (await transport({ flag: "@file", files: { file: "http://ada:hunter2@proxy:1" } })).told
         .warnings,
     ).toEqual([]);
     expect((await transport({ flag: "http://proxy:1" })).told.warnings).toEqual([]);

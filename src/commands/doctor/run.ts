@@ -3,7 +3,7 @@ import type { Basics } from "../../parts/settings.ts";
 import type { Remote } from "../../parts/service.ts";
 import type { Host } from "../../host.ts";
 import { configPath } from "../../settings/config-file.ts";
-import { checkSigner } from "../../settings/jwt/jwt.ts";
+import { checkSigner } from "../../settings/jwt.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";

@@ -1,0 +1,204 @@
+import { createPrivateKey, sign } from "node:crypto";
+import { VaultError } from "../errors.ts";
+import { parseJson } from "../protocol/json.ts";
+import { unseenIn } from "../protocol/validate.ts";
+import { command } from "../way.ts";
+import type { SettingIo, Sourced } from "./given.ts";
+import { readGiven, readValue } from "./given.ts";
+import type { Settings } from "./settings.ts";
+
+/** The bearer token of an application, in memory only. */
+export interface BearerToken {
+  /**
+   * Obtains a token unless there is one with time left.
+   * @throws `invalid-input`, which names the setting
+   */
+  ready(signal: AbortSignal): Promise<void>;
+  /** Undefined before the first `ready`. */
+  current(): string | undefined;
+}
+
+/** A token is renewed when it has less than this left, in milliseconds, since a call may have to wait for its answer. */
+const marginMs = 60_000;
+/** Lifetime in milliseconds of a command's token that does not say when it expires. */
+const assumedLifetimeMs = 300_000;
+/** Lifetime in seconds of a token that is signed here: long enough for an exchange with its retries. */
+const lifetimeSeconds = 300;
+
+/**
+ * Creates the token that the settings ask for: given (flag, environment), printed by a command, or signed here; undefined if none
+ * is set. `ready` runs the command or reads the key, so that calls without a token cannot fail because of it.
+ * @throws `invalid-input`, which names the setting that is wrong
+ */
+export async function createBearerToken(
+  settings: Settings,
+  io: SettingIo,
+): Promise<BearerToken | undefined> {
+  const { jwt, jwtCommand, jwtPrivateKeyFile } = settings;
+  if (jwt !== undefined) {
+    const token = checked(await readGiven(io, jwt), jwt.source, io);
+    return { ready: async () => Promise.resolve(), current: () => token };
+  }
+  if (jwtCommand === undefined)
+    return signsHere(settings)
+      ? renewed(async () => await signedToken(settings, io), io)
+      : undefined;
+  if (jwtPrivateKeyFile !== undefined)
+    throw invalid("config key jwt.command: cannot be used with jwt.privateKeyFile", {
+      hint: "leave one of them out",
+    });
+  return renewed(
+    async (signal) => await printedToken(jwtCommand, settings.timeout, io, signal),
+    io,
+  );
+}
+
+/**
+ * Checks key and claims of a token that is signed here. Runs no command.
+ * @throws `invalid-input`, as `ready` would
+ */
+export async function checkSigner(settings: Settings, io: SettingIo): Promise<void> {
+  if (signsHere(settings)) await signedToken(settings, io);
+}
+
+const invalid = (message: string, facts: VaultError["facts"]): VaultError =>
+  new VaultError("invalid-input", message, facts);
+
+const signsHere = ({ jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
+  jwt === undefined &&
+  jwtCommand === undefined &&
+  (jwtPrivateKeyFile !== undefined || jwtClaims !== undefined);
+
+/** A token that is renewed in time. Concurrent calls share one renewal. */
+function renewed(
+  obtain: (signal: AbortSignal) => Promise<string>,
+  { host }: SettingIo,
+): BearerToken {
+  let obtained: { token: string; renewAt: number } | undefined;
+  let underWay: Promise<void> | undefined;
+  const renew = async (signal: AbortSignal): Promise<void> => {
+    const askedAt = host.now();
+    const token = await obtain(signal);
+    const lifetimeMs = (expiryOf(token) ?? askedAt + assumedLifetimeMs) - askedAt;
+    obtained = { token, renewAt: askedAt + lifetimeMs - Math.min(marginMs, lifetimeMs / 2) };
+  };
+  return {
+    async ready(signal) {
+      if (obtained !== undefined && host.now() < obtained.renewAt) return;
+      underWay ??= renew(signal).finally(() => (underWay = undefined));
+      await underWay;
+    },
+    current: () => obtained?.token,
+  };
+}
+
+/** `exp` of a token in milliseconds since the epoch, if it has one. */
+function expiryOf(token: string): number | undefined {
+  try {
+    const claims = Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8");
+    const { exp } = JSON.parse(claims) as { exp?: unknown };
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function printedToken(
+  given: Sourced,
+  timeoutMs: number,
+  io: SettingIo,
+  signal: AbortSignal,
+): Promise<string> {
+  const { runPrintingCommand } = await import("./printing-command.ts");
+  const prints = "the token on standard output; or use --jwt";
+  // Also learns a token with other text around it, which is refused.
+  const learnSecrets = (output: string): void =>
+    output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, io));
+  const printed = await runPrintingCommand({ given, prints, timeoutMs, learnSecrets }, io, signal);
+  return checked(printed, given.source, io);
+}
+
+/** Signs a JWT by ES384 (docs/interface.md, JWT). */
+async function signedToken(
+  { jwtPrivateKeyFile: file, jwtClaims: claims }: Settings,
+  io: SettingIo,
+): Promise<string> {
+  if (file === undefined || claims === undefined)
+    throw invalid(
+      file === undefined
+        ? "config key jwt.privateKeyFile: the key file that signs the token is missing"
+        : "config key jwt.claims: the claims of the token are missing",
+      { hint: "set both jwt.privateKeyFile and jwt.claims" },
+    );
+  const iat = Math.floor(io.host.now() / 1000);
+  const signed = [
+    { alg: "ES384", typ: "JWT" },
+    { ...parseClaims(claims), iat, exp: iat + lifetimeSeconds },
+  ]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+    .join(".");
+  const pem = await readValue(`@${file.text}`, file.source, io.sources);
+  const key = parsePrivateKey(pem, `${file.source}: ${file.text}`);
+  const signature = sign("sha384", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  return checked(`${signed}.${signature.toString("base64url")}`, file.source, io);
+}
+
+/**
+ * Parses the claims of a token from JSON.
+ * @throws `invalid-input`, which names the config key
+ */
+export function parseClaims({ text, source }: Pick<Sourced, "text" | "source">): object {
+  const hint =
+    'claims are an object, such as {"role":"reader"}; iat and exp are set when the token is signed';
+  let claims: unknown;
+  try {
+    claims = parseJson(text);
+  } catch {
+    // No object either.
+  }
+  if (typeof claims !== "object" || claims === null || Array.isArray(claims))
+    throw invalid(`${source}: must be an object`, { hint });
+  const own = ["iat", "exp", "nbf"].find((claim) => Object.hasOwn(claims, claim));
+  if (own !== undefined) throw invalid(`${source}: ${own} cannot be set`, { hint });
+  return claims;
+}
+
+/**
+ * Parses a private key on P-384 from PEM.
+ * @throws `invalid-input`, which names `source` and never shows any of the key
+ */
+function parsePrivateKey(pem: string, source: string) {
+  const making = command`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384`;
+  const refuse = (rule: string): VaultError =>
+    invalid(`${source}: ${rule}`, { next: [{ ...making, note: "makes one" }] });
+  if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem))
+    throw refuse(
+      "the key is encrypted; it must be in a file without a passphrase that only you can read",
+    );
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyDetails?.namedCurve === "secp384r1") return key;
+  } catch {
+    throw refuse("must be a private key in PEM");
+  }
+  throw refuse("must be a key on the curve P-384");
+}
+
+/** @throws `invalid-input` unless the token has only the characters of a bearer token (RFC 6750), which cannot end the header */
+function checked(token: string, source: string, io: SettingIo): string {
+  learnToken(token, io);
+  if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
+  throw invalid(
+    `${source}: must be only a token: letters, digits and . _ ~ + / = -${unseenIn(token)}`,
+    { hint: "for example eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, on one line and without Bearer" },
+  );
+}
+
+/**
+ * Registers the token, its header value (which a service may repeat in base64) and its signature as secrets. The part before the
+ * signature proves nothing.
+ */
+function learnToken(token: string, { redactor }: SettingIo): void {
+  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]])
+    if (secret !== undefined) redactor.add(secret);
+}
