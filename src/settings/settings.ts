@@ -46,7 +46,7 @@ export function resolveSettings(
     settingNames.map((name) => {
       const found =
         findSetting(name, flags, env, profile) ?? byDefault(definitionOf(name).fallback);
-      return [name, found && parsed(name, found, flags.profile)];
+      return [name, found && parseSetting(name, found, flags.profile)];
     }),
   ) as Values;
   const { lockAfterFailed, lockAfterUnacked } = values;
@@ -56,8 +56,15 @@ export function resolveSettings(
   };
 }
 
-/** The checked value. The error has an example, or for what is wrong in a profile the command that puts it right. */
-function parsed(name: SettingName, found: Sourced, profile: GivenFlags["profile"]): unknown {
+/**
+ * Checks and parses a value.
+ * @throws what the definition says, with an example, or for what is wrong in a profile the command that fixes it
+ */
+export function parseSetting(
+  name: SettingName,
+  found: Sourced,
+  profile: GivenFlags["profile"],
+): unknown {
   const { key, fallback = "VALUE", example = fallback, parse } = definitionOf(name);
   try {
     return parse(found);

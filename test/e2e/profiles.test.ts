@@ -228,7 +228,7 @@ describe.concurrent("vault config", () => {
         /^config key policy.failedAttempts: must be a whole number/,
       ],
       ["live", "maybe", "invalid-input", /^config key live: must be true or false/],
-      ["device", "{", "invalid-input", /^config key device: must be an object in JSON/],
+      ["device", "{", "invalid-input", /^config key device: not valid JSON/],
       ["device", '{"browserType":"Firefox"}', "invalid-input", /^config key device\./],
       ["timeout", "99ms", "invalid-input", /^config key timeout: must be a duration of at least/],
       ["policy.unackedStarts", "1", "invalid-input", /must be a whole number of at least 2$/],

@@ -40,13 +40,10 @@ export async function runConfigSet(
   let shown: ConfigValue = "";
   await local.configure(async (current) => {
     const profile = profileIn(current, name);
-    const checked = parseConfigValue(key, value, profile, settings.flags);
+    const checked = parseConfigValue(key, value, settings.flags);
     const stored =
       formOf(key) === "secret" ? local.sealSecret({ profile: name, key }, value) : checked;
-    shown =
-      typeof stored === "string"
-        ? shownSetting(stored, formOf(key) === "secret")
-        : (stored as ConfigValue);
+    shown = typeof stored === "string" ? shownSetting(stored, formOf(key) === "secret") : stored;
     return withProfile(current, name, withValue(profile, key, stored));
   });
   return await print(

@@ -48,7 +48,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     ["baseUrl", await baseUrlOf(app, former)] as const,
     ["appUuid", await appUuidOf(app, former)] as const,
   ]) {
-    profile = withValue(profile, key, parseConfigValue(key, value, profile));
+    profile = withValue(profile, key, parseConfigValue(key, value));
   }
   const apiKey = await apiKeyOf(app, inProfile("apiKey"));
   const formerState = profileValue(former, "state");
@@ -194,7 +194,7 @@ async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Pro
     const text = formOf(key) === "json" ? await readValue(given, `--${name}`, io.sources) : given;
     const whole =
       formOf(key) === "path" && !/^[a-z]+:\/\//i.test(text) ? io.host.resolve(text) : text;
-    profile = withValue(profile, key, parseConfigValue(key, storable(io.narrator, whole), profile));
+    profile = withValue(profile, key, parseConfigValue(key, storable(io.narrator, whole)));
   }
   return profile;
 }
