@@ -4,7 +4,6 @@ import { dirname, resolve } from "node:path";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "./durable-file.ts";
 import { onState, systemCode } from "./state-error.ts";
-import type { Way } from "../way.ts";
 import { command } from "../way.ts";
 
 /**
@@ -47,25 +46,21 @@ export function findPrivateDirectory(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));
   if (stats === null) return null;
   if (!stats.isDirectory()) {
-    throw new VaultError(
-      "state",
-      `the state cannot be used: ${path}: a file is where a directory should be`,
-      {
-        hint: "move that file away, or use another directory with --state",
-      },
-    );
+    const why = "a file is where a directory should be";
+    throw new VaultError("state", `the state cannot be used: ${path}: ${why}`, {
+      hint: "move that file away, or use another directory with --state",
+    });
   }
-  if ((stats.mode & 0o022) !== 0) {
-    throw new VaultError(
-      "state",
-      `the state cannot be used: ${path}: other users can write to this directory`,
-      {
-        hint: "use a directory of your own below it",
-        next: [command`chmod go-w ${path}`],
-      },
-    );
-  }
+  checkWriters(path, stats, "the state");
   return stats;
+}
+
+/** @throws `state` if other users can write to a file or folder */
+export function checkWriters(path: string, { mode }: Stats, what: string): void {
+  if ((mode & 0o022) === 0) return;
+  throw new VaultError("state", `${what} cannot be used: other users can write to ${path}`, {
+    next: [command`chmod go-w ${path}`],
+  });
 }
 
 /**
@@ -86,19 +81,16 @@ export function statIfThere(path: string): Stats | null {
  * @throws `state` for anything else: opening a pipe would never return, writing would change a device, and a dangling link would
  * create a file elsewhere
  */
-export function fileIfThere(path: string): Stats | null {
-  const stats = onState(path, () => statIfThere(path));
+export function fileIfThere(path: string, what = "the state"): Stats | null {
+  const stats = onState(path, () => statIfThere(path), `${what} cannot be used`);
   // A file that another process has created in the meantime is not a link.
   const isLost =
     stats === null && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (stats?.isFile() !== false && !isLost) return stats;
-  throw new VaultError(
-    "state",
-    `the state cannot be used: ${path}: ${isLost ? "it is a broken link" : "it is not a file"}`,
-    {
-      hint: "nothing was changed; move it away, then run it again",
-    },
-  );
+  const why = isLost ? "it is a broken link" : "it is not a file";
+  throw new VaultError("state", `${what} cannot be used: ${path}: ${why}`, {
+    hint: "nothing was changed; move it away, then run it again",
+  });
 }
 
 /** Sets the mode of a file or folder, if it is ours and the file system is writable. */
@@ -113,14 +105,9 @@ export function tighten(path: string, mode: number): void {
 /**
  * Checks the owner of a file or folder, and of a symbolic link by that name: an owner can exchange the contents, or redirect the
  * link. Does nothing if the path cannot be inspected, or on a system without user ids (`uid` undefined).
- * @throws `state` if it belongs to another user than `uid` or root; `next` is a command that names another place
+ * @throws `state` if it belongs to another user than `uid` or root
  */
-export function checkOwner(
-  path: string,
-  uid: number | undefined,
-  what: string,
-  next: Way[] = [],
-): void {
+export function checkOwner(path: string, uid: number | undefined, what: string): void {
   if (uid === undefined) return;
   const foreign = [lstatSync, statSync]
     .flatMap((look) => ownerBy(look, path))
@@ -129,10 +116,7 @@ export function checkOwner(
   throw new VaultError(
     "state",
     `${what} cannot be used: ${path} belongs to another user (uid ${foreign})`,
-    {
-      hint: "run it as that user, give it to yours (chown), or use another place",
-      next,
-    },
+    { hint: "run it as that user, give it to yours (chown), or use another place" },
   );
 }
 

@@ -3,7 +3,12 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { VaultError } from "../errors.ts";
 import { createFile } from "../files/durable-file.ts";
-import { checkOwner, ensurePrivateDirectory, statIfThere } from "../files/private-directory.ts";
+import {
+  checkOwner,
+  checkWriters,
+  ensurePrivateDirectory,
+  fileIfThere,
+} from "../files/private-directory.ts";
 import { onState } from "../files/state-error.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
@@ -32,12 +37,10 @@ export function readKeyFile(path: string, owner: KeyOwner): SealingKey | null {
 /** As `readKeyFile`, the text of the file. */
 export function readKeyText(path: string, { uid, warn }: KeyOwner): string | null {
   checkOwner(path, uid, `the key file ${path}`);
+  const stats = fileIfThere(path, "the key file");
+  if (stats === null) return null;
+  checkWriters(path, stats, "the key file");
   return onState(path, () => {
-    const stats = statIfThere(path);
-    if (stats === null) return null;
-    if (!stats.isFile()) throw notAKeyFile(path, "it is not a file");
-    if ((stats.mode & 0o022) !== 0)
-      throw notAKeyFile(path, "other users can write to it, and may have put their own key there");
     const text = readFileSync(path, "utf8");
     if ((stats.mode & 0o077) !== 0)
       warn(`other users can read the key file ${path}; to fix it: chmod 600 ${path}`);

@@ -1,7 +1,7 @@
-import { chmodSync, lstatSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, readFileSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
-import { checkOwner } from "../files/private-directory.ts";
+import { checkOwner, checkWriters, fileIfThere } from "../files/private-directory.ts";
 import { parseJson } from "../protocol/json.ts";
 import { meant } from "./given.ts";
 import { command } from "../way.ts";
@@ -15,6 +15,8 @@ export interface Configuration {
   profiles: Readonly<Record<string, Profile>>;
 }
 
+const what = "the configuration";
+
 export const configPath = (directory: string): string => `${directory}/config.json`;
 
 /**
@@ -22,20 +24,16 @@ export const configPath = (directory: string): string => `${directory}/config.js
  * @throws `state` if it is not a file, cannot be read, or another user than `uid` or root owns or can write it
  */
 export function readConfiguration(directory: string, uid?: number): Configuration | null {
-  if (!isThere(configPath(directory))) return null;
+  const path = configPath(directory);
+  const stats = fileIfThere(path, what);
+  if (stats === null) return null;
   // The configuration may name a command to run.
-  for (const path of [directory, configPath(directory)]) {
-    checkOwner(path, uid, "the configuration");
-    if ((statSync(path).mode & 0o022) === 0) continue;
-    throw new VaultError(
-      "state",
-      `the configuration cannot be used: other users can write to ${path}`,
-      { next: [command`chmod go-w ${path}`] },
-    );
-  }
+  for (const each of [directory, path]) checkOwner(each, uid, what);
+  checkWriters(directory, statSync(directory), what);
+  checkWriters(path, stats, what);
   try {
     // Not by conf, which takes longer to load than all the rest.
-    const stored = parse(readFileSync(configPath(directory), "utf8"));
+    const stored = parse(readFileSync(path, "utf8"));
     const { profiles = {}, currentProfile } = stored;
     if (!isTable(profiles) || !Object.values(profiles).every(isTable))
       throw new Error("profiles must be an object of objects");
@@ -44,14 +42,10 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
     return { ...stored, profiles: profiles as Configuration["profiles"] };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new VaultError(
-      "state",
-      `the configuration ${configPath(directory)} cannot be read: ${message}`,
-      {
-        hint: "fix the file, or move it away",
-        cause: error,
-      },
-    );
+    throw new VaultError("state", `${what} ${path} cannot be read: ${message}`, {
+      hint: "fix the file, or move it away",
+      cause: error,
+    });
   }
 }
 
@@ -75,47 +69,25 @@ export async function writeConfiguration(
   directory: string,
   configuration: Configuration,
 ): Promise<void> {
+  const path = configPath(directory);
   try {
-    const conf = await openConf(directory);
-    conf.store = { ...configuration };
-    chmodSync(configPath(directory), 0o600);
+    const { default: Conf } = await import("conf");
+    new Conf<Record<string, unknown>>({
+      cwd: directory,
+      configName: "config",
+      configFileMode: 0o600,
+      clearInvalidConfig: false,
+      accessPropertiesByDotNotation: false,
+    }).store = { ...configuration };
+    chmodSync(path, 0o600);
     syncFolder(directory);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new VaultError(
-      "state",
-      `the configuration ${configPath(directory)} cannot be written: ${message}`,
-      {
-        hint: "check access and free space; the file was not changed",
-        cause: error,
-      },
-    );
+    throw new VaultError("state", `${what} ${path} cannot be written: ${message}`, {
+      hint: "check access and free space; the file was not changed",
+      cause: error,
+    });
   }
-}
-
-/** @throws `state` for anything but a file, like a dangling link or a pipe */
-function isThere(path: string): boolean {
-  let why = "it is not a file";
-  try {
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false;
-    if (statSync(path).isFile()) return true;
-  } catch (error) {
-    why = (error as NodeJS.ErrnoException).code ?? String(error);
-  }
-  throw new VaultError("state", `the configuration cannot be used: ${path}: ${why}`, {
-    hint: "give your user access to it, or move it away",
-  });
-}
-
-async function openConf(directory: string) {
-  const { default: Conf } = await import("conf");
-  return new Conf<Record<string, unknown>>({
-    cwd: directory,
-    configName: "config",
-    configFileMode: 0o600,
-    clearInvalidConfig: false,
-    accessPropertiesByDotNotation: false,
-  });
 }
 
 export interface NamedProfile {
@@ -143,21 +115,15 @@ export function findProfile(
   if (settings !== undefined) return { name: chosen, exists: true, settings };
   const isNone = chosen === "default" && (name === undefined || configuration === null);
   if (isNone || mayMiss) return { name: chosen, exists: false, settings: {} };
-  if (configuration === null) {
-    throw new VaultError(
-      "usage",
-      `--profile: no such profile: ${chosen} (${configPath(directory)} does not exist)`,
-      {
-        hint: "leave --profile out, or create it",
-        next: [command`vault init --profile ${chosen}`],
-      },
-    );
-  }
+  const place = configPath(directory);
   throw new VaultError(
     "usage",
-    `--profile: no such profile: ${chosen} (in ${configPath(directory)})`,
+    `--profile: no such profile: ${chosen} (${configuration === null ? `${place} does not exist` : `in ${place}`})`,
     {
-      hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
+      hint:
+        configuration === null
+          ? "leave --profile out, or create it"
+          : `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
       next: [command`vault init --profile ${chosen}`],
     },
   );
@@ -166,13 +132,8 @@ export function findProfile(
 /** The value of a dotted key, as text for the parsers of flags; undefined if it is not set. */
 export function profileValue(profile: Profile, key: string): string | undefined {
   let value: unknown = profile;
-  for (const part of key.split(".")) {
-    const table = value as Record<string, unknown> | null | undefined;
-    value =
-      typeof table === "object" && table !== null && Object.hasOwn(table, part)
-        ? table[part]
-        : undefined;
-  }
+  for (const part of key.split("."))
+    value = isTable(value) && Object.hasOwn(value, part) ? value[part] : undefined;
   return typeof value === "string" ? value : JSON.stringify(value ?? undefined);
 }
 
@@ -181,7 +142,6 @@ export function withValue(profile: Profile, key: string, value: unknown): Profil
   const [first = "", ...rest] = key.split(".");
   const { [first]: before, ...others } = profile;
   if (rest.length === 0) return value === undefined ? others : { ...others, [first]: value };
-  const table = typeof before === "object" && before !== null ? (before as Profile) : {};
-  const inner = withValue(table, rest.join("."), value);
+  const inner = withValue(isTable(before) ? before : {}, rest.join("."), value);
   return Object.keys(inner).length === 0 ? others : { ...others, [first]: inner };
 }

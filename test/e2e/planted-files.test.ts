@@ -227,7 +227,7 @@ describe.concurrent(
       const { lab, machine } = await warm();
       for (const mode of [0o620, 0o602, 0o666]) {
         chmodSync(keyFileOf(machine), mode);
-        await expectRefused(lab, machine, /other users can write to it/);
+        await expectRefused(lab, machine, /other users can write to/);
       }
     });
   },
