@@ -157,7 +157,10 @@ describe("signed here", () => {
 
   test.each<[object, string]>([
     [{ privateKeyFile: "/key.pem" }, "jwt.claims: the claims of the token are missing"],
-    [{ claims: { role: "reader" } }, "jwt.privateKeyFile: the key file that signs the token is missing"],
+    [
+      { claims: { role: "reader" } },
+      "jwt.privateKeyFile: the key file that signs the token is missing",
+    ],
     [{ privateKeyFile: "/key.pem", claims: ["reader"] }, "jwt.claims: must be an object"],
     [{ privateKeyFile: "/key.pem", claims: "reader" }, "jwt.claims: must be an object"],
     [
