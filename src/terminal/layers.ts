@@ -47,33 +47,21 @@ function resolve(
   pattern: RegExp,
   decode: (escape: string) => string,
 ): Layer | undefined {
-  const pieces: string[] = [];
-  // Start of each run, in the decoded text and in the layer below. Memory grows with escapes, not characters.
-  const starts: number[] = [0];
-  const sources: number[] = [0];
-  let length = 0;
+  const origins: number[] = [];
+  let text = "";
   let done = 0;
-  for (const match of layer.text.matchAll(pattern)) {
-    const decoded = decode(match[0]);
-    pieces.push(layer.text.slice(done, match.index), decoded);
-    length += match.index - done + decoded.length;
-    done = match.index + match[0].length;
-    starts.push(length);
-    sources.push(done);
+  const keepUntil = (end: number): void => {
+    text += layer.text.slice(done, end);
+    for (; done < end; done += 1) origins.push(layer.origin(done));
+  };
+  for (const { 0: escape, index } of layer.text.matchAll(pattern)) {
+    keepUntil(index);
+    const plain = decode(escape);
+    text += plain;
+    for (let unit = 0; unit < plain.length; unit += 1) origins.push(layer.origin(index));
+    done += escape.length;
   }
-  if (pieces.length === 0) return undefined;
-  pieces.push(layer.text.slice(done));
-  return { text: pieces.join(""), origin: (index) => layer.origin(source(index, starts, sources)) };
-}
-
-/** Maps an index to the layer below. Within a run, literal text followed by one escape, offsets are the same in both. */
-function source(index: number, starts: readonly number[], sources: readonly number[]): number {
-  let low = 0;
-  let high = starts.length - 1;
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if ((starts[middle] ?? 0) <= index) low = middle;
-    else high = middle - 1;
-  }
-  return (sources[low] ?? 0) + index - (starts[low] ?? 0);
+  if (done === 0) return undefined;
+  keepUntil(layer.text.length);
+  return { text, origin: (index) => origins[index] ?? layer.origin(done) };
 }

@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 /** Abort reason of `interrupted` and `killed`, with the name of the signal. */
 export class Interruption extends Error {
   override readonly name = "Interruption";
@@ -54,13 +56,10 @@ const longestTimer = 2 ** 31 - 1;
 
 /** Resolves after a time, or rejects with the signal's reason as soon as it is aborted. */
 export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const elapsed = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(milliseconds, longestTimer));
-  });
   try {
-    await orAborted(elapsed, signal);
-  } finally {
-    clearTimeout(timer);
+    await setTimeout(Math.min(milliseconds, longestTimer), undefined, { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
   }
 }

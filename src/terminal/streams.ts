@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { addAbortSignal } from "node:stream";
 import type { WriteAll } from "./write-all.ts";
 import { openWriteAll } from "./write-all.ts";
 import type { Redactor } from "./redactor.ts";
@@ -116,11 +117,7 @@ export function messageStream(options: OutputOptions): Flushable<MessageStream> 
     },
     writeColored: (text: string) =>
       send(options.facts.color ? printableButColor(redact(text)) : printable(redact(text))),
-    writeJson: (value: unknown) => {
-      const clean = jsonText(redaction.redactValue(value));
-      const cleaner = redact(clean);
-      return send(`${isJson(cleaner) ? cleaner : clean}\n`);
-    },
+    writeJson: (value: unknown) => send(`${jsonText(redaction.redactValue(value))}\n`),
     redactWith: (next: Redaction) => {
       redaction = next;
     },
@@ -180,21 +177,8 @@ function writeQueue(openWriter: () => WriteAll) {
 
 /** Adds the facts as getters: asking for the width of a terminal costs more than all of `--version`. */
 function withFacts<T extends object>(facts: TerminalFacts, methods: T): T & TerminalFacts {
-  return Object.defineProperties(methods, {
-    isTTY: { get: () => facts.isTTY, enumerable: true },
-    columns: { get: () => facts.columns, enumerable: true },
-    rows: { get: () => facts.rows, enumerable: true },
-    color: { get: () => facts.color, enumerable: true },
-  }) as T & TerminalFacts;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return Object.defineProperties(methods, Object.getOwnPropertyDescriptors(facts)) as T &
+    TerminalFacts;
 }
 
 function printableButColor(text: string): string {
@@ -221,13 +205,12 @@ export async function readAll(
 
 /** Yields the chunks of a stream. Destroys it when aborted: a pending read would keep the process alive. */
 export async function* chunksOf(input: Readable, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
-  const onAbort = (): void => void input.destroy(signal?.reason as Error);
-  if (signal?.aborted === true) onAbort();
-  else signal?.addEventListener("abort", onAbort, { once: true });
   try {
-    yield* input as AsyncIterable<Uint8Array>;
-  } finally {
-    signal?.removeEventListener("abort", onAbort);
+    const chunks: AsyncIterable<Uint8Array> = signal ? addAbortSignal(signal, input) : input;
+    yield* chunks;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
   }
 }
 

@@ -1,6 +1,6 @@
-import { constants, fstatSync, fsync, openSync, write, writeSync } from "node:fs";
+import { constants, fstatSync, openSync, writeFile, writeSync } from "node:fs";
 import { Socket } from "node:net";
-import { pause } from "./signals.ts";
+import { orAborted, pause } from "./signals.ts";
 
 /**
  * Writes all bytes, or rejects with the system's error (`code` kept: EPIPE, ENOSPC, EIO …). It continues after short writes and waits
@@ -77,39 +77,20 @@ function socketWriter(fd: number): WriteAll {
       // Each write reports its own error; without a listener, the event would end the process.
       socket.on("error", () => {});
     }
-    await writeToSocket(socket, bytes, signal);
+    const { promise: written, resolve, reject } = Promise.withResolvers<void>();
+    const mustWait = !socket.write(bytes, (error) => (error ? reject(error) : resolve()));
+    await orAborted(written, mustWait ? signal : undefined);
   };
 }
 
-function writeToSocket(socket: Socket, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal?.reason as Error);
-    const mustWait = !socket.write(bytes, (error) => {
-      signal?.removeEventListener("abort", onAbort);
-      if (error) reject(error);
-      else resolve();
-    });
-    if (!mustWait || signal === undefined) return;
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+/** Writes in the thread pool, so that a slow disk does not delay signals, and syncs. */
+const writeToFile = (fd: number, bytes: Uint8Array): Promise<void> =>
+  new Promise((resolve, reject) => {
+    writeFile(fd, bytes, { flush: true }, (error) =>
+      error && !lacksFsync(error) ? reject(error) : resolve(),
+    );
   });
-}
-
-/** Writes in the thread pool, so that a slow disk does not delay signals. */
-async function writeToFile(fd: number, bytes: Uint8Array): Promise<void> {
-  for (let offset = 0; offset < bytes.length;) {
-    offset += await new Promise<number>((resolve, reject) => {
-      write(fd, bytes, offset, bytes.length - offset, null, (error, written) =>
-        error ? reject(error) : resolve(written),
-      );
-    });
-  }
-  await new Promise<void>((resolve, reject) => {
-    fsync(fd, (error) => (error && !lacksFsync(error) ? reject(error) : resolve()));
-  });
-}
 
 /** Whether the file system does not support fsync, so that there is nothing to wait for. */
-function lacksFsync(error: NodeJS.ErrnoException): boolean {
-  return error.code === "EINVAL" || error.code === "ENOTSUP" || error.code === "ENOSYS";
-}
+const lacksFsync = ({ syscall, code = "" }: NodeJS.ErrnoException): boolean =>
+  syscall === "fsync" && ["EINVAL", "ENOTSUP", "ENOSYS"].includes(code);

@@ -485,7 +485,7 @@ const badInputs: readonly BadInput[] = [
     args: [...given, "--ca", "no.pem"],
     exit: 3,
     says: /--ca: cannot read .*ENOENT/,
-    example: /ca\.pem/,
+    example: /a relative path \(FILE/,
   },
 ];
 

@@ -152,7 +152,8 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
       await importLabelled(machine, each);
     }
     for (const args of [
-      ["ack", "--all"],
+      // Without the bar, which erases its line.
+      ["ack", "--all", "--quiet"],
       ["status"],
       ["status", uuid],
       ["status", "--json"],
