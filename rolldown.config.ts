@@ -36,9 +36,9 @@ function commit(): string {
  * dynamically, and holds what these import.
  */
 const joined: Record<string, string[]> = {
-  program: ["commands/program", "completion/candidates", "cli/describe", "suggest"],
+  program: ["commands/program", "completion/candidates"],
   app: ["app"],
-  options: ["cli/parse-options", "cli/own-files", "shell-word", "terminal/count"],
+  options: ["cli/own-files", "terminal/count"],
   database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",

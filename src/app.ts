@@ -1,7 +1,6 @@
 import { createService, type ServicePart } from "./parts/service.ts";
 import { createState, type Local } from "./parts/state.ts";
-import type { Known } from "./completion/candidates.ts";
-import { createKnown } from "./completion/known.ts";
+import { createKnown, type Known } from "./completion/known.ts";
 import type { Host } from "./host.ts";
 import { createIo } from "./parts/io.ts";
 import { createSettings, directoryOf } from "./parts/settings.ts";

@@ -5,42 +5,44 @@ import type { Host } from "./host.ts";
 /** Runs one command line and resolves to its exit code. The only place where an outcome becomes one. */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const { version } = packageJson;
-  const edge: Edge = { json: wantsJson(argv, host) };
-  const shownVersion = edge.json ? JSON.stringify({ version }) : version;
+  const edge: Edge = { json: false };
   try {
-    // As with node and docker, -v alone too: there is nothing to say more about.
-    if (argv.length === 1 && ["--version", "-V", "-v"].includes(argv[0] ?? "")) {
-      await host.stdout.write(`${shownVersion}\n`);
-      return 0;
-    }
-    if (asksForDetails(argv)) {
-      await host.stdout.write(
-        (await import("./commands/version.ts")).detailedVersion(version, host, edge.json),
-      );
+    const shown = await shownVersion(argv, host, version);
+    if (shown !== undefined) {
+      await host.stdout.write(shown);
       return 0;
     }
     const { runProgram } = await import("./commands/program.ts");
     const wiring = async () => await import("./app.ts");
-    const run = runProgram(argv, { host, version, shownVersion, wiring, edge });
+    const run = runProgram(argv, { host, version, wiring, edge });
     return await Promise.race([run, host.uncaught]);
   } catch (error) {
     return await report(error, argv, host, edge);
   }
 }
 
-/** Whether the words are --version and --verbose, and no command's. */
-function asksForDetails(words: readonly string[]): boolean {
-  const has = (...names: string[]): boolean => words.some((word) => names.includes(word));
-  return (
-    has("--version", "-V") &&
-    has("--verbose", "-v") &&
-    words.every((word) => /^(--version|-V|--verbose|-v|--json)$/.test(word))
+/** The answer to --version, wherever it stands; as with node and docker, -v alone too. */
+async function shownVersion(
+  argv: readonly string[],
+  host: Host,
+  version: string,
+): Promise<string | undefined> {
+  const end = argv.indexOf("--");
+  const words = end === -1 ? argv : argv.slice(0, end);
+  const isAsked = words.some((word) => word === "--version" || word === "-V");
+  if (!isAsked && argv.join(" ") !== "-v") return undefined;
+  // Of all that may stand beside it, only --json and -o json end so.
+  const isJson = [...words, host.env["VAULTSVC_OUTPUT"] ?? ""].some((word) =>
+    word.endsWith("json"),
   );
+  if (isAsked && words.some((word) => word === "--verbose" || word === "-v"))
+    return (await import("./commands/version.ts")).detailedVersion(version, host, isJson);
+  return `${isJson ? JSON.stringify({ version }) : version}\n`;
 }
 
 /** What reporting an error depends on. */
 interface Edge {
-  /** Whether errors are JSON: decided from the command line until the settings are known. */
+  /** Whether errors are JSON: known once the command line is read. */
   json: boolean;
 }
 
@@ -87,22 +89,4 @@ function outputFailure(thrown: unknown): VaultError | undefined {
     hint: "the command has done its work; send its output elsewhere, and run it again",
     cause: thrown,
   });
-}
-
-/** `-o` may stand behind other letters: `-qo json`. */
-const outputFlag = /^(?:--output|-[qvhV]*o)(?:=?)(.*)$/;
-
-/** Whether errors are JSON: decided from the words alone, because the command line itself may be what is wrong. */
-function wantsJson(argv: readonly string[], host: Host): boolean {
-  const formats = ["json", "ndjson"];
-  // What follows is for another program.
-  const end = argv.indexOf("--");
-  const words = end === -1 ? argv : argv.slice(0, end);
-  const asked = words.some((word, index) => {
-    if (word === "--json") return true;
-    const [, inline] = outputFlag.exec(word) ?? [];
-    return formats.includes(inline === "" ? (words[index + 1] ?? "") : (inline ?? ""));
-  });
-  const overruled = words.some((word) => outputFlag.test(word));
-  return asked || (!overruled && formats.includes(host.env["VAULTSVC_OUTPUT"] ?? ""));
 }

@@ -7,8 +7,6 @@ import { findProfile } from "../src/settings/config-file.ts";
 import { resolveSettings } from "../src/settings/settings.ts";
 import { topics } from "../src/cli/topics.ts";
 import { defaults } from "../src/protocol/limits.ts";
-import { describeCommand } from "../src/cli/describe.ts";
-import { vault } from "../src/commands/program.ts";
 import { schemaOf } from "../src/documents/schemas.ts";
 import { parseFault } from "../src/sandbox/faults/grammar.ts";
 import { plainActions } from "../src/sandbox/faults/faults.ts";
@@ -25,11 +23,11 @@ import {
   topicTexts,
 } from "./support/markdown.ts";
 import { tempDir } from "./support/cleanup.ts";
+import { program } from "./support/program.ts";
 
 const root = join(import.meta.dirname, "..");
 const names = Object.keys(topicTexts);
 const documents = { README: readme, ...docTexts, ...topicTexts };
-const program = describeCommand(vault);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;
   scripts: Record<string, string>;
@@ -55,7 +53,7 @@ describe("the README and the topics say what the program does", () => {
   test("a topic begins with its title and one line about it, which lists have too", () => {
     expect(names.toSorted()).toEqual(Object.keys(topics).toSorted());
     // vault help NAME would have two answers.
-    expect(program.commands.filter(({ name }) => names.includes(name))).toEqual([]);
+    expect(program.commands.filter((each) => names.includes(each.name()))).toEqual([]);
     for (const [name, summary] of Object.entries(topics)) {
       const sentence = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`;
       expect(topicText(name).split("\n").slice(1, 4)).toEqual(["", sentence, ""]);
@@ -75,7 +73,7 @@ describe("the README and the topics say what the program does", () => {
       [...text.matchAll(/`vault help ([a-z][a-z-]*)/g)].map(([, name]) => name),
     );
     expect(named.length).toBeGreaterThan(20);
-    const commands = [...program.commands.map(({ name }) => name), "json"];
+    const commands = [...program.commands.map((each) => each.name()), "json"];
     expect(named.filter((name = "") => !names.includes(name) && !commands.includes(name))).toEqual(
       [],
     );

@@ -2,16 +2,15 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { vault } from "../src/commands/program.ts";
-import { describeCommand } from "../src/cli/describe.ts";
+import type { CliCommand } from "../src/cli/commander.ts";
+import { pathOf } from "../src/cli/usage-error.ts";
 import { topics } from "../src/cli/topics.ts";
-import type { CommandNode } from "../src/completion/tree.ts";
 import { codeBlocks, topicText } from "./support/markdown.ts";
 import { manPages, roffOf } from "./scripts/generate.ts";
 import { tempDir } from "./support/cleanup.ts";
+import { below, program } from "./support/program.ts";
 
 const pages = manPages("0.0.0", "2026-11-22");
-const tree = describeCommand(vault);
 const page = (name: string): string => pages[name] ?? "";
 
 /** As it is read: without macros and escapes. */
@@ -24,18 +23,19 @@ const read = (source: string): string =>
       String.fromCodePoint(Number.parseInt(code, 16)),
     );
 
-function expectPages(node: CommandNode, parents: readonly string[]): number {
-  const path = [...parents, node.name];
+function expectPage(command: CliCommand): void {
+  const path = pathOf(command);
   const text = read(page(`${path.join("-")}.1`));
-  expect(node.options.filter(({ flags }) => !text.includes(`\n.TP\n${flags}\n`))).toEqual([]);
-  expect(
-    node.commands.filter(({ name }) => !text.includes(`\n.TP\n${[...path, name].join("-")}(1)\n`)),
-  ).toEqual([]);
-  return node.commands.reduce((sum, each) => sum + expectPages(each, path), 1);
+  const missing = (flags: string): boolean => !text.includes(`\n.TP\n${flags}\n`);
+  expect(command.options.map(({ flags }) => flags).filter(missing)).toEqual([]);
+  const pages = command.commands.map((each) => `${[...path, each.name()].join("-")}(1)`);
+  expect(pages.filter(missing)).toEqual([]);
 }
 
 test("each command has a page with all its flags and commands, each topic one, and no other is there", () => {
-  expect(Object.keys(pages)).toHaveLength(expectPages(tree, []) + Object.keys(topics).length);
+  const commands = [program, ...below(program)];
+  for (const command of commands) expectPage(command);
+  expect(Object.keys(pages)).toHaveLength(commands.length + Object.keys(topics).length);
 });
 
 test.each(Object.keys(topics))("the page of %s has its examples as they are", (topic) => {

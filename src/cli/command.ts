@@ -1,71 +1,81 @@
 import type { Command as CommanderCommand } from "commander";
-import type * as z from "zod/mini";
 import type { App } from "../app.ts";
-import type { ValueSource } from "../completion/tree.ts";
-import type { OptionTypes } from "./option-types.ts";
+import type { Candidate } from "../completion/known.ts";
 import type { SettingDefinition } from "../settings/definitions.ts";
-import { settingDefinitions } from "../settings/definitions.ts";
+import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
 
-/** Builds the schema of a value, only where a command line of its command is checked: help and completion load no zod. */
-type Value = (is: OptionTypes) => z.ZodMiniType;
+/** Source of the values of an option or an argument. */
+export type ValueSource =
+  /** `separated`: a comma-separated list. `open`: more must be typed after each value. */
+  | { from: "list"; values: readonly string[]; separated?: boolean; open?: boolean }
+  /** Fields of what is read of the vault that the line names; `after`: behind this, in a word that begins with something else. */
+  | { from: "fields"; after?: string }
+  /** Commands, nested ones after their parents; `also` has other words for the first position. */
+  | { from: "commands"; also: readonly Candidate[] }
+  /** UUIDs and, with `byLabel`, labels. */
+  | { from: "vaults"; byLabel?: true }
+  /** `given`: the source of a secret or a document: @FILE, -, env:NAME. */
+  | { from: "profiles" | "programs" | "files" | "directories" | "given" | "anything" };
 
-/** Any text that is not empty. */
-export const text = (is: OptionTypes) => is.text;
-
+/** What options and arguments have in common. */
 interface ValueSpec {
-  /** What completion offers, where the names do not tell. */
-  values?: ValueSource;
   help: string;
+  /**
+   * Reads the value; without it, and without choices, any text but the empty one is taken.
+   * @throws InvalidArgumentError with the rule: the message continues the name of the flag
+   */
+  parse?: (text: string) => unknown;
+  choices?: readonly string[];
+  /** What completion offers, where the name of the value does not tell. */
+  values?: ValueSource;
 }
 
 export interface OptionSpec extends ValueSpec {
-  /** As commander takes it: `--kind <kind>`. */
+  /**
+   * As commander takes it: `--kind <kind>`. Without a value it is true, or with `--no-` in front false. `<value...>` is given once
+   * for each value.
+   */
   flag: string;
-  /** Absent for a flag without a value. An error message continues the name of the flag. */
-  value?: Value;
-  /** Takes one value each time it is given, not all words that follow: for `<value...>`. */
-  repeated?: true;
-  /** Names of the options of the same command that cannot be given with it. */
+  /** It cannot be given twice: commander would take the last. */
+  isOnce?: true;
+  /** Heading of the help under which it stands. */
+  group?: string;
+  /** Options and arguments of the same command that cannot be given with it. */
   conflicts?: readonly string[];
+  /** Options of the same command that it is about. */
+  requires?: readonly string[];
 }
 
 export interface ArgumentSpec extends ValueSpec {
-  /** `<uuid>`, `[uuid]`, `[files...]`. */
+  /** As commander takes it: `<uuid>`, `[uuid]`, `[files...]`. */
   term: string;
-  /** Absent for a command with `print`, which gets what commander has read. */
-  value?: Value;
-  /** It names a vault: `vaultNamed` turns it into the UUID before the command is run. */
+  /** It names a vault of the state: the command gets its UUID. */
   isVault?: true;
-  /** Words that commander checks and lists in the help, for a command with `print`. */
-  choices?: readonly string[];
 }
 
 /** The argument of a command that is about a vault. */
 export const vaultArgument = {
   term: "[vault]",
   help: "UUID, label, or (on a terminal) first digits of the UUID",
-  value: (is) => is.optional(is.text),
   values: { from: "vaults", byLabel: true },
   isVault: true,
 } as const satisfies ArgumentSpec;
 
 /** The argument of a command that takes one vault or many. */
-export const vaultsArgument = {
-  ...vaultArgument,
-  term: "[vault...]",
-  value: (is) => is.many(is.text),
-} as const satisfies ArgumentSpec;
+export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
 
 /**
- * A command as data. Parser, help, completion, reference and the type of its options come from it. Every command line loads it, so
- * it imports no more than the table of settings.
+ * A command as data, in commander's words: the parser, help, completion, man pages and the type of its options are made from it. Every
+ * command line loads it.
  */
 export interface Descriptor {
   name: string;
   summary: string;
+  /** Heading under which the first screen of help lists it. */
+  group?: string;
   /** Default: the summary as a sentence. */
   description?: string;
-  /** In their order; names are those of the checked options. */
+  /** In their order, by the names of the checked options. */
   arguments?: Readonly<Record<string, ArgumentSpec>>;
   /** By the name that commander gives: externalRef for --external-ref, ack for --no-ack. */
   options?: Readonly<Record<string, OptionSpec>>;
@@ -77,36 +87,15 @@ export interface Descriptor {
   callsService?: true;
 }
 
-/** A command line as commander read it: nothing is checked yet. */
-export interface RawInput {
-  args: readonly (string | readonly string[] | undefined)[];
-  options: Readonly<Record<string, unknown>>;
-}
+export type Format = (typeof outputFormats)[number];
 
 export interface Command extends Descriptor {
   /** As `command` has joined it: its options fit the descriptor. */
   run?: (app: App, options: never) => Promise<number>;
-  /** In place of `run`, for what needs neither settings nor state: the text for stdout. */
-  print?: (
-    input: RawInput,
-    format: "table" | "json" | "ndjson",
-    program: WholeProgram,
-  ) => Promise<string>;
-  /** What `print` returns for a person is shown by the pager where it is longer than the screen. */
-  isShown?: true;
+  /** In place of `run`, for what needs neither settings nor state: the text for stdout, which is shown by the pager. */
+  print?: (options: never, format: Format, program: () => CommanderCommand) => Promise<string>;
   commands?: readonly Command[];
 }
-
-/** All commands, as data and as commander has them. */
-export interface WholeProgram {
-  root: Command;
-  build: () => CommanderCommand;
-}
-
-export const descriptionOf = ({
-  summary,
-  description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.`,
-}: Descriptor): string => description;
 
 /** What a command does with its checked options; resolves to the exit code. It loads what it needs: help and completion do not. */
 export type Run<D extends Descriptor> = (app: App, options: OptionsOf<D>) => Promise<number>;
@@ -117,24 +106,44 @@ export const command = <const D extends Descriptor>(
   run: NoInfer<Run<D>>,
 ): Command => ({ ...descriptor, run });
 
+/** The same, for what lies in a file that is loaded when it is run. */
+export const loaded = <const D extends Descriptor>(
+  descriptor: D,
+  load: () => Promise<NoInfer<Run<D>>>,
+): Command => command(descriptor, async (app, options) => await (await load())(app, options));
+
 /** The options of a command line, checked: those that were not given are absent. */
 export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> &
   ArgumentValues<D["arguments"]>;
 
 export type OptionValues<S> = {
-  [Name in keyof S]?: (S[Name] extends WithValue ? ValueOf<S[Name]> : boolean) | undefined;
+  [Name in keyof S]?:
+    (S[Name] extends { flag: infer Flag } ? Value<S[Name], Flag> : never) | undefined;
 };
 
 type ArgumentValues<S> = {
-  [Name in keyof S as undefined extends ValueOf<S[Name]> ? never : Name]: ValueOf<S[Name]>;
+  [Name in keyof S as IsOptional<S[Name]> extends true ? never : Name]: ArgumentValue<S[Name]>;
 } & {
-  [Name in keyof S as undefined extends ValueOf<S[Name]> ? Name : never]?: ValueOf<S[Name]>;
+  [Name in keyof S as IsOptional<S[Name]> extends true ? Name : never]?: ArgumentValue<S[Name]>;
 };
+type ArgumentValue<S> = S extends { term: infer Term } ? Value<S, Term> : never;
+type IsOptional<S> = S extends { term: `[${string}...]` }
+  ? false
+  : S extends { term: `[${string}]` }
+    ? true
+    : false;
 
-interface WithValue {
-  value: Value;
-}
-type ValueOf<S> = S extends WithValue ? z.infer<ReturnType<S["value"]>> : never;
+/** Of an option or argument that is written so. */
+type Value<S, Written> = Written extends `${string}...${string}`
+  ? readonly One<S, Written>[]
+  : One<S, Written>;
+type One<S, Written> = S extends { choices: readonly (infer Choice)[] }
+  ? Choice
+  : S extends { parse: (text: string) => infer Parsed }
+    ? Parsed
+    : Written extends `${string}${"<" | "["}${string}`
+      ? string
+      : boolean;
 
 const { output, debug, ...settings } = settingDefinitions;
 
@@ -144,14 +153,20 @@ const ofSetting = ({ flag = "", env, help }: SettingDefinition): OptionSpec => (
 });
 
 /** Flags of every command. */
-export const globalOptions = {
+export const globalOptions: Readonly<Record<string, OptionSpec>> = {
+  // main answers it.
   version: {
     flag: "-V, --version",
     help: "print the version; with --verbose also the build and the runtime",
   },
-  output: ofSetting(output),
+  output: { ...ofSetting(output), values: { from: "list", values: outputFormats } },
   json: { flag: "--json", help: "the same as --output json" },
-  field: { flag: "--field <path>", help: "print one value, raw: --field vault.creditCard.number" },
+  field: {
+    flag: "--field <path>",
+    help: "print one value, raw: --field vault.creditCard.number",
+    values: { from: "fields" },
+    isOnce: true,
+  },
   reveal: { flag: "--reveal", help: "show secrets in tables" },
   quiet: { flag: "-q, --quiet", help: "fewer messages" },
   verbose: { flag: "-v, --verbose", help: "more messages" },
@@ -165,7 +180,5 @@ export const globalOptions = {
       .filter(([, { flag }]) => flag !== undefined)
       .map(([name, definition]) => [name, ofSetting(definition)]),
   ),
-} satisfies Readonly<Record<string, OptionSpec>>;
-
-/** Flag that each command has of its own. */
-export const helpOption: OptionSpec = { flag: "-h, --help", help: "show this help" };
+  profile: { ...ofSetting(settings.profile), values: { from: "profiles" } },
+};

@@ -1,21 +1,25 @@
-import type { OutputConfiguration } from "commander";
-import { Argument, Command as CommanderCommand, CommanderError, Option } from "commander";
+import { CommanderError } from "commander";
 import type { App } from "../app.ts";
-import { completeCommand } from "../completion/tree.ts";
-import type { Known } from "../completion/candidates.ts";
+import type { Known } from "../completion/known.ts";
 import { VaultError } from "../errors.ts";
+import { outputFormats } from "../settings/definitions.ts";
 import type { Host } from "../host.ts";
-import type { Command, Descriptor, OptionSpec, RawInput } from "./command.ts";
-import { descriptionOf, globalOptions, helpOption } from "./command.ts";
-import { describeCommand } from "./describe.ts";
-import { helpScreen, originsIn } from "./help-screen.ts";
+import type { Command, Descriptor, Format } from "./command.ts";
+import type { Act, CliCommand } from "./commander.ts";
+import { buildProgram } from "./commander.ts";
+import { noProgram, pathOf, takesProgram } from "./usage-error.ts";
+
+/**
+ * The hidden command that completion scripts call with the words of a command line, up to the cursor. It prints a line for each
+ * candidate, with a tab and a description, and a last line that begins with a colon: `:done`, `:nospace`, `:files PREFIX` or
+ * `:directories PREFIX`. Output without that line is incomplete.
+ */
+export const completeCommand = "__complete";
 
 /** Where the program runs, and how it loads its parts. */
 export interface Surroundings {
   host: Host;
   version: string;
-  /** What --version prints. */
-  shownVersion: string;
   /** Loads what completion may know of this machine, and the parts that a command works with. */
   wiring: () => Promise<{
     knownHere(host: Host): Pick<Known, "fields" | "profiles" | "vaults">;
@@ -29,83 +33,64 @@ export interface Surroundings {
   }>;
   /** Refuses, as `usage`, a --field that the documents of a command cannot have. The command is given by its words. */
   checkField: (command: string, field: string) => Promise<void>;
-  /** `json` is set once the settings are known. */
+  /** Whether errors are JSON. */
   edge: { json: boolean };
 }
-
-/** Makes the action of a command for commander. */
-export type Act = (command: Command) => (...parameters: unknown[]) => Promise<void>;
 
 /**
  * Reads the command line, runs its command, and resolves to the exit code. Help, version and usage errors load no more than
  * commander and the descriptors, unless there is a screen to show help on.
  *
- * @throws VaultError; commander's own errors become `usage`.
+ * @throws VaultError
  */
 export async function runProgram(
   root: Command,
   argv: readonly string[],
   around: Surroundings,
 ): Promise<number> {
-  const { host, version, shownVersion, wiring, edge, checkField } = around;
+  const { host, version, wiring, edge, checkField } = around;
   if (argv[0] === completeCommand) {
     await host.stdout.write(await completions(root, argv.slice(1), around));
     return 0;
   }
-  const result = { exitCode: 0, text: "", isShown: false };
-  const act: Act =
-    (command) =>
-    async (...parameters) => {
-      const { input, globals, words } = readAction(parameters);
-      if (command.print !== undefined) {
-        const build = (): CommanderCommand => buildProgram(root, shownVersion, act, output);
-        const format = formatOf(globals);
-        result.isShown = command.isShown === true && format === "table";
-        result.text += await command.print(input, format, { root, build });
-        return;
-      }
-      // Of what parses, only these lines can be meant otherwise.
-      const takesProgram = Object.values(command.arguments ?? {}).some(
-        ({ values }) => values?.from === "programs",
-      );
-      if (
-        takesProgram !== argv.includes("--") ||
-        argv.some((word) => /^-*[\u2010-\u2212]/.test(word))
-      ) {
-        const { dashError } = await import("./usage-error.ts");
-        const error = dashError(describeCommand(root), argv);
-        if (error !== undefined) throw error;
-      }
-      if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
-      const app = await (await wiring()).createApp(host, globals, version, command.mode, argv);
-      edge.json = app.io.output.format !== "table";
-      const { parseOptions } = await import("./parse-options.ts");
-      const options = parseOptions(command, input);
-      const { field } = app.io.output;
-      if (field !== undefined) await checkField(words.join(" "), field);
-      result.exitCode = await runLabelled(app, command, await withVault(app, command, options));
-    };
-  const output = helpOutput(host, (text) => {
-    result.isShown = true;
-    result.text += text;
-  });
+  const help: string[] = [];
+  let exitCode = 0;
+  const act: Act = async (command, given) => {
+    const { descriptor } = command;
+    const globals = command.optsWithGlobals();
+    if (descriptor.print !== undefined) {
+      const whole = (): CliCommand => buildProgram(root, host);
+      help.push(await descriptor.print(given as never, formatOf(globals, host), whole));
+      return;
+    }
+    if (takesProgram(descriptor) && !argv.includes("--")) throw noProgram(command);
+    // Until the settings are known.
+    edge.json = formatOf(globals, host) !== "table";
+    if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
+    const app = await (await wiring()).createApp(host, globals, version, descriptor.mode, argv);
+    edge.json = app.io.output.format !== "table";
+    const { field } = app.io.output;
+    if (field !== undefined) await checkField(pathOf(command).slice(1).join(" "), field);
+    exitCode = await runLabelled(app, descriptor, await withVault(app, descriptor, given));
+  };
   const isAlone = isGroup(root, argv);
   const words = isAlone ? [...argv, "--help"] : argv;
-  const program = buildProgram(root, shownVersion, act, output, words);
+  const program = buildProgram(root, host, {
+    words,
+    act,
+    write: (more) => void help.push(more),
+  });
   try {
     await program.parseAsync(words, { from: "user" });
   } catch (error) {
+    if (!edge.json) edge.json = wantsJson(program, argv, host);
+    // Help ends so.
     if (!(error instanceof CommanderError)) throw error;
-    if (error.exitCode !== 0) {
-      const { dashError, usageError } = await import("./usage-error.ts");
-      const tree = describeCommand(root);
-      throw dashError(tree, argv) ?? usageError(error, tree, argv);
-    }
   }
-  if (result.isShown && host.stdout.isTTY && !isAlone)
-    await showHelp(result.text, program.opts(), around);
-  else if (result.text !== "") await host.stdout.write(result.text);
-  return result.exitCode;
+  const shown = help.join("");
+  if (shown !== "" && host.stdout.isTTY && !isAlone) await showHelp(shown, program.opts(), around);
+  else if (shown !== "") await host.stdout.write(shown);
+  return exitCode;
 }
 
 /** Whether words are the name of a group alone, as no words are that of the program: they ask what there is. */
@@ -116,13 +101,13 @@ const isGroup = ({ commands }: Command, [first, ...rest]: readonly string[]): bo
 
 /** Shows help by the pager of the settings. It is there to read about settings that are wrong, too. */
 async function showHelp(
-  text: string,
+  shown: string,
   flags: Readonly<Record<string, unknown>>,
   { host, version, wiring }: Surroundings,
 ): Promise<void> {
   const parts = await wiring();
   const app = await parts.createApp(host, flags, version, "lenient").catch(() => undefined);
-  await (app === undefined ? host.stdout.write(text) : app.io.show(text));
+  await (app === undefined ? host.stdout.write(shown) : app.io.show(shown));
 }
 
 /** Runs the command. A JSON error about a vault has its label beside the UUID. */
@@ -139,10 +124,10 @@ async function runLabelled(app: App, { run }: Command, options: object): Promise
 async function withVault(
   app: App,
   { arguments: terms = {}, callsService }: Descriptor,
-  options: object = {},
+  options: Readonly<Record<string, unknown>>,
 ): Promise<object> {
   const [name] = Object.entries(terms).find(([, { isVault }]) => isVault) ?? [];
-  const given = name === undefined ? undefined : (options as Record<string, unknown>)[name];
+  const given = name === undefined ? undefined : options[name];
   // Several are resolved together, by the command.
   const [only, ...more] = [given].flat();
   if (name === undefined || typeof only !== "string" || more.length > 0) return options;
@@ -164,7 +149,7 @@ async function completions(
   try {
     const { answer } = await import("../completion/candidates.ts");
     const known = async () => (await wiring()).knownHere(host);
-    return await answer(words, describeCommand(root), {
+    return await answer(words, buildProgram(root, host, { words }), {
       variables: () => Object.keys(host.env),
       profiles: async () => await (await known()).profiles(),
       vaults: async (given) => await (await known()).vaults(given),
@@ -175,122 +160,18 @@ async function completions(
   }
 }
 
-/** Splits what commander hands to an action: positional arguments, options, the command itself with the words that name it. */
-export function readAction(parameters: readonly unknown[]): {
-  input: RawInput;
-  globals: Readonly<Record<string, unknown>>;
-  words: string[];
-} {
-  const command = parameters.at(-1) as CommanderCommand;
-  const options = parameters.at(-2) as RawInput["options"];
-  const args = parameters.slice(0, -2) as RawInput["args"];
-  const words: string[] = [];
-  for (let at = command; at.parent !== null; at = at.parent) words.unshift(at.name());
-  return { input: { args, options }, globals: command.optsWithGlobals(), words };
+function formatOf(
+  { json, output }: Readonly<Record<string, unknown>>,
+  { env }: Pick<Host, "env">,
+): Format {
+  if (json === true) return "json";
+  const named = output ?? env["VAULTSVC_OUTPUT"];
+  return outputFormats.find((format) => format === named) ?? "table";
 }
 
-/** The commands that a line may be about: all of them where it names none. The first screen is made of the descriptors. */
-function namedIn({ commands = [] }: Command, words: readonly string[]): readonly Command[] {
-  if (words.length === 1 && helpOption.flag.split(", ").includes(words[0] ?? "")) return [];
-  const named = commands.filter(({ name }) => words.includes(name));
-  return named.length > 0 ? named : commands;
-}
-
-function formatOf({
-  json,
-  output,
-}: Readonly<Record<string, unknown>>): "table" | "json" | "ndjson" {
-  if (json === true || output === "json") return "json";
-  return output === "ndjson" ? "ndjson" : "table";
-}
-
-/** Sends help to where the result goes. commander would open the process's own streams to find out width and color. */
-function helpOutput(host: Host, writeOut: (text: string) => void): OutputConfiguration {
-  const width = (): number => host.stdout.columns;
-  const hasColors = (): boolean => host.stdout.color;
-  return {
-    writeOut,
-    writeErr: () => undefined,
-    getOutHelpWidth: width,
-    getErrHelpWidth: width,
-    getOutHasColors: hasColors,
-    getErrHasColors: hasColors,
-  };
-}
-
-/** The command tree, or the part of it that `words` may be about: each command takes its time to build. */
-export function buildProgram(
-  root: Command,
-  version: string,
-  act: Act,
-  output: OutputConfiguration,
-  words: readonly string[] = [],
-): CommanderCommand {
-  const program = new CommanderCommand(root.name)
-    .configureOutput(output)
-    .description(descriptionOf(root))
-    .version(version, globalOptions.version.flag, globalOptions.version.help)
-    .helpOption(helpOption.flag, helpOption.help)
-    .helpCommand(false)
-    .exitOverride()
-    // Help has no color: its width is its length.
-    .configureHelp({
-      showGlobalOptions: false,
-      sortSubcommands: false,
-      displayWidth: (text) => text.length,
-    })
-    // Ours knows the whole tree.
-    .showSuggestionAfterError(false);
-  const { version: _, ...options } = globalOptions;
-  for (const [name, { flag, help }] of Object.entries(options)) {
-    const option = new Option(flag, help);
-    program.addOption(name === "field" ? option.argParser(onlyField) : option);
-  }
-  for (const command of namedIn(root, words)) addCommand(program, command, act);
-  // Only now, so that commands do not inherit it.
-  program.configureHelp({
-    ...program.configureHelp(),
-    formatHelp: (_command, helper) => helpScreen(root, helper),
-  });
-  return program.addHelpText("after", examplesOf(root.examples));
-}
-
-function addCommand(parent: CommanderCommand, command: Command, act: Act): void {
-  const below = `${examplesOf([...command.examples, ...originsIn(command.examples)])}\n\nFlags of every command: vault help output. Settings: vault help environment.`;
-  const made = parent
-    .command(command.name)
-    .summary(command.summary)
-    .description(descriptionOf(command))
-    .addHelpText("after", below);
-  for (const { term, help, choices } of Object.values(command.arguments ?? {})) {
-    const argument = new Argument(term, help);
-    made.addArgument(choices === undefined ? argument : argument.choices(choices));
-  }
-  for (const spec of Object.values(command.options ?? {})) made.addOption(optionOf(spec));
-  if (command.commands === undefined) made.action(act(command));
-  else {
-    made.helpCommand("help [command]", "show help for a command");
-    for (const each of command.commands) addCommand(made, each, act);
-  }
-}
-
-function optionOf({ flag, help, repeated, conflicts = [] }: OptionSpec): Option {
-  const option = new Option(flag, help).conflicts([...conflicts]);
-  if (repeated === undefined) return option;
-  option.variadic = false;
-  return option.argParser((value, earlier: readonly string[] | undefined) => [
-    ...(earlier ?? []),
-    value,
-  ]);
-}
-
-const examplesOf = (lines: readonly string[]): string =>
-  ["\nExamples:", ...lines.map((line) => `  ${line}`)].join("\n");
-
-/** Refuses a second --field: commander would silently take the last. */
-function onlyField(path: string, earlier: string | undefined): string {
-  if (earlier === undefined) return path;
-  throw new VaultError("usage", "--field is given twice, but prints only one value", {
-    hint: "give one path; --json prints the whole document",
-  });
+/** Whether errors of a line that cannot be read are JSON. What stands behind an error, commander has not read. */
+function wantsJson(program: CliCommand, argv: readonly string[], host: Host): boolean {
+  const end = argv.indexOf("--");
+  const isAsked = argv.slice(0, end === -1 ? undefined : end).includes("--json");
+  return isAsked || formatOf(program.opts(), host) !== "table";
 }

@@ -1,9 +1,8 @@
-import type { CommanderError } from "commander";
-import { commandAt, locate, optionsAt } from "../completion/tree.ts";
-import { suggest } from "../suggest.ts";
-import type { CommandNode } from "../completion/tree.ts";
+import type { Command as CommanderCommand } from "commander";
 import { VaultError } from "../errors.ts";
-import { command } from "../way.ts";
+import type { Way } from "../way.ts";
+import { command as wayTo } from "../way.ts";
+import type { Descriptor } from "./command.ts";
 
 /** What other tools call a command, with ours. */
 const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
@@ -22,106 +21,74 @@ const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
   version: ["--version"],
 };
 
-/**
- * commander's error as ours, with what was probably meant. `root` is the whole tree: what was parsed holds only the commands
- * that the line names.
- */
+/** The names of the commands that lead to this one, the program's first. */
+export const pathOf = (command: CommanderCommand): string[] =>
+  command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
+
+/** commander's error about a command as ours. Its message ends with what was probably meant. */
 export function usageError(
-  error: CommanderError,
-  root: CommandNode,
-  argv: readonly string[],
+  command: CommanderCommand,
+  descriptor: Descriptor,
+  code: string,
+  message: string,
 ): VaultError {
-  const place = locate(root, argv);
-  const names = place.path.map(({ name }) => name);
-  const called = names.join(" ");
-  const help = command`${names} --help`;
-  if (error.code === "commander.help" || error.code === "commander.helpDisplayed") {
-    return new VaultError("usage", "a command is missing", { next: [help] });
-  }
-  const [, word = ""] = /'([^'=]+)/.exec(error.message) ?? [];
-  const words = `${called} ${word}`.slice(root.name.length + 1);
-  const elsewhere = Object.hasOwn(ofOtherTools, words)
-    ? ofOtherTools[words]?.map((name) => command`${root.name} ${name.split(" ")}`)
-    : undefined;
-  const meant =
-    error.code === "commander.unknownCommand"
-      ? (elsewhere ??
-        suggest(word, namesOf(commandAt(place))).map((name) => command`${names} ${name}`))
-      : [];
-  const near =
-    error.code === "commander.unknownOption" && word.startsWith("--")
-      ? suggest(word, [...optionsAt(place).map(({ long }) => long), "--help"])
-      : [];
-  return new VaultError("usage", messageOf(error, called), {
-    hint: near.length > 0 ? `did you mean ${near.join(" or ")}?` : undefined,
-    next: [...meant, help],
+  const names = pathOf(command);
+  const [, found = ""] = /\(Did you mean (?:one of )?(.*)\?\)$/.exec(message) ?? [];
+  const near = found === "" ? [] : found.split(", ");
+  const [, word = ""] = /'([^']*)'/.exec(message) ?? [];
+  const isCommand = code === "commander.unknownCommand";
+  const others =
+    command.parent === null && Object.hasOwn(ofOtherTools, word) ? ofOtherTools[word] : undefined;
+  const meant = (others ?? near).map((name) => wayTo`${names} ${name.split(" ")}`);
+  return new VaultError("usage", messageOf(code, message, word, names.join(" ")), {
+    hint: isCommand || near.length === 0 ? undefined : `did you mean ${near.join(" or ")}?`,
+    next: [
+      ...(isCommand ? meant : []),
+      ...(takesProgram(descriptor) ? [programWay(command)] : []),
+      wayTo`${names} --help`,
+    ],
   });
 }
 
-/** What begins a word in place of a hyphen, where an editor was at work. */
-const dashes = /^-*[\u2010-\u2015\u2212]/;
-
-/**
- * The error of a line whose dashes say something else than was meant: an option that begins with another dash, or stands after `--`; a
- * program that does not, so that its options would be taken for ours. Undefined for all others.
- */
-export function dashError(root: CommandNode, argv: readonly string[]): VaultError | undefined {
-  const place = locate(root, argv);
-  const names = place.path.map(({ name }) => name);
-  const end = argv.indexOf("--");
-  const options = new Set(optionsAt(place).map(({ long }) => long));
-  // Without the value, which may be a secret.
-  const flagIn = (word: string): string => word.split("=", 1)[0] ?? "";
-  const written = (word: string): string =>
-    `--${flagIn(word).replace(/^[-\u2010-\u2015\u2212]+/, "")}`;
-  const own = argv.slice(0, end === -1 ? undefined : end);
-  const dashed = own.find((word) => dashes.test(word) && options.has(written(word)));
-  if (dashed !== undefined)
-    return new VaultError("usage", `${flagIn(dashed)} begins with a dash that is no hyphen`, {
-      hint: `write ${written(dashed)}`,
-    });
-  const terms = commandAt(place).arguments.map(({ name, values }) => ({ name, ...values }));
-  if (terms.at(-1)?.from === "programs") {
-    if (end !== -1) return undefined;
-    const fill = [...terms.slice(0, -1).map(({ name }) => name.toUpperCase()), "CMD"];
-    const way = command`${names} ${fill.slice(0, -1)} -- CMD`;
-    return new VaultError("usage", "the program to run comes after --, with its own options", {
-      next: [{ ...way, fill }, command`${names} --help`],
-    });
-  }
-  const late = end === -1 ? undefined : argv.slice(end).find((word) => options.has(flagIn(word)));
-  if (late === undefined) return undefined;
-  return new VaultError("usage", `${flagIn(late)} stands after --, where it is no option`, {
-    hint: "write options before --",
-  });
-}
-
-/** commander's message in the words of this program. Those about unknown commands and options say enough. */
-function messageOf({ code, message }: CommanderError, called: string): string {
-  const [, subject = ""] = /'([^']+)'/.exec(message) ?? [];
+/** commander's message in the words of this program. The value of an option may be a secret. */
+function messageOf(code: string, message: string, word: string, called: string): string {
+  const flags = [...message.matchAll(/'(?:-\w, )?(--[\w-]+)/g)].map(([, flag]) => flag);
   switch (code) {
+    case "commander.help":
+      return "a command is missing";
     case "commander.missingArgument":
-      return `<${subject}> is missing`;
+      return `<${word}> is missing`;
     case "commander.optionMissingArgument":
-      return `${subject}: a value is missing`;
+      return `${word}: a value is missing`;
     case "commander.excessArguments":
       return `too many arguments for ${called}`;
     case "commander.conflictingOption":
-      return [...message.matchAll(/'(?:-\w, )?(--[\w-]+)/g)]
-        .map(([, flag]) => flag)
-        .join(" cannot be used with ");
-    case "commander.invalidArgument": {
-      const [, name = "", choices = ""] =
-        /argument '(\w+)'\. Allowed choices are (.*)\.$/.exec(message) ?? [];
-      return `<${name}>: must be one of ${choices}`;
-    }
+      return flags.join(" cannot be used with ");
+    case "commander.invalidArgument":
+      return message.replace(
+        /^.* argument '(\w+)'\. Allowed choices are (.*)\.$/,
+        "<$1>: must be one of $2",
+      );
+    case "commander.unknownOption":
+      return `unknown option '${word.split("=", 1)[0]}'`;
     default:
-      // The value of an option that was mistyped may be a secret.
-      return message
-        .replace(/^error: /, "")
-        .replace(/('-[^=]*=).*'/s, "$1…'")
-        .replaceAll("\n", " ");
+      return `unknown command '${word}'`;
   }
 }
 
-const namesOf = ({ commands }: CommandNode): string[] => commands.map(({ name }) => name);
+/** Whether a program to run stands behind `--`. */
+export const takesProgram = ({ arguments: terms = {} }: Descriptor): boolean =>
+  Object.values(terms).some(({ values }) => values?.from === "programs");
+
+/** The error of a line without `--`: options of the program to run would be taken for ours. */
+export const noProgram = (command: CommanderCommand): VaultError =>
+  new VaultError("usage", "the program to run comes after --, with its own options", {
+    next: [programWay(command), wayTo`${pathOf(command)} --help`],
+  });
+
+/** `vault run VAULT -- CMD`. */
+function programWay(command: CommanderCommand): Way {
+  const terms = command.registeredArguments.map((argument) => argument.name().toUpperCase());
+  const fill = [...terms.slice(0, -1), "CMD"];
+  return { ...wayTo`${pathOf(command)} ${fill.slice(0, -1)} -- CMD`, fill };
+}

@@ -1,7 +1,8 @@
 import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import { VaultError } from "../errors.ts";
-import { isUuid, uuid } from "../protocol/fields.ts";
+import { uuid } from "../protocol/fields.ts";
+import { isUuid } from "../protocol/limits.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { suggest } from "../suggest.ts";
 import { printableLine } from "../terminal/redactor.ts";

@@ -16,9 +16,8 @@ export const completion: Command = {
     "vault completion zsh > _vault",
     "vault completion fish > vault.fish",
   ],
-  print: async ({ args: [shell] }, format) => {
-    const { script } = await import("../completion/scripts.ts");
-    const text = script(shell as (typeof shells)[number]);
+  print: async ({ shell }: { shell: (typeof shells)[number] }, format) => {
+    const text = (await import("../completion/scripts.ts")).script(shell);
     return format === "table" ? text : `${JSON.stringify({ shell, script: text })}\n`;
   },
 };

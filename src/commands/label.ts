@@ -2,9 +2,10 @@ import { vaultLine } from "../cli/output.ts";
 import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import type { ServicePart } from "../parts/service.ts";
-import { command, vaultArgument, text } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { LabelDocument } from "../documents/state.ts";
+import * as values from "../cli/values.ts";
 
 /** Names a vault for the people of this machine. */
 export const label = command(
@@ -14,8 +15,8 @@ export const label = command(
     description:
       "Give a vault a label, kept in the state and never sent to the service. Every command takes it in place of the UUID.",
     arguments: {
-      uuid: { ...vaultArgument, term: "<vault>", value: text },
-      text: { term: "<text>", help: "its new label", value: (is) => is.label },
+      uuid: { ...vaultArgument, term: "<vault>" },
+      text: { term: "<text>", help: "its new label", parse: values.label },
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
   },

@@ -1,8 +1,9 @@
 import type { App } from "../app.ts";
-import { command, text, vaultArgument } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { exchangeFlags, passedFlag } from "../input/flags.ts";
 import { parseDuration } from "../duration.ts";
+import { anyText, runName } from "../cli/values.ts";
 
 // The program decides about the acknowledgement.
 const { ack: _, ...startFlags } = exchangeFlags;
@@ -21,11 +22,11 @@ export const run = command(
       "when it has run that long, and vault run ends with the program's exit code. Otherwise the exchange is held: exit 11. " +
       "Without --dry-run, --json affects errors only.",
     arguments: {
-      vault: { ...vaultArgument, term: "<vault>", value: text },
+      vault: { ...vaultArgument, term: "<vault>" },
       command: {
         term: "<command...>",
         help: "program and arguments, after --",
-        value: (is) => is.many(is.any),
+        parse: anyText,
         values: { from: "programs" },
       },
     },
@@ -33,9 +34,7 @@ export const run = command(
       env: {
         flag: "--env <name=field...>",
         help: "set a variable to a field of the document, as --field prints it; repeat it for more",
-        value: (is) => is.many(is.text),
         values: { from: "fields", after: "=" },
-        repeated: true,
       },
       stdin: {
         flag: "--stdin",
@@ -44,12 +43,11 @@ export const run = command(
       ackAfter: {
         flag: "--ack-after <duration>",
         help: "acknowledge when the program has run that long, such as 10s: for a service",
-        value: text,
       },
       run: {
         flag: "--run <name>",
         help: "name of this delivery: what is done under it is not done again",
-        value: (is) => is.runName,
+        parse: runName,
       },
       ...passedFlag,
       ...startFlags,

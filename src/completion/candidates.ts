@@ -1,20 +1,7 @@
-import type { Candidate, CommandNode, Position, ValueSource } from "./tree.ts";
-import { commandAt, locate, optionsAt } from "./tree.ts";
-
-export interface KnownVault {
-  uuid: string;
-  label: string | null;
-  kind: string;
-}
-
-/** Sources of candidates on this machine, each asked only when needed. They never throw: an empty list means that nothing is known. */
-export interface Known {
-  vaults(given: ReadonlyMap<string, string>): Promise<readonly KnownVault[]>;
-  profiles(): Promise<Candidate[]>;
-  /** Of what a read prints of the vault, by its kind where that is known. */
-  fields(given: ReadonlyMap<string, string>, vault: string | undefined): Promise<Candidate[]>;
-  variables(): string[];
-}
+import { Option, type Argument } from "commander";
+import type { ValueSource } from "../cli/command.ts";
+import type { CliCommand, CliOption } from "../cli/commander.ts";
+import type { Candidate, Given, Known, KnownVault } from "./known.ts";
 
 /** Candidates for the word under the cursor. */
 interface Offer {
@@ -33,10 +20,10 @@ interface Offer {
  */
 export async function answer(
   words: readonly string[],
-  root: CommandNode,
+  program: CliCommand,
   known: Known,
 ): Promise<string> {
-  return format(await offer(root, words, known));
+  return format(await offer(program, words, known));
 }
 
 function format({ candidates, directive, prefix = "" }: Offer): string {
@@ -58,46 +45,113 @@ const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Z
 
 /** Returns candidates for the last word; the words before it are complete. */
 export async function offer(
-  root: CommandNode,
+  program: CliCommand,
   words: readonly string[],
   known: Known,
 ): Promise<Offer> {
   const current = words.at(-1) ?? "";
-  const position = locate(root, words.slice(0, -1));
-  const awaited = position.pending?.value?.values;
-  if (awaited !== undefined) return await offerValues(awaited, "", current, position, known);
+  const before = words.slice(0, -1);
+  const place = locate(program, before);
   const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
-  if (!position.ended && flag !== undefined && value !== undefined) {
-    const source = optionsAt(position).find(({ long }) => long === flag)?.value?.values;
-    return source === undefined
+  const { awaits, command, operands, isEnded, path } = place;
+  if (awaits !== undefined) return await offerValues(sourceOf(awaits), "", current, place, known);
+  if (!isEnded && flag !== undefined && value !== undefined) {
+    const option = optionsOf(path).find(({ long, required }) => long === flag && required);
+    return option === undefined
       ? nothing
-      : await offerValues(source, `${flag}=`, value, position, known);
+      : await offerValues(sourceOf(option), `${flag}=`, value, place, known);
   }
-  if (!position.ended && current.startsWith("-")) return matching(flags(position), current);
-  const command = commandAt(position);
+  if (!isEnded && current.startsWith("-")) return matching(flags(place), current);
   if (command.commands.length > 0)
-    return position.unknown === undefined
+    return operands.length === 0
       ? matching(names(command.commands), abbreviations[current] ?? current)
       : nothing;
-  const argument =
-    command.arguments[position.positional.length] ??
-    command.arguments.findLast(({ variadic }) => variadic);
-  if (argument === undefined) return position.ended ? nothing : matching(flags(position), current);
-  return await offerValues(argument.values, "", current, position, known);
+  const { registeredArguments: terms } = command;
+  const argument = terms[operands.length] ?? terms.findLast(({ variadic }) => variadic);
+  if (argument === undefined) return isEnded ? nothing : matching(flags(place), current);
+  return await offerValues(sourceOf(argument), "", current, place, known);
 }
 
 const nothing: Offer = { candidates: [], directive: "done" };
 
+/** Where the cursor stands: what the words before it mean to commander. */
+interface Place {
+  /** The program and the commands named so far. */
+  path: CliCommand[];
+  command: CliCommand;
+  /** The words that are its arguments. */
+  operands: string[];
+  /** Whether `--` has ended the options. */
+  isEnded: boolean;
+  /** The option whose value is to come. */
+  awaits: Option | undefined;
+  /** The values of options, by commander's names. */
+  given: Given;
+}
+
+/** Stands for the word under the cursor: where commander puts it, that word belongs. */
+const cursor = "\0";
+
+/** As commander goes down the commands: what it does not know as an option of one is for the next. */
+function locate(program: CliCommand, words: readonly string[]): Place {
+  const path = [program];
+  let operands: string[] = [];
+  let unknown = [...words, cursor];
+  for (let command = program; ; path.unshift(command)) {
+    const read = command.parseOptions(unknown);
+    operands = [...operands, ...read.operands];
+    unknown = read.unknown;
+    const next = command.commands.find((each) => each.name() === operands[0]);
+    if (next === undefined) break;
+    operands = operands.slice(1);
+    command = next;
+  }
+  const [command = program] = path;
+  const given: Given = command.optsWithGlobals();
+  const awaits = optionsOf(path).find((option) =>
+    [given[option.attributeName()]].flat().includes(cursor),
+  );
+  const isOperand = (word: string): boolean => word !== cursor && !/^-./.test(word);
+  return {
+    path,
+    command,
+    operands: [...operands.filter((word) => word !== cursor), ...unknown.filter(isOperand)],
+    isEnded: awaits === undefined && words.includes("--"),
+    awaits,
+    given,
+  };
+}
+
+const optionsOf = (path: readonly CliCommand[]): CliOption[] =>
+  path.flatMap(({ options }) => options as CliOption[]);
+
+/** What is declared, else what the name of the value tells: `<file>`. */
+function sourceOf(value: Argument | Option): ValueSource {
+  const { values } = value as { values?: ValueSource };
+  if (value.argChoices !== undefined) return { from: "list", values: value.argChoices };
+  if (values !== undefined) return values;
+  const name = value instanceof Option ? /<([^>.]+)/.exec(value.flags)?.[1] : value.name();
+  if (["file", "files", "seed"].includes(name ?? "")) return { from: "files" };
+  if (name === "directory") return { from: "directories" };
+  return { from: value.description.includes("@FILE") ? "given" : "anything" };
+}
+
 /** What stands for one command although others begin with it: those are a letter away. */
 const abbreviations: Readonly<Record<string, string>> = { stat: "status" };
 
-const names = (commands: readonly CommandNode[]): Candidate[] =>
-  commands.map(({ name, summary }) => ({ value: name, description: summary }));
+const names = (commands: readonly CliCommand[]): Candidate[] =>
+  commands.map((command) => ({ value: command.name(), description: command.summary() }));
 
-const flags = (position: Position): Candidate[] =>
-  optionsAt(position)
-    .filter(({ long, value }) => !position.given.has(long) || value?.variadic === true)
-    .map(({ long, description }) => ({ value: long, description }));
+/** Those that may come next, those of the last command first. */
+const flags = ({ path }: Place): Candidate[] =>
+  path.flatMap((command) => {
+    const isNew = (option: CliOption): boolean =>
+      option.isMany || command.getOptionValueSource(option.attributeName()) !== "cli";
+    const own = (command.options as CliOption[]).filter(isNew);
+    return [...own, help].map(({ long = "", description }) => ({ value: long, description }));
+  });
+
+const help = { long: "--help", description: "show this help" };
 
 /** Filters by prefix, ignoring case: uuids are the same in either. */
 function matching(candidates: readonly Candidate[], typed: string): Offer {
@@ -113,10 +167,10 @@ async function offerValues(
   source: ValueSource,
   before: string,
   typed: string,
-  position: Position,
+  place: Place,
   known: Known,
 ): Promise<Offer> {
-  const found = await values(source, typed, position, known);
+  const found = await values(source, typed, place, known);
   if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };
   const { candidates } = matching(found.candidates, typed);
   return {
@@ -128,7 +182,7 @@ async function offerValues(
 async function values(
   source: ValueSource,
   typed: string,
-  position: Position,
+  place: Place,
   known: Known,
 ): Promise<Offer> {
   switch (source.from) {
@@ -142,16 +196,18 @@ async function values(
       return { candidates, directive: isOpen ? "nospace" : "done" };
     }
     case "commands": {
-      const [root] = position.path;
-      const { path, unknown } = locate(root, position.positional);
-      return unknown === undefined
-        ? list([...names(commandAt({ path }).commands), ...(path.length === 1 ? source.also : [])])
-        : nothing;
+      const of = place.operands.reduce<CliCommand | undefined>(
+        (at, word) => at?.commands.find((each) => each.name() === word),
+        place.path.at(-1),
+      );
+      const isFirst = place.operands.length === 0;
+      return of === undefined
+        ? nothing
+        : list([...names(of.commands), ...(isFirst ? source.also : [])]);
     }
     case "vaults": {
-      const isNamed = (name: string | null): boolean =>
-        name !== null && position.positional.includes(name);
-      const vaults = (await known.vaults(position.given)).filter(
+      const isNamed = (name: string | null): boolean => place.operands.includes(name ?? "");
+      const vaults = (await known.vaults(place.given)).filter(
         ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
       );
       const withLabels = source.byLabel === true && typed !== "";
@@ -161,18 +217,18 @@ async function values(
       return list(await known.profiles());
     case "fields": {
       // What other commands print has few fields.
-      if (source.after === undefined && !["get", "update"].includes(commandAt(position).name))
+      if (source.after === undefined && !["get", "update"].includes(place.command.name()))
         return nothing;
       const start = source.after === undefined ? 0 : typed.indexOf(source.after) + 1;
       if (start === 0 && source.after !== undefined) return nothing;
-      const fields = await known.fields(position.given, position.positional[0]);
+      const fields = await known.fields(place.given, place.operands[0]);
       return list(fields.map(({ value }) => ({ value: typed.slice(0, start) + value })));
     }
     case "programs":
       // Flags of the program would be taken for ours.
-      if (!position.ended)
-        return list([{ value: "--", description: "the program follows" }, ...flags(position)]);
-      return position.positional.length < commandAt(position).arguments.length
+      if (!place.isEnded)
+        return list([{ value: "--", description: "the program follows" }, ...flags(place)]);
+      return place.operands.length < place.command.registeredArguments.length
         ? { candidates: [], directive: "programs", prefix: "" }
         : { candidates: [], directive: "files", prefix: "" };
     case "files":

@@ -1,26 +1,30 @@
 import type { OptionSpec, OptionValues } from "../cli/command.ts";
-import { text } from "../cli/command.ts";
-import { kindList } from "../protocol/endpoints.ts";
+import { externalRef, label, runName, wholeNumber } from "../cli/values.ts";
+import { kinds } from "../protocol/endpoints.ts";
 
 type Flags = Readonly<Record<string, OptionSpec>>;
+
+const group = "Many vaults:";
 
 /** Flags of every command that takes many vaults. */
 export const manyFlags = {
   from: {
     flag: "--from <file>",
+    group,
     help: "read the vaults from FILE, names on lines or JSON (- is standard input)",
-    value: text,
   },
-  all: { flag: "--all", help: "every vault that the state knows at this service" },
+  all: { flag: "--all", group, help: "every vault that the state knows at this service" },
   concurrency: {
     flag: "--concurrency <n>",
+    group,
     help: "at most N at once (default: as many as the rate limit allows)",
-    value: (is) => is.wholeNumber,
+    parse: wholeNumber,
   },
   maxFailures: {
     flag: "--max-failures <n>",
+    group,
     help: "stop starting vaults after N failures",
-    value: (is) => is.wholeNumber,
+    parse: wholeNumber,
   },
 } as const satisfies Flags;
 
@@ -28,8 +32,9 @@ export const manyFlags = {
 export const runFlag = {
   run: {
     flag: "--run <name>",
+    group,
     help: "name of a run of many vaults; the same command line continues it",
-    value: (is) => is.runName,
+    parse: runName,
   },
 } as const satisfies Flags;
 
@@ -37,13 +42,13 @@ export const runFlag = {
 export const deliveryFlags = {
   outDir: {
     flag: "--out-dir <directory>",
+    group,
     help: "write each vault's contents to UUID.json there (0600)",
-    value: text,
   },
   exec: {
     flag: "--exec <command>",
+    group,
     help: "pass each vault's document to a shell command; acknowledge if it exits with 0",
-    value: text,
   },
 } as const satisfies Flags;
 
@@ -62,36 +67,32 @@ export const isMany = ({ vaults, ...options }: Partial<ManyOptions>): boolean =>
 export const exchangeFlags = {
   kind: {
     flag: "--kind <kind>",
-    help: `${kindList} (required the first time, then remembered)`,
-    value: (is) => is.kind,
+    help: "required the first time, then remembered; generic/online is extended",
+    choices: kinds,
   },
   credentials: {
     flag: "--credentials <secret>",
     help: "credentials as JSON, or a recovery document: @FILE, -, env:NAME",
-    value: text,
     conflicts: ["encryptedData", "payload", "generation"],
   },
   encryptedData: {
     flag: "--encrypted-data <secret>",
     help: "first part of the credentials, with --payload: @FILE, -, env:NAME",
-    value: text,
     conflicts: ["generation"],
   },
   payload: {
     flag: "--payload <secret>",
     help: "second part, with --encrypted-data: @FILE, -, env:NAME",
-    value: text,
     conflicts: ["generation"],
   },
   hashedPin: {
     flag: "--hashed-pin <secret>",
     help: "hashed PIN of an online vault: @FILE, -, env:NAME",
-    value: text,
   },
   externalRef: {
     flag: "--external-ref <text>",
     help: "your reference in the service's audit log, 1 to 64 characters",
-    value: (is) => is.externalRef,
+    parse: externalRef,
   },
   ack: { flag: "--no-ack", help: "hold the exchange after delivery; vault ack finishes it" },
   discardPending: {
@@ -101,12 +102,10 @@ export const exchangeFlags = {
   credentialsOut: {
     flag: "--credentials-out <file>",
     help: "write a recovery document to FILE before acknowledging, then replace it with the new credentials",
-    value: text,
   },
   saveCmd: {
     flag: "--save-cmd <command>",
     help: "pass the recovery document to a shell command before acknowledging",
-    value: text,
   },
   dryRun: {
     flag: "--dry-run",
@@ -115,7 +114,7 @@ export const exchangeFlags = {
   generation: {
     flag: "--generation <n>",
     help: "start with these stored credentials; with --force, even superseded or refused ones",
-    value: (is) => is.wholeNumber,
+    parse: wholeNumber,
   },
   force: { flag: "--force", help: "send a request that the guard would refuse" },
 } as const satisfies Flags;
@@ -134,7 +133,6 @@ export const outFlag = {
   out: {
     flag: "--out <file>",
     help: "write the contents to FILE (0600) instead of printing them",
-    value: text,
   },
 } as const satisfies Flags;
 
@@ -143,11 +141,15 @@ export type ExchangeOptions = OptionValues<typeof exchangeFlags> &
 
 /** Of a vault that becomes known here: `create` and `import` share them. */
 export const newVaultFlags = {
-  kind: { flag: "--kind <kind>", help: kindList, value: (is) => is.kind },
+  kind: {
+    flag: "--kind <kind>",
+    help: "kind of the vault; generic/online is extended",
+    choices: kinds,
+  },
   label: {
     flag: "--label <text>",
     help: "a label, kept in the state and never sent to the service",
-    value: (is) => is.label,
+    parse: label,
   },
 } as const satisfies Flags;
 
@@ -156,24 +158,20 @@ export const contentsFlags = {
   card: {
     flag: "--card <value>",
     help: 'card as JSON {"number","name","expiryMonth","expiryYear"}: @FILE, -, env:NAME',
-    value: text,
     conflicts: ["cardNumber", "cardName", "expiry"],
   },
   cardNumber: {
     flag: "--card-number <value>",
     help: "card number, 8 to 19 digits: @FILE, -, env:NAME",
-    value: text,
   },
   cardName: {
     flag: "--card-name <text>",
     help: "name on the card, at most 30 characters",
-    value: text,
   },
-  expiry: { flag: "--expiry <MM/YY>", help: "expiry of the card, such as 04/29", value: text },
+  expiry: { flag: "--expiry <MM/YY>", help: "expiry of the card, such as 04/29" },
   content: {
     flag: "--content <value>",
     help: "contents of a generic vault (extended), byte for byte: @FILE, -, env:NAME",
-    value: text,
   },
 } as const satisfies Flags;
 

@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import type { Io } from "../parts/io.ts";
 import type { VaultNames, Named } from "../cli/vault-name.ts";
 import { byLabel } from "../cli/vault-name.ts";
-import { optionTypes } from "../cli/option-types.ts";
+import { isLabel, labelRule, oneOf } from "../cli/values.ts";
+import { kinds } from "../protocol/endpoints.ts";
 import type { ErrorFacts, ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
@@ -28,10 +29,10 @@ export const givenCredentials = z.looseObject(
 /** Properties of one vault in a file of many. */
 export const vaultProperties = {
   uuid,
-  kind: z.optional(optionTypes.kind),
+  kind: z.optional(z.enum(kinds, { error: `must be ${oneOf(kinds)}` })),
   credentials: z.optional(givenCredentials),
   device: z.optional(device),
-  label: z.optional(z.nullable(optionTypes.label)),
+  label: z.optional(z.nullable(z.string().check(z.refine(isLabel, { error: labelRule })))),
 };
 
 /** The error with its place in the file before it. */

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { characters, limits } from "./limits.ts";
+import { characters, externalRefRule, isExternalRef, isUuid, limits, uuidRule } from "./limits.ts";
 
 /**
  * A text field in the format that docs/interface.md has for it. Each `rule` states the format and shows a valid value, because it is
@@ -8,17 +8,8 @@ import { characters, limits } from "./limits.ts";
 const text = (rule: string, check: (value: string) => boolean) =>
   z.string({ error: rule }).check(z.refine(check, { error: rule }));
 
-const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, such as 123e4567-e89b-42d3-a456-426614174000`;
-export const isUuid = (value: string): boolean => /^[0-9a-fA-F-]{36}$/.test(value);
 export const uuid = text(uuidRule, isUuid);
-
-export const externalRef = text(
-  `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, such as order-2291`,
-  (value) =>
-    value.isWellFormed() &&
-    characters(value) >= limits.externalRef.min &&
-    characters(value) <= limits.externalRef.max,
-);
+export const externalRef = text(externalRefRule, isExternalRef);
 
 export const base64 = text("must be base64, such as c2VjcmV0LXBpbg==", (value) =>
   /^(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value),

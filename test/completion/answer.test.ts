@@ -12,19 +12,15 @@ import {
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CommandNode } from "../../src/completion/tree.ts";
-import { describeCommand } from "../../src/cli/describe.ts";
 import { roles } from "../../src/audit/read/item.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
-import { auditReplay } from "../../src/commands/audit-replay/descriptor.ts";
-import { status } from "../../src/commands/status/descriptor.ts";
-import { parseOptions } from "../../src/cli/parse-options.ts";
-import { vault } from "../../src/commands/program.ts";
+import type { CliCommand, CliOption } from "../../src/cli/commander.ts";
+import { pathOf } from "../../src/cli/usage-error.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { below, program } from "../support/program.ts";
 import { machineWithVaults, pair, vaults } from "./support.ts";
 
-const tree = describeCommand(vault);
 const [labelled, bare, office] = vaults;
 let machine: Machine;
 
@@ -45,59 +41,58 @@ async function ask(
 const values = (lines: readonly string[]): string[] =>
   lines.map((line) => line.split("\t")[0] ?? "");
 
-interface Placed {
-  words: string[];
-  node: CommandNode;
+/** What is offered for the value of an option, where that is a list. */
+function listOf(
+  command: CliCommand | undefined,
+  flag: string,
+): { words: readonly string[]; end: string } {
+  const option = command?.options.find(({ long }) => long === flag) as CliOption | undefined;
+  const { argChoices: words = [], values } = option ?? {};
+  return values?.from === "list"
+    ? { words: values.values, end: values.open === true ? ":nospace" : ":done" }
+    : { words, end: ":done" };
 }
 
-const placed = (node: CommandNode, words: string[] = []): Placed[] => [
-  { words, node },
-  ...node.commands.flatMap((each) => placed(each, [...words, each.name])),
-];
-const everywhere = placed(tree);
-
-describe("whatever the tree holds is offered", () => {
-  test.each(
-    everywhere.map(({ words, node }) => [words.join(" ") || "vault", words, node] as const),
-  )("%s", async (_name, words, node) => {
+describe("whatever the commands hold is offered", () => {
+  const all = [program, ...below(program)].map(
+    (command) => [pathOf(command).join(" "), command] as const,
+  );
+  test.each(all)("%s", async (_name, command) => {
+    const words = pathOf(command).slice(1);
     const flags = values(await ask([...words, "--"]));
-    expect(flags).toEqual([
-      ...new Set([...node.options, ...tree.options].map(({ long }) => long)),
-      ":done",
-    ]);
-    if (node.commands.length > 0)
+    const own = command === program ? [] : [...command.options, { long: "--help" }];
+    const shared = [...program.options, { long: "--help" }];
+    expect(flags).toEqual([...new Set([...own, ...shared].map(({ long }) => long)), ":done"]);
+    if (command.commands.length > 0)
       expect(values(await ask([...words, ""]))).toEqual([
-        ...node.commands.map(({ name }) => name),
+        ...command.commands.map((each) => each.name()),
         ":done",
       ]);
-    for (const { long, value } of node.options) {
-      if (value?.values.from !== "list") continue;
-      const end = value.values.open === true ? ":nospace" : ":done";
-      expect(values(await ask([...words, long, ""]))).toEqual([...value.values.values, end]);
+    for (const { long = "" } of command.options) {
+      const { words: offered, end } = listOf(command, long);
+      if (offered.length === 0) continue;
+      expect(values(await ask([...words, long, ""]))).toEqual([...offered, end]);
       expect(values(await ask([...words, `${long}=`]))).toEqual([
-        ...value.values.values.map((each) => `${long}=${each}`),
+        ...offered.map((each) => `${long}=${each}`),
         end,
       ]);
     }
   });
 
-  const offeredFor = (name: string, flag: string): readonly string[] => {
-    const option = tree.commands
-      .find((command) => command.name === name)
-      ?.options.find(({ long }) => long === flag);
-    return option?.value?.values.from === "list" ? option.value.values.values : [];
-  };
+  const offeredFor = (name: string, flag: string): readonly string[] =>
+    listOf(
+      program.commands.find((command) => command.name() === name),
+      flag,
+    ).words;
 
   const readAudit = (options: Record<string, unknown>) =>
-    parseAuditReplay(parseOptions(auditReplay, { args: [["a.csv"]], options }), 0);
+    parseAuditReplay({ files: ["a.csv"], ...options }, 0);
 
-  test("what is offered for --fail-on is what it takes", () => {
+  test("what is offered for --fail-on is what it takes", async () => {
     const offered = offeredFor("status", "--fail-on");
-    expect(parseOptions(status, { args: [], options: { failOn: offered.join(",") } })).toEqual({
-      failOn: offered,
-    });
-    const verdicts = offeredFor("audit-replay", "--fail-on");
-    expect(readAudit({ failOn: verdicts.join(",") })).toMatchObject({ failOn: verdicts });
+    expect(offered).toHaveLength(8);
+    expect((await machine.vault("status", "--fail-on", offered.join(","))).code).toBe(17);
+    expect(offeredFor("audit-replay", "--fail-on")).toHaveLength(4);
   });
 
   test("what is offered for --where is what it takes", () => {
@@ -168,8 +163,9 @@ test.each<[string, string[]]>([
   [
     "help sandbox ",
     [
-      ...(tree.commands.find(({ name }) => name === "sandbox")?.commands.map(({ name }) => name) ??
-        []),
+      ...(program.commands
+        .find((command) => command.name() === "sandbox")
+        ?.commands.map((command) => command.name()) ?? []),
       ":done",
     ],
   ],
@@ -345,14 +341,14 @@ describe("it writes nothing, needs no key, and never fails aloud", () => {
   });
 
   test("no secret gets out, whatever is asked", async () => {
-    const asked = everywhere.flatMap(({ words, node }) => [
-      [...words, ""],
-      [...words, "-"],
-      ...node.options.flatMap(({ long }) => [
+    const asked = [program, ...below(program)].flatMap((command) => {
+      const words = pathOf(command).slice(1);
+      const ofOptions = command.options.flatMap(({ long = "" }) => [
         [...words, long, ""],
         [...words, long, "env:"],
-      ]),
-    ]);
+      ]);
+      return [[...words, ""], [...words, "-"], ...ofOptions];
+    });
     const env = { VAULTSVC_STATE_KEY: "c2VjcmV0LXN0YXRlLWtleQ==" };
     const answers = await Promise.all(asked.map((words) => ask(words, env)));
     const secrets = [pair.encryptedData, pair.payload, "c2VjcmV0LWtleQ==", env.VAULTSVC_STATE_KEY];

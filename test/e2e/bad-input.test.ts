@@ -644,14 +644,14 @@ const extendedInputs: readonly BadInput[] = [
   },
   {
     what: "metadata twice",
-    args: [...note, "--metadata", "a=b", "a=c"],
+    args: [...note, "--metadata", "a=b", "--metadata", "a=c"],
     exit: 3,
     says: /--metadata: a is given twice/,
     example: /cost-center=/,
   },
   {
     what: "51 pairs of metadata",
-    args: [...note, "--metadata", ...Array.from({ length: 51 }, (_, n) => `k${n}=v`)],
+    args: [...note, ...Array.from({ length: 51 }, (_, n) => ["--metadata", `k${n}=v`]).flat()],
     exit: 3,
     says: /--metadata.*at most 50 entries/,
     example: /cost-center=/,

@@ -33,7 +33,7 @@ it.each([
   });
 });
 
-it.each(["-qo json", "-vqo json", "-qojson", "-qo ndjson", "-o=json", "-q --output json"])(
+it.each(["-qo json", "-vqo json", "-qojson", "-qo ndjson", "-q --output json"])(
   "an error of the command line is JSON with %s",
   async (flags) => {
     const host = fakeHost();

@@ -1,16 +1,17 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeCommand } from "../../src/cli/describe.ts";
-import { vault } from "../../src/commands/program.ts";
-import type { CommandNode } from "../../src/completion/tree.ts";
+import { Option } from "commander";
+import type { CliCommand } from "../../src/cli/commander.ts";
+import { pathOf } from "../../src/cli/usage-error.ts";
 import { errorKinds } from "../../src/errors.ts";
 import type { SettingDefinition } from "../../src/settings/definitions.ts";
 import { settingDefinitions } from "../../src/settings/definitions.ts";
 import type { Block, Span } from "../../src/cli/markdown.ts";
 import { codeLines, parseMarkdown } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
-import { originsIn } from "../../src/cli/help-screen.ts";
+import { originsIn } from "../../src/cli/examples.ts";
 import { topicText } from "../support/markdown.ts";
+import { below, program } from "../support/program.ts";
 
 // npm run generate: writes what is generated from the command tree and the definitions: the tables of the topics, and the list of
 // man pages in package.json, where npm takes no folder. npm run man: writes the man pages of the package, man/.
@@ -19,11 +20,10 @@ import packageJson from "../../package.json" with { type: "json" };
 const root = join(import.meta.dirname, "..", "..");
 
 function generate(): void {
-  const tree = describeCommand(vault);
   const topics = join(root, "src", "cli", "topics");
   for (const name of readdirSync(topics).filter((name) => name.endsWith(".md"))) {
     const file = join(topics, name);
-    writeFileSync(file, withTables(readFileSync(file, "utf8"), tree));
+    writeFileSync(file, withTables(readFileSync(file, "utf8")));
   }
   const manifest = join(root, "package.json");
   const man = Object.keys(manPages("", "")).map((name) => `man/${name}`);
@@ -46,11 +46,11 @@ function writeMan(): void {
 }
 
 /** The text of a topic with the tables between its marks made anew from what the program defines. */
-export function withTables(markdown: string, program: CommandNode): string {
+export function withTables(markdown: string): string {
   const tables: Record<string, () => string> = {
     settings,
     "exit codes": exitCodes,
-    flags: () => flags(program),
+    flags,
   };
   return markdown.replaceAll(
     /(<!-- (.+): written by npm run generate -->\n).*?(?=<!-- end -->)/gs,
@@ -83,7 +83,7 @@ function exitCodes(): string {
 }
 
 /** The flags of every command that are no settings with a table of their own. */
-function flags(program: CommandNode): string {
+function flags(): string {
   const { output: _output, debug: _debug, ...elsewhere } = settingDefinitions;
   const others = Object.values<SettingDefinition>(elsewhere).map(({ flag }) => flag);
   const shown = program.options.filter(({ flags }) => !others.includes(flags));
@@ -184,8 +184,6 @@ const guarded = (line: string): string => (/^[.']/.test(line) ? `\\&${line}` : l
 
 /** The source of each man page by its file name: vault.1, one for each command, and NAME.7 for each topic. */
 export function manPages(version: string, date: string): Record<string, string> {
-  const program = describeCommand(vault);
-  const commands = [{ node: program, parents: [] }, ...descendants(program, [])];
   const page = (
     name: string,
     number: 1 | 7,
@@ -212,12 +210,12 @@ export function manPages(version: string, date: string): Record<string, string> 
     return [`${name}.${number}`, `${kept.join("\n")}\n`];
   };
   return Object.fromEntries([
-    ...commands.map(({ node, parents }) =>
+    ...[program, ...below(program)].map((command) =>
       page(
-        [...parents, node.name].join("-"),
+        pathOf(command).join("-"),
         1,
-        parents.length === 0 ? "read and update remote vaults" : node.summary,
-        commandBody(node, parents),
+        command === program ? "read and update remote vaults" : command.summary(),
+        commandBody(command),
       ),
     ),
     ...Object.entries(topics).map(([topic, summary]) =>
@@ -226,53 +224,51 @@ export function manPages(version: string, date: string): Record<string, string> 
   ]);
 }
 
-function descendants(
-  { name, commands }: CommandNode,
-  parents: readonly string[],
-): { node: CommandNode; parents: string[] }[] {
-  const path = [...parents, name];
-  return commands.flatMap((node) => [{ node, parents: path }, ...descendants(node, path)]);
-}
-
-function commandBody(node: CommandNode, parents: readonly string[]): string[] {
-  const { commands, examples, options } = node;
-  const path = [...parents, node.name];
+function commandBody(command: CliCommand): string[] {
+  const path = pathOf(command);
+  const help = command.createHelp();
+  const { commands, descriptor } = command;
   const terms = [
-    ...node.arguments.map(({ name, description }) => ({ flags: name, description })),
-    ...options,
+    ...command.registeredArguments.map((term) => [term.name(), help.argumentDescription(term)]),
+    ...[...command.options, helpOption].map((option) => [
+      option.flags,
+      help.optionDescription(option),
+    ]),
   ];
   return [
     ...section("Synopsis"),
-    ...filled([bold(usageOf(node, parents))]),
+    ...filled([bold(`${path.join(" ")} ${command.usage()}`)]),
     ...section("Description"),
-    ...filled([plain(node.description)]),
+    ...command
+      .description()
+      .split("\n\n")
+      .flatMap((text) => [".PP", ...filled([plain(text)])]),
     ...(commands.length === 0 ? [] : section("Commands")),
-    ...commands.flatMap(({ name, summary }) =>
-      tagged([bold([...path, name].join("-")), plain("(1)")], [plain(summary)]),
+    ...commands.flatMap((each) =>
+      tagged([bold([...path, each.name()].join("-")), plain("(1)")], [plain(each.summary())]),
     ),
     ...section("Options"),
-    ...terms.flatMap(({ flags, description }) => tagged([bold(flags)], [plain(description)])),
-    ...(parents.length > 0 ? [] : [...section("Topics"), ...topicList()]),
+    ...terms.flatMap(([flags = "", description = ""]) =>
+      tagged([bold(flags)], [plain(description)]),
+    ),
+    ...(command === program ? [...section("Topics"), ...topicList()] : []),
     ...section("Examples"),
-    ...code([...examples, ...originsIn(examples)]),
+    ...code([...descriptor.examples, ...originsIn(descriptor.examples)]),
     ...section("See also"),
     ...filled(
-      parents.length > 0
-        ? references(["vault(1)", "vault-environment(7)", "vault-output(7)", "vault-exit-codes(7)"])
-        : references(["vault-tour(7)"]),
+      command === program
+        ? references(["vault-tour(7)"])
+        : references([
+            "vault(1)",
+            "vault-environment(7)",
+            "vault-output(7)",
+            "vault-exit-codes(7)",
+          ]),
     ),
   ];
 }
 
-/** How a command is called: `vault get [options] [uuid]`; `parents` are the names above it. */
-function usageOf(node: CommandNode, parents: readonly string[]): string {
-  const nested = node.commands.length > 0 ? ["<command>"] : [];
-  const terms = node.arguments.map(({ name, required, variadic }) => {
-    const shown = variadic ? `${name}...` : name;
-    return required ? `<${shown}>` : `[${shown}]`;
-  });
-  return [...parents, node.name, "[options]", ...nested, ...terms].join(" ");
-}
+const helpOption = new Option("-h, --help", "show this help");
 
 const topicList = (): string[] =>
   Object.entries(topics).flatMap(([topic, summary]) =>

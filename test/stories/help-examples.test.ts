@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { CommandNode } from "../../src/completion/tree.ts";
+import type { CliCommand } from "../../src/cli/commander.ts";
+import { pathOf } from "../../src/cli/usage-error.ts";
 import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
 import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
 import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
@@ -10,6 +11,7 @@ import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { cleanEnv, runVault, startVault, vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
+import { below, program } from "../support/program.ts";
 
 interface Help {
   /** `vault sandbox start`. */
@@ -26,17 +28,10 @@ async function printed(...words: string[]): Promise<string> {
   return host.out;
 }
 
-/** The help of a command and of all below it, as the tree lists them. */
-async function readHelp(
-  { name, commands, examples }: CommandNode,
-  parents: readonly string[],
-): Promise<Help[]> {
-  const stdout = await printed(
-    ...parents.slice(1),
-    ...(parents.length > 0 ? [name] : []),
-    "--help",
-  );
-  const below = await Promise.all(commands.map((each) => readHelp(each, [...parents, name])));
+async function readHelp(command: CliCommand): Promise<Help> {
+  const path = pathOf(command);
+  const { examples } = command.descriptor;
+  const stdout = await printed(...path.slice(1), "--help");
   const wide = stdout.split("\n").filter((line) => line.length > 80);
   for (const example of examples) expect(stdout).toContain(`\n  ${example}\n`);
   // None answers for the reader.
@@ -47,10 +42,10 @@ async function readHelp(
     .matchAll(/(?:@|\.\/|--file |--from |^vault audit-replay )([a-z-]+\.[a-z.]+)/gm)) {
     expect(stdout).toContain(`\n  # ${file}: `);
   }
-  return [{ command: [...parents, name].join(" "), examples, wide }, ...below.flat()];
+  return { command: path.join(" "), examples, wide };
 }
 
-const helps = await readHelp(JSON.parse(await printed("help", "--json")) as CommandNode, []);
+const helps = await Promise.all([program, ...below(program)].map(readHelp));
 
 describe("the help of each command", () => {
   test.each(helps)(

@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import type { DocumentName } from "../../src/documents/schemas.ts";
-import { completeCommand } from "../../src/completion/tree.ts";
+import { completeCommand } from "../../src/cli/program.ts";
 import { documentNames, schemaOf } from "../../src/documents/schemas.ts";
 
 // Holds what the program prints against the schemas that `vault help json` prints, with another validator than made them.

@@ -10,27 +10,22 @@ import { fakeHost } from "../support/fake-host.ts";
 import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-import type { CommandNode, OptionNode } from "../../src/completion/tree.ts";
-import { describeCommand } from "../../src/cli/describe.ts";
-import { vault } from "../../src/commands/program.ts";
-
-const tree = describeCommand(vault);
+import type { Option } from "commander";
+import { pathOf } from "../../src/cli/usage-error.ts";
+import { below, program } from "../support/program.ts";
 
 interface Path {
   words: string[];
-  options: OptionNode[];
-}
-
-function pathsOf(node: CommandNode, words: string[]): Path[] {
-  return [
-    { words, options: node.options },
-    ...node.commands.flatMap((inner) => pathsOf(inner, [...words, inner.name])),
-  ];
+  options: readonly Option[];
 }
 
 /** Not those of `sandbox` that stay, or run programs in the foreground. */
 const others = ["start", "exec", "rehearse"];
-const paths = pathsOf(tree, []).filter(
+const all = [program, ...below(program)].map((command) => ({
+  words: pathOf(command).slice(1),
+  options: command.options,
+}));
+const paths = all.filter(
   ({ words: [first, second = ""] }) => first !== "sandbox" || !others.includes(second),
 );
 
@@ -190,20 +185,19 @@ const value = fc.oneof(
 );
 
 const words = (path: Path): fc.Arbitrary<string[]> => {
-  const options = [...path.options, ...tree.options];
+  const options = [...path.options, ...program.options];
   const named = fc.constantFrom(...options);
   const asMeant = fc
     .tuple(named, value, fc.constantFrom("apart", "joined", "short", "bare"))
-    .map(([option, text, how]): string[] => {
-      if (option.value === null)
-        return how === "joined" ? [`${option.long}=${text}`] : [option.long];
-      if (how === "bare") return [option.long];
-      if (how === "short" && option.short !== undefined) return [`${option.short}${text}`];
-      return how === "joined" ? [`${option.long}=${text}`] : [option.long, text];
+    .map(([{ long = "", required, short }, text, how]): string[] => {
+      if (!required) return how === "joined" ? [`${long}=${text}`] : [long];
+      if (how === "bare") return [long];
+      if (how === "short" && short !== undefined) return [`${short}${text}`];
+      return how === "joined" ? [`${long}=${text}`] : [long, text];
     });
   const mistyped = fc
     .tuple(named, fc.nat(20), fc.constantFrom("", "x", "-", "=", "É"))
-    .map(([{ long }, at, more]) => [long.slice(0, at) + more + long.slice(at + 1)]);
+    .map(([{ long = "" }, at, more]) => [long.slice(0, at) + more + long.slice(at + 1)]);
   const others = fc.constantFrom(
     ["--"],
     ["-"],

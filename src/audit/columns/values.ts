@@ -1,4 +1,4 @@
-import { isUuid } from "../../protocol/fields.ts";
+import { isUuid } from "../../protocol/limits.ts";
 import { parseTime } from "./times.ts";
 
 /** Current and former action names (docs/interface.md, Audit items), and actions of administrators, without separators. */

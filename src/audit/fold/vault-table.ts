@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { grouped } from "../../terminal/count.ts";
 import { type Bytes, viewOf } from "../read/bytes.ts";
-import { isUuid } from "../../protocol/fields.ts";
+import { isUuid } from "../../protocol/limits.ts";
 
 /** Length of a uuid. */
 export const uuidLength = 36;

@@ -1,7 +1,7 @@
 import type { Bytes } from "./bytes.ts";
 import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
 import type { Fields, Looked } from "./fields.ts";
-import { isUuid } from "../../protocol/fields.ts";
+import { isUuid } from "../../protocol/limits.ts";
 import { alike, anyUuid, isWrapper, itemIn, parse, unlike } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";

@@ -23,7 +23,7 @@ import { newRun } from "../../runs/run.ts";
 import { when } from "../../terminal/time.ts";
 import { bySince, stateWords } from "../../terminal/who.ts";
 import { command } from "../../way.ts";
-import type { AckOptions } from "./descriptor.ts";
+import type { AckOptions } from "../ack.ts";
 import { acknowledgedOne, checkOwn } from "./past.ts";
 import type { ForeignToken } from "./token.ts";
 import { acknowledgeToken } from "./token.ts";

@@ -4,7 +4,7 @@ import { isRelease } from "../../audit/flags.ts";
 import { VaultError } from "../../errors.ts";
 import { parseDuration } from "../../duration.ts";
 import { checkPattern } from "../../settings/definitions.ts";
-import type { AuditReplayFlags } from "./descriptor.ts";
+import type { AuditReplayFlags } from "../audit-replay.ts";
 
 /** The flags, with values that were read. */
 export type AuditReplayOptions = ReturnType<typeof parseAuditReplay>;

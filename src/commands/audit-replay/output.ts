@@ -7,7 +7,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import { printable } from "../../terminal/redactor.ts";
 import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { ReportFlag } from "./inputs.ts";
-import type { AuditReplayFlags } from "./descriptor.ts";
+import type { AuditReplayFlags } from "../audit-replay.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { VaultReport } from "../../documents/audit.ts";
 

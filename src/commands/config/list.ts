@@ -18,7 +18,7 @@ import type {
   ConfigListDocument,
   ConfigPathDocument,
 } from "../../documents/setup.ts";
-import type { get, list } from "./descriptor.ts";
+import type { get, list } from "../config.ts";
 import { command } from "../../way.ts";
 
 type ShownSetting = ConfigListDocument["settings"][number];

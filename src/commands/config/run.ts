@@ -21,7 +21,7 @@ import type {
   ConfigUnsetDocument,
   ConfigUseDocument,
 } from "../../documents/setup.ts";
-import type { set, unset, use } from "./descriptor.ts";
+import type { set, unset, use } from "../config.ts";
 import { defaultOf } from "./list.ts";
 import { command } from "../../way.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "../../protocol/fields.ts";
 import { validate } from "../../protocol/validate.ts";
 import { checkContentsOptions } from "../../input/contents.ts";
-import type { CreateOptions } from "./descriptor.ts";
+import type { CreateOptions } from "../create.ts";
 
 /**
  * Refuses what does not belong to the kind.
@@ -32,7 +32,13 @@ export function checkCreateOptions(options: CreateOptions, chosen: Kind, now: nu
       hint: `leave it out, or choose another --kind: ${kindList}`,
     });
   }
-  if (options.expiryDate !== undefined && (instant(options.expiryDate) ?? 0) <= now) {
+  const expiry = options.expiryDate === undefined ? undefined : instant(options.expiryDate);
+  if (expiry === null)
+    throw new VaultError(
+      "invalid-input",
+      "--expiry-date: must be an ISO 8601 date-time, such as 2029-04-30T00:00:00Z; nothing was sent",
+    );
+  if (expiry !== undefined && expiry <= now) {
     throw new VaultError(
       "invalid-input",
       `--expiry-date: ${options.expiryDate} has passed, and the service would delete the vault immediately`,

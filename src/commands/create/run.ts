@@ -16,7 +16,7 @@ import { jsonText } from "../../terminal/redactor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type { CreateDocument } from "../../documents/exchange.ts";
 import type { RecoveryFile } from "../../documents/recovery.ts";
-import type { CreateOptions } from "./descriptor.ts";
+import type { CreateOptions } from "../create.ts";
 import { askKind, askSettings } from "../../input/ask.ts";
 import { completeContents, readContents } from "../../input/contents.ts";
 import { checkCreateOptions, readMetadata } from "./options.ts";

@@ -7,7 +7,7 @@ import { checkSigner } from "../../settings/jwt.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
-import type { DoctorOptions } from "./descriptor.ts";
+import type { DoctorOptions } from "../doctor.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFinding, reachFindings } from "./service.ts";

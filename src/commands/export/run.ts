@@ -12,7 +12,7 @@ import { bareCredentials, recoveryJson } from "../../exchange/recovery/document.
 import { recoveryDocument } from "../../exchange/recovery/exchange.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import type { ExportedVault } from "../../documents/state.ts";
-import type { ExportOptions } from "./descriptor.ts";
+import type { ExportOptions } from "../export.ts";
 import { askVault } from "../../input/ask.ts";
 import { refuseClosedOutput, serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";

@@ -28,7 +28,7 @@ import { parseList, placeName } from "../../protocol/json.ts";
 import { checkGiven } from "../../protocol/validate.ts";
 import { namedFingerprint, shownFingerprint } from "../../terminal/secrets.ts";
 import { command } from "../../way.ts";
-import type { ImportOptions } from "./descriptor.ts";
+import type { ImportOptions } from "../import.ts";
 
 /** One vault to import. */
 interface Entry {

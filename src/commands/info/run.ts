@@ -10,7 +10,7 @@ import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { isOtherVault, readInfo } from "../../protocol/extended-answers.ts";
 import type { InfoDocument } from "../../documents/exchange.ts";
-import type { InfoOptions } from "./descriptor.ts";
+import type { InfoOptions } from "../info.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { lookUp } from "../../input/read-start.ts";
 import { defined } from "../../defined.ts";

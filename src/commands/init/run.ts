@@ -26,7 +26,7 @@ import {
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Finding, InitDocument } from "../../documents/setup.ts";
-import type { InitOptions } from "./descriptor.ts";
+import type { InitOptions } from "../init.ts";
 import { isUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import { defined } from "../../defined.ts";
 import type { Way } from "../../way.ts";

@@ -5,14 +5,14 @@ import { auditExport } from "../../sandbox/control/audit-export.ts";
 import type { ControlClient } from "../../sandbox/control/client.ts";
 import type { PublicVault } from "../../sandbox/control/control.ts";
 import { connectControl } from "../../sandbox/control/client.ts";
-import { isUuid } from "../../protocol/fields.ts";
+import { isUuid } from "../../protocol/limits.ts";
 import { parseFault } from "../../sandbox/faults/grammar.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { OptionsOf } from "../../cli/command.ts";
-import type { audit, env, fault, lock, reset, status, stop } from "./descriptor.ts";
+import type { audit, env, fault, lock, reset, status, stop } from "../sandbox.ts";
 import type {
   AuditDocument,
   EnvDocument,

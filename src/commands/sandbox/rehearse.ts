@@ -5,7 +5,7 @@ import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import { count } from "../../terminal/count.ts";
 import type { RehearseDocument } from "../../documents/sandbox.ts";
-import type { RehearseOptions } from "./descriptor.ts";
+import type { RehearseOptions } from "../sandbox.ts";
 import { sandboxSettings } from "./start.ts";
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";

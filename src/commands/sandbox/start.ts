@@ -12,7 +12,7 @@ import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
 import { readValue } from "../../settings/given.ts";
 import { parseDuration } from "../../duration.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
-import type { EmulationOptions, ExecOptions, StartOptions } from "./descriptor.ts";
+import type { EmulationOptions, ExecOptions, StartOptions } from "../sandbox.ts";
 import {
   importVaults,
   openPrivateSandbox,

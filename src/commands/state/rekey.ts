@@ -4,7 +4,7 @@ import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../../documents/state.ts";
 import { parseGivenKey } from "../../secrets/key-source.ts";
-import type { RekeyOptions } from "./descriptor.ts";
+import type { RekeyOptions } from "../state.ts";
 import { joined } from "../../settings/definitions.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";

@@ -14,7 +14,7 @@ import type {
   MoveOptions,
   RestoreOptions,
   StateInitOptions,
-} from "./descriptor.ts";
+} from "../state.ts";
 import { checkNotOurs } from "../../cli/own-files.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";

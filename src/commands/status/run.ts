@@ -6,7 +6,7 @@ import { bySince } from "../../terminal/who.ts";
 import { count } from "../../terminal/count.ts";
 import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
-import type { StatusOptions } from "./descriptor.ts";
+import type { StatusOptions } from "../status.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { ListedVault } from "../../documents/state.ts";
 import { command, wayText } from "../../way.ts";

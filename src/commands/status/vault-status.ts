@@ -8,7 +8,7 @@ import { trialDueAt } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/lockout.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/ways.ts";
-import type { Finding } from "./descriptor.ts";
+import type { Finding } from "../status.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type {
   ExchangeStatus,

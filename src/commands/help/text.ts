@@ -1,13 +1,11 @@
+import type { Format } from "../../cli/command.ts";
 import type { Command } from "commander";
-import type { WholeProgram } from "../../cli/command.ts";
-import { entriesOf } from "../../cli/output.ts";
-import { describeCommand } from "../../cli/describe.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
-import type { ExitCodesDocument, TopicDocument } from "../../documents/help.ts";
-import { suggest } from "../../suggest.ts";
-import type { CommandNode } from "../../completion/tree.ts";
+import { pathOf } from "../../cli/usage-error.ts";
+import type { HelpDocument } from "../../documents/help.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
+import { suggest } from "../../suggest.ts";
 import { command } from "../../way.ts";
 
 /**
@@ -15,17 +13,13 @@ import { command } from "../../way.ts";
  * @throws `usage` where they name nothing
  */
 export async function helpText(
-  { root, build }: WholeProgram,
+  program: Command,
   words: readonly string[],
-  format: "table" | "json" | "ndjson",
+  format: Format,
 ): Promise<string> {
   const print = (value: object): string =>
-    format === "ndjson"
-      ? entriesOf(value)
-          .map((entry) => `${JSON.stringify(entry)}\n`)
-          .join("")
-      : `${JSON.stringify(value, null, 2)}\n`;
-  const document = (value: TopicDocument | ExitCodesDocument | CommandNode): string => print(value);
+    `${JSON.stringify(value, null, format === "ndjson" ? 0 : 2)}\n`;
+  const document = (value: HelpDocument): string => print(value);
   const [first, ...rest] = words;
   if (first === "json") return print(await schema(rest));
   if (words.length === 1 && first !== undefined && isTopic(first)) {
@@ -33,14 +27,14 @@ export async function helpText(
     const { topicScreen } = await import("./topic-screen.ts");
     const text = topicScreen(
       first,
-      Math.min(build().configureOutput().getOutHelpWidth?.() ?? 80, 100),
+      Math.min(program.configureOutput().getOutHelpWidth?.() ?? 80, 100),
     );
     return format !== "table" ? document({ topic: first, summary: topics[first], text }) : text;
   }
-  const command = find(describeCommand(root), words);
-  if (format === "table") return printedHelp(build(), words);
-  const names = Object.entries(topics).map(([name, summary]) => ({ name, summary }));
-  return document({ ...command, ...(first === undefined ? { topics: names } : {}) });
+  const found = find(program, words);
+  const text = printedHelp(found);
+  const name = pathOf(found).slice(1).join(" ");
+  return format === "table" ? text : document({ command: name, summary: found.summary(), text });
 }
 
 /**
@@ -58,7 +52,7 @@ async function schema(words: readonly string[]): Promise<object> {
 }
 
 /** Every way in which the program ends, in the order of exit codes. Signals have their own. */
-function exitCodes(): ExitCodesDocument["exitCodes"] {
+function exitCodes(): Extract<HelpDocument, { exitCodes: unknown }>["exitCodes"] {
   const kinds = Object.entries(errorKinds).map(([code, { exitCode, meaning, retry }]) => ({
     exit: exitCode,
     code,
@@ -73,41 +67,25 @@ function exitCodes(): ExitCodesDocument["exitCodes"] {
 
 const isTopic = (word: string): word is Topic => Object.hasOwn(topics, word);
 
-function find(root: CommandNode, words: readonly string[]): CommandNode {
-  let command = root;
-  for (const [index, word] of words.entries()) {
-    const next = command.commands.find(({ name }) => name === word);
-    if (next === undefined) throw nothingCalled(command, words.slice(0, index), word);
-    command = next;
-  }
-  return command;
+function find(program: Command, words: readonly string[]): Command {
+  return words.reduce((at, word) => {
+    const found = at.commands.find((each) => each.name() === word);
+    if (found === undefined) throw nothingCalled(at, word);
+    return found;
+  }, program);
 }
 
-function nothingCalled(
-  { commands }: CommandNode,
-  before: readonly string[],
-  word: string,
-): VaultError {
-  const names = [
-    ...commands.map(({ name }) => name),
-    ...(before.length === 0 ? Object.keys(topics) : []),
-  ];
+function nothingCalled(at: Command, word: string): VaultError {
+  const before = pathOf(at).slice(1);
+  const isRoot = before.length === 0;
+  const names = [...at.commands.map((each) => each.name()), ...(isRoot ? Object.keys(topics) : [])];
   const meant = suggest(word, names).map((name) => command`vault help ${[...before, name]}`);
-  const what =
-    before.length === 0
-      ? "there is no command or topic"
-      : `vault ${before.join(" ")} has no command`;
-  return new VaultError("usage", `${what} '${word}'`, {
-    next: [...meant, command`vault --help`],
-  });
+  const what = isRoot ? "there is no command or topic" : `vault ${before.join(" ")} has no command`;
+  return new VaultError("usage", `${what} '${word}'`, { next: [...meant, command`vault --help`] });
 }
 
-/** What --help prints, with the examples, which commander keeps only as a listener. */
-function printedHelp(program: Command, words: readonly string[]): string {
-  const command = words.reduce(
-    (at, word) => at.commands.find((each) => each.name() === word) ?? at,
-    program,
-  );
+/** What --help prints, with the examples. */
+function printedHelp(command: Command): string {
   let text = "";
   command.configureOutput({ ...command.configureOutput(), writeOut: (more) => (text += more) });
   command.outputHelp();

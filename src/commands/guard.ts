@@ -1,13 +1,14 @@
-import type { App } from "../../app.ts";
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { command, vaultsArgument } from "../../cli/command.ts";
-import { defined } from "../../defined.ts";
-import { VaultError } from "../../errors.ts";
-import { applyTo } from "../../exchange/breaker.ts";
-import type { ExchangeContext } from "../../exchange/context.ts";
-import type { CounterReset } from "../../exchange/records.ts";
-import type { Way } from "../../way.ts";
-import { command as wayTo } from "../../way.ts";
+import type { App } from "../app.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { command, vaultsArgument } from "../cli/command.ts";
+import { defined } from "../defined.ts";
+import { VaultError } from "../errors.ts";
+import { applyTo } from "../exchange/breaker.ts";
+import type { ExchangeContext } from "../exchange/context.ts";
+import type { CounterReset } from "../exchange/records.ts";
+import type { Way } from "../way.ts";
+import { command as wayTo } from "../way.ts";
+import { count } from "../cli/values.ts";
 
 const descriptor = {
   name: "guard",
@@ -28,12 +29,12 @@ const descriptor = {
     failed: {
       flag: "--failed <n>",
       help: "with --reset: failed attempts in a row, as the audit log shows them",
-      value: (is) => is.count,
+      parse: count,
     },
     starts: {
       flag: "--starts <n>",
       help: "with --reset: unacknowledged starts, as the audit log shows them",
-      value: (is) => is.count,
+      parse: count,
     },
     yes: { flag: "--yes", help: "do not ask" },
   },
@@ -54,14 +55,14 @@ export const guard = command(descriptor, async (app: App, options) => {
   const to = resetBy(options);
   const [{ noCredentials }, { describeBreaker, describeGuard }, { byLabel, vaultNamed }] =
     await Promise.all([
-      import("../../exchange/start/start.ts"),
-      import("../status/vault-status.ts"),
-      import("../../cli/vault-name.ts"),
+      import("../exchange/start/start.ts"),
+      import("./status/vault-status.ts"),
+      import("../cli/vault-name.ts"),
     ]);
   const given: string[] = [];
   for (const name of names) given.push((await vaultNamed(app, name)).toLowerCase());
   if (to !== undefined && !all && given.length === 0) {
-    const { askVault } = await import("../../input/ask.ts");
+    const { askVault } = await import("../input/ask.ts");
     given.push((await askVault(app, undefined, "guard --reset")).toLowerCase());
   }
   const store = await app.state.store();
@@ -81,11 +82,11 @@ export const guard = command(descriptor, async (app: App, options) => {
   );
   const isLong = await app.io.output.show(
     { vaults, breakers },
-    async (view) => await (await import("../status/view.ts")).guardList({ vaults, breakers }, view),
+    async (view) => await (await import("./status/view.ts")).guardList({ vaults, breakers }, view),
   );
   const [{ sayNext }, { count }] = await Promise.all([
-    import("../status/run.ts"),
-    import("../../terminal/count.ts"),
+    import("./status/run.ts"),
+    import("../terminal/count.ts"),
   ]);
   const refused = vaults.filter(({ refuses }) => refuses !== null);
   const what = refused.length === 0 ? "nothing" : `starts of ${refused.length}`;
@@ -130,8 +131,8 @@ function checkOptions(options: GuardOptions): void {
 /** Takes back what unanswered starts of these vaults, or of all of the service, have counted, and closes the circuit breaker. */
 async function takeBack(app: App, given: readonly string[] | null, yes: boolean): Promise<void> {
   const [{ confirmOrFail }, { noCredentials }] = await Promise.all([
-    import("../../cli/prompts.ts"),
-    import("../../exchange/start/start.ts"),
+    import("../cli/prompts.ts"),
+    import("../exchange/start/start.ts"),
   ]);
   const store = await app.state.store();
   const listed = await store.list();
@@ -170,8 +171,8 @@ async function resetCounters(
   yes: boolean,
 ): Promise<void> {
   const [{ confirmOrFail }, { noCredentials }] = await Promise.all([
-    import("../../cli/prompts.ts"),
-    import("../../exchange/start/start.ts"),
+    import("../cli/prompts.ts"),
+    import("../exchange/start/start.ts"),
   ]);
   // The vault is not locked during the question.
   if ((await (await app.state.store()).find(uuid)).length === 0) throw noCredentials(uuid);
@@ -183,7 +184,7 @@ async function resetCounters(
 async function resetOne(app: App, uuid: string, to: CounterReset): Promise<string> {
   const work = async ({ session }: ExchangeContext): Promise<string> => {
     if ((await session.read()) === null)
-      throw (await import("../../exchange/start/start.ts")).noCredentials(uuid);
+      throw (await import("../exchange/start/start.ts")).noCredentials(uuid);
     await session.resetCounters(to);
     return session.service;
   };

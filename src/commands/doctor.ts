@@ -1,6 +1,7 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
 
-export const doctor = {
+const descriptor = {
   name: "doctor",
   summary: "check your setup",
   description:
@@ -10,13 +11,14 @@ export const doctor = {
     offline: { flag: "--offline", help: "do not contact the service" },
     failOn: {
       flag: "--fail-on <level>",
-      help: "exit 17 on a finding of this level or worse: warn, error (default) or never",
-      values: { from: "list", values: ["warn", "error", "never"] },
-      value: (is) => is.oneOf(["warn", "error", "never"]),
+      help: "exit 17 on a finding of this level or worse (default: error)",
+      choices: ["warn", "error", "never"],
     },
   },
   examples: ["vault doctor", "vault doctor --offline --fail-on warn", "vault doctor --json"],
   mode: "lenient",
 } as const satisfies Descriptor;
 
-export type DoctorOptions = OptionsOf<typeof doctor>;
+export type DoctorOptions = OptionsOf<typeof descriptor>;
+
+export const doctor = loaded(descriptor, async () => (await import("./doctor/run.ts")).runDoctor);

@@ -1,7 +1,8 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { vaultArgument } from "../../cli/command.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded, vaultArgument } from "../cli/command.ts";
+import { wholeNumber } from "../cli/values.ts";
 
-export const exportVaults = {
+const descriptor = {
   name: "export",
   summary: "print credentials as JSON, in plain text",
   description:
@@ -16,10 +17,15 @@ export const exportVaults = {
     generation: {
       flag: "--generation <n>",
       help: "these stored credentials, even refused or superseded ones",
-      value: (is) => is.wholeNumber,
+      parse: wholeNumber,
     },
   },
   examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
 } as const satisfies Descriptor;
 
-export type ExportOptions = OptionsOf<typeof exportVaults>;
+export type ExportOptions = OptionsOf<typeof descriptor>;
+
+export const exportVaults = loaded(
+  descriptor,
+  async () => (await import("./export/run.ts")).runExport,
+);

@@ -1,8 +1,10 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { text } from "../../cli/command.ts";
-import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../../input/flags.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
+import { anyText, wholeNumber } from "../cli/values.ts";
 
-export const create = {
+import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../input/flags.ts";
+
+const descriptor = {
   name: "create",
   summary: "create a vault (extended)",
   description: `Create a vault. Its credentials are stored durably before anything is printed. ${extended}`,
@@ -12,29 +14,26 @@ export const create = {
     hashedPin: {
       flag: "--hashed-pin <secret>",
       help: "online vaults: base64, required by every read: @FILE, -, env:NAME",
-      value: text,
     },
     maxUsage: {
       flag: "--max-usage <n>",
       help: "offline vaults: how often it can be read",
-      value: (is) => is.wholeNumber,
+      parse: wholeNumber,
     },
     expiryDate: {
       flag: "--expiry-date <date>",
       help: "offline vaults: when the service deletes it (ISO 8601)",
-      value: (is) => is.dateTime,
     },
     metadata: {
       flag: "--metadata <key=value...>",
       help: "up to 50 entries; letters, digits, dashes, underscores and spaces",
-      value: (is) => is.many(is.any),
+      parse: anyText,
     },
     externalRef: exchangeFlags.externalRef,
     label: newVaultFlags.label,
     credentialsOut: {
       flag: "--credentials-out <file>",
       help: "also write the credentials to this file (mode 0600)",
-      value: text,
     },
   },
   examples: [
@@ -45,4 +44,6 @@ export const create = {
   ],
 } as const satisfies Descriptor;
 
-export type CreateOptions = OptionsOf<typeof create>;
+export type CreateOptions = OptionsOf<typeof descriptor>;
+
+export const create = loaded(descriptor, async () => (await import("./create/run.ts")).runCreate);

@@ -1,32 +1,24 @@
-import type { Descriptor, OptionsOf, OptionValues } from "../../cli/command.ts";
-import { text, vaultArgument } from "../../cli/command.ts";
-
-export const sandbox = {
-  name: "sandbox",
-  summary: "emulate the service on this machine",
-  description: "Emulate the service on this machine, for trials and integration tests.",
-  examples: ["vault sandbox start --seed demo", "vault sandbox audit"],
-} as const satisfies Descriptor;
+import type { Command, Descriptor, OptionsOf, OptionValues } from "../cli/command.ts";
+import { loaded, vaultArgument } from "../cli/command.ts";
+import { port } from "../cli/values.ts";
 
 /** Of the commands that start a sandbox: how it is to behave. */
 const emulation = {
   seed: {
     flag: "--seed <seed>",
     help: "demo, or a JSON file with a list of vaults (default: demo)",
-    value: text,
   },
-  tokenTtl: { flag: "--token-ttl <duration>", help: "token lifetime (5m)", value: text },
-  latency: { flag: "--latency <duration>", help: "delay before each response (none)", value: text },
+  tokenTtl: { flag: "--token-ttl <duration>", help: "token lifetime (5m)" },
+  latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
   policy: {
     flag: "--policy <file>",
     help: "JSON that changes the rules: vault help emulator",
-    value: text,
   },
 } as const;
 
 export type EmulationOptions = OptionValues<typeof emulation>;
 
-export const exec = {
+const exec = {
   name: "exec",
   summary: "run a program against a private sandbox",
   description:
@@ -36,7 +28,6 @@ export const exec = {
     command: {
       term: "<command...>",
       help: "program and arguments, after --",
-      value: (is) => is.many(is.text),
       values: { from: "programs" },
     },
   },
@@ -51,7 +42,7 @@ export const exec = {
 
 export type ExecOptions = OptionsOf<typeof exec>;
 
-export const rehearse = {
+const rehearse = {
   name: "rehearse",
   summary: "test whether a program survives every failure",
   description:
@@ -62,7 +53,6 @@ export const rehearse = {
     command: {
       term: "<command...>",
       help: "program and arguments, after --; run many times",
-      value: (is) => is.many(is.text),
       values: { from: "programs" },
     },
   },
@@ -70,12 +60,10 @@ export const rehearse = {
     check: {
       flag: "--check <command>",
       help: "shell command that exits with 0 if the program can still read its vault",
-      value: text,
     },
     setup: {
       flag: "--setup <command>",
       help: "shell command that prepares the working directory of each run",
-      value: text,
     },
     ...emulation,
   },
@@ -88,7 +76,7 @@ export const rehearse = {
 
 export type RehearseOptions = OptionsOf<typeof rehearse>;
 
-export const start = {
+const start = {
   name: "start",
   summary: "start a sandbox that serves until interrupted",
   description:
@@ -98,18 +86,16 @@ export const start = {
     port: {
       flag: "--port <n>",
       help: "port to listen on (default: any free port)",
-      value: (is) => is.port,
+      parse: port,
     },
     data: {
       flag: "--data <directory>",
       help: "keep the vaults in this directory across restarts",
-      value: text,
     },
     ...emulation,
     readyFile: {
       flag: "--ready-file <file>",
       help: "file to write once it listens, with the control token (default: STATE-sandbox.json)",
-      value: text,
     },
   },
   examples: [
@@ -127,7 +113,6 @@ const control = {
   readyFile: {
     flag: "--ready-file <file>",
     help: "ready file of the running sandbox (default: STATE-sandbox.json)",
-    value: text,
   },
 } as const;
 
@@ -170,7 +155,6 @@ export const audit = {
     export: {
       flag: "--export <file>",
       help: "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
-      value: text,
     },
   },
   examples: [
@@ -185,7 +169,6 @@ const itsVault = {
   vault: {
     term: "<vault>",
     help: "UUID or label of the vault",
-    value: text,
     values: vaultArgument.values,
   },
 } as const;
@@ -198,7 +181,7 @@ export const lock = {
   examples: ["vault sandbox lock $VAULT", "vault sandbox lock $VAULT --json"],
 } as const satisfies Descriptor;
 
-export const unlock = {
+const unlock = {
   name: "unlock",
   summary: "unlock a vault, as an administrator would",
   arguments: itsVault,
@@ -213,7 +196,6 @@ export const fault = {
     faults: {
       term: "[faults...]",
       help: "TARGET:ACTION[@SKIP][*TIMES], such as get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
-      value: (is) => is.many(is.text),
     },
   },
   options: { ...control, clear: { flag: "--clear", help: "remove all faults" } },
@@ -223,3 +205,23 @@ export const fault = {
     "vault sandbox fault --clear",
   ],
 } as const satisfies Descriptor;
+
+export const sandbox: Command = {
+  name: "sandbox",
+  summary: "emulate the service on this machine",
+  description: "Emulate the service on this machine, for trials and integration tests.",
+  examples: ["vault sandbox start --seed demo", "vault sandbox audit"],
+  commands: [
+    loaded(exec, async () => (await import("./sandbox/start.ts")).runExec),
+    loaded(rehearse, async () => (await import("./sandbox/rehearse.ts")).runRehearse),
+    loaded(start, async () => (await import("./sandbox/start.ts")).runStart),
+    loaded(env, async () => (await import("./sandbox/control.ts")).runEnv),
+    loaded(status, async () => (await import("./sandbox/control.ts")).runStatus),
+    loaded(stop, async () => (await import("./sandbox/control.ts")).runStop),
+    loaded(reset, async () => (await import("./sandbox/control.ts")).runReset),
+    loaded(audit, async () => (await import("./sandbox/control.ts")).runAudit),
+    loaded(lock, async () => (await import("./sandbox/control.ts")).runLock),
+    loaded(unlock, async () => (await import("./sandbox/control.ts")).runUnlock),
+    loaded(fault, async () => (await import("./sandbox/control.ts")).runFault),
+  ],
+};

@@ -1,15 +1,7 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { text } from "../../cli/command.ts";
+import type { Command, Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
 
-export const state = {
-  name: "state",
-  summary: "create, move, back up and restore the state; change its key",
-  description:
-    "Manage the state: all vaults with their credentials, in a directory or in a PostgreSQL that several machines share (--state).",
-  examples: ["vault state init", "vault state backup vault-backup.db"],
-} as const satisfies Descriptor;
-
-export const init = {
+const init = {
   name: "init",
   summary: "create the state and its encryption key",
   description:
@@ -19,7 +11,6 @@ export const init = {
     grant: {
       flag: "--grant <role>",
       help: "PostgreSQL: give this role the rights that all other commands need",
-      value: text,
     },
   },
   examples: ["vault state init", "vault state init --state ./new-state"],
@@ -27,7 +18,7 @@ export const init = {
 
 export type StateInitOptions = OptionsOf<typeof init>;
 
-export const move = {
+const move = {
   name: "move",
   summary: "move the state to another place",
   description:
@@ -37,7 +28,6 @@ export const move = {
     to: {
       flag: "--to <location>",
       help: "the new place: a directory, or postgres://… (after state init)",
-      value: text,
     },
     yes: { flag: "--yes", help: "do not ask" },
   },
@@ -46,7 +36,7 @@ export const move = {
 
 export type MoveOptions = OptionsOf<typeof move>;
 
-export const claim = {
+const claim = {
   name: "claim",
   summary: "use a copied shared state, in place of its original",
   description:
@@ -59,32 +49,31 @@ export const claim = {
 
 export type ClaimOptions = OptionsOf<typeof claim>;
 
-export const backup = {
+const backup = {
   name: "backup",
   summary: "copy the whole state into one file",
   description:
     "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
     "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
-  arguments: { file: { term: "<file>", help: "the backup", value: text } },
+  arguments: { file: { term: "<file>", help: "the backup" } },
   options: { force: { flag: "--force", help: "replace a file that exists" } },
   examples: ["vault state backup vault-backup.db", "vault state backup vault-backup.db --json"],
 } as const satisfies Descriptor;
 
 export type BackupOptions = OptionsOf<typeof backup>;
 
-export const restore = {
+const restore = {
   name: "restore",
   summary: "restore a backup into the state",
   description:
     "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
     "Reports, for each vault, which credentials were kept. " +
     "Safe to interrupt; run it again.",
-  arguments: { file: { term: "<file>", help: "the backup", value: text } },
+  arguments: { file: { term: "<file>", help: "the backup" } },
   options: {
     backupKey: {
       flag: "--backup-key <secret>",
       help: "key of the backup, where it is not that of the state: @FILE, -, env:NAME",
-      value: text,
     },
     yes: { flag: "--yes", help: "do not ask" },
   },
@@ -96,7 +85,7 @@ export const restore = {
 
 export type RestoreOptions = OptionsOf<typeof restore>;
 
-export const rekey = {
+const rekey = {
   name: "rekey",
   summary: "change the encryption key",
   description:
@@ -106,7 +95,6 @@ export const rekey = {
     newStateKey: {
       flag: "--new-state-key <secret>",
       help: "new key, 32 bytes as base64: @FILE, -, env:NAME (default: in a file)",
-      value: text,
     },
     yes: { flag: "--yes", help: "do not ask" },
   },
@@ -115,10 +103,27 @@ export const rekey = {
 
 export type RekeyOptions = OptionsOf<typeof rekey>;
 
-export const locks = {
+const locks = {
   name: "locks",
   summary: "list the locks on vaults",
   description:
     "List who is using which vault, and since when. In a shared state a lock also ends by itself, if nobody renews it.",
   examples: ["vault state locks", "vault state locks --json"],
 } as const satisfies Descriptor;
+
+export const state: Command = {
+  name: "state",
+  summary: "create, move, back up and restore the state; change its key",
+  description:
+    "Manage the state: all vaults with their credentials, in a directory or in a PostgreSQL that several machines share (--state).",
+  examples: ["vault state init", "vault state backup vault-backup.db"],
+  commands: [
+    loaded(init, async () => (await import("./state/run.ts")).runStateInit),
+    loaded(move, async () => (await import("./state/run.ts")).runMove),
+    loaded(claim, async () => (await import("./state/run.ts")).runClaim),
+    loaded(backup, async () => (await import("./state/run.ts")).runBackup),
+    loaded(restore, async () => (await import("./state/run.ts")).runRestore),
+    loaded(rekey, async () => (await import("./state/rekey.ts")).runRekey),
+    loaded(locks, async () => (await import("./state/run.ts")).runLocks),
+  ],
+};

@@ -1,9 +1,9 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { vaultArgument } from "../../cli/command.ts";
-import { kindList } from "../../protocol/endpoints.ts";
-import { extended } from "../../input/flags.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded, vaultArgument } from "../cli/command.ts";
+import { extended } from "../input/flags.ts";
+import { kinds } from "../protocol/endpoints.ts";
 
-export const info = {
+const descriptor = {
   name: "info",
   summary: "ask the service for a vault's dates and metadata (extended)",
   description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and counts nothing toward lockout. ${extended}`,
@@ -11,8 +11,8 @@ export const info = {
   options: {
     kind: {
       flag: "--kind <kind>",
-      help: `required for a vault that is not known here: ${kindList}`,
-      value: (is) => is.kind,
+      help: "required for a vault that is not known here",
+      choices: kinds,
     },
   },
   examples: [
@@ -23,4 +23,6 @@ export const info = {
   callsService: true,
 } as const satisfies Descriptor;
 
-export type InfoOptions = OptionsOf<typeof info>;
+export type InfoOptions = OptionsOf<typeof descriptor>;
+
+export const info = loaded(descriptor, async () => (await import("./info/run.ts")).runInfo);

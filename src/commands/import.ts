@@ -1,8 +1,10 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { text } from "../../cli/command.ts";
-import { newVaultFlags } from "../../input/flags.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
+import { uuid } from "../cli/values.ts";
 
-export const importVaults = {
+import { newVaultFlags } from "../input/flags.ts";
+
+const descriptor = {
   name: "import",
   summary: "add credentials to the state",
   description:
@@ -11,7 +13,8 @@ export const importVaults = {
     uuid: {
       term: "[uuid]",
       help: "the vault (or --file for many)",
-      value: (is) => is.optional(is.uuid),
+      values: { from: "vaults" },
+      parse: uuid,
     },
   },
   options: {
@@ -19,13 +22,11 @@ export const importVaults = {
     credentials: {
       flag: "--credentials <secret>",
       help: "credentials as JSON, or a recovery document (finishes its exchange): @FILE, -, env:NAME",
-      value: text,
     },
     label: newVaultFlags.label,
     file: {
       flag: "--file <file>",
       help: "import many vaults, as vault export --all writes them; - is standard input",
-      value: text,
       conflicts: ["kind", "credentials", "label"],
     },
   },
@@ -36,4 +37,9 @@ export const importVaults = {
   ],
 } as const satisfies Descriptor;
 
-export type ImportOptions = OptionsOf<typeof importVaults>;
+export type ImportOptions = OptionsOf<typeof descriptor>;
+
+export const importVaults = loaded(
+  descriptor,
+  async () => (await import("./import/run.ts")).runImport,
+);

@@ -1,5 +1,6 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { text, vaultArgument } from "../../cli/command.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded, vaultArgument } from "../cli/command.ts";
+import { listOf } from "../cli/values.ts";
 
 const findings = [
   "locked",
@@ -13,7 +14,7 @@ const findings = [
 
 export type Finding = (typeof findings)[number];
 
-export const status = {
+const descriptor = {
   name: "status",
   summary: "show what this machine knows about its vaults",
   description:
@@ -26,12 +27,11 @@ export const status = {
       flag: "--fail-on <findings>",
       help: `exit 17 if a vault is one of these (comma-separated): ${findings.join(", ")}; or any`,
       values: { from: "list", values: [...findings, "any"], separated: true },
-      value: (is) => is.listOf([...findings, "any"]),
+      parse: listOf([...findings, "any"]),
     },
     olderThan: {
       flag: "--older-than <duration>",
       help: "with --fail-on: only if it has been so for this long, such as 30m",
-      value: text,
     },
   },
   examples: [
@@ -42,4 +42,6 @@ export const status = {
   ],
 } as const satisfies Descriptor;
 
-export type StatusOptions = OptionsOf<typeof status>;
+export type StatusOptions = OptionsOf<typeof descriptor>;
+
+export const status = loaded(descriptor, async () => (await import("./status/run.ts")).runStatus);

@@ -1,6 +1,7 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
 
-export const init = {
+const descriptor = {
   name: "init",
   summary: "set up a profile",
   description:
@@ -21,4 +22,6 @@ export const init = {
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
-export type InitOptions = OptionsOf<typeof init>;
+export type InitOptions = OptionsOf<typeof descriptor>;
+
+export const init = loaded(descriptor, async () => (await import("./init/run.ts")).runInit);

@@ -1,5 +1,6 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { text } from "../../cli/command.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
+import { anyText, listOf } from "../cli/values.ts";
 
 const changes = ["lock-after-failed=", "lock-after-unacked="];
 const roles = "time action vault outcome ip ref endpoint application id description";
@@ -10,7 +11,7 @@ const conditions = ["ref=", "ip=", "endpoint=", "app="];
 const auditFindings = ["locked", "at-risk", "open-exchange", "unknown"] as const;
 export type AuditFinding = (typeof auditFindings)[number];
 
-export const auditReplay = {
+const descriptor = {
   name: "audit-replay",
   summary: "explain a lockout from audit items",
   description:
@@ -21,7 +22,6 @@ export const auditReplay = {
     files: {
       term: "[files...]",
       help: "exports of audit items, or - for standard input (default: the journal of this machine)",
-      value: (is) => is.many(is.text),
     },
   },
   options: {
@@ -29,24 +29,20 @@ export const auditReplay = {
       flag: "--vault <vault>",
       help: "only this vault: UUID, label, or first digits of the UUID",
       values: { from: "vaults", byLabel: true },
-      value: text,
     },
     since: {
       flag: "--since <time>",
       help: "only items since a time: a date, a time as in exports, or a duration before now, like 2h or 7d",
-      value: text,
     },
     until: {
       flag: "--until <time>",
       help: "only items up to a time, with verdicts as of then",
-      value: text,
     },
     where: {
       flag: "--where <key=value...>",
       help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
-      repeated: true,
       values: { from: "list", values: conditions, open: true },
-      value: (is) => is.many(is.any),
+      parse: anyText,
     },
     problems: {
       flag: "--problems",
@@ -57,34 +53,28 @@ export const auditReplay = {
       flag: "--map <columns>",
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
       values: { from: "list", values: columns, separated: true, open: true },
-      value: text,
     },
     zone: {
       flag: "--zone <zone>",
       help: "time zone of times that name none: Europe/Berlin, or +01:00 (default: UTC)",
-      value: text,
     },
     action: {
       flag: "--action <old=new...>",
       help: "say what an action that was not recognized means: --action VAULT_OPENED=READ_VAULT; may be repeated; vault help audit lists the names",
-      repeated: true,
-      value: (is) => is.many(is.any),
+      parse: anyText,
     },
     outcome: {
       flag: "--outcome <value=word...>",
       help: "say what an outcome that was not recognized means: --outcome BOUNCED=failure, or =success; may be repeated",
-      repeated: true,
-      value: (is) => is.many(is.any),
+      parse: anyText,
     },
     html: {
       flag: "--html <file>",
       help: "write a self-contained page; - for standard output",
-      value: text,
     },
     markdown: {
       flag: "--markdown <file>",
       help: "write a text for a ticket; - for standard output",
-      value: text,
     },
     redact: {
       flag: "--redact",
@@ -93,30 +83,26 @@ export const auditReplay = {
     failure: {
       flag: "--failure <pattern>",
       help: "regular expression that identifies failed attempts in your export (audit.failure)",
-      value: text,
     },
     release: {
       flag: "--release <version>",
       help: "release of the service, X.Y.Z; older releases have other lock rules (default: 1.2.28)",
       values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
-      value: text,
     },
     tokenLifetime: {
       flag: "--token-lifetime <duration>",
       help: "token lifetime to assume (policy.tokenLifetime, default: 5m)",
-      value: text,
     },
     whatIf: {
       flag: "--what-if <change>",
       help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
       values: { from: "list", values: changes, open: true },
-      value: text,
     },
     failOn: {
       flag: "--fail-on <findings>",
       help: `exit 17 if one is found: ${auditFindings.join(", ")} (comma-separated)`,
       values: { from: "list", values: auditFindings, separated: true },
-      value: (is) => is.listOf(auditFindings),
+      parse: listOf(auditFindings),
     },
   },
   examples: [
@@ -130,4 +116,9 @@ export const auditReplay = {
   ],
 } as const satisfies Descriptor;
 
-export type AuditReplayFlags = OptionsOf<typeof auditReplay>;
+export type AuditReplayFlags = OptionsOf<typeof descriptor>;
+
+export const auditReplay = loaded(
+  descriptor,
+  async () => (await import("./audit-replay/run.ts")).runAuditReplay,
+);

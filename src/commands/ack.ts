@@ -1,8 +1,9 @@
-import type { Descriptor, OptionsOf } from "../../cli/command.ts";
-import { vaultsArgument, text } from "../../cli/command.ts";
-import { manyFlags } from "../../input/flags.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded, vaultsArgument } from "../cli/command.ts";
+import { manyFlags } from "../input/flags.ts";
+import { kinds, operations } from "../protocol/endpoints.ts";
 
-export const ack = {
+const descriptor = {
   name: "ack",
   summary: "acknowledge pending or held exchanges",
   description:
@@ -14,7 +15,6 @@ export const ack = {
     exchange: {
       flag: "--exchange <id>",
       help: "this exchange and no other: exit 6 if it was discarded or has expired",
-      value: text,
     },
     unread: {
       flag: "--unread",
@@ -23,7 +23,6 @@ export const ack = {
     saveCmd: {
       flag: "--save-cmd <command>",
       help: "first pass the recovery document to a shell command, after a --save-cmd that failed",
-      value: text,
     },
     saved: {
       flag: "--saved",
@@ -32,21 +31,22 @@ export const ack = {
     token: {
       flag: "--token <secret>",
       help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
-      value: text,
     },
     kind: {
       flag: "--kind <kind>",
       help: "with --token: kind of the vault",
-      value: (is) => is.kind,
+      choices: kinds,
     },
     operation: {
       flag: "--operation <operation>",
       help: "with --token: get or update",
-      value: (is) => is.operation,
+      choices: operations,
     },
   },
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],
   callsService: true,
 } as const satisfies Descriptor;
 
-export type AckOptions = OptionsOf<typeof ack>;
+export type AckOptions = OptionsOf<typeof descriptor>;
+
+export const ack = loaded(descriptor, async () => (await import("./ack/run.ts")).runAck);

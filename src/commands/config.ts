@@ -1,13 +1,7 @@
-import type { Descriptor } from "../../cli/command.ts";
-import { text } from "../../cli/command.ts";
-
-export const config = {
-  name: "config",
-  summary: "read and change profiles",
-  description:
-    "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
-  examples: ["vault config list --origin", "vault config set timeout 10s"],
-} as const satisfies Descriptor;
+import type { Command, Descriptor } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
+import { anyText } from "../cli/values.ts";
+import { configKeys } from "../settings/definitions.ts";
 
 export const list = {
   name: "list",
@@ -29,7 +23,7 @@ export const list = {
 const key = {
   term: "<key>",
   help: "configuration key, such as timeout or policy.failedAttempts",
-  value: text,
+  values: { from: "list", values: [...configKeys.keys()] },
 } as const;
 
 export const get = {
@@ -48,7 +42,7 @@ export const set = {
     value: {
       term: "<value>",
       help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",
-      value: (is) => is.any,
+      parse: anyText,
     },
   },
   examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
@@ -58,12 +52,12 @@ export const set = {
 export const unset = {
   name: "unset",
   summary: "remove a setting from the profile",
-  arguments: { key: { term: "<key>", help: "configuration key", value: text } },
+  arguments: { key },
   examples: ["vault config unset timeout", "vault config unset timeout --json"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
-export const path = {
+const path = {
   name: "path",
   summary: "print where the configuration, the key files and the state are",
   examples: ["vault config path", "vault config path --json"],
@@ -73,7 +67,23 @@ export const path = {
 export const use = {
   name: "use",
   summary: "switch to a profile",
-  arguments: { name: { term: "<name>", help: "profile", value: text } },
+  arguments: { name: { term: "<name>", help: "profile", values: { from: "profiles" } } },
   examples: ["vault config use default", "vault config use default --json"],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
+
+export const config: Command = {
+  name: "config",
+  summary: "read and change profiles",
+  description:
+    "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
+  examples: ["vault config list --origin", "vault config set timeout 10s"],
+  commands: [
+    loaded(list, async () => (await import("./config/list.ts")).runConfigList),
+    loaded(get, async () => (await import("./config/list.ts")).runConfigGet),
+    loaded(set, async () => (await import("./config/run.ts")).runConfigSet),
+    loaded(unset, async () => (await import("./config/run.ts")).runConfigUnset),
+    loaded(path, async () => (await import("./config/list.ts")).runConfigPath),
+    loaded(use, async () => (await import("./config/run.ts")).runConfigUse),
+  ],
+};

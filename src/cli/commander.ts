@@ -1,0 +1,244 @@
+import {
+  Argument,
+  Command as CommanderCommand,
+  Help,
+  InvalidArgumentError,
+  Option,
+} from "commander";
+import type { HelpContext } from "commander";
+import { VaultError } from "../errors.ts";
+import type { Host } from "../host.ts";
+import type { ArgumentSpec, Command, Descriptor, OptionSpec, ValueSource } from "./command.ts";
+import { examplesOf } from "./examples.ts";
+import { usageError } from "./usage-error.ts";
+import { oneOf, text } from "./values.ts";
+
+/** commander's command, with the descriptor of which it is made. */
+export class CliCommand extends CommanderCommand {
+  readonly descriptor: Command;
+  declare commands: readonly CliCommand[];
+
+  constructor(descriptor: Command) {
+    super(descriptor.name);
+    this.descriptor = descriptor;
+  }
+
+  override createHelp(): Help {
+    return Object.assign(new CliHelp(), this.configureHelp());
+  }
+
+  override error(message: string, { code = "" }: { code?: string } = {}): never {
+    throw usageError(this, this.descriptor, code, message);
+  }
+
+  override help(context?: HelpContext | ((text: string) => string)): never {
+    if (typeof context === "object" && context.error)
+      throw usageError(this, this.descriptor, "commander.help", "");
+    return super.help();
+  }
+}
+
+/** commander's option and argument, with what completion offers. */
+export class CliOption extends Option {
+  values: ValueSource | undefined;
+  /** It is given once for each value: commander's own would take all words that follow. */
+  isMany = false;
+}
+export class CliArgument extends Argument {
+  values: ValueSource | undefined;
+}
+
+/** The first screen lists no options; that of a command ends with the flags of every command that matter most. */
+class CliHelp extends Help {
+  override showGlobalOptions = true;
+
+  // Help has no color.
+  override displayWidth(shown: string): number {
+    return shown.length;
+  }
+
+  override subcommandTerm(command: CommanderCommand): string {
+    return command.name();
+  }
+
+  override commandUsage(command: CommanderCommand): string {
+    return command.parent === null ? "vault <command> [options]" : super.commandUsage(command);
+  }
+
+  override formatHelp(command: CommanderCommand, helper: Help): string {
+    const isFirst = command.parent === null;
+    return super.formatHelp(
+      command,
+      isFirst ? Object.assign(new CliHelp(), helper, { visibleOptions: () => [] }) : helper,
+    );
+  }
+
+  override visibleGlobalOptions(command: CommanderCommand): Option[] {
+    if ((command as Partial<CliCommand>).descriptor?.run === undefined) return [];
+    return super.visibleGlobalOptions(command).filter(({ long = "" }) => shared.includes(long));
+  }
+}
+const shared: readonly (string | undefined)[] = [
+  "--json",
+  "--field",
+  "--reveal",
+  "--profile",
+  "--state",
+  "--max-wait",
+  "--no-input",
+];
+
+/** Runs a command with what commander has read. */
+export type Act = (command: CliCommand, given: Readonly<Record<string, unknown>>) => Promise<void>;
+
+/** What is built. */
+interface Building {
+  /** Of commands that are not among them, names and summaries alone: each takes its time to build. */
+  words?: readonly string[];
+  /** Runs a command. Without it values are read as they are. */
+  act?: Act;
+  /** Takes what commander prints. */
+  write?: (text: string) => void;
+}
+
+/** The program as commander has it. */
+export function buildProgram(
+  root: Command,
+  { stdout }: Pick<Host, "stdout">,
+  { words, act, write }: Building = {},
+): CliCommand {
+  const program = new CliCommand(root)
+    // commander would open the process's own streams to find out width and color.
+    .configureOutput({
+      ...(write === undefined ? {} : { writeOut: write }),
+      writeErr: () => undefined,
+      getOutHelpWidth: () => stdout.columns,
+      getErrHelpWidth: () => stdout.columns,
+      getOutHasColors: () => stdout.color,
+      getErrHasColors: () => stdout.color,
+    })
+    .exitOverride();
+  complete(program, root, act);
+  for (const command of root.commands ?? []) {
+    const isNamed = words === undefined || words.includes(command.name);
+    program.addCommand(build(program, command, act, isNamed));
+  }
+  return program;
+}
+
+function build(
+  parent: CliCommand,
+  descriptor: Command,
+  act: Act | undefined,
+  isNamed: boolean,
+): CliCommand {
+  const command = new CliCommand(descriptor).summary(descriptor.summary);
+  command.copyInheritedSettings(parent);
+  if (descriptor.group !== undefined) command.helpGroup(descriptor.group);
+  if (!isNamed) return command;
+  complete(command, descriptor, act);
+  for (const each of descriptor.commands ?? []) command.addCommand(build(command, each, act, true));
+  return command;
+}
+
+/** Adds all but the commands below. */
+function complete(command: CliCommand, descriptor: Command, act: Act | undefined): void {
+  const { arguments: terms = {}, options = {}, summary } = descriptor;
+  const { description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.` } = descriptor;
+  command.description(description).helpOption("-h, --help", "show this help");
+  for (const spec of Object.values(terms)) command.addArgument(argumentOf(spec, act !== undefined));
+  for (const spec of Object.values(options)) command.addOption(optionOf(spec, act !== undefined));
+  command.addHelpText("after", () => examplesOf(descriptor));
+  if (descriptor.commands !== undefined || act === undefined) return;
+  command.action(async (...parameters: unknown[]) => {
+    const names = Object.keys(terms).map((name, index) => [name, parameters[index]] as const);
+    const given = { ...command.opts(), ...Object.fromEntries(names) };
+    checkTogether(descriptor, given);
+    await act(command, given);
+  });
+}
+
+function argumentOf({ term, help, ...spec }: ArgumentSpec, isChecked: boolean): CliArgument {
+  const argument = new CliArgument(term, help);
+  argument.values = spec.values;
+  if (spec.choices !== undefined) argument.choices(spec.choices);
+  else if (isChecked) argument.argParser(reader(`<${argument.name()}>`, argument.variadic, spec));
+  return argument;
+}
+
+function optionOf(
+  { flag, help, conflicts = [], ...spec }: OptionSpec,
+  isChecked: boolean,
+): CliOption {
+  const option = new CliOption(flag, help);
+  option.conflicts([...conflicts]);
+  if (spec.group !== undefined) option.helpGroup(spec.group);
+  option.values = spec.values;
+  option.isMany = option.variadic;
+  option.variadic = false;
+  if (!option.required) return option;
+  if (spec.choices !== undefined) option.choices(spec.choices);
+  const given = isChecked ? spec : { parse: (value: string) => value };
+  option.argParser(reader(option.long ?? flag, option.isMany, given));
+  return option;
+}
+
+/** Reads values by a spec. @throws `invalid-input` that names the flag and the rule, and not the value: it may be a secret */
+function reader(
+  name: string,
+  isMany: boolean,
+  { choices, isOnce, parse = text }: Partial<OptionSpec>,
+) {
+  const read =
+    choices === undefined
+      ? parse
+      : (value: string): string => {
+          if (choices.includes(value)) return value;
+          throw new InvalidArgumentError(`must be ${oneOf(choices)}`);
+        };
+  return (value: string, before: unknown): unknown => {
+    if (isOnce === true && before !== undefined)
+      throw new VaultError("usage", `${name} is given twice, but prints only one value`, {
+        hint: "give one path; --json prints the whole document",
+      });
+    try {
+      return isMany ? [before ?? [], read(value)].flat() : read(value);
+    } catch (error) {
+      if (!(error instanceof InvalidArgumentError)) throw error;
+      throw new VaultError("invalid-input", `${name}: ${error.message}`, {
+        hint: "nothing was sent; --help shows examples",
+      });
+    }
+  };
+}
+
+/**
+ * What commander does not check: an option without one that it is about, or beside an argument; a program without `--`, whose options
+ * would be taken for ours.
+ * @throws `usage`
+ */
+function checkTogether(
+  { arguments: terms = {}, options = {} }: Descriptor,
+  given: Readonly<Record<string, unknown>>,
+): void {
+  const isGiven = (name: string): boolean =>
+    ![undefined, false].includes(given[name] as undefined) &&
+    given[name] !== "" &&
+    [given[name]].flat().length > 0;
+  const named = (name: string): string => {
+    const { isVault, term } = terms[name] ?? {};
+    return isVault === true ? "a vault" : (term ?? longFlag(options[name]?.flag ?? name));
+  };
+  for (const [name, { conflicts = [], requires = [] }] of Object.entries(options)) {
+    if (!isGiven(name)) continue;
+    const missing = requires.filter((each) => !isGiven(each));
+    if (missing.length > 0)
+      throw new VaultError("usage", `${named(name)} requires ${missing.map(named).join(" and ")}`);
+    const other = conflicts.find((each) => each in terms && isGiven(each));
+    if (other !== undefined)
+      throw new VaultError("usage", `${named(name)} cannot be used with ${named(other)}`);
+  }
+}
+
+/** `--output` of `-o, --output <format>`. */
+const longFlag = (flag: string): string => /--[\w-]+/.exec(flag)?.[0] ?? flag;

@@ -1,0 +1,43 @@
+import type { Descriptor } from "./command.ts";
+import { topics } from "./topics.ts";
+
+/** What help ends with: examples, where their files come from, and where there is more to read. */
+export function examplesOf({ name, examples }: Pick<Descriptor, "examples" | "name">): string {
+  const lines = [
+    "\nExamples:",
+    ...[...examples, ...originsIn(examples)].map((line) => `  ${line}`),
+  ];
+  const more =
+    name === "vault"
+      ? `With every command: --json, --field PATH, --reveal, --quiet, --verbose.
+vault COMMAND --help shows its options and examples. vault help TOPIC:
+  ${Object.keys(topics)
+    .join(", ")
+    .replaceAll(/(.{1,76}) /g, "$1\n  ")}`
+      : "All flags, variables and configuration keys: vault help environment.";
+  return `${lines.join("\n")}\n\n${more}`;
+}
+
+/** Where the variables and files come from that examples name, by the word that names them. */
+const origins: Readonly<Record<string, string>> = {
+  $VAULT: "the UUID or label of a vault; vault sandbox exec sets it",
+  "@pair.json": "credentials, as vault export $VAULT > pair.json writes them",
+  "vaults.ndjson": "from another machine: vault export --all > vaults.ndjson",
+  "@card.json": 'a card: {"number", "name", "expiryMonth", "expiryYear"}',
+  "cards.ndjson": 'a line for each vault: {"uuid", "card": {"number", …}}',
+  "@number": "a file with the card number alone",
+  "@note.txt": "any text of yours",
+  "audit.ndjson": "exported from the console, or by vault sandbox audit --export",
+  "audit.csv.gz": "exported from the console, or by vault sandbox audit --export",
+  "./integration-test.sh": "any program of yours that uses vaults",
+  "./read.sh": "any program of yours that reads a vault",
+  '"$PWD/check"': "ends with 0 if read.sh can still read its vault",
+  "./sandbox.json": "of a sandbox that runs: vault sandbox start --ready-file FILE",
+  '"$PWD/setup"': "prepares the new working directory of each run",
+};
+
+/** Comments for below the examples: each file and variable that one of them reads, and where it comes from. */
+export const originsIn = (examples: readonly string[]): string[] =>
+  Object.entries(origins)
+    .filter(([name]) => examples.some((example) => example.split(" ").includes(name)))
+    .map(([name, origin]) => `# ${name.replaceAll(/^(?:@|\.\/|"\$PWD\/)|"$/g, "")}: ${origin}`);
