@@ -7,7 +7,6 @@ import type { GivenKey, KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { RestoredVault } from "./backup/restore-vault.ts";
 import type { StateHistory } from "./journal/history.ts";
-import type { Rekeyed } from "./keys/rekey.ts";
 import type { Moves } from "./whole/marks.ts";
 import type { WholePlace } from "./whole/whole.ts";
 
@@ -77,8 +76,23 @@ export interface WholeState extends WholePlace {
   claim(waiting: Waiting, seen: Moves | null): Promise<void>;
   /** What the journal tells, as of now; null where there is none. */
   history(): Promise<StateHistory | null>;
-  /** See `rekey`; `to` is a key that is kept elsewhere. */
+  /**
+   * Seals it with another key, in one transaction that also names it: whoever has the former key writes nothing from then on. `to` is a
+   * key that is kept elsewhere; without it a new one is made in a file.
+   * @throws `busy`, `interrupted`; `state` if a value does not open, and nothing is changed
+   */
   rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed>;
+}
+
+/** What a rekey has done. */
+export interface Rekeyed {
+  /** Id of the former key; null where there was none. */
+  from: string | null;
+  to: string;
+  /** Number of sealed values that were changed. */
+  values: number;
+  /** Names of the machines that have used the state. */
+  machines: string[];
 }
 
 /** What a backup or a state holds. */
@@ -152,8 +166,6 @@ export interface DirectoryFacts {
   directory: string;
   /** What SQLite finds wrong with the database; empty if nothing is. */
   damage: string[];
-  /** Whether an older version of this program has written it, and nothing has brought it up to date yet. */
-  isOlder: boolean;
   /** Files and folders that others can read or write. */
   tooOpen: { path: string; mode: number; wanted: number }[];
   /** The first file or folder that cannot be read and written, with the system's error code. */

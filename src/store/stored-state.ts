@@ -13,6 +13,8 @@ import type {
   VaultRecord,
   VaultSummary,
 } from "../exchange/records.ts";
+import type { KeySource } from "../secrets/key-source.ts";
+import type { SealingKey } from "../secrets/sealing.ts";
 import { keyIdOf } from "../secrets/sealing.ts";
 import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
 import { appendingAlone } from "./journal/journal.ts";
@@ -34,23 +36,40 @@ const batch = 500;
 
 type Listed = Omit<VaultColumns, "sealed"> & Since;
 
+/** What everything that works on a state needs. */
+export interface StateParts {
+  /** The directory of the state, or that of this machine, for what it keeps of a shared one by itself. */
+  directory: string;
+  keySource: KeySource;
+  keyring: Keyring;
+  /** Cached keys by id, shared by everything in one run. */
+  keys?: Map<string, SealingKey>;
+  clock: Clock;
+  /** This process. */
+  by: Actor;
+  /** Receives problems that do not stop the command, like a key file that others can read; each once. */
+  warn: (message: string) => void;
+}
+
 /** What both engines do alike: plain queries, the journal of creations, breakers. */
 export abstract class StoredState {
   /** What this process last saw of the breakers, by service. */
   protected readonly breakersKnown = new Map<string, Breaker>();
 
-  protected abstract readonly dialect: Dialect;
-  protected abstract readonly keyring: Keyring;
-  protected abstract readonly clock: Clock;
-  /** This process. */
-  protected abstract readonly by: Actor;
+  abstract readonly shown: string;
+  abstract readonly dialect: Dialect;
+  abstract readonly parts: StateParts;
   /** Runs a query. No rows where there is no state yet, and none is made. */
   protected abstract read(statement: Statement): Promise<unknown[]>;
   /**
-   * Writes without the lock of a vault, and returns rows; durable before that, unless it is `unsynced`. Makes a state if there is none.
+   * Writes in one transaction without the lock of a vault, and returns the rows of the first statement; durable before that, unless it
+   * is `unsynced`. Makes a state if there is none.
    * @throws `state` without a row, if the state is not used any more
    */
-  protected abstract change(statement: Statement, durability: Durability): Promise<unknown[]>;
+  protected abstract change(
+    statements: readonly Statement[],
+    durability: Durability,
+  ): Promise<unknown[]>;
   /** As `Store.lock`. With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
   abstract lock(
     service: string,
@@ -80,7 +99,7 @@ export abstract class StoredState {
       (rows as RunExchange[]).map(async ({ digest, ...stored }) => {
         const row = { ...stored, delivered: Number(stored.delivered) === 1 };
         if (digest === null) return { ...row, digest };
-        const key = await this.keyring.key(keyIdOf(digest));
+        const key = await this.parts.keyring.key(keyIdOf(digest));
         return { ...row, digest: openDigest(key, { service, uuid: row.uuid }, row.id, digest) };
       }),
     );
@@ -99,7 +118,7 @@ export abstract class StoredState {
 
   /** Nobody else knows the vault yet, unless it is known here by a mistake. */
   async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
-    const deadline = this.clock.elapsed() + 30_000;
+    const deadline = this.parts.clock.elapsed() + 30_000;
     const waiting = { deadline, signal: new AbortController().signal };
     const session = await this.lock(creation.service, vault.uuid, waiting);
     try {
@@ -145,7 +164,7 @@ export abstract class StoredState {
       replace: async (before, next) => {
         const { prefix, open } = dialect;
         const statement = written((put) => replacing(prefix, service, before, next, open, put));
-        const [done] = await this.change(statement, "unsynced");
+        const [done] = await this.change([statement], "unsynced");
         if (done !== undefined) note(next);
         return done !== undefined;
       },
@@ -189,11 +208,16 @@ export abstract class StoredState {
     event: "creating" | (typeof creationOutcomes)[number],
     error?: ErrorNote,
   ): Promise<void> {
-    const detail = { kind, externalRef, ...(error && { error }), by: this.by };
+    const detail = { kind, externalRef, ...(error && { error }), by: this.parts.by };
     const entry = { at: this.time(), service, uuid: "", exchange: id, event, detail };
-    const rows = await this.change(appendingAlone(this.dialect, entry), "synced");
+    await this.record(appendingAlone(this.dialect, entry));
+  }
+
+  /** Writes durably in one transaction without the lock of a vault; the first of the statements returns a row. @throws `state` */
+  async record(...statements: readonly Statement[]): Promise<void> {
+    const rows = await this.change(statements, "synced");
     if (rows.length === 0)
-      throw new VaultError("state", `${event} was not recorded`, { retry: "safe" });
+      throw new VaultError("state", "the change was not recorded", { retry: "safe" });
   }
 
   /** The time for rows and entries, ISO 8601. */

@@ -52,7 +52,7 @@ describe("several processes on one state", () => {
     try {
       const clock = machineClock;
       const options = { ...state.options, clock };
-      const whole = new SqliteWhole(options, openStore(options));
+      const whole = new SqliteWhole(openStore(options));
       const began = clock.elapsed();
       for (let n = 0; n < 3; n += 1)
         await whole.transact("rekey", patient(clock, 20_000), async () => await clock.sleep(20));

@@ -1,8 +1,6 @@
 import { truncateSync } from "node:fs";
 import { writeBackup } from "../../src/store/backup/backup.ts";
-import { Keyring } from "../../src/store/keys/keyring.ts";
-import { dialect } from "../../src/store/sqlite/query.ts";
-import type { LocalState } from "../../src/store/sqlite/store.ts";
+import type { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -39,7 +37,7 @@ describe("a state that is restored while others have it open", () => {
   let file: string;
   const wholeOf = (warn = (message: string) => void state.warnings.push(message)) => {
     const options = { ...state.options, warn };
-    return new SqliteWhole(options, openStore(options));
+    return new SqliteWhole(openStore(options));
   };
   beforeEach(async () => {
     state = temporaryState();
@@ -53,23 +51,16 @@ describe("a state that is restored while others have it open", () => {
   const restore = async () => await (await whole.prepareRestore(file)).run(patient(state.clock));
 
   it("what is in a backup is known elsewhere, also what was written while it was made", async () => {
-    const store = state.another() as LocalState;
-    const { clock, options } = state;
-    await writeBackup({
-      file: join(state.root, "busy.db"),
-      now: clock.now(),
-      warn: (message) => expect.unreachable(message),
-      copy: async (temporary) => {
-        const session = await state.another().lock(service, uuid, patient(clock));
-        await exchange(session, "x1", 1, "second");
-        await session.release();
-        truncateSync(temporary);
-        state.sql(`VACUUM INTO '${temporary}'`);
-      },
-      keyring: new Keyring(options.keySource, state.directory, () => undefined),
-      dialect,
-      change: async (statements) => await store.changeAll(statements),
+    const store = state.another() as SqliteState;
+    const { clock } = state;
+    await writeBackup(store, join(state.root, "busy.db"), async (temporary) => {
+      const session = await state.another().lock(service, uuid, patient(clock));
+      await exchange(session, "x1", 1, "second");
+      await session.release();
+      truncateSync(temporary);
+      state.sql(`VACUUM INTO '${temporary}'`);
     });
+    expect(state.warnings).toEqual([]);
     const [vault] = await state.another().list();
     expect(vault?.generations[0]).toMatchObject({ standing: "current", sole: false });
   });

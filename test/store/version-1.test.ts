@@ -265,7 +265,6 @@ describe("the first command that meets a local state of version 1", () => {
     expect(checks.find(({ check }) => check === "state")).toMatchObject({
       level: "ok",
       message: expect.stringContaining("4 vaults") as string,
-      hint: expect.stringContaining("0.2.0") as string,
     });
     expect(readFileSync(file)).toEqual(before);
   });

@@ -53,7 +53,7 @@ const engines: Record<string, () => Promise<Engine>> = {
     };
     return {
       state,
-      place: new SqliteWhole(options, openStore(options)),
+      place: new SqliteWhole(openStore(options)),
       open: () => openStore(options),
     };
   },

@@ -55,7 +55,7 @@ function keyFinding({ vaults }: StateFacts, { key, damage }: Directory): Finding
 
 function directoryFinding(
   { vaults, problem }: StateFacts,
-  { directory, damage, isOlder }: Directory,
+  { directory, damage }: Directory,
 ): Finding {
   if (problem !== null) return failed("state", problem);
   if (vaults === null)
@@ -66,8 +66,7 @@ function directoryFinding(
       { ...command`vault state restore FILE`, note: "moves the damaged files aside" },
     ]);
   }
-  const hint = isOlder ? "version 0.2.0 has written it; the next command brings it up to date" : "";
-  return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`, hint);
+  return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
 }
 
 /** Who else can read it, and whether this user can write it. */

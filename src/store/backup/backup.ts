@@ -10,60 +10,55 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { appendingAlone } from "../journal/journal.ts";
-import type { SealedRow } from "../document.ts";
-import { isKnown, raising, sealedValuesOf } from "../document.ts";
+import { isKnown, raising } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { neededKeyId } from "../keys/keyring.ts";
-import { checkNotNewer, schemaVersion, withMode } from "../sqlite/open-database.ts";
+import { openSnapshot } from "../sqlite/open-database.ts";
 import { all, one } from "../sqlite/query.ts";
 import { applicationId } from "../sqlite/schema.ts";
-import type { Dialect, Statement } from "../statement.ts";
-import { listed } from "../statement.ts";
+import { readerOf } from "../sqlite/state-file.ts";
 import type { BackupFacts, BackupFile, Holdings } from "../state.ts";
+import type { StoredState } from "../stored-state.ts";
 import { VaultError } from "../../errors.ts";
-import { openStates } from "../../exchange/states.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { onState, asStateError, isDamaged, systemCode } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
-import { unseal } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 
-interface Writing {
-  /** Absolute path. */
-  file: string;
-  /** Time of the backup, in milliseconds since the epoch. */
-  now: number;
-  warn: (message: string) => void;
-  /** Takes a snapshot into an empty file, which need not be durable. */
-  copy: (temporary: string) => Promise<void>;
-  /** Has the key that seals what is copied. */
-  keyring: Keyring;
-  /** Of the state, and what changes it. */
-  dialect: Dialect;
-  change: (statements: readonly Statement[]) => Promise<void>;
-}
-
-/** Writes a backup, as `WholeState.backup` says. */
-export async function writeBackup(writing: Writing): Promise<BackupFacts> {
-  const { file, now, warn, copy, keyring, dialect, change } = writing;
-  const at = new Date(now).toISOString();
+/** Writes a backup, as `WholeState.backup` says. `copy` takes a snapshot into an empty file, which need not be durable. */
+export async function writeBackup(
+  store: Pick<StoredState, "dialect" | "parts" | "record">,
+  file: string,
+  copy: (temporary: string) => Promise<void>,
+): Promise<BackupFacts> {
+  const { dialect, parts } = store;
+  const { clock, warn, keyring } = parts;
+  const at = new Date(clock.now()).toISOString();
   try {
     const holdings = await replaceLater(file, async (temporary) => {
       await copy(temporary);
-      const copied = onOpened(temporary, (db) => readBack(db, keyring));
+      const copied = await contentsOf(
+        temporary,
+        keyring,
+        (problem, error) =>
+          error ??
+          new VaultError("state", `the state is damaged (${problem}); no backup was written`, {
+            next: [command`vault doctor`],
+          }),
+      );
       const { vaults, pending, keyId } = copied;
       const detail = { file, vaults, pending, keyId };
       const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
       // After the snapshot, so that all that is in it is known elsewhere; and before the file is there: whoever dies in between leaves
       // none that the state does not know of.
-      await change([raising(dialect, "copies"), appendingAlone(dialect, entry)]).catch(
-        (error: unknown) =>
+      await store
+        .record(raising(dialect, "copies"), appendingAlone(dialect, entry))
+        .catch((error: unknown) =>
           warn(`the state could not record the backup: ${(error as Error).message}`),
-      );
+        );
       return copied;
     });
     return { ...holdings, file, bytes: statSync(file).size, at };
@@ -73,17 +68,35 @@ export async function writeBackup(writing: Writing): Promise<BackupFacts> {
 }
 
 /**
- * Reads what was written for a backup.
- * @throws `state` for what is damaged in the state, or does not open
+ * Reads all that is in a backup, of which nobody else is writing.
+ * @throws what `damaged` makes of a problem that SQLite finds, and of the error of a value that does not open
  */
-function readBack(db: DatabaseSync, keyring: Keyring): Holdings {
-  const [problem] = problemsOf(db);
-  if (problem !== undefined)
-    throw new VaultError("state", `the state is damaged (${problem}); no backup was written`, {
-      next: [command`vault doctor`],
-    });
-  openAll(db, keyring);
-  return holdingsOf(db);
+async function contentsOf(
+  file: string,
+  keyring: Keyring,
+  damaged: (problem: string, error?: unknown) => unknown,
+): Promise<Holdings> {
+  const db = openSnapshot(file);
+  try {
+    const [problem] = problemsOf(db);
+    if (problem !== undefined) throw damaged(problem);
+    await keyring.ensure(neededKeyId(db));
+    await readerOf(db, keyring)
+      .openAll()
+      .catch((error: unknown) => {
+        throw damaged((error as Error).message, error);
+      });
+    const count = (sql: string): number =>
+      one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${sql}`)?.n ?? 0;
+    return {
+      vaults: count(isKnown),
+      pending: count("status = 'open'"),
+      keyId: neededKeyId(db),
+      format: headerOf(file)?.version ?? 0,
+    };
+  } finally {
+    db.close();
+  }
 }
 
 /** @throws `invalid-input` for a file that cannot be written or, without `force`, exists */
@@ -128,84 +141,34 @@ export function checkTarget(
     throw refuse(`${file} already exists`, "name another file, or replace this one with --force");
 }
 
-/** Counts what a state holds. Call it in a transaction. */
-function holdingsOf(db: DatabaseSync): Holdings {
-  const count = (sql: string): number =>
-    one<{ n: number }>(db, `SELECT count(*) AS n FROM ${sql}`)?.n ?? 0;
-  const format = schemaVersion(db);
-  return {
-    ...(format === 1
-      ? {
-          vaults: count("vaults WHERE forgotten = 0"),
-          pending: count(`exchanges WHERE state IN (${listed(openStates)})`),
-        }
-      : {
-          vaults: count(`vaults WHERE ${isKnown}`),
-          pending: count("vaults WHERE status = 'open'"),
-        }),
-    keyId: neededKeyId(db),
-    format,
-  };
-}
-
 /**
  * Checks that a file is a whole backup, and that its key opens every sealed value. Does not change the file.
  * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is newer than this program, or is
  * sealed with another key, which the error names
  */
-export function checkBackup(file: string, keyring: Keyring): Holdings {
+export async function checkBackup(file: string, keyring: Keyring): Promise<Holdings> {
   checkHeader(file);
-  return onBackup(file, () =>
-    onOpened(file, (db) => {
-      checkNotNewer(db, file);
-      const [problem] = problemsOf(db);
-      if (problem !== undefined) throw damaged(file, problem);
-      try {
-        openAll(db, keyring);
-      } catch (error) {
-        throw damaged(file, (error as Error).message);
-      }
-      return holdingsOf(db);
-    }),
-  );
-}
-
-function onOpened<T>(file: string, work: (db: DatabaseSync) => T): T {
-  const db = new DatabaseSync(withMode(file, "ro"), { readOnly: true });
   try {
-    return work(db);
-  } finally {
-    db.close();
+    return await contentsOf(file, keyring, (problem) => damaged(file, problem));
+  } catch (error) {
+    throw asBackupError(file, error);
   }
 }
 
-/**
- * Opens every sealed value, one after the other, and returns their number. Of what version 0.2.0 has written nothing can be opened yet.
- * @throws `state` for the first that does not open
- */
-export function openAll(db: DatabaseSync, keyring: Keyring): number {
-  let opened = 0;
-  if (schemaVersion(db) === 1) return opened;
-  let key: SealingKey | null = null;
-  for (const sql of [
-    "SELECT service, uuid, sealed FROM vaults",
-    "SELECT service, uuid, exchange, digest FROM runs WHERE digest IS NOT NULL",
-  ])
-    for (const row of db.prepare(sql).iterate())
-      for (const { place, value } of sealedValuesOf(row as unknown as SealedRow)) {
-        unseal((key ??= keyring.fitting(db)), place, value);
-        opened += 1;
-      }
-  return opened;
-}
+/** Opens a backup that was checked; one of version 0.2.0 as a copy in memory. */
+export const openBackup = (file: string): DatabaseSync => onBackup(file, () => openSnapshot(file));
 
-/** Runs work on a backup, and converts what it throws to `state`: not to the error of a state, which a restore helps. */
-export function onBackup<T>(file: string, work: () => T): T {
+/** Converts what work on a backup throws to `state`: not to the error of a state, which a restore helps. */
+const asBackupError = (file: string, error: unknown): unknown =>
+  isDamaged(error)
+    ? damaged(file, (error as Error).message)
+    : asStateError(file, error, "the backup cannot be used");
+
+function onBackup<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    if (isDamaged(error)) throw damaged(file, (error as Error).message);
-    throw asStateError(file, error, "the backup cannot be used");
+    throw asBackupError(file, error);
   }
 }
 
@@ -259,7 +222,7 @@ export function backupFile(file: string): BackupFile {
 }
 
 /** Reads the header of a database, as SQLite documents it; null for a file that this program did not make. */
-function headerOf(file: string): { hasWal: boolean } | null {
+function headerOf(file: string): { hasWal: boolean; version: number } | null {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, "r");
   try {
@@ -272,7 +235,7 @@ function headerOf(file: string): { hasWal: boolean } | null {
     header.readUInt32BE(68) !== applicationId
   )
     return null;
-  return { hasWal: header[18] === 2 };
+  return { hasWal: header[18] === 2, version: header.readUInt32BE(60) };
 }
 
 const damaged = (file: string, problem: string): VaultError =>

@@ -10,27 +10,23 @@ import { isKnownIn, rowsOf } from "../document.ts";
 import type { JournalEntry } from "../journal/journal.ts";
 import { appendingAlone } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import { keyIdOfFile, neededKeyId } from "../keys/keyring.ts";
-import { marksOf, migratedInMemory, openReadOnly } from "../sqlite/open-database.ts";
+import { marksOf } from "../sqlite/open-database.ts";
 import { all } from "../sqlite/query.ts";
-import { migrations } from "../sqlite/schema.ts";
 import type { Restore, RestoreFacts } from "../state.ts";
-import type { Dialect, Statement } from "../statement.ts";
+import type { Statement } from "../statement.ts";
 import type { RunRow, VaultRows } from "../steps/rows.ts";
+import type { StoredState } from "../stored-state.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marking, withPredecessors } from "../whole/marks.ts";
 import type { WholePlace } from "../whole/whole.ts";
-import { checkBackup, onBackup, openAll } from "./backup.ts";
+import { checkBackup, openBackup } from "./backup.ts";
 import type { BackupVault, RestoredVault } from "./restore-vault.ts";
 import { countedThere, restoreVault, told } from "./restore-vault.ts";
 
 /** A state into which a backup is restored. */
 interface Restorable extends WholePlace {
-  readonly dialect: Dialect;
-  lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession>;
-  /** Changes it durably in one transaction, without the lock of a vault. */
-  change(statements: readonly Statement[]): Promise<void>;
+  readonly store: Pick<StoredState, "dialect" | "lock" | "record">;
   /** Whether what is there is damaged, so that it can only be moved aside. Makes sure of all else before anybody is asked. */
   isDamaged(): Promise<boolean>;
   /** Moves what is damaged aside whole, unless somebody else has meanwhile; returns where to. */
@@ -48,21 +44,7 @@ export async function prepareRestore(
   now: () => number,
   file: string,
 ): Promise<Restore> {
-  await keyring.ensure(keyIdOfFile(file, neededKeyId));
-  const backup = checkBackup(file, keyring);
-  const open = (): DatabaseSync =>
-    onBackup(file, () =>
-      backup.format < migrations.length ? migratedInMemory(file) : openReadOnly(file),
-    );
-  // Of what version 0.2.0 has written, nothing was opened yet.
-  if (backup.format < migrations.length) {
-    const db = open();
-    try {
-      openAll(db, keyring);
-    } finally {
-      db.close();
-    }
-  }
+  const backup = await checkBackup(file, keyring);
   const isDamaged = await place.isDamaged();
   const isEmpty = async (): Promise<boolean> =>
     (await place.read(async (here) => await here.isEmpty())) ?? true;
@@ -72,7 +54,7 @@ export async function prepareRestore(
     isDamaged,
     run: async (waiting) => {
       const aside = isDamaged ? await place.moveAside(waiting) : null;
-      const db = open();
+      const db = openBackup(file);
       try {
         // Where nothing is sealed, any will do.
         const { keyId } = backup;
@@ -80,9 +62,9 @@ export async function prepareRestore(
         const reader = new BackupReader(db, key, new Date(now()).toISOString());
         const entries = reader.ownEntries();
         if (entries.length > 0 && (await isEmpty()))
-          await place.change([appendingAlone(place.dialect, ...entries)]);
+          await place.store.record(appendingAlone(place.store.dialect, ...entries));
         const facts = await restoreAll(place, reader, waiting);
-        await place.change(await ending(place, reader.marks, file, now(), facts));
+        await place.store.record(...(await ending(place, reader.marks, file, now(), facts)));
         return { ...facts, aside };
       } finally {
         db.close();
@@ -105,7 +87,7 @@ async function restoreAll(
   const restoreOne = async (file: BackupVault): Promise<void> => {
     const { service, uuid } = file.rows;
     try {
-      const session = await place.lock(service, uuid, waiting);
+      const session = await place.store.lock(service, uuid, waiting, false);
       try {
         vaults.push(await restoredIn(session, file, past));
       } finally {
@@ -173,8 +155,8 @@ async function ending(
     detail: { file: path, taken },
   };
   return [
-    appendingAlone(place.dialect, entry),
-    marking(place.dialect.prefix, "predecessors", JSON.stringify(predecessors)),
+    appendingAlone(place.store.dialect, entry),
+    marking(place.store.dialect.prefix, "predecessors", JSON.stringify(predecessors)),
   ];
 }
 

@@ -4,9 +4,7 @@ import { VaultError } from "../../errors.ts";
 import { keyFileOf, makeKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { openReadOnly } from "../sqlite/open-database.ts";
 import { metaOf, noteMeta, one } from "../sqlite/query.ts";
-import { isFormer } from "../sqlite/schema.ts";
 import type { StateDatabase } from "../sqlite/state-database.ts";
 
 /** The name under which a state has the id of its key, in `meta`. */
@@ -72,7 +70,7 @@ export class Keyring {
    * @throws `state` if another key has replaced it
    */
   fitting(db: DatabaseSync): SealingKey {
-    const id = namedKeyId(db) ?? "";
+    const id = metaOf(db, keyName) ?? neededKeyId(db) ?? "";
     const isGiven = this.#source.given !== undefined;
     const key = this.#cached.get(id) ?? (isGiven ? null : this.#fromFile(id));
     if (key === null) throw this.#lacking(id, [...this.#cached.values()].at(-1));
@@ -160,30 +158,10 @@ function nameKey(db: DatabaseSync, lost: string | undefined, make: () => Sealing
   return id;
 }
 
-/** Id of the key that seals the database; null if nothing is sealed. One of version 0.2.0 does not name it. */
-export function neededKeyId(db: DatabaseSync): string | null {
-  const sql = isFormer(db)
-    ? "SELECT sealed FROM credentials WHERE sealed IS NOT NULL LIMIT 1"
-    : `SELECT sealed FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`;
-  const found = one<{ sealed: string }>(db, sql);
-  const [, first] = /s1:([0-9a-f]{16}):/.exec(found?.sealed ?? "") ?? [];
-  return first === undefined ? null : (metaOf(db, keyName) ?? first);
-}
-
-/** Id of the key that will seal the database, whether it has yet or not. */
-export const namedKeyId = (db: DatabaseSync): string | null =>
-  metaOf(db, keyName) ?? neededKeyId(db);
-
-/** Id of the key of a state or a backup, by one of the two; null if it has none or the file cannot be read. */
-export function keyIdOfFile(file: string, of: (db: DatabaseSync) => string | null): string | null {
-  try {
-    const db = openReadOnly(file);
-    try {
-      return of(db);
-    } finally {
-      db.close();
-    }
-  } catch {
-    return null;
-  }
-}
+/** Id of the key that seals the database; null if nothing is sealed. */
+export const neededKeyId = (db: DatabaseSync): string | null =>
+  one<{ id: string }>(
+    db,
+    `SELECT coalesce((SELECT value FROM meta WHERE name = 'key'), substr(sealed, instr(sealed, '"s1:') + 4, 16)) AS id
+      FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`,
+  )?.id ?? null;

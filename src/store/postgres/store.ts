@@ -1,6 +1,5 @@
-import type { Actor } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
-import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf } from "../breakers.ts";
@@ -33,8 +32,6 @@ export interface SharedOptions extends Omit<
   "database" | "keyring" | "outbox" | "schema"
 > {
   address: Address;
-  /** Cached keys by id, shared by everything in one run. */
-  keys?: Map<string, SealingKey>;
   /** How long the command waits. */
   waiting?: Waiting;
   /** The database's clock, where it is not asked. */
@@ -52,29 +49,24 @@ export class PostgresStore extends StoredState implements State {
   readonly shown: string;
   readonly isShared = true;
   readonly isNew = false;
-  protected readonly dialect: Dialect;
-  protected readonly keyring: Keyring;
-  protected readonly by: Actor;
-  protected readonly clock: Clock;
+  readonly dialect: Dialect;
   readonly parts: SharedParts;
   readonly #now: (() => number) | undefined;
   /** What the database last said of its clock, and when, on `elapsed`. */
   #said: { now: number; at: number } | null = null;
   #ready: Promise<Ready> | null = null;
 
-  constructor({ address, keys, waiting, now, ...given }: SharedOptions) {
+  constructor({ address, waiting, now, ...given }: SharedOptions) {
     super();
-    const { keySource, clock, by, warn } = given;
+    const { keySource, clock, warn, keys } = given;
     const { schema, shown } = address;
     this.shown = shown;
-    this.by = by;
-    this.clock = clock;
     this.dialect = dialectOf(schema);
     this.#now = now;
-    this.keyring = new Keyring(keySource, shown, warn, keys);
+    const keyring = new Keyring(keySource, shown, warn, keys);
     const database = new Database(address, { clock, waiting });
     const outbox = new Outbox(given);
-    this.parts = { ...given, schema, database, keyring: this.keyring, outbox };
+    this.parts = { ...given, schema, database, keyring, outbox };
   }
 
   async create(grant?: string): Promise<Created> {
@@ -100,8 +92,8 @@ export class PostgresStore extends StoredState implements State {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    const { schema, database, outbox, warn } = this.parts;
-    const { dialect, breakersKnown: breakers, keyring } = this;
+    const { schema, database, outbox, warn, keyring, by } = this.parts;
+    const { dialect, breakersKnown: breakers } = this;
     const lower = uuid.toLowerCase();
     const prints = outbox.of(lower).map(({ fingerprint }) => fingerprint);
     const [lease, [[facts] = [], breaker = [], ...read]] = await Lease.take(
@@ -123,7 +115,7 @@ export class PostgresStore extends StoredState implements State {
       const { key } = about;
       const vault = storedVault({ service, uuid: lower, at: this.time() }, read);
       breakers.set(service, breakerIn(breaker));
-      const parts = { dialect, lease, key, database, outbox, by: this.by, breakers };
+      const parts = { dialect, lease, key, database, outbox, by, breakers };
       const leased = new LeasedVault({ ...parts, state: about.state, now: () => this.now() });
       const session = new StoredVaultSession(service, lower, leased, vault);
       const here = this.#here(about);
@@ -213,12 +205,15 @@ export class PostgresStore extends StoredState implements State {
     return rows;
   }
 
-  protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
-    const { database } = this.parts;
+  protected async change(
+    statements: readonly Statement[],
+    durability: Durability,
+  ): Promise<unknown[]> {
     const rows =
       durability === "unsynced"
-        ? await database.query(statement)
-        : (await transactAtGate(this.parts, [statement])).flat();
+        ? await this.parts.database.query(statements[0] as Statement)
+        : ((await transactAtGate(this.parts, statements))[0] ?? []);
+    // Without a row it may not be used any more, and says why.
     if (rows.length === 0) await this.check();
     return rows;
   }

@@ -1,31 +1,15 @@
-import type { Actor } from "../../actor.ts";
 import { DatabaseSync } from "node:sqlite";
-import { asVaultError, VaultError } from "../../errors.ts";
-import type { Clock, Waiting } from "../../exchange/ports.ts";
-import type { GivenKey, KeySource } from "../../secrets/key-source.ts";
-import { ofBackup } from "../../secrets/key-source.ts";
-import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
+import { asVaultError } from "../../errors.ts";
+import type { Waiting } from "../../exchange/ports.ts";
+import type { VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
-import { checkTarget, writeBackup } from "../backup/backup.ts";
-import { prepareRestore } from "../backup/restore.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
-import { Keyring } from "../keys/keyring.ts";
-import type { Rekeyed } from "../keys/rekey.ts";
-import { rekey } from "../keys/rekey.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
-import type {
-  BackupFacts,
-  Created,
-  Lock,
-  Restore,
-  ServerFacts,
-  State,
-  StateFacts,
-  WholeState,
-} from "../state.ts";
+import type { Created, Lock, ServerFacts, StateFacts } from "../state.ts";
 import type { Moves } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
+import { StoredWhole } from "../whole/stored-whole.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import type { About } from "./about.ts";
@@ -40,11 +24,11 @@ import {
   readMeta,
   reborn,
 } from "./about.ts";
-import type { Dialect, Row as WholeRow, Statement } from "../statement.ts";
+import type { Row as WholeRow, Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { holderIn, transactAtGate, transactWhole } from "./gate.ts";
+import { holderIn, transactWhole } from "./gate.ts";
 import { useAgain } from "../whole/claim.ts";
 import type { Outbox } from "./outbox.ts";
 import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
@@ -58,64 +42,43 @@ import {
   makingWay,
 } from "../version-1.ts";
 import { unusableVersion } from "../schema.ts";
-import type { StoredState } from "../stored-state.ts";
-import type { StoredVaultSession } from "../vault-session.ts";
+import type { StateParts, StoredState } from "../stored-state.ts";
 import { busy } from "../wait-for-lock.ts";
 
 /** Runs SQL in the transaction of an operation. */
 type Query = (statement: Statement) => Promise<Row[]>;
 
 /** What everything that works on a shared state needs. */
-export interface SharedParts {
+export interface SharedParts extends StateParts {
   schema: string;
   database: Database;
-  keyring: Keyring;
-  keySource: KeySource;
-  clock: Clock;
-  /** This process. */
-  by: Actor;
-  /** The state directory of this machine, for what it keeps by itself. */
-  directory: string;
   outbox: Outbox;
-  warn: (message: string) => void;
 }
 
-/** What the whole of a shared state takes of its store. */
-interface SharedStore extends Pick<State, "list" | "shown">, Pick<StoredState, "lock"> {
+/** A shared state, as the whole of it takes it. */
+interface SharedStore extends StoredState {
   readonly parts: SharedParts;
   locks(): Promise<Lock[]>;
   /** What the state says of itself, read once, with its key. */
-  ready(): Promise<About & { key: SealingKey }>;
-  /** Looks again. */
-  check(): Promise<unknown>;
+  ready(): Promise<About>;
 }
 
 /** The whole of a shared state. */
-export class PostgresWhole implements WholeState {
-  readonly shown: string;
-  readonly dialect: Dialect;
-  readonly #store: SharedStore;
-
-  constructor(store: SharedStore) {
-    this.shown = store.shown;
-    this.dialect = dialectOf(store.parts.schema);
-    this.#store = store;
-  }
-
+export class PostgresWhole extends StoredWhole<SharedStore> {
   /** As `State.create`: makes the schema, or brings it up to date, and makes the key if there is none. */
   async create(grant?: string): Promise<Created> {
-    const { database, keyring } = this.#store.parts;
+    const { database, keyring } = this.store.parts;
     const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(database.address, database);
     const make = await keyring.fresh();
     if (sealing === null) await database.transact(this.#keyed(make().id));
-    const { keyId } = await this.#store.ready();
+    const { keyId } = await this.store.ready();
     return { created, updated, keyId };
   }
 
   /** Defines what the schema lacks. Of several at once one does, and the others look again. */
   async #define(grant: string | undefined): Promise<{ created: boolean; updated: boolean }> {
-    const { schema, database } = this.#store.parts;
+    const { schema, database } = this.store.parts;
     for (let tries = 10; ; tries -= 1) {
       const [there] = await database.query({
         sql: "SELECT to_regclass($1) IS NOT NULL AS is, current_setting('fsync') AS fsync",
@@ -142,7 +105,7 @@ export class PostgresWhole implements WholeState {
 
   /** Turns the tables of version 1 into documents, and what was sealed for this state alone into what every state can take in. */
   async #takeFormer(): Promise<void> {
-    const { database, keyring, schema } = this.#store.parts;
+    const { database, keyring, schema } = this.store.parts;
     const prefix = `${schema}.`;
     await database.converse("READ COMMITTED", async (query) => {
       const sql = `SELECT value FROM ${prefix}meta WHERE name = 'version' FOR UPDATE`;
@@ -179,7 +142,7 @@ export class PostgresWhole implements WholeState {
   }
 
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
-    const { database, keyring, schema } = this.#store.parts;
+    const { database, keyring, schema } = this.store.parts;
     return await database.converse("REPEATABLE READ READ ONLY", async (query) => {
       const marks = marksIn(await readMeta(database.address, { query }));
       return await work(new WholeReader(engineOf(schema, query), marks, keyring));
@@ -200,7 +163,7 @@ export class PostgresWhole implements WholeState {
     waiting: Waiting,
     work: (whole: Whole, query: Query) => Promise<T>,
   ): Promise<T> {
-    const { database, keyring, schema } = this.#store.parts;
+    const { database, keyring, schema } = this.store.parts;
     const { address } = database;
     const { fence, moved } = marksIn(await readMeta(address, database));
     // What is not used any more is not checked any more; a copy is what may be claimed.
@@ -208,9 +171,9 @@ export class PostgresWhole implements WholeState {
     if (operation === "move" && !isUnused) {
       // Without its key: a place to which a state is moved gets that one's.
       const [about] = await database.query(aboutStatement(schema));
-      await checkIncarnation(this.#store.parts, aboutIn(about, address));
-    } else if (operation !== "move" && operation !== "claim") await this.#store.ready();
-    return await transactWhole(this.#store.parts, operation, waiting, async (query) => {
+      await checkIncarnation(this.store.parts, aboutIn(about, address));
+    } else if (operation !== "move" && operation !== "claim") await this.store.ready();
+    return await transactWhole(this.store.parts, operation, waiting, async (query) => {
       const [about] = await query(aboutStatement(schema));
       const meta = metaIn(about, address);
       const marks = marksIn(meta);
@@ -225,42 +188,16 @@ export class PostgresWhole implements WholeState {
     });
   }
 
-  async backup(file: string, force: boolean): Promise<BackupFacts> {
-    const { clock, warn, keyring } = this.#store.parts;
-    checkTarget(this.#store.parts, file, force);
-    await this.#store.ready();
-    return await writeBackup({
-      file,
-      now: clock.now(),
-      warn,
-      copy: async (temporary) =>
-        await this.read(async (whole) => await writeStateFile(temporary, whole)),
-      keyring,
-      dialect: this.dialect,
-      change: async (statements) => await this.change(statements),
-    });
+  protected async expectUsable(): Promise<void> {
+    await this.store.ready();
   }
 
-  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
-    return await this.#store.lock(service, uuid, waiting, false);
-  }
-
-  async change(statements: readonly Statement[]): Promise<void> {
-    const [done] = await transactAtGate(this.#store.parts, statements);
-    if (done?.length === 1) return;
-    // It is not used any more, and says why.
-    await this.#store.check();
-    throw new VaultError("state", "the change was not recorded", { retry: "safe" });
-  }
-
-  async prepareRestore(file: string, key?: GivenKey): Promise<Restore> {
-    const { keySource, warn, clock } = this.#store.parts;
-    const keyring = new Keyring(ofBackup(keySource, key), file, warn);
-    return await prepareRestore(this, keyring, () => clock.now(), file);
+  protected async copy(empty: string): Promise<void> {
+    await this.read(async (whole) => await writeStateFile(empty, whole));
   }
 
   async isDamaged(): Promise<boolean> {
-    await this.#store.ready();
+    await this.store.ready();
     return false;
   }
 
@@ -272,8 +209,8 @@ export class PostgresWhole implements WholeState {
     const unknown = { queues: [] };
     try {
       const place = await this.#ask();
-      const vaults = await this.#store.list();
-      const locks = await this.#store.locks();
+      const vaults = await this.store.list();
+      const locks = await this.store.locks();
       return { ...unknown, problem: null, vaults, locks, place };
     } catch (error) {
       return { ...unknown, problem: asVaultError(error), vaults: null, locks: [], place: null };
@@ -281,8 +218,8 @@ export class PostgresWhole implements WholeState {
   }
 
   async #ask(): Promise<ServerFacts> {
-    const { database, outbox } = this.#store.parts;
-    const { keyId } = await this.#store.ready();
+    const { database, outbox } = this.store.parts;
+    const { keyId } = await this.store.ready();
     const [row] = await database.query({
       sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS "waitsForStandby",
         (SELECT count(*)::int FROM pg_stat_replication) AS standbys`,
@@ -300,30 +237,25 @@ export class PostgresWhole implements WholeState {
   }
 
   async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
-    const { schema, clock } = this.#store.parts;
+    const { schema, clock } = this.store.parts;
     await this.#change("claim", waiting, async (whole, query) => {
       await useAgain(whole, this.shown, seen, clock.now());
       for (const statement of reborn(schema)) await query(statement);
     });
-    await this.#store.ready();
+    await this.store.ready();
   }
 
   /** As `history` says: a copy in memory. */
   async history(): Promise<StateHistory> {
-    await this.#store.ready();
+    await this.store.ready();
     const db = new DatabaseSync(":memory:");
     await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
     return historyIn(db);
   }
 
-  async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
-    const { keyring, by, clock } = this.#store.parts;
-    return await rekey({ place: this, keyring, by, now: clock.now(), given: to, waiting });
-  }
-
   /** Records the key of a state that has none, and who has it. */
   #keyed(id: string): Statement[] {
-    const { schema, by, keyring } = this.#store.parts;
+    const { schema, by, keyring } = this.store.parts;
     const { host, user } = by;
     const put = `INSERT INTO ${schema}.meta VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`;
     return [

@@ -1,7 +1,6 @@
-import type { Actor } from "../../actor.ts";
 import { join } from "node:path";
 import { VaultError } from "../../errors.ts";
-import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
@@ -9,29 +8,25 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import type { KeySource } from "../../secrets/key-source.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
+import type { StateParts, StoredState } from "../stored-state.ts";
 import type { Opening } from "./open-database.ts";
 import { createDatabase, isOlder, migrate, openDatabase } from "./open-database.ts";
 import { retryBusyDatabase, StateDatabase } from "./state-database.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
-export interface StoreOptions {
-  directory: string;
+export interface StoreOptions extends Omit<StateParts, "keyring"> {
   /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
   machineDirectory?: () => string;
-  keySource: KeySource;
-  clock: Clock;
   /** Of the command. */
   waiting?: Waiting;
   /** As Node names it. */
   platform: string;
-  /** This process. */
-  by: Actor;
-  /** Receives problems that do not stop the command, like a key file that others can read; each once. */
-  warn: (message: string) => void;
-  /** Cached keys by id, shared by everything that uses the state in one run. */
-  keys?: Map<string, SealingKey>;
+}
+
+/** A state on this machine, as the whole of it takes it. */
+export interface LocalStore extends StoredState {
+  readonly parts: StateParts & StoreOptions;
+  readonly state: StateConnection;
 }
 
 /** The database of a state and its locks. Keeps one connection until another file is in its place. */

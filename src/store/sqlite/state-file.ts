@@ -1,8 +1,9 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Row, Table } from "../statement.ts";
-import type { Engine, WholeReader } from "../whole/whole.ts";
-import { Whole } from "../whole/whole.ts";
+import type { Keyring } from "../keys/keyring.ts";
+import type { Engine } from "../whole/whole.ts";
+import { Whole, WholeReader } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";
 import { dialect, noteMeta, rowsIn } from "./query.ts";
 import { migrations } from "./schema.ts";
@@ -17,6 +18,10 @@ export const engineOf = (db: DatabaseSync): Engine => ({
     return Promise.resolve();
   },
 });
+
+/** Reads what is in a database, in a transaction of it or where nobody else writes. */
+export const readerOf = (db: DatabaseSync, keyring: Pick<Keyring, "key">): WholeReader =>
+  new WholeReader(engineOf(db), marksOf(db), keyring);
 
 /** Copies tables of a state into a new database. */
 export async function copyInto(

@@ -1,7 +1,6 @@
-import type { Actor } from "../../actor.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
-import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Waiting } from "../../exchange/ports.ts";
 import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import { Keyring, neededKeyId } from "../keys/keyring.ts";
@@ -11,6 +10,7 @@ import type { Statement } from "../statement.ts";
 import { clockJump } from "../statement.ts";
 import { raising } from "../document.ts";
 import { isPruningDue, prune } from "../journal/journal.ts";
+import type { StateParts } from "../stored-state.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
@@ -21,7 +21,6 @@ import { dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
 import type { StoreOptions } from "./state-connection.ts";
 import { StateConnection } from "./state-connection.ts";
 import type { StateDatabase } from "./state-database.ts";
-import type { WholeStore } from "./whole-state.ts";
 
 /**
  * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
@@ -29,21 +28,14 @@ import type { WholeStore } from "./whole-state.ts";
  * then overwrite nothing.
  * @throws `invalid-input` if the given key is not a key
  */
-export const openStore = (options: StoreOptions): LocalState => new SqliteState(options);
+export const openStore = (options: StoreOptions): SqliteState => new SqliteState(options);
 
 /** A state on this machine. */
-export interface LocalState extends State, WholeStore {
-  lock: WholeStore["lock"];
-}
-
-class SqliteState extends StoredState implements LocalState {
-  protected readonly dialect = dialect;
+export class SqliteState extends StoredState implements State {
+  readonly dialect = dialect;
   readonly shown: string;
   readonly isShared = false;
-  readonly #options: StoreOptions;
-  readonly keyring: Keyring;
-  protected readonly by: Actor;
-  protected readonly clock: Clock;
+  readonly parts: StateParts & StoreOptions;
   readonly state: StateConnection;
   #noted: StateDatabase | null = null;
   /** Of this state, as of when the database was opened. */
@@ -54,10 +46,8 @@ class SqliteState extends StoredState implements LocalState {
   constructor(options: StoreOptions) {
     super();
     this.shown = options.directory;
-    this.by = options.by;
-    this.clock = options.clock;
-    this.#options = options;
-    this.keyring = new Keyring(options.keySource, options.directory, options.warn, options.keys);
+    const { keySource, directory, warn, keys } = options;
+    this.parts = { ...options, keyring: new Keyring(keySource, directory, warn, keys) };
     this.state = new StateConnection(options);
   }
 
@@ -72,7 +62,7 @@ class SqliteState extends StoredState implements LocalState {
         "--grant: is for a shared state; the operating system guards this one",
       );
     const created = (await this.state.open()) === null;
-    const { id } = await this.keyring.prepare(await this.state.ensure());
+    const { id } = await this.parts.keyring.prepare(await this.state.ensure());
     return { created, updated: false, keyId: id };
   }
 
@@ -86,7 +76,7 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   async whole(): Promise<WholeState> {
-    return new (await import("./whole-state.ts")).SqliteWhole(this.#options, this);
+    return new (await import("./whole-state.ts")).SqliteWhole(this);
   }
 
   async lock(
@@ -102,9 +92,7 @@ class SqliteState extends StoredState implements LocalState {
       const database = await this.state.ensure();
       await this.#ready(database);
       await this.#note(database);
-      const { directory, clock, by } = this.#options;
-      const { keyring, breakersKnown: breakers } = this;
-      const parts = { directory, database, keyring, lock, clock, by, breakers };
+      const parts = { ...this.parts, database, lock, breakers: this.breakersKnown };
       const locked = new LockedVault(parts);
       const session = new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
       if (offers) await this.#bringBack(session, locked);
@@ -139,7 +127,7 @@ class SqliteState extends StoredState implements LocalState {
       return former !== file;
     };
     if (noted !== file && (await database.write(note)))
-      this.#options.warn(
+      this.parts.warn(
         `the state in ${this.shown} was copied or moved: if the original is still in use, the two replace each other's credentials, ` +
           "and can lock a vault together",
       );
@@ -151,15 +139,15 @@ class SqliteState extends StoredState implements LocalState {
     const { state = "", predecessors = [] } = this.#marks ?? {};
     if (predecessors.length === 0) return;
     const { offer, Outbox } = await import("../postgres/outbox.ts");
-    const outbox = (this.#outbox ??= new Outbox(this.#options));
+    const outbox = (this.#outbox ??= new Outbox(this.parts));
     const { service, uuid } = session;
     const prints = outbox.of(uuid).map(({ fingerprint }) => fingerprint);
     if (prints.length === 0) return;
     const { rows } = await locked.read({ service, uuid, at: this.time() }, prints);
     await offer({
       outbox,
-      keyring: this.keyring,
-      warn: this.#options.warn,
+      keyring: this.parts.keyring,
+      warn: this.parts.warn,
       session,
       rows,
       here: { states: [state, ...predecessors], address: this.shown },
@@ -167,12 +155,12 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   async #ready(database: StateDatabase): Promise<void> {
-    await this.keyring.ensure(await database.read(neededKeyId));
+    await this.parts.keyring.ensure(await database.read(neededKeyId));
   }
 
   override async beginCreation(creation: Creation): Promise<void> {
     await this.prepareKey();
-    ensureRoom(this.#options.directory);
+    ensureRoom(this.parts.directory);
     await super.beginCreation(creation);
   }
 
@@ -190,7 +178,7 @@ class SqliteState extends StoredState implements LocalState {
   }
 
   now(): number {
-    return this.#options.clock.now();
+    return this.parts.clock.now();
   }
 
   protected async read(statement: Statement): Promise<unknown[]> {
@@ -198,20 +186,19 @@ class SqliteState extends StoredState implements LocalState {
     return database === null ? [] : await database.read((db) => rowsIn(db, statement));
   }
 
-  protected async change(statement: Statement, durability: Durability): Promise<unknown[]> {
+  protected async change(
+    statements: readonly Statement[],
+    durability: Durability,
+  ): Promise<unknown[]> {
     const database = await this.state.ensure();
-    return await database.write((db) => rowsIn(db, statement), durability);
-  }
-
-  async changeAll(statements: readonly Statement[]): Promise<void> {
-    const database = await this.state.ensure();
-    await database.write((db) => {
-      for (const statement of statements) rowsIn(db, statement);
-    });
+    return await database.write(
+      (db) => statements.map((statement) => rowsIn(db, statement))[0] ?? [],
+      durability,
+    );
   }
 
   protected async prepareKey(): Promise<void> {
-    await this.keyring.prepare(await this.state.ensure());
+    await this.parts.keyring.prepare(await this.state.ensure());
   }
 }
 

@@ -2,7 +2,6 @@ import { existsSync, mkdtempSync, readdirSync, renameSync, statSync, truncateSyn
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { inspectState } from "./inspect.ts";
-import type { Opening } from "./open-database.ts";
 import {
   withMode,
   checkOurs,
@@ -14,73 +13,40 @@ import {
   migrate,
   schemaVersion,
 } from "./open-database.ts";
-import { dialect } from "./query.ts";
-import type { StateConnection, StoreOptions } from "./state-connection.ts";
 import { retryBusyDatabase } from "./state-database.ts";
-import { engineOf } from "./state-file.ts";
-import type { VaultLocks } from "./vault-lock.ts";
-import { checkTarget, problemsOf, writeBackup } from "../backup/backup.ts";
-import type { BackupFacts, Restore, StateFacts, WholeState } from "../state.ts";
-import { prepareRestore } from "../backup/restore.ts";
+import { engineOf, readerOf } from "./state-file.ts";
+import type { LocalStore } from "./state-connection.ts";
+import { problemsOf } from "../backup/backup.ts";
+import type { Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
-import type { Rekeyed } from "../keys/rekey.ts";
-import { rekey } from "../keys/rekey.ts";
-import { Keyring, neededKeyId } from "../keys/keyring.ts";
+import { neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
-import type { Statement } from "../statement.ts";
-import type { StoredState } from "../stored-state.ts";
-import type { StoredVaultSession } from "../vault-session.ts";
 import { expectMoved, useAgain } from "../whole/claim.ts";
 import type { Moves } from "../whole/marks.ts";
 import { notHere } from "../whole/marks.ts";
-import type { WholeOperation } from "../whole/whole.ts";
-import { Whole, WholeReader } from "../whole/whole.ts";
+import { StoredWhole } from "../whole/stored-whole.ts";
+import type { WholeOperation, WholeReader } from "../whole/whole.ts";
+import { Whole } from "../whole/whole.ts";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import { syncFolder } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { isDamaged, asStateError, onState } from "../../files/state-error.ts";
-import type { GivenKey } from "../../secrets/key-source.ts";
-import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
-/** What the whole of a local state takes of its store. */
-export interface WholeStore extends Pick<StoredState, "lock"> {
-  readonly state: StateConnection;
-  readonly keyring: Keyring;
-  /** Changes it durably in one transaction, without the lock of a vault. Makes a state if there is none. */
-  changeAll(statements: readonly Statement[]): Promise<void>;
-}
-
 /** The whole of the state in a directory of this machine. Paths are absolute. */
-export class SqliteWhole implements WholeState {
-  readonly shown: string;
-  readonly dialect = dialect;
-  readonly #store: WholeStore;
-  readonly #options: StoreOptions;
-  readonly #keyring: Keyring;
-  readonly #opening: Opening;
-  readonly #locks: VaultLocks;
-
-  constructor(options: StoreOptions, store: WholeStore) {
-    this.shown = options.directory;
-    this.#store = store;
-    this.#options = options;
-    this.#keyring = store.keyring;
-    this.#opening = store.state.opening;
-    this.#locks = store.state.locks;
-  }
-
+export class SqliteWhole extends StoredWhole<LocalStore> {
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null> {
-    if (!checkPrivateDirectory(this.shown) || !existsSync(this.#opening.path)) return null;
+    if (!checkPrivateDirectory(this.shown) || !existsSync(this.store.state.opening.path))
+      return null;
     // Whoever is to claim it or finish its move reads it, too.
     if (await this.#using("BEGIN", async (db) => await Promise.resolve(isOlder(db))))
-      await this.transact("move", this.#store.state.migrating(), async () => Promise.resolve());
+      await this.transact("move", this.store.state.migrating(), async () => Promise.resolve());
     return await this.#using(
       "BEGIN",
-      async (db) => await work(new WholeReader(engineOf(db), marksOf(db), this.#keyring)),
+      async (db) => await work(readerOf(db, this.store.parts.keyring)),
     );
   }
 
@@ -91,61 +57,40 @@ export class SqliteWhole implements WholeState {
   ): Promise<T> {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
-    return await this.#locks.withAll(waiting, async () => {
-      createDatabase(this.#opening);
+    return await this.store.state.locks.withAll(waiting, async () => {
+      createDatabase(this.store.state.opening);
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
         const isUnused = schemaVersion(db) === unusableVersion;
         if (isUnused && operation !== "claim" && operation !== "move")
           throw notHere(this.shown, marksOf(db));
         migrate(db);
-        return await work(new Whole(engineOf(db), marksOf(db), this.#keyring, neededKeyId(db)));
+        return await work(
+          new Whole(engineOf(db), marksOf(db), this.store.parts.keyring, neededKeyId(db)),
+        );
       });
     });
   }
 
-  /** As `backup` says, by VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. */
-  async backup(file: string, force: boolean): Promise<BackupFacts> {
-    const { clock, warn } = this.#options;
-    checkTarget(this.#options, file, force);
-    const database = await this.#store.state.open();
+  protected async expectUsable(): Promise<void> {
+    const database = await this.store.state.open();
     if (database === null) {
       throw new VaultError("state", `there is no state in ${this.shown}; nothing to back up`, {
         hint: "use another directory with --state",
       });
     }
-    await this.#keyring.ensure(await database.read(neededKeyId));
-    return await writeBackup({
-      file,
-      now: clock.now(),
-      warn,
-      copy: async (temporary) => {
-        truncateSync(temporary);
-        await database.copyInto(temporary, file);
-      },
-      keyring: this.#keyring,
-      dialect,
-      change: async (statements) => await this.change(statements),
-    });
+    await this.store.parts.keyring.ensure(await database.read(neededKeyId));
   }
 
-  async lock(service: string, uuid: string, waiting: Waiting): Promise<StoredVaultSession> {
-    return await this.#store.lock(service, uuid, waiting, false);
-  }
-
-  async change(statements: readonly Statement[]): Promise<void> {
-    await this.#store.changeAll(statements);
-  }
-
-  async prepareRestore(file: string, key?: GivenKey): Promise<Restore> {
-    const { keySource, warn, keys, clock } = this.#options;
-    const keyring = new Keyring(ofBackup(keySource, key), file, warn, keys);
-    return await prepareRestore(this, keyring, () => clock.now(), file);
+  /** By VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. */
+  protected async copy(empty: string, file: string): Promise<void> {
+    truncateSync(empty);
+    await (await this.store.state.ensure()).copyInto(empty, file);
   }
 
   async isDamaged(): Promise<boolean> {
     return await Promise.resolve(
       onState(this.shown, () => checkPrivateDirectory(this.shown)) &&
-        onState(this.shown, () => isUnreadable(this.#opening.path)),
+        onState(this.shown, () => isUnreadable(this.store.state.opening.path)),
     );
   }
 
@@ -153,37 +98,37 @@ export class SqliteWhole implements WholeState {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
     const moved = (): string | null =>
-      isUnreadable(this.#opening.path) ? moveAside(this.shown, this.#options.clock.now()) : null;
-    return await this.#locks.withAll(waiting, async () =>
+      isUnreadable(this.store.state.opening.path)
+        ? moveAside(this.shown, this.store.parts.clock.now())
+        : null;
+    return await this.store.state.locks.withAll(waiting, async () =>
       Promise.resolve(onState(this.shown, moved)),
     );
   }
 
   async inspect(): Promise<StateFacts> {
-    return await inspectState(this.#options, this.#opening, this.#locks);
+    return await inspectState(this.store);
   }
 
   async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
     expectMoved(this.shown, seen);
     await this.transact("claim", waiting, async (whole) => {
-      await useAgain(whole, this.shown, seen, this.#options.clock.now());
+      await useAgain(whole, this.shown, seen, this.store.parts.clock.now());
     });
   }
 
   async history(): Promise<StateHistory | null> {
-    return await openHistory(this.shown, this.#options.clock);
+    return await openHistory(this.shown, this.store.parts.clock);
   }
 
-  async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
-    const { clock, by, warn } = this.#options;
-    const keyring = this.#keyring;
-    const rekeyed = await rekey({ place: this, keyring, by, now: clock.now(), given: to, waiting });
+  override async rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
+    const rekeyed = await super.rekey(to, waiting);
     try {
       // Unused parts of the file must not keep what the old key opens.
-      await (await this.#store.state.open())?.compact();
+      await (await this.store.state.open())?.compact();
     } catch (error) {
-      warn(
-        `unused parts of ${this.#opening.path} may still hold what the old key opens: ${(error as Error).message}`,
+      this.store.parts.warn(
+        `unused parts of ${this.store.state.opening.path} may still hold what the old key opens: ${(error as Error).message}`,
       );
     }
     return rekeyed;
@@ -191,8 +136,8 @@ export class SqliteWhole implements WholeState {
 
   /** Does the work in one transaction of a connection of its own, whatever the version of the database. */
   async #using<T>(begin: string, work: (db: DatabaseSync) => Promise<T>): Promise<T> {
-    const { clock, platform } = this.#options;
-    const { path } = this.#opening;
+    const { clock, platform } = this.store.parts;
+    const { path } = this.store.state.opening;
     const db = new DatabaseSync(withMode(path, "rw"));
     try {
       await retryBusyDatabase(clock, path, () => {

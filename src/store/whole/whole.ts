@@ -87,12 +87,18 @@ export class WholeReader {
     return ((await this.engine.query({ sql }))[0]?.["value"] ?? null) as string | null;
   }
 
-  /** Opens every sealed value, as a check. @throws `state` for the first that does not open */
-  async openAll(key: SealingKey): Promise<void> {
+  /** Opens every sealed value, as a check, and returns their number. @throws `state` for the first that does not open */
+  async openAll(given?: SealingKey): Promise<number> {
+    let opened = 0;
+    let key = given ?? null;
     for (const table of ["vaults", "runs"] as const)
       for await (const rows of this.rows(table))
-        for (const { place, value } of rows.flatMap((row) => sealedValuesOf(row as never)))
+        for (const { place, value } of rows.flatMap((row) => sealedValuesOf(row as never))) {
+          key ??= (await this.key()) ?? (await this.keyring.key(keyIdOf(value)));
           unseal(key, place, value);
+          opened += 1;
+        }
+    return opened;
   }
 
   /** Whether it has never held anything. */

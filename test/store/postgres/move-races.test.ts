@@ -45,7 +45,7 @@ async function machines(): Promise<{
     };
     const open = (): Store => openStore(options);
     await use(open(), target, id);
-    return { id, open, place: new SqliteWhole(options, openStore(options)) };
+    return { id, open, place: new SqliteWhole(openStore(options)) };
   };
   return {
     target,
@@ -545,7 +545,7 @@ describe.each(["before", "after"] as const)(
           };
           const back = {
             open: (): Store => openStore(options),
-            place: new SqliteWhole(options, openStore(options)),
+            place: new SqliteWhole(openStore(options)),
           };
           const move = async (at: WholePlace): Promise<unknown> =>
             direction === "to"

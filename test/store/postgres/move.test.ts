@@ -43,7 +43,7 @@ async function sides(): Promise<Sides> {
     clock,
     database: { place: new PostgresWhole(state.another() as PostgresStore), open: state.another },
     directory: {
-      place: new SqliteWhole(options, openStore(options)),
+      place: new SqliteWhole(openStore(options)),
       open: () => openStore(options),
     },
   };

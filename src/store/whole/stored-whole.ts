@@ -1,0 +1,73 @@
+import type { Waiting } from "../../exchange/ports.ts";
+import type { GivenKey } from "../../secrets/key-source.ts";
+import { ofBackup } from "../../secrets/key-source.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { checkTarget, writeBackup } from "../backup/backup.ts";
+import { prepareRestore } from "../backup/restore.ts";
+import { rowsOf } from "../document.ts";
+import type { StateHistory } from "../journal/history.ts";
+import { Keyring } from "../keys/keyring.ts";
+import type { BackupFacts, Rekeyed, Restore, StateFacts, WholeState } from "../state.ts";
+import type { StoredState } from "../stored-state.ts";
+import type { Moves } from "./marks.ts";
+import type { Whole, WholeOperation, WholeReader } from "./whole.ts";
+
+/** What both engines do alike with a whole state. */
+export abstract class StoredWhole<Store extends StoredState> implements WholeState {
+  readonly shown: string;
+  readonly store: Store;
+
+  constructor(store: Store) {
+    this.shown = store.shown;
+    this.store = store;
+  }
+
+  abstract read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null>;
+  abstract transact<T>(
+    operation: WholeOperation,
+    waiting: Waiting,
+    work: (whole: Whole) => Promise<T>,
+  ): Promise<T>;
+  abstract isDamaged(): Promise<boolean>;
+  abstract moveAside(waiting: Waiting): Promise<string | null>;
+  abstract inspect(): Promise<StateFacts>;
+  abstract claim(waiting: Waiting, seen: Moves | null): Promise<void>;
+  abstract history(): Promise<StateHistory | null>;
+  /** @throws `state` for one that is not there, or that is not used any more, and where this machine lacks its key */
+  protected abstract expectUsable(): Promise<void>;
+  /** Copies one snapshot into an empty file that takes the place of `file`. */
+  protected abstract copy(empty: string, file: string): Promise<void>;
+
+  async backup(file: string, force: boolean): Promise<BackupFacts> {
+    checkTarget(this.store.parts, file, force);
+    await this.expectUsable();
+    return await writeBackup(this.store, file, async (empty) => await this.copy(empty, file));
+  }
+
+  async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
+    const { keySource, warn, keys, clock } = this.store.parts;
+    const keyring = new Keyring(ofBackup(keySource, given), file, warn, keys);
+    return await prepareRestore(this, keyring, () => clock.now(), file);
+  }
+
+  /** A file of the new key is durable before anything is sealed; that of the former one stays, for what else it opens. */
+  async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
+    const { keyring, by, clock } = this.store.parts;
+    return await this.transact("rekey", waiting, async (whole) => {
+      const from = whole.keyId;
+      const to = keyring.replacement(given);
+      const machines = new Set<string>();
+      for await (const vaults of whole.vaults())
+        for (const row of vaults)
+          for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
+            if (actor !== null) machines.add(actor.host);
+      const values = await whole.reseal(to);
+      const file = given === undefined ? keyring.fileOf(to.id) : null;
+      await whole.nameKey(to.id, JSON.stringify({ host: by.host, user: by.user, file }));
+      await whole.note("rekeyed", clock.now(), { from, to: to.id, values });
+      // Everything opens with it, or the transaction ends here.
+      await whole.openAll(to);
+      return { from, to: to.id, values, machines: [...machines].sort() };
+    });
+  }
+}
