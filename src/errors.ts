@@ -50,8 +50,8 @@ export const errorKinds = {
     exitCode: 10,
     retry: "safe",
     meaning:
-      "no answer in the service's own form (none at all, a gateway's page, a 5xx). Safe to retry if nothing was sent. If a start was sent, it " +
-      "counts: run vault status first. The message says when the next start may go out",
+      "no answer in the service's own form (none at all, a gateway's page, a 5xx). Safe to retry if nothing was sent; a start that was sent " +
+      "counts: run vault status first",
   },
   pending: {
     exitCode: 11,

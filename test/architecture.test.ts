@@ -124,7 +124,7 @@ const table: Record<string, Allowance> = {
       "suggest",
     ],
     types: ["actor", "app", "parts", "host", "exchange"],
-    packages: ["commander", "zod", "@inquirer/prompts", "marked"],
+    packages: ["commander", "zod", "@inquirer/prompts"],
   },
   protocol: { parts: ["errors", "way"], packages: ["zod"] },
   exchange: {

@@ -14,7 +14,7 @@ vault COMMAND --help shows its options and examples. vault help TOPIC:
   ${Object.keys(topics)
     .join(", ")
     .replaceAll(/(.{1,76}) /g, "$1\n  ")}`
-      : "All flags, variables and configuration keys: vault help environment.";
+      : "All flags, variables and configuration keys: vault help settings.";
   return `${lines.join("\n")}\n\n${more}`;
 }
 

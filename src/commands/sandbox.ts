@@ -12,7 +12,7 @@ const emulation = {
   latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
   policy: {
     flag: "--policy <file>",
-    help: "JSON that changes the rules: vault help emulator",
+    help: "JSON that changes the rules of the service",
   },
 } as const;
 

@@ -5,7 +5,7 @@ import type { Sourced } from "./given.ts";
 import { checkLocation } from "./location.ts";
 
 /**
- * A setting (vault help environment). A flag takes precedence over the environment, that over the profile, and that over the default.
+ * A setting (vault help settings). A flag takes precedence over the environment, that over the profile, and that over the default.
  * Flags, help, parsers, `vault init`, `vault config` and completion are made from these.
  */
 export interface SettingDefinition {
@@ -282,7 +282,7 @@ export const settingDefinitions = {
     form: "path",
     init: "kept",
     parse: given,
-    help: "trust only the certificates in this PEM file and in NODE_EXTRA_CA_CERTS",
+    help: "trust only the certificates in this PEM file and NODE_EXTRA_CA_CERTS",
   },
   proxy: {
     flag: "--proxy <url>",
@@ -334,7 +334,7 @@ export const settingDefinitions = {
     env: "VAULT_PAGER",
     key: "pager",
     parse: text,
-    help: "command for output that is longer than the screen; cat: none (PAGER, or less)",
+    help: "command for output longer than the screen; cat: none (PAGER, or less)",
   },
   debug: {
     flag: "--debug",

@@ -62,7 +62,7 @@ test.each([
   ["--help"],
   ["get", "--help"],
   ["sandbox", "--help"],
-  ["help", "environment"],
+  ["help", "settings"],
   ["help", "--json"],
   ["completion", "bash"],
   ["__complete", ""],
@@ -91,11 +91,6 @@ test("of what costs, completion of vaults loads SQLite alone", async () => {
       (name) => costly.test(name) && !streamsOfSockets.includes(name),
     ),
   ).toEqual(["node:sqlite"]);
-});
-
-test("only a topic loads what reads Markdown", async () => {
-  expect((await loadedBy(["help", "lockout"])).packages).toContain("marked");
-  expect((await loadedBy(["help", "get"])).packages).not.toContain("marked");
 });
 
 test("--version loads one file, and no package at all", async () => {

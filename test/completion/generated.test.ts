@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { script, scriptFiles } from "../../src/completion/scripts.ts";
 import { completeCommand } from "../../src/cli/program.ts";
-import { codeBlocks, readme, topicTexts } from "../support/markdown.ts";
+import { codeBlocks, readme, topicBlocks, topicText, topicTexts } from "../support/markdown.ts";
 import { runVault } from "../support/run-vault.ts";
 import { program } from "../support/program.ts";
 import { isInstalled } from "./support.ts";
-import { withTables } from "../scripts/generate.ts";
+import { withTable } from "../scripts/generate.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const read = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");
@@ -43,18 +43,17 @@ describe("what npm run generate writes is up to date", () => {
     },
   );
 
-  test.each(["environment", "exit-codes", "output"])("the table of the topic %s", (name) => {
-    const text = topicTexts[name] ?? "";
-    expect(text).toContain("written by npm run generate -->\n\n|");
-    expect(withTables(text)).toBe(text);
-    const emptied = text.replace(/^\|.*\n/gm, "");
-    expect(withTables(emptied)).not.toBe(emptied);
+  test.each(["settings", "exit-codes"])("the table of the topic %s", (topic) => {
+    const text = topicText(topic);
+    expect(withTable(topic, text)).toBe(text);
+    const emptied = text.replace(/^( {6}.*\n)+/m, "      no table\n");
+    expect(withTable(topic, emptied)).toBe(text);
   });
 
-  test("every flag of all commands has its row in one of them", () => {
-    const tables = `${topicTexts["environment"]}${topicTexts["output"]}`;
+  test("every flag of all commands stands in the topic of settings", () => {
+    const text = topicText("settings");
     expect(
-      program.options.map(({ flags }) => `| \`${flags}\` |`).filter((row) => !tables.includes(row)),
+      program.options.flatMap(({ long }) => long ?? []).filter((flag) => !text.includes(flag)),
     ).toEqual([]);
   });
 });
@@ -72,20 +71,18 @@ describe.skipIf(!isInstalled("shellcheck"))(
       expect(check(script("bash"), "bash")).toBe("");
     });
 
-    const documents = Object.entries({ README: readme, ...topicTexts });
-
     /** Snippets of one document are pasted into one shell, so that later ones use what earlier ones set; recipes into one each. */
-    const sections = documents.flatMap(([name, document]) =>
+    const sections = Object.entries(topicTexts).flatMap(([name, document]) =>
       document
         .split(name === "recipes" ? /^(?=## )/m : /(?!)/)
-        .map((text) => ({ title: `${name} ${text.split("\n")[0]}`, text })),
+        .map((text) => ({ title: `${name} ${text.split("\n")[0]}`, blocks: topicBlocks(text) })),
     );
-    const snippets = sections.flatMap(({ title, text }) => {
-      const fenced = codeBlocks(text).flatMap(({ info, code }) => (info === "sh" ? [code] : []));
-      const indented = text.replaceAll(/^```.*?^```$/gms, "").match(/(?:^ {4}\S.*\n)+/gm) ?? [];
-      const found = [...fenced, ...indented.map((block) => block.replaceAll(/^ {4}/gm, ""))];
-      return found.length > 0 ? [{ title, code: `${found.join("\n")}\n` }] : [];
-    });
+    const snippets = [{ title: "the README", blocks: codeBlocks(readme) }, ...sections].flatMap(
+      ({ title, blocks }) => {
+        const code = blocks.flatMap(({ info, code }) => (info === "sh" ? [`${code}\n`] : []));
+        return code.length > 0 ? [{ title, code: code.join("") }] : [];
+      },
+    );
 
     test.each(snippets)("the snippets of $title", ({ code }) => {
       expect(check(code, "sh")).toBe("");

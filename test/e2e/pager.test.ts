@@ -53,7 +53,7 @@ const remaining = (text: string): string =>
 
 describe("goes through the pager", () => {
   test.each([
-    ["help of a topic", ["help", "lockout"], /^Lockout\n/],
+    ["help of a topic", ["help", "recovery"], /^# Recovery\n/],
     ["help of a command", ["get", "--help"], /^Usage: vault get /],
     ["status", ["status"], /^ {2}Vault +Status/],
     ["guard", ["guard"], /^ {2}Vault +Guard refuses/],
@@ -114,18 +114,18 @@ describe("is printed without a pager", () => {
     const configDir = join(folder, "config");
     const env = { VAULTSVC_CONFIG_DIR: configDir };
     expectExit(await machine.vaultWith({ env }, "config", "set", "pager", "cat"), 0);
-    await onTerminal(["help", "lockout"], { env }).exit;
+    await onTerminal(["help", "recovery"], { env }).exit;
     expect(existsSync(seen)).toBe(false);
-    await onTerminal(["help", "lockout"], { env: { ...env, VAULT_PAGER: pager } }).exit;
+    await onTerminal(["help", "recovery"], { env: { ...env, VAULT_PAGER: pager } }).exit;
     expect(existsSync(seen)).toBe(true);
   });
 
   test("where the pager is not there", async () => {
-    const { code, text } = await onTerminal(["help", "lockout"], {
+    const { code, text } = await onTerminal(["help", "recovery"], {
       env: { PAGER: "no-such-pager" },
     }).exit;
     expect(code).toBe(0);
-    expect(text).toMatch(/no-such-pager: (?:command )?not found\n[^]*Lockout\n─+\n/);
+    expect(text).toMatch(/no-such-pager: (?:command )?not found\n[^]*# Recovery\n/);
   });
 });
 
@@ -178,7 +178,7 @@ test("quitting the pager before its end is no failure", async () => {
 
 test("Ctrl-C is the pager's", async () => {
   const asks = `trap 'echo INTERRUPTED' INT; cat > ${quote(seen)}; echo READY; while ! read key; do :; done < /dev/tty; echo "$key"`;
-  const run = onTerminal(["help", "lockout"], { env: { PAGER: asks } });
+  const run = onTerminal(["help", "recovery"], { env: { PAGER: asks } });
   await run.waitFor(/READY/);
   run.type("\x03");
   await run.waitFor(/INTERRUPTED/);
@@ -191,11 +191,11 @@ test("Ctrl-C is the pager's", async () => {
 const hasLess = spawnSync("less", ["--version"]).status === 0;
 
 test.runIf(hasLess)("less shows the first screen, goes on, and leaves with q", async () => {
-  const run = onTerminal(["help", "lockout"], { env: { PAGER: undefined } });
-  await run.waitFor(/Lockout\n─+\n/);
+  const run = onTerminal(["help", "recovery"], { env: { PAGER: undefined } });
+  await run.waitFor(/# Recovery\n/);
   await run.waitFor(/:$/);
   run.type(" ");
-  await run.waitFor(/When the guard refuses\n/);
+  await run.waitFor(/## What locks a vault\n/);
   run.type("q");
   const { code, text } = await run.exit;
   expect(code).toBe(0);
@@ -205,8 +205,8 @@ test.runIf(hasLess)("less shows the first screen, goes on, and leaves with q", a
 test("less that is not installed: the text is printed", async () => {
   const here = { ...many.machine.env, PATH: tempDir("nothing") };
   const words = Object.entries(here).map(([name, value]) => `${name}=${value}`);
-  const command = ["/usr/bin/env", ...words, ...vaultCommand, "help", "lockout"];
+  const command = ["/usr/bin/env", ...words, ...vaultCommand, "help", "recovery"];
   const { code, text } = await startInPty(command, { env: { PAGER: undefined } }).exit;
   expect(code).toBe(0);
-  expect(text).toMatch(/^Lockout\n─+\n/);
+  expect(text).toMatch(/^# Recovery\n/);
 });

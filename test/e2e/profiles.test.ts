@@ -391,12 +391,17 @@ describe.concurrent("vault config", () => {
     );
   });
 
-  it("reads the file that help environment shows", async () => {
+  it("reads the file as a person writes it", async () => {
     const machine = bare();
-    const { stdout } = await machine.vault("help", "environment");
-    const example = /^ *\{\n *"currentProfile"[^]*?^ *\}\n(?! *[}"])/m.exec(stdout)?.[0] ?? "";
+    const example = {
+      currentProfile: "staging",
+      profiles: {
+        default: { baseUrl: "https://vaults.example.com", maxWait: "5m" },
+        staging: { baseUrl: "https://staging.example.com", policy: { failedAttempts: 3 } },
+      },
+    };
     mkdirSync(machine.configDir, { recursive: true });
-    writeFileSync(join(machine.configDir, "config.json"), example);
+    writeFileSync(join(machine.configDir, "config.json"), JSON.stringify(example, null, 2));
     const listed = await machine.vault("config", "list", "--json");
     expect(listed).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(listed.stdout)).toMatchObject({

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Option } from "commander";
 import type { CliCommand } from "../../src/cli/commander.ts";
@@ -6,10 +6,9 @@ import { pathOf } from "../../src/cli/usage-error.ts";
 import { errorKinds } from "../../src/errors.ts";
 import type { SettingDefinition } from "../../src/settings/definitions.ts";
 import { settingDefinitions } from "../../src/settings/definitions.ts";
-import type { Block, Span } from "../../src/cli/markdown.ts";
-import { codeLines, parseMarkdown } from "../../src/cli/markdown.ts";
 import { topics } from "../../src/cli/topics.ts";
 import { originsIn } from "../../src/cli/examples.ts";
+import { rowsTable } from "../../src/terminal/tables.ts";
 import { topicText } from "../support/markdown.ts";
 import { below, program } from "../support/program.ts";
 
@@ -20,11 +19,11 @@ import packageJson from "../../package.json" with { type: "json" };
 const root = join(import.meta.dirname, "..", "..");
 
 function generate(): void {
-  const topics = join(root, "src", "cli", "topics");
-  for (const name of readdirSync(topics).filter((name) => name.endsWith(".md"))) {
-    const file = join(topics, name);
-    writeFileSync(file, withTables(readFileSync(file, "utf8")));
-  }
+  for (const topic of Object.keys(topics))
+    writeFileSync(
+      join(root, "src", "cli", "topics", `${topic}.md`),
+      withTable(topic, topicText(topic)),
+    );
   const manifest = join(root, "package.json");
   const man = Object.keys(manPages("", "")).map((name) => `man/${name}`);
   writeFileSync(
@@ -45,77 +44,38 @@ function writeMan(): void {
   }
 }
 
-/** The text of a topic with the tables between its marks made anew from what the program defines. */
-export function withTables(markdown: string): string {
-  const tables: Record<string, () => string> = {
-    settings,
-    "exit codes": exitCodes,
-    flags,
-  };
-  return markdown.replaceAll(
-    /(<!-- (.+): written by npm run generate -->\n).*?(?=<!-- end -->)/gs,
-    (_, mark: string, name: string) => {
-      const table = tables[name];
-      if (table === undefined) throw new Error(`there is no table "${name}"`);
-      return `${mark}\n${table()}\n`;
-    },
-  );
+const tables: Readonly<Record<string, () => string>> = { settings, "exit-codes": exitCodes };
+
+/** The text of a topic with its table, the first block that is only shown, made anew from what the program defines. */
+export function withTable(topic: string, text: string): string {
+  const table = tables[topic]?.();
+  return table === undefined ? text : text.replace(/(?:^ {6}.*\n)+/m, () => table);
 }
 
 function settings(): string {
-  const rows = Object.values<SettingDefinition>(settingDefinitions).map(
-    ({ flag, env, key, help }) => [asCode(flag), asCode(env), asCode(key), help],
-  );
-  return markdownTable(["flag", "environment", "config key", "meaning (default)"], rows);
+  return Object.values<SettingDefinition>(settingDefinitions)
+    .map(({ flag, env, key, help }) => {
+      const names = [flag, env, key].filter((name) => name !== undefined);
+      return `      ${names.join(", ")}\n        ${help}\n`;
+    })
+    .join("");
 }
 
 function exitCodes(): string {
   const kinds = Object.entries(errorKinds).map(([kind, { exitCode, retry, meaning }]) => [
     String(exitCode),
-    asCode(kind),
+    kind,
     retry,
     meaning,
   ]);
-  return markdownTable(
-    ["exit", "code", "again?", "meaning"],
-    [["0", "", "", "done; after a `get`: acknowledged"], ...kinds],
-  );
+  const done = ["0", "", "", "done; after a get: acknowledged"];
+  return rowsTable([["exit", "code", "again?", "meaning"], done, ...kinds], 78, 6);
 }
 
-/** The flags of every command that are no settings with a table of their own. */
-function flags(): string {
-  const { output: _output, debug: _debug, ...elsewhere } = settingDefinitions;
-  const others = Object.values<SettingDefinition>(elsewhere).map(({ flag }) => flag);
-  const shown = program.options.filter(({ flags }) => !others.includes(flags));
-  return markdownTable(
-    ["flag", "meaning"],
-    shown.map(({ flags, description }) => [asCode(flags), description]),
-  );
-}
-
-const asCode = (text: string | undefined): string => (text === undefined ? "" : `\`${text}\``);
-
-function markdownTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |\n`;
-  return line(heading) + `|${"---|".repeat(heading.length)}\n` + rows.map(line).join("");
-}
-
-/** Lines of a man page's source for a Block: the macros of man(7), and tbl(1) for a table of three columns. */
-export function roffOf(block: Block): string[] {
-  if (block.type === "heading") return section(block.spans.map(({ text }) => text).join(""));
-  if (block.type === "paragraph") return [".PP", ...filled(block.spans)];
-  if (block.type === "list")
-    return block.items.flatMap((item) => ['.IP "\\(bu" 3', ...filled(item)]);
-  if (block.type === "code") return code(codeLines(block));
-  if (block.heading.length === 3) return table(block.heading, block.rows);
-  return block.rows.flatMap((row) => {
-    const terms = row.slice(0, -1).filter((cell) => cell.length > 0);
-    const separated = terms.flatMap((cell, index): Span[] =>
-      index === 0 ? cell : [plain(", "), ...cell],
-    );
-    return tagged(separated, row.at(-1) ?? []);
-  });
+/** A part of a line; `code` is what is typed. */
+interface Span {
+  text: string;
+  style: "plain" | "code";
 }
 
 const plain = (text: string): Span => ({ text, style: "plain" });
@@ -130,13 +90,11 @@ const tagged = (term: readonly Span[], text: readonly Span[]): string[] => [
   ...filled(text),
 ];
 
-const code = (lines: readonly string[]): string[] => [
-  ".PP",
-  ".RS 4",
+/** Lines as they are. */
+export const code = (lines: readonly string[]): string[] => [
   ".EX",
   ...lines.map((line) => (line === "" ? "\\&" : guarded(escape(line).replaceAll("-", "\\-")))),
   ".EE",
-  ".RE",
 ];
 
 /** Text in lines as short as mandoc wants them. */
@@ -146,20 +104,6 @@ function filled(spans: readonly Span[]): string[] {
     .trimEnd()
     .split("\n");
   return lines.map(guarded);
-}
-
-function table(heading: readonly Span[][], rows: readonly Span[][][]): string[] {
-  const cell = (spans: readonly Span[]): string[] =>
-    spans.length === 0 ? ["\\&"] : ["T{", ...filled(spans), "T}"];
-  const line = (row: readonly Span[][]): string[] =>
-    row.reduce<string[]>((lines, each, index) => {
-      const [first = "", ...rest] = cell(each);
-      return index === 0
-        ? [first, ...rest]
-        : [...lines.slice(0, -1), `${lines.at(-1)}\t${first}`, ...rest];
-    }, []);
-  const head = heading.map((spans) => spans.map(({ text }) => bold(text)));
-  return [".TS", "l lx lx.", ...line(head), ...rows.flatMap(line), ".TE"];
 }
 
 /** One line, with bold for what is typed. Hyphens there are those that can be pasted. */
@@ -191,8 +135,6 @@ export function manPages(version: string, date: string): Record<string, string> 
     body: readonly string[],
   ): [string, string] => {
     const lines = [
-      // man(1) runs tbl for a page that asks for it so.
-      "'\\\" t",
       `.TH ${name.toUpperCase()} ${number} ${date} "vault ${version}" "vault manual"`,
       // Neither hyphens nor gaps in what is to be typed.
       ".nh",
@@ -253,17 +195,14 @@ function commandBody(command: CliCommand): string[] {
     ),
     ...(command === program ? [...section("Topics"), ...topicList()] : []),
     ...section("Examples"),
+    ".RS 4",
     ...code([...descriptor.examples, ...originsIn(descriptor.examples)]),
+    ".RE",
     ...section("See also"),
     ...filled(
       command === program
         ? references(["vault-tour(7)"])
-        : references([
-            "vault(1)",
-            "vault-environment(7)",
-            "vault-output(7)",
-            "vault-exit-codes(7)",
-          ]),
+        : references(["vault(1)", "vault-settings(7)", "vault-exit-codes(7)"]),
     ),
   ];
 }
@@ -282,16 +221,14 @@ function references(pages: readonly string[]) {
   });
 }
 
-/** Without the title and the line about it, which the page has by its name. */
-function topicBody(topic: string): string[] {
-  const [_title, _summary, ...blocks] = parseMarkdown(topicText(topic));
-  return [
-    ...(blocks[0]?.type === "heading" ? [] : section("Description")),
-    ...blocks.flatMap(roffOf),
-    ...section("See also"),
-    ...filled(references(["vault(1)"])),
-  ];
-}
+/** The text of a topic as it is, without the title. A page of 80 columns has no room for a margin. */
+const topicBody = (topic: string): string[] => [
+  ...section("Description"),
+  ".in 0",
+  ...code(topicText(topic).trimEnd().split("\n").slice(2)),
+  ...section("See also"),
+  ...filled(references(["vault(1)"])),
+];
 
 if (import.meta.main) {
   if (process.argv[2] === "man") writeMan();

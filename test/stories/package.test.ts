@@ -83,11 +83,11 @@ test("a checkout that was never built runs from its sources", async () => {
   });
   expect(result).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(result.stdout)).toEqual({ vaults: [] });
-  const topic = await runVault(["help", "keys"], {
+  const topic = await runVault(["help", "security"], {
     bin: join(checkout, "bin", "vault.js"),
     cwd: checkout,
   });
-  expect(topic.stdout).toBe((await runVault(["help", "keys"], { bin })).stdout);
+  expect(topic.stdout).toBe((await runVault(["help", "security"], { bin })).stdout);
 });
 
 describe("the packed program, installed in an empty folder without network", () => {

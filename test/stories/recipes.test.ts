@@ -1,12 +1,9 @@
 import { execFile, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, dirname, delimiter, join } from "node:path";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { parse } from "yaml";
 import { parseFault } from "../../src/sandbox/faults/grammar.ts";
-import type { CodeBlock } from "../support/markdown.ts";
-import { codeBlocks, section, topicText, topicTexts } from "../support/markdown.ts";
+import { section, topicBlocks, topicText, topicTexts } from "../support/markdown.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";
 import { cleanEnv } from "../support/run-vault.ts";
@@ -16,7 +13,7 @@ import { missing, openScene } from "./story.ts";
 
 /** What a text has to run, and the lines that it says will be printed. */
 function recipe(heading: string, text: string) {
-  const blocks = codeBlocks(text);
+  const blocks = topicBlocks(text);
   const script = blocks.filter(({ info }) => info === "sh").map(({ code }) => code);
   const claims = blocks
     .filter(({ info }) => info === "text")
@@ -25,10 +22,7 @@ function recipe(heading: string, text: string) {
 }
 
 const text = topicText("recipes");
-const [jobs, blocks] = [true, false].map((yaml) =>
-  codeBlocks(text).filter(({ info }) => (info === "yaml") === yaml),
-) as [CodeBlock[], CodeBlock[]];
-const recipes = [...new Set(blocks.map(({ heading }) => heading))].map((heading) =>
+const recipes = [...new Set(topicBlocks(text).map(({ heading }) => heading))].map((heading) =>
   recipe(heading, section(text, heading)),
 );
 /** The other topics with something to run, in the same place; the tour is run by itself. */
@@ -38,7 +32,7 @@ const others = Object.entries(topicTexts)
   .filter(({ script }) => script !== "");
 
 /** What a new machine may lack. */
-const lacking = ["sqlite3", "openssl", "curl"].filter(
+const lacking = ["sqlite3", "openssl"].filter(
   (program) => spawnSync(program, ["version"]).error !== undefined,
 );
 const runsHere = ({ script }: { script: string }): boolean =>
@@ -62,10 +56,10 @@ async function prepare(): Promise<Scene> {
     VAULTSVC_APP_UUID: APP_UUID,
     VAULTSVC_API_KEY: APP_KEY,
   });
-  mkdirSync(join(cwd, "volume"));
-  for (const { info, code } of Object.values(topicTexts).flatMap(codeBlocks)) {
-    const [, file] = /^(?:sh|ini) (\S+)$/.exec(info) ?? [];
-    if (file !== undefined) writeFileSync(join(cwd, file), `${code}\n`);
+  for (const text of Object.values(topicTexts)) {
+    const saved = /Save this\s+as\s+(\S+):\n\n((?: {6}.*\n)+)/.exec(text);
+    if (saved?.[1] !== undefined)
+      writeFileSync(join(cwd, saved[1]), (saved[2] ?? "").replaceAll(/^ {6}/gm, ""));
   }
   copyFileSync(join(cwd, "note-pair.json"), join(cwd, "pair.json"));
   return scene;
@@ -122,7 +116,7 @@ function run(
 }
 
 describe.concurrent("each recipe works as it stands", () => {
-  test("there are eight of them", () => expect(recipes).toHaveLength(8));
+  test("there are seven of them", () => expect(recipes).toHaveLength(7));
 
   test.each(recipes.filter(runsHere))(
     "$heading",
@@ -164,71 +158,13 @@ test.concurrent.each(others.filter(runsHere))(
   },
 );
 
-interface Job {
-  env?: Record<string, string>;
-  steps?: { run?: string }[];
-  script?: string[];
-}
-
-/** What a runner runs of the job in a CI's file, and with which variables: in GitLab, all that there are. */
-function jobOf(yaml: string, variables: Readonly<Record<string, string>>) {
-  const expression = /\$\{\{ (?:vars|secrets)\.(\w+) \}\}/g;
-  const filled = yaml.replaceAll(expression, (_, name: string) =>
-    JSON.stringify(variables[name] ?? ""),
-  );
-  const { jobs, deploy } = parse(filled) as { jobs?: { deploy: Job }; deploy?: Job };
-  const { env = variables, steps = [], script = [] } = jobs?.deploy ?? deploy ?? {};
-  return { env, script: [...steps.flatMap(({ run }) => run ?? []), ...script].join("\n") };
-}
-
-describe.skipIf(lacking.includes("curl"))("a job of a CI installs the archive", () => {
-  test("of two", () => expect(jobs).toHaveLength(2));
-
-  const named = jobs.map(({ code }, at) => ({ ci: ["GitHub Actions", "GitLab CI"][at], code }));
-
-  test.each(named)("and passes a secret on: $ci", { timeout: 60_000 }, async ({ code }) => {
-    const scene = await prepare();
-    const { cwd, env } = scene;
-    const address = await withDatabase(sharedAddress, scene);
-    await importNote(scene, address);
-    const archive = join(cwd, "vault.tar.gz");
-    const runner = tempDir("runner");
-    // The folder of the program under test, which has one file.
-    const [program = ""] = (env["PATH"] ?? "").split(delimiter);
-    const packed = ["-czf", archive, "-C", dirname(program), basename(program)];
-    expect(spawnSync("tar", packed)).toMatchObject({ status: 0 });
-    const { VAULTSVC_CONFIG_DIR: _, ...known } = env;
-    const job = jobOf(code.replace(sharedAddress, address), {
-      ...known,
-      VAULTSVC_STATE: `postgres://team@${address}`,
-      VAULTSVC_STATE_KEY: readFileSync(join(cwd, "state.key"), "utf8").trim(),
-      ARCHIVE: `file://${archive}`,
-      ARCHIVE_SHA256: createHash("sha256").update(readFileSync(archive)).digest("hex"),
-    });
-    const deploy = async (program: string) => {
-      writeFileSync(join(runner, "deploy.sh"), `#!/bin/sh\n${program}\n`, { mode: 0o755 });
-      const place = {
-        ...scene,
-        cwd: runner,
-        env: { ...job.env, HOME: runner, PATH: "/usr/bin:/bin" },
-      };
-      return await run(job.script, place);
-    };
-    expect(await deploy("exit 1")).toMatchObject({ code: 11 });
-    const { code: ended, text: printed } = await deploy("echo a token of ${#TOKEN} characters");
-    expect(printed).toMatch(/a token of [56]\d characters/);
-    expect(printed).not.toContain("palm tree");
-    expect(ended).toBe(0);
-  });
-});
-
 test("a recipe goes on where its first run was killed", { timeout: 60_000 }, async () => {
   const scene = await prepare();
   const container = recipes.find(({ heading }) => heading.includes("container"))?.script ?? "";
   const killed = container.replace("--field", "--save-cmd 'kill -9 $PPID' --field");
   expect((await run(killed, scene)).code).not.toBe(0);
   expect(readFileSync(join(scene.cwd, "contents"), "utf8")).toContain("palm tree");
-  const state = { VAULTSVC_STATE: join(scene.cwd, "volume", "state") };
+  const state = { VAULTSVC_STATE: join(scene.cwd, "state") };
   const kept = async () => (await run('vault status "$VAULT" --json', scene, state)).text;
   expect(await kept()).toContain('"state": "started"');
   expect(await run(container, scene)).toMatchObject({ code: 0 });
@@ -236,7 +172,7 @@ test("a recipe goes on where its first run was killed", { timeout: 60_000 }, asy
 });
 
 describe.skipIf(!hasSqlite)("the recipe of an application with its own database", () => {
-  const blocks = codeBlocks(
+  const blocks = topicBlocks(
     section(text, "An application whose own database holds the credentials"),
   ).filter(({ info }) => info === "sh");
   const [first = "", next = ""] = blocks.map(({ code }) => code);

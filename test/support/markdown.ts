@@ -12,7 +12,7 @@ const textsIn = (folder: string): Readonly<Record<string, string>> =>
 
 export const readme = readFileSync(join(root, "README.md"), "utf8");
 
-/** The Markdown of each topic of `vault help`, by its name. */
+/** The text of each topic of `vault help`, by its name. */
 export const topicTexts = textsIn(join(root, "src", "cli", "topics"));
 
 /** The Markdown of each document in `docs`, by its name. */
@@ -25,9 +25,9 @@ export function topicText(name: string): string {
   return text;
 }
 
-/** A fenced block, with the heading that it stands under. */
+/** A block of code, with the heading that it stands under. */
 export interface CodeBlock {
-  /** `sh`, `text`, `text unordered`, `yaml`. */
+  /** `sh` is run, `text` is what that prints, `json` is JSON, the rest is only shown. */
   info: string;
   code: string;
   heading: string;
@@ -47,6 +47,7 @@ export function section(markdown: string, title: string): string {
 export const headings = (markdown: string): string[] =>
   headingsOf(markdown.split("\n")).map(({ title }) => title);
 
+/** The fenced blocks of a document. */
 export function codeBlocks(markdown: string): CodeBlock[] {
   const lines = markdown.split("\n");
   const headings = headingsOf(lines);
@@ -60,6 +61,24 @@ export function codeBlocks(markdown: string): CodeBlock[] {
     at = end;
   }
   return blocks;
+}
+
+/**
+ * The indented blocks of a topic: by four spaces, commands, or behind a bar what they print; by six, what is only shown. A test runs
+ * the commands and holds what they print against the output below them.
+ */
+export function topicBlocks(topic: string): CodeBlock[] {
+  const headings = [...topic.matchAll(/^#+ (.+)$/gm)];
+  return [...topic.matchAll(/(?:^ {4}.*\n)+/gm)].map(({ 0: block, index }) => {
+    const heading = headings.findLast((each) => each.index < index)?.[1] ?? "";
+    if (block.startsWith("      ")) {
+      const code = block.trimEnd().replaceAll(/^ {6}/gm, "");
+      return { info: code.startsWith("{") ? "json" : "", code, heading };
+    }
+    const isOutput = block.startsWith("    │");
+    const code = block.trimEnd().replaceAll(isOutput ? /^ {4}│ ?/gm : /^ {4}/gm, "");
+    return { info: isOutput ? "text" : "sh", code, heading };
+  });
 }
 
 /** The rows of the first table in a text, without its heading and rule; cells trimmed. */

@@ -24,11 +24,8 @@ export async function helpText(
   if (first === "json") return print(await schema(rest));
   if (words.length === 1 && first !== undefined && isTopic(first)) {
     if (first === "exit-codes" && format !== "table") return document({ exitCodes: exitCodes() });
-    const { topicScreen } = await import("./topic-screen.ts");
-    const text = topicScreen(
-      first,
-      Math.min(program.configureOutput().getOutHelpWidth?.() ?? 80, 100),
-    );
+    const { readTopic } = await import("../../cli/topics/read.ts");
+    const text = readTopic(first);
     return format !== "table" ? document({ topic: first, summary: topics[first], text }) : text;
   }
   const found = find(program, words);

@@ -167,5 +167,5 @@ function decoded(text: string): string {
 const refused = (why: string): VaultError =>
   new VaultError("usage", `the address of the state (--state) cannot be used: ${why}`, {
     hint: "--state 'postgres://user@host/database'",
-    next: [command`vault help environment`],
+    next: [command`vault help settings`],
   });
