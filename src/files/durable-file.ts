@@ -11,98 +11,82 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** Writes the content of a new file (mode 0600) by its path or descriptor; the caller syncs it. */
-type Fill<T> = (temporary: string, descriptor: number) => T;
-
 const suffix = ".vault-new";
 
-/** Uses the global `crypto`, because importing the module would slow down completion. */
-const randomHex = (digits: number): string =>
-  crypto.randomUUID().replaceAll("-", "").slice(-digits);
+/**
+ * Makes an empty file (mode 0600) beside the one that it is to become. `finish` syncs it, puts it in place and syncs the folder: at every
+ * instant the path holds the former content or the new one. `end` removes it otherwise.
+ */
+function draftOf(path: string, place: (draft: string, path: string) => void = renameSync) {
+  // By the global `crypto`, because importing the module would slow down completion.
+  const digits = crypto.randomUUID().replaceAll("-", "").slice(-16);
+  const draft = join(dirname(resolve(path)), `.${basename(path)}.${digits}${suffix}`);
+  const descriptor = openSync(draft, "wx", 0o600);
+  return {
+    path: draft,
+    descriptor,
+    finish: (): void => {
+      fsyncSync(descriptor);
+      place(draft, path);
+      syncFolder(dirname(path));
+    },
+    end: (): void => {
+      closeSync(descriptor);
+      rmSync(draft, { force: true });
+    },
+  };
+}
 
 /**
- * Replaces a whole file, mode 0600, durably: writes beside it, syncs, renames, syncs the folder. At every instant the path holds
- * the former content or the new one.
- * @throws Node's error; an error with the answer of `inTheWay` as its code if the path is not a file
+ * Replaces a whole file, mode 0600, durably.
+ * @throws Node's error; an error with the answer of `obstacleAt` as its code if the path is not a file
  */
 export function replaceFile(path: string, contents: string | Uint8Array | Iterable<string>): void {
   const why = obstacleAt(path);
   if (why !== null) throw Object.assign(new Error(`it is ${why}`), { code: why });
-  replaceWith(path, (_, descriptor) => {
-    const isWhole = typeof contents === "string" || contents instanceof Uint8Array;
-    for (const part of isWhole ? [contents] : contents) writeFileSync(descriptor, part);
-  });
+  const isWhole = typeof contents === "string" || contents instanceof Uint8Array;
+  const draft = draftOf(path);
+  try {
+    for (const part of isWhole ? [contents] : contents) writeFileSync(draft.descriptor, part);
+    draft.finish();
+  } finally {
+    draft.end();
+  }
 }
 
-/** As `replaceFile`, but `fill` writes the file. A link of that name is replaced, not followed. */
-export function replaceWith<T>(path: string, fill: Fill<T>): T {
-  return putInPlace(
-    path,
-    join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${suffix}`),
-    fill,
-    renameSync,
-  );
-}
-
-/** As `replaceWith`, for what takes its time; a database that `fill` writes is closed by then. */
+/** As `replaceFile`, but `fill` writes the file, and has closed it by then. A link of that name is replaced, not followed. */
 export async function replaceLater<T>(
   path: string,
-  fill: (temporary: string) => Promise<T>,
+  fill: (draft: string) => Promise<T>,
 ): Promise<T> {
-  const temporary = join(dirname(resolve(path)), `.${basename(path)}.${randomHex(16)}${suffix}`);
+  const draft = draftOf(path);
   try {
-    closeSync(openSync(temporary, "wx", 0o600));
-    const result = await fill(temporary);
-    const descriptor = openSync(temporary, "r+");
-    fsyncSync(descriptor);
-    closeSync(descriptor);
-    renameSync(temporary, path);
-    syncFolder(dirname(path));
+    const result = await fill(draft.path);
+    draft.finish();
     return result;
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
+  } finally {
+    draft.end();
   }
 }
 
 /** Creates a file in the same way if there is none. If several processes do so at once, one wins and all use its file. */
-export function createFile(path: string, fill: Fill<unknown>): void {
-  putInPlace(path, `${path}.new-${randomHex(12)}`, fill, (temporary) => {
-    linkUnlessThere(temporary, path);
-    rmSync(temporary);
-  });
-}
-
-function putInPlace<T>(
-  path: string,
-  temporary: string,
-  fill: Fill<T>,
-  place: (temporary: string, path: string) => void,
-): T {
-  const descriptor = openSync(temporary, "wx", 0o600);
+export function createFile(path: string, fill: (draft: string) => void): void {
+  const draft = draftOf(path, linkUnlessThere);
   try {
-    let result: T;
-    try {
-      result = fill(temporary, descriptor);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    place(temporary, path);
-    syncFolder(dirname(path));
-    return result;
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
+    fill(draft.path);
+    draft.finish();
+  } finally {
+    draft.end();
   }
 }
 
-function linkUnlessThere(temporary: string, path: string): void {
+function linkUnlessThere(draft: string, path: string): void {
   try {
-    linkSync(temporary, path);
+    linkSync(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
+  rmSync(draft);
 }
 
 /**

@@ -69,9 +69,7 @@ export function makeKeyFile(folder: string): SealingKey {
 export function writeKeyFile(path: string, material: Buffer): void {
   ensurePrivateDirectory(dirname(path));
   onState(path, () =>
-    createFile(path, (_, descriptor) =>
-      writeFileSync(descriptor, `${material.toString("base64")}\n`),
-    ),
+    createFile(path, (draft) => writeFileSync(draft, `${material.toString("base64")}\n`)),
   );
 }
 
