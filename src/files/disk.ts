@@ -5,35 +5,28 @@ import { VaultError } from "../errors.ts";
 import { statIfThere } from "./private-directory.ts";
 import { onState } from "./state-error.ts";
 
-/**
- * The disk of a state. SQLite's WAL needs shared memory, which two machines that use one file over a network do not have: they
- * corrupt it, and locks of such file systems may not work. So a state on a network file system is refused before it is read.
- */
+/** The disk of a state. */
 export interface DiskFacts {
   /** Null where the file system does not say. */
   freeBytes: number | null;
-  /** The file system, if other machines may use it too; null for a local or unknown one. */
-  shared: SharedFileSystem | null;
-  /** The file system, if it keeps nothing for long. */
-  passing: PassingFileSystem | null;
+  /** The file system, if a state is not safe there; null for a local or unknown one. */
+  unsafe: UnsafeFileSystem | null;
 }
 
-interface SharedFileSystem {
+/**
+ * A file system that other machines may use too: SQLite's WAL needs shared memory, which two machines do not have, and they corrupt the
+ * file. So a state on a network file system is refused before it is read; what a host shares with its guests is usually used by one
+ * system alone. Or one that keeps nothing after a restart of the machine, or after the removal of its container.
+ */
+export interface UnsafeFileSystem {
   name: string;
-  /** Shared between machines. False for what a host shares with its guests, since usually one system alone uses it. */
-  isNetwork: boolean;
+  is: "network" | "host" | "memory" | "container";
 }
 
-/** Lasts until the machine is restarted, or until its container is removed. */
-interface PassingFileSystem {
-  name: string;
-  until: "restart" | "removal";
-}
+const network = (name: string): UnsafeFileSystem => ({ name, is: "network" });
 
-const network = (name: string): SharedFileSystem => ({ name, isNetwork: true });
-
-/** By `f_type` of Linux's statfs(2). Other systems assign the numbers when they mount. */
-const byNumber: Readonly<Record<number, SharedFileSystem>> = {
+/** By `f_type` of Linux's statfs(2). Other systems assign the numbers when they mount. A container's own layer is an overlay. */
+const byNumber: Readonly<Record<number, UnsafeFileSystem>> = {
   0x6969: network("NFS"),
   0x517b: network("SMB"),
   0xff534d42: network("CIFS"),
@@ -44,14 +37,10 @@ const byNumber: Readonly<Record<number, SharedFileSystem>> = {
   0x0bd00bd0: network("Lustre"),
   0x47504653: network("GPFS"),
   0x19830326: network("BeeGFS"),
-  0x01021997: { name: "9P", isNetwork: false },
-};
-
-/** By the same; a container's own layer is an overlay. */
-const passingByNumber: Readonly<Record<number, PassingFileSystem>> = {
-  0x01021994: { name: "tmpfs", until: "restart" },
-  0x858458f6: { name: "ramfs", until: "restart" },
-  0x794c7630: { name: "overlay", until: "removal" },
+  0x01021997: { name: "9P", is: "host" },
+  0x01021994: { name: "tmpfs", is: "memory" },
+  0x858458f6: { name: "ramfs", is: "memory" },
+  0x794c7630: { name: "overlay", is: "container" },
 };
 
 const fuse = 0x65735546;
@@ -65,11 +54,7 @@ export function diskOf(folder: string): DiskFacts | null {
   try {
     const existing = nearestExisting(folder);
     const facts = statfsSync(existing);
-    return {
-      freeBytes: freeBytesIn(facts),
-      shared: sharedBy(existing, facts.type),
-      passing: passingByNumber[facts.type] ?? null,
-    };
+    return { freeBytes: freeBytesIn(facts), unsafe: unsafeType(existing, facts.type) };
   } catch {
     return null;
   }
@@ -105,21 +90,18 @@ function nearestExisting(folder: string): string {
 
 /** @throws `state` if the folder, or the one in which it would be created, is on a network file system */
 export function refuseNetwork(folder: string): void {
-  const found = onState(folder, () => {
-    const existing = nearestExisting(folder);
-    return sharedBy(existing, statfsSync(existing).type);
-  });
-  if (found?.isNetwork !== true) return;
+  const unsafe = diskOf(folder)?.unsafe;
+  if (unsafe?.is !== "network") return;
   throw new VaultError(
     "state",
-    `the state cannot be used: ${folder} is on a network file system (${found.name}), where SQLite cannot keep it safe`,
+    `the state cannot be used: ${folder} is on a network file system (${unsafe.name}), where SQLite cannot keep it safe`,
     {
       hint: "use a directory on a local disk with --state; to move a state there, use mv while no vault command runs on any machine",
     },
   );
 }
 
-function sharedBy(folder: string, type: number): SharedFileSystem | null {
+function unsafeType(folder: string, type: number): UnsafeFileSystem | null {
   if (type !== fuse) return byNumber[type] ?? null;
   const kind = mountedAs(realpathSync(folder), readFileSync("/proc/self/mountinfo", "utf8"));
   return overFuse.test(kind) ? network(kind.slice("fuse.".length)) : null;

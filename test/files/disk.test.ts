@@ -19,7 +19,7 @@ const onType = (folder: string, type: number) => ({
 });
 
 describe("a file system that counts no blocks", () => {
-  const facts = { freeBytes: null, shared: null, passing: null };
+  const facts = { freeBytes: null, unsafe: null };
 
   it.runIf(process.platform === "linux")("does not say what is free, and is not full", () => {
     expect(diskOf("/proc")).toEqual(facts);

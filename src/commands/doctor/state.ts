@@ -4,6 +4,7 @@ import { inUse } from "../../terminal/who.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/credentials.ts";
 import { formatDuration } from "../../duration.ts";
+import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
@@ -14,7 +15,6 @@ type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
 export type StateFacts = Awaited<ReturnType<Whole["inspect"]>>;
 type Place = NonNullable<StateFacts["place"]>;
 type Directory = Extract<Place, { type: "directory" }>;
-type Passing = NonNullable<NonNullable<Directory["disk"]>["passing"]>;
 type Server = Extract<Place, { type: "server" }>;
 
 /** What there is to say of a state, its key and its backups. */
@@ -100,18 +100,19 @@ function diskFinding({ vaults }: StateFacts, { disk, directory }: Directory): Fi
       : `${Math.floor(bytes / megabyte / 1024)} GiB`;
   const hint = `free some space, or use another directory with --state (now ${directory})`;
   if (bytes < leastFreeBytes) return bad("disk", `${free} free, too little for the state`, hint);
-  if (disk.shared !== null) {
-    const { name, isNetwork } = disk.shared;
+  const { unsafe } = disk;
+  if (unsafe?.is === "network" || unsafe?.is === "host") {
+    const { name, is } = unsafe;
     const message = `the state is on a file system that other machines may use (${name}), where locks and SQLite's WAL cannot be trusted`;
     const local = "use a directory on a local disk with --state";
-    return isNetwork ? bad("disk", message, local) : warning("disk", message, local);
+    return is === "network" ? bad("disk", message, local) : warning("disk", message, local);
   }
-  if (disk.passing !== null) {
+  if (unsafe !== null) {
     const isUsed = vaults !== null && vaults.length > 0;
     const lost = isUsed ? `the credentials of ${count(vaults.length, "vault")}` : "all credentials";
     return warning(
       "disk",
-      `the state is ${passingAway(disk.passing)}, and with it ${lost}`,
+      `the state is ${lossOf(unsafe)}, and with it ${lost}`,
       isUsed
         ? [{ ...command`vault state move --to DIR`, note: "to a disk, or to a volume" }]
         : "use a directory on a disk, or on a volume, with --state",
@@ -123,17 +124,18 @@ function diskFinding({ vaults }: StateFacts, { disk, directory }: Directory): Fi
     : ok("disk", `${free} free, local`);
 }
 
-const passingAway = ({ name, until }: Passing): string =>
-  until === "restart"
+const lossOf = ({ name, is }: UnsafeFileSystem): string =>
+  is === "memory"
     ? `in memory (${name}): it is gone when this machine restarts`
     : `in a container's own layer (${name}): it is gone when that container is removed`;
 
 function keyDiskFinding({ keyDisk, key: { file } }: Directory): Finding[] {
-  if (!keyDisk?.passing) return [];
+  const unsafe = keyDisk?.unsafe;
+  if (unsafe?.is !== "memory" && unsafe?.is !== "container") return [];
   return [
     warning(
       "disk",
-      `the key file is ${passingAway(keyDisk.passing)}, and without the key nothing can be opened`,
+      `the key file is ${lossOf(unsafe)}, and without the key nothing can be opened`,
       `keep a copy of ${file ?? "it"} elsewhere, set VAULTSVC_CONFIG_DIR to a directory on a disk or a volume, or give the key with VAULTSVC_STATE_KEY`,
     ),
   ];
