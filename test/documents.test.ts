@@ -16,7 +16,10 @@ import {
   topicText,
   topicTexts,
 } from "./support/markdown.ts";
-import { program } from "./support/program.ts";
+import { below, program } from "./support/program.ts";
+import { parseFault } from "../src/sandbox/faults/grammar.ts";
+import { plainActions } from "../src/sandbox/faults/faults.ts";
+import { defaultPolicy } from "../src/sandbox/model/policy.ts";
 
 const root = join(import.meta.dirname, "..");
 const names = Object.keys(topicTexts);
@@ -108,6 +111,25 @@ describe("the README and the topics say what the program does", () => {
           ![...variables, ...ofSaveCommand, ...ofExec, "VAULTSVC_SANDBOX"].includes(variable),
       ),
     ).toEqual([]);
+  });
+
+  test("targets, actions and rules of the sandbox stand in its help", () => {
+    const [start, fault] = ["start", "fault"].map((name) =>
+      below(program)
+        .find((each) => each.name() === name)
+        ?.description(),
+    );
+    const words = (text = ""): string[] => text.match(/[a-z]+(?:-[a-z]+)+|\b[a-z]+\b/g) ?? [];
+    const [, targets = "", actions = ""] = (fault ?? "").split("\n\n");
+    const known = words(targets.replace(/;.*/s, "")).filter((word) => !["is", "or"].includes(word));
+    expect(known).toHaveLength(12);
+    for (const target of known) parseFault(`${target}:hang`);
+    expect(words(actions)).toEqual(expect.arrayContaining([...plainActions]));
+    for (const action of ["status=503,retry-after=1", "error-after=503", "delay=2s"]) {
+      expect(words(actions)).toContain(action.split("=")[0]);
+      parseFault(`any:${action}`);
+    }
+    for (const key of Object.keys(defaultPolicy)) expect(start).toContain(`"${key}"`);
   });
 
   test("documents of JSON are JSON", () => {

@@ -13,7 +13,8 @@ export function examplesOf({ name, examples }: Pick<Descriptor, "examples" | "na
 vault COMMAND --help shows its options and examples. vault help TOPIC:
   ${Object.keys(topics)
     .join(", ")
-    .replaceAll(/(.{1,76}) /g, "$1\n  ")}`
+    .replaceAll(/(.{1,76})(?: |$)/g, "$1\n  ")
+    .trimEnd()}`
       : "All flags, variables and configuration keys: vault help settings.";
   return `${lines.join("\n")}\n\n${more}`;
 }
@@ -31,7 +32,7 @@ const origins: Readonly<Record<string, string>> = {
   "audit.csv.gz": "exported from the console, or by vault sandbox audit --export",
   "./integration-test.sh": "any program of yours that uses vaults",
   "./read.sh": "any program of yours that reads a vault",
-  '"$PWD/check"': "ends with 0 if read.sh can still read its vault",
+  '"$PWD/check"': "exits with 0 if read.sh can still read its vault",
   "./sandbox.json": "of a sandbox that runs: vault sandbox start --ready-file FILE",
   '"$PWD/setup"': "prepares the new working directory of each run",
 };

@@ -7,7 +7,10 @@ import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../input/
 const descriptor = {
   name: "create",
   summary: "create a vault (extended)",
-  description: `Create a vault. Its credentials are stored durably before anything is printed. ${extended}`,
+  description:
+    "Create a vault. Its credentials are stored durably before anything is printed. If the response is lost (exit 10) or the program is " +
+    "killed, a vault may exist whose credentials nobody has: the error, or the next create, names the external reference to look for in " +
+    `the console. ${extended}`,
   options: {
     kind: newVaultFlags.kind,
     ...contentsFlags,

@@ -12,7 +12,7 @@ const emulation = {
   latency: { flag: "--latency <duration>", help: "delay before each response (none)" },
   policy: {
     flag: "--policy <file>",
-    help: "JSON that changes the rules of the service",
+    help: "JSON file that changes the rules of the service (see vault sandbox start --help)",
   },
 } as const;
 
@@ -81,7 +81,11 @@ const start = {
   summary: "start a sandbox that serves until interrupted",
   description:
     "Start the emulated service on 127.0.0.1; it serves until interrupted, and enforces the rate limit of --rate. With --profile it " +
-    "creates a profile of that name, with its own state in which its vaults are imported.",
+    "creates a profile of that name, with its own state in which its vaults are imported.\n\n" +
+    'A seed is a list of vaults: {"kind", "creditCard"} or {"kind", "content"}, with "label", "metadata", "uuid", "credentials", "maxUsage" ' +
+    'and "expiryDate" (offline), "hashedPin" and "device" (online) as you like. Cards need "number", "name", "expiryMonth" and "expiryYear".\n\n' +
+    'A policy is an object with any of "failedAttempts", "unackedStarts", "tokenTtlMs", "rate", "autoLockAfterMs", "idempotentEnd", ' +
+    '"whitelist" (addresses and ranges) and "jwt" {"publicKey", "claims"}.',
   options: {
     port: {
       flag: "--port <n>",
@@ -192,6 +196,12 @@ const unlock = {
 export const fault = {
   name: "fault",
   summary: "inject faults",
+  description:
+    "Make the next requests fail. SKIP matching requests pass first (0), then the fault happens TIMES times (1; all: always).\n\n" +
+    "TARGET is any, get, update, start, end, get-start, get-end, update-start, update-end, info, create or delete; TARGET/UUID " +
+    "matches requests about one vault.\n\n" +
+    "ACTION is drop-before or status=HTTP (with ,retry-after=SECONDS) for a request that is not processed. For one that is processed: " +
+    "drop-after (no response), cut (half of one), hang, garbage (not JSON), wrong-types, no-credentials, error-after=HTTP, or delay=DURATION.",
   arguments: {
     faults: {
       term: "[faults...]",
@@ -209,7 +219,11 @@ export const fault = {
 export const sandbox: Command = {
   name: "sandbox",
   summary: "emulate the service on this machine",
-  description: "Emulate the service on this machine, for trials and integration tests.",
+  description:
+    "Emulate the service on this machine, for trials and integration tests: all endpoints, both locking rules, expiring tokens, limited " +
+    "vaults, the rate limit and audit items.\n\n" +
+    "It does not imitate cryptography (credentials are random text), TLS, or more than one application. What the interface leaves open " +
+    "it guesses: error codes and messages, fields of audit items, the lifetime of a token, extended operations.",
   examples: ["vault sandbox start --seed demo", "vault sandbox audit"],
   commands: [
     loaded(exec, async () => (await import("./sandbox/start.ts")).runExec),
