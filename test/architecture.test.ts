@@ -166,7 +166,7 @@ const table: Record<string, Allowance> = {
   },
   audit: {
     parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "way", "defined"],
-    types: ["documents/audit", "store/journal/items"],
+    types: ["documents/audit", "store/journal/history"],
     packages: ["zod", "chalk", "string-width"],
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.

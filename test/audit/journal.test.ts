@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import type { Item } from "../../src/audit/read/item.ts";
 import { journalItems } from "../../src/audit/meaning/journal.ts";
-import { openForReading } from "../../src/store/journal/history.ts";
-import { journalLines } from "../../src/store/journal/items.ts";
+import { journalLines, openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";

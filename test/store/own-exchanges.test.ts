@@ -12,12 +12,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { appendingAlone } from "../../src/store/journal/journal.ts";
-import { journalLines } from "../../src/store/journal/items.ts";
-import type { Near, OwnExchange } from "../../src/store/journal/own-exchanges.ts";
-import { OwnExchanges } from "../../src/store/journal/own-exchanges.ts";
+import { journalLines, openForReading, ownExchanges } from "../../src/store/journal/history.ts";
+import type { OwnExchange, StateHistory } from "../../src/store/journal/history.ts";
 import { migrate } from "../../src/store/sqlite/open-database.ts";
 import { dialect, rowsIn } from "../../src/store/sqlite/query.ts";
-import { openForReading } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -27,12 +25,12 @@ import { tempDir } from "../support/cleanup.ts";
 async function find(
   machine: Machine,
   externalRef: string,
-  near?: Near,
+  near?: Parameters<StateHistory["own"]>[1],
 ): Promise<OwnExchange | undefined> {
   const db = await openForReading(machine.stateDir, fakeHost());
   if (db === null) throw new Error("there is no state");
   try {
-    return new OwnExchanges(db).find(externalRef, near);
+    return ownExchanges(db)(externalRef, near);
   } finally {
     db.close();
   }
@@ -149,11 +147,8 @@ test("exchanges are found while the journal is read", async () => {
   await run(machine, 0, "get", vault.uuid, "--external-ref", "second");
   const db = await openForReading(machine.stateDir, fakeHost());
   if (db === null) throw new Error("there is no state");
-  const exchanges = new OwnExchanges(db);
-  const found = Array.from(journalLines(db), ({ event }) => [
-    event,
-    exchanges.find("second")?.state,
-  ]);
+  const find = ownExchanges(db);
+  const found = Array.from(journalLines(db), ({ event }) => [event, find("second")?.state]);
   expect(found).toEqual(
     [1, 2].flatMap(() =>
       ["intent", "started", "ending", "acknowledged"].map((event) => [event, "acknowledged"]),
@@ -177,7 +172,7 @@ describe("when a pair was superseded", () => {
       const entry = { at: at(index), service: "s", uuid: "v", exchange, event, detail };
       rowsIn(db, appendingAlone(dialect, entry));
     }
-    return new OwnExchanges(db).find("x")?.supersededAt;
+    return ownExchanges(db)("x")?.supersededAt;
   }
   const sends = (generation: number): [string, Record<string, unknown>, string] => [
     "intent",
