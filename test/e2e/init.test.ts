@@ -72,7 +72,7 @@ describe.concurrent("vault init on a terminal", () => {
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text.replaceAll("\r", "")).toMatch(
-      /^Saved profile work [^]* responds \(in \d+ ms\)\nnext: vault doctor\nnext: vault import\n$/,
+      /^Saved profile work [^]* responds \(in \d+ ?ms\)\nnext: vault doctor\nnext: vault import\n$/,
     );
     const wrong = [...at, "--api-key", "env:KEY", "--force", "--profile", "work"];
     const refused = await machine.vault("init", ...wrong);
@@ -187,9 +187,7 @@ describe.concurrent("vault init asks for the place of the state", () => {
       run.type(answer + enter);
     }
     for (const place of places) {
-      await run.waitFor(
-        place === places[0] ? /Place of the state/ : /warning: .*\n.*Place of the state/,
-      );
+      await run.waitFor(place === places[0] ? /Place of the state/ : /> the address of the state/);
       run.type(`\x15${place}${enter}`);
     }
     await run.waitFor(/Is this production/);
@@ -245,7 +243,7 @@ describe.concurrent("vault init asks for the place of the state", () => {
     const places = ["postgres://127.0.0.1:0/v", "postgres://ada@127.0.0.1:1/v"];
     const { code, text } = await answered(machine, places);
     expect(code, text).toBe(0);
-    expect(text).toMatch(/warning: the address of the state .* a port is not a number/);
+    expect(text).toMatch(/> the address of the state .* a port is not a number/);
     expect(text).toMatch(/warning: the state .* cannot be reached/);
     expect(stateIn(machine)).toBe("postgres://ada@127.0.0.1:1/v");
   });
