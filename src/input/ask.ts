@@ -13,7 +13,7 @@ import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import { base64, uuid as identifier } from "../protocol/fields.ts";
-import { validate } from "../protocol/validate.ts";
+import { brokenRule } from "../protocol/validate.ts";
 import { notEmpty, ruleFrom } from "../cli/prompts.ts";
 import { stateOf } from "../terminal/who.ts";
 import { byLabel } from "../cli/vault-name.ts";
@@ -185,7 +185,7 @@ async function withPin(
 ) {
   let pin = hashedPin;
   if (isOnline(kind) && pin === undefined) {
-    const rule: Rule = (answer) => (answer === "" ? null : ruleOf(base64)(answer));
+    const rule: Rule = (answer) => (answer === "" ? null : brokenRule(base64, answer));
     pin = (await io.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
   }
   learn(io.redactor.add, { ...given.credentials, hashedPin: pin });
@@ -203,15 +203,7 @@ async function askDevice(io: Io) {
 const contentOf = async (io: Io, answer: string, what: string): Promise<string> =>
   answer.startsWith("@") && !isStdin(answer) ? await readValue(answer, what, io.sources) : answer;
 
-/** The rule of a field of the interface. */
-const ruleOf =
-  (field: Parameters<typeof validate>[0]) =>
-  (answer: string): string | null => {
-    const checked = validate(field, answer);
-    return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
-  };
-
-export const isUuid = ruleOf(identifier);
+export const isUuid = (answer: string): string | null => brokenRule(identifier, answer);
 const isThere: Rule = (answer) => notEmpty(answer.trim());
 
 /** What questions before an update with a live profile begin with. */

@@ -7,7 +7,7 @@ import { isCreditCard } from "../protocol/endpoints.ts";
 import type { CreditCard } from "../protocol/fields.ts";
 import { creditCard } from "../protocol/fields.ts";
 import { parseGivenJson } from "../protocol/json.ts";
-import { checkGiven, validate } from "../protocol/validate.ts";
+import { brokenRule, checkGiven } from "../protocol/validate.ts";
 import { notEmpty, ruleFrom } from "../cli/prompts.ts";
 import { shownCardNumber } from "../terminal/secrets.ts";
 import type { ContentsOptions } from "./flags.ts";
@@ -126,7 +126,7 @@ function parseExpiry(
     throw broken("must be month and year, such as 04/29");
   const century = year.length === 2 ? 2000 : 0;
   const date = { expiryMonth: Number(month), expiryYear: century + Number(year) };
-  const rule = brokenRule(date);
+  const rule = brokenPart(date);
   if (rule !== null) throw broken(rule);
   return date;
 }
@@ -146,11 +146,8 @@ const fine: CreditCard = {
 };
 
 /** The rule that parts of a card break (docs/interface.md, Credit card; a name must not be empty either), or null. */
-function brokenRule(parts: Partial<CreditCard>): string | null {
-  if (parts.name?.trim() === "") return "must not be empty";
-  const checked = validate(creditCard, { ...fine, ...parts });
-  return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
-}
+const brokenPart = (parts: Partial<CreditCard>): string | null =>
+  parts.name?.trim() === "" ? "must not be empty" : brokenRule(creditCard, { ...fine, ...parts });
 
 /** @throws `invalid-input` naming the flag and the rule */
 function checkPart<K extends keyof CreditCard>(
@@ -159,7 +156,7 @@ function checkPart<K extends keyof CreditCard>(
   flagName: string,
 ): Pick<CreditCard, K> {
   const checked = { [part]: value } as Pick<CreditCard, K>;
-  const rule = brokenRule(checked);
+  const rule = brokenPart(checked);
   if (rule !== null) throw invalid(flagName, rule, validParts);
   return checked;
 }
@@ -178,7 +175,7 @@ async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promi
       await ask.text({
         message: "Card number",
         rule: (typed) =>
-          brokenRule({ number: digitsOf(typed) }) && "not a valid card number; check its digits",
+          brokenPart({ number: digitsOf(typed) }) && "not a valid card number; check its digits",
         // In groups, as it stands on the card; what has been taken does not stay on the screen.
         shown: (typed, { isFinal }) => shownCardNumber(digitsOf(typed), !isFinal),
       }),
@@ -186,7 +183,7 @@ async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promi
   redactor.add(number);
   const name =
     given.name ??
-    (await ask.text({ message: "Name on the card", rule: (typed) => brokenRule({ name: typed }) }));
+    (await ask.text({ message: "Name on the card", rule: (typed) => brokenPart({ name: typed }) }));
   const { expiryMonth, expiryYear } = given;
   if (expiryMonth !== undefined && expiryYear !== undefined)
     return { number, name, expiryMonth, expiryYear };

@@ -176,7 +176,8 @@ async function readEntries(
 /** Makes a vault of the list from its line, and from what is known of it. */
 type Make<Vault> = (line: VaultLine, vault: KnownVault | undefined) => Vault;
 
-function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation): void {
+/** @throws `usage` for a choice of two kinds */
+export function checkChoice({ vaults, from, all }: ListChoice, name: string): void {
   const given = [
     ...(vaults.length > 0 ? ["a vault"] : []),
     ...(from === undefined ? [] : ["--from"]),
@@ -184,11 +185,7 @@ function checkChoice({ vaults, from, all }: ListChoice, operation: ListOperation
   ];
   if (given.length <= 1) return;
   throw new VaultError("usage", `${given.join(" and ")} cannot be used together`, {
-    next: [
-      command`vault ${operation} VAULT…`,
-      command`vault ${operation} --from FILE`,
-      command`vault ${operation} --all`,
-    ],
+    next: [command`vault ${name} VAULT`, command`vault ${name} --all`],
   });
 }
 

@@ -25,6 +25,12 @@ export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validat
   return { ok: false, violations };
 }
 
+/** The first rule of a schema that a value breaks; null if it fits. */
+export function brokenRule(schema: z.core.$ZodType, value: unknown): string | null {
+  const checked = validate(schema, value);
+  return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
+}
+
 /**
  * Checks a value that a user gave, and returns it; `source` names the flag, variable, config key or place of it.
  * @throws `invalid-input`, which names the field and the rule and never shows a value: `--card.name: must …`, `line 7: name must …`

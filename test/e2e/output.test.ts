@@ -226,13 +226,14 @@ describe.concurrent("an output that cannot be written", () => {
 });
 
 describe.concurrent("export --field", () => {
-  it("is refused with --all, which has many values", async () => {
+  it("with --all is a path into the list", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    const refused = await machine.vault("export", "--all", "--field", "0.uuid");
-    expectExit(refused, 2);
-    expect(refused.stderr).toMatch(/--field prints one value, and --all exports many vaults/);
-    expect(refused.stdout).toBe("");
+    const one = await machine.vault("export", "--all", "--field", "0.uuid");
+    expect(one).toMatchObject({ code: 0, stdout: lab.vault.uuid });
+    const none = await machine.vault("export", "--all", "--field", "uuid");
+    expectExit(none, 2);
+    expect(none.stdout).toBe("");
   });
 
   it("ends with a line end on a terminal only", async () => {

@@ -1,82 +1,125 @@
+import type { App } from "../../app.ts";
+import { defined } from "../../defined.ts";
+import type { CreateDocument } from "../../documents/exchange.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import { credentialsJson } from "../../exchange/recovery/document.ts";
+import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
+import { createVault, findIt } from "../../exchange/single/create.ts";
+import { createIds } from "../../exchange/ulid.ts";
+import type { CredentialsOut } from "../../handover/credentials-out.ts";
+import { withCredentialsOut } from "../../handover/credentials-out.ts";
+import { askKind, askSettings } from "../../input/ask.ts";
+import { checkContentsOptions, completeContents, readContents } from "../../input/contents.ts";
+import { checkLabels, readHashedPin } from "../../input/read-start.ts";
 import type { Io } from "../../parts/io.ts";
 import type { ServicePart } from "../../parts/service.ts";
 import type { Local } from "../../parts/state.ts";
-import type { Prompts } from "../../cli/prompts.ts";
-import type { App } from "../../app.ts";
-import { asVaultError, VaultError } from "../../errors.ts";
-import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
-import { createVault, findIt } from "../../exchange/single/create.ts";
-import { credentialsJson } from "../../exchange/recovery/document.ts";
-import { createIds } from "../../exchange/ulid.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
-import type { Device } from "../../protocol/fields.ts";
-import { instant } from "../../protocol/fields.ts";
+import type { Device, Metadata } from "../../protocol/fields.ts";
+import {
+  instant,
+  metadata as metadataField,
+  metadataKey,
+  metadataValue,
+} from "../../protocol/fields.ts";
+import { brokenRule } from "../../protocol/validate.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
-import type { CreateDocument } from "../../documents/exchange.ts";
-import type { RecoveryFile } from "../../documents/recovery.ts";
-import type { CreateOptions } from "../create.ts";
-import { askKind, askSettings } from "../../input/ask.ts";
-import { completeContents, readContents } from "../../input/contents.ts";
-import { checkCreateOptions, readMetadata } from "./options.ts";
-import type { CredentialsOut } from "../../handover/credentials-out.ts";
-import { readHashedPin } from "../../input/read-start.ts";
-import { withCredentialsOut } from "../../handover/credentials-out.ts";
-import { checkLabels } from "../../input/read-start.ts";
-import { defined } from "../../defined.ts";
 import { command } from "../../way.ts";
+import type { CreateOptions } from "../create.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
 export async function runCreate(app: App, options: CreateOptions): Promise<number> {
   const metadata = readMetadata(options.metadata);
   return await withCredentialsOut(app, options, async (out) => {
     out?.checkEmpty();
-    const kind = await chooseKind(app.io.ask, options);
-    checkCreateOptions(options, kind, app.io.host.now());
+    const kind = await chooseKind(app.io, options);
+    checkOptions(options, kind, app.io.host.now());
     await askSettings(app);
     const vault = await readVault(app, options, kind);
     const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
     await app.service.client();
     await checkLabels(app.state, [{ label: options.label }]);
     await warnAboutInterrupted(app);
-    const outcome = await create(app, options, {
-      kind,
-      vault,
-      device,
-      metadata,
-      label: options.label,
-    });
+    const { label } = options;
+    const outcome = await create(app, kind, options, { vault, device, metadata, label });
     return await reportOutcome(app.io, options, kind, outcome, out);
   });
 }
 
-async function chooseKind(ask: Prompts, options: CreateOptions): Promise<Kind> {
-  if (options.kind !== undefined) return options.kind;
+async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {
+  if (kind !== undefined) return kind;
   if (ask.isPossible) return await askKind(ask, "get");
   throw new VaultError("usage", "--kind is missing; nothing was sent", {
     hint: `use --kind ${kindList}`,
   });
 }
 
+/** Options of vaults that are online, or not. */
+const ofKind = [
+  ["maxUsage", "--max-usage", false],
+  ["expiryDate", "--expiry-date", false],
+  ["hashedPin", "--hashed-pin", true],
+] as const;
+
+/**
+ * Refuses what does not belong to the kind.
+ * @throws `usage`, and `invalid-input` for an expiry date that has passed
+ */
+function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
+  checkContentsOptions(options, kind);
+  const { expiryDate } = options;
+  for (const [name, flag, online] of ofKind)
+    if (options[name] !== undefined && isOnline(kind) !== online)
+      throw new VaultError(
+        "usage",
+        `${flag} is for ${online ? "online" : "offline"} vaults only; nothing was sent`,
+        { hint: `leave it out, or choose another --kind: ${kindList}` },
+      );
+  if (expiryDate !== undefined && (instant(expiryDate) ?? 0) <= now)
+    throw new VaultError(
+      "invalid-input",
+      `--expiry-date: ${expiryDate} has passed, and the service would delete the vault immediately`,
+      { hint: "nothing was sent; use a future date, such as 2029-04-30T00:00:00Z" },
+    );
+}
+
+/** @throws `invalid-input` naming the pair by its key */
+function readMetadata(given: readonly string[] | undefined): Metadata | undefined {
+  if (given === undefined) return undefined;
+  const pairs: Metadata = {};
+  const check = (rule: string | null): void => {
+    if (rule === null) return;
+    throw new VaultError("invalid-input", `--metadata: ${rule}`, {
+      hint: "nothing was sent; a valid entry: --metadata 'cost-center=EU-West 7'",
+    });
+  };
+  for (const pair of given) {
+    const [key = "", ...rest] = pair.split("=");
+    const value = rest.join("=");
+    if (rest.length === 0) check(`${JSON.stringify(pair)} must be KEY=VALUE`);
+    if (Object.hasOwn(pairs, key)) check(`${key} is given twice`);
+    const rule = brokenRule(metadataKey, key) ?? brokenRule(metadataValue, value);
+    if (rule !== null) check(`${JSON.stringify(key)} ${rule}`);
+    pairs[key] = value;
+  }
+  check(brokenRule(metadataField, pairs));
+  return pairs;
+}
+
 async function readVault(
-  app: App,
+  { io }: App,
   options: CreateOptions,
   kind: Kind,
 ): Promise<CreateRequest["vault"]> {
-  const given = await readContents(app.io, options);
-  const hashedPin = await readHashedPin(app.io, options);
-  const { maxUsage, expiryDate } = options;
-  return {
-    ...(await completeContents(app.io, kind, given)),
-    ...defined({
-      hashedPin,
-      maxUsage,
-      // In a form that cannot be read as the local time of the service.
-      expiryDate:
-        expiryDate === undefined ? undefined : new Date(instant(expiryDate) ?? 0).toISOString(),
-    }),
-  };
+  const given = await readContents(io, options);
+  const hashedPin = await readHashedPin(io, options);
+  const { maxUsage, expiryDate: date } = options;
+  const contents = await completeContents(io, kind, given);
+  // In a form that cannot be read as the local time of the service.
+  const expiryDate = date && new Date(instant(date) ?? 0).toISOString();
+  return { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
 }
 
 async function neededDevice(service: ServicePart): Promise<Device> {
@@ -93,29 +136,24 @@ async function neededDevice(service: ServicePart): Promise<Device> {
 
 /** Locks the creation's id like a vault's, so that the encryption key cannot change meanwhile and others see that it is under way. */
 async function create(
-  app: App,
-  options: CreateOptions,
-  request: Omit<CreateRequest, "creation"> & { kind: Kind },
+  { io, settings, state, service }: App,
+  kind: Kind,
+  { externalRef }: CreateOptions,
+  request: Omit<CreateRequest, "creation">,
 ): Promise<CreateOutcome> {
-  const store = await app.state.store();
-  const service = app.settings.serviceName();
-  const id = createIds(app.io.host).next();
-  const session = await store.lock(service, id, app.io.waiting);
-  const creation = {
-    id,
-    service,
-    kind: request.kind,
-    externalRef: options.externalRef ?? `vault-${id}`,
-  };
+  const store = await state.store();
+  const name = settings.serviceName();
+  const id = createIds(io.host).next();
+  const session = await store.lock(name, id, io.waiting);
   try {
-    const { redactor } = app.io;
     const context = {
-      ...(await app.service.single()),
-      breaker: store.breaker(service),
+      ...(await service.single()),
+      breaker: store.breaker(name),
       store,
-      redact: (text: string) => redactor.redact(text),
-      learnSecret: (secret: string) => redactor.add(secret),
+      redact: io.redactor.redact,
+      learnSecret: io.redactor.add,
     };
+    const creation = { id, service: name, kind, externalRef: externalRef ?? `vault-${id}` };
     return await createVault(context, { ...request, creation });
   } finally {
     await session.release();
@@ -151,22 +189,28 @@ async function reportOutcome(
   outcome: CreateOutcome,
   out: CredentialsOut | undefined,
 ): Promise<number> {
+  const printOnly = async (document: CreateDocument): Promise<void> =>
+    await io.host.stdout.write(`${jsonText(document)}\n`);
   if (outcome.type === "unreadable") {
     // If it holds credentials after all, this is the only copy.
-    const whole: CreateDocument = { answer: outcome.answer.body };
-    await io.host.stdout.write(`${jsonText(whole)}\n`);
+    await printOnly({ answer: outcome.answer.body });
     throw outcome.error;
   }
   const { success, credentials } = outcome;
   const { uuid } = success;
   const label = options.label ?? null;
   const vault = { ...success.vault, uuid };
-  const saved = await save(out, credentialsJson({ uuid, label, kind, credentials }));
+  // Undefined if it was not asked for.
+  const isSaved = await out?.write(credentialsJson({ uuid, label, kind, credentials })).then(
+    () => true,
+    () => false,
+  );
   if (outcome.type === "unstored") {
-    const only: CreateDocument = { uuid, label, vault: { ...vault, credentials }, kind };
-    if (saved !== true) await io.host.stdout.write(`${jsonText(only)}\n`);
+    if (isSaved !== true) await printOnly({ uuid, label, vault: { ...vault, credentials }, kind });
     const where =
-      saved === true ? `are in ${options.credentialsOut}` : "were printed, and exist nowhere else";
+      isSaved === true
+        ? `are in ${options.credentialsOut}`
+        : "were printed, and exist nowhere else";
     throw new VaultError(
       "state",
       `vault ${uuid} was created, but its credentials could not be stored (${outcome.error.message}); they ${where}`,
@@ -185,13 +229,8 @@ async function reportOutcome(
   }
   const { generation } = outcome;
   const fingerprint = namedFingerprint(outcome.fingerprint);
-  const document: CreateDocument = {
-    uuid,
-    label,
-    vault,
-    kind,
-    created: { generation, fingerprint },
-  };
+  const created = { generation, fingerprint };
+  const document: CreateDocument = { uuid, label, vault, kind, created };
   const { createdTable } = await import("../../cli/vault-view.ts");
   await io.output.printDone(
     document,
@@ -203,7 +242,7 @@ async function reportOutcome(
     },
   );
   io.narrator.note(`Credentials stored (generation ${generation}).`, [command`vault get ${uuid}`]);
-  if (saved !== false) return 0;
+  if (isSaved !== false) return 0;
   throw new VaultError(
     "state",
     `vault ${uuid} was created and its credentials are stored, but --credentials-out could not be written`,
@@ -212,16 +251,5 @@ async function reportOutcome(
       retry: "never",
       next: [{ ...command`vault export ${uuid}`, note: "prints them" }],
     },
-  );
-}
-
-/** Whether the file was written; undefined if none was asked for. */
-async function save(
-  out: CredentialsOut | undefined,
-  document: RecoveryFile,
-): Promise<boolean | undefined> {
-  return await out?.write(document).then(
-    () => true,
-    () => false,
   );
 }
