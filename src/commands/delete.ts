@@ -1,8 +1,6 @@
 import { vaultLine } from "../cli/output.ts";
-import type { Prompts } from "../cli/prompts.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
-import { VaultError } from "../errors.ts";
 import type { DeleteDocument } from "../documents/exchange.ts";
 import { exchangeFlags, extended } from "../input/flags.ts";
 
@@ -28,13 +26,19 @@ export const deleteVault = command(
     callsService: true,
   },
   async (app: App, options) => {
-    const [{ askSettings, askVault }, { lookUp }, { checkRemoval }, { deleteVault }] =
-      await Promise.all([
-        import("../input/ask.ts"),
-        import("../input/read-start.ts"),
-        import("../exchange/refusals.ts"),
-        import("../exchange/single/delete.ts"),
-      ]);
+    const [
+      { confirmOrFail },
+      { askSettings, askVault },
+      { lookUp },
+      { checkRemoval },
+      { deleteVault },
+    ] = await Promise.all([
+      import("../cli/prompts.ts"),
+      import("../input/ask.ts"),
+      import("../input/read-start.ts"),
+      import("../exchange/refusals.ts"),
+      import("../exchange/single/delete.ts"),
+    ]);
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
     await app.service.client();
@@ -42,7 +46,10 @@ export const deleteVault = command(
     // A vault that is unknown or has an open exchange is refused before a question.
     const record = await lookUp(app, target);
     checkRemoval("delete", target, record, discardPending);
-    await confirmByUuid(app.io.ask, options.yes === true, target, record?.label ?? null);
+    const label = record?.label ?? null;
+    const name = label === null ? target : `${target} (${label})`;
+    const question = `Delete vault ${name} at the service, permanently?`;
+    await confirmOrFail(app.io.ask, options.yes === true, question);
     const request = {
       externalRef: options.externalRef,
       force: options.force === true,
@@ -54,7 +61,7 @@ export const deleteVault = command(
       async (context) => await deleteVault(context, request),
     );
     const document: DeleteDocument = {
-      deleted: [{ uuid: target, label: record?.label ?? null, kind, externalRef }],
+      deleted: [{ uuid: target, label, kind, externalRef }],
     };
     const words = "deleted at the service; its credentials were removed from this machine";
     const done = {
@@ -66,35 +73,3 @@ export const deleteVault = command(
     return 0;
   },
 );
-
-/**
- * Confirms by the last four characters of the uuid: they are what a person looks at.
- * @throws `usage` where nobody can be asked, `canceled` on a No
- */
-async function confirmByUuid(
-  ask: Prompts,
-  yes: boolean,
-  target: string,
-  label: string | null,
-): Promise<void> {
-  if (yes) return;
-  const question = `Delete vault ${target}${label === null ? "" : ` (${label})`} at the service, permanently?`;
-  if (!ask.isPossible) {
-    throw new VaultError("usage", `confirmation required: ${question}`, {
-      uuid: target,
-      hint: "use --yes to confirm",
-    });
-  }
-  const wanted = target.slice(-4).toLowerCase();
-  const rule = (typed: string): string | null =>
-    ["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four";
-  const typed = await ask.text({
-    message: `${question} Type the last four characters of its UUID (Enter to keep it)`,
-    rule,
-  });
-  if (typed.trim().toLowerCase() === wanted) return;
-  throw new VaultError("canceled", "canceled; nothing was changed", {
-    uuid: target,
-    retry: "safe",
-  });
-}

@@ -1,6 +1,5 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
-import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/context.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -180,8 +179,7 @@ async function confirmUpdate(
   const { contentsTable } = await import("../cli/vault-view.ts");
   const view = { facts: host.stderr, now: host.now(), reveal: false, self: host.actor };
   await host.stderr.writeColored(await contentsTable(contents, view));
-  if (await ask.confirm(question)) return;
-  throw new VaultError("canceled", "canceled; nothing was sent", { uuid, retry: "safe" });
+  await confirmOrFail(ask, false, question);
 }
 
 /** Reports one vault, whose contents were printed by its delivery: the receipt of an update, and the closing line. */

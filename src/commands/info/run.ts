@@ -1,12 +1,11 @@
-import type { Local } from "../../parts/state.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import type { VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeContext } from "../../exchange/context.ts";
 import { serviceDetails, whatCame } from "../../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import type { SingleCall } from "../../exchange/ports.ts";
+import { chooseKind } from "../../exchange/start/start.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { kindList } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { isOtherVault, readInfo } from "../../protocol/extended-answers.ts";
 import type { InfoDocument } from "../../documents/exchange.ts";
@@ -21,7 +20,7 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   const target = await askVault(app, options.uuid, "info");
   await app.service.client();
   const record = await lookUp(app, target);
-  const asked = kindOf(target, record, options.kind);
+  const asked = chooseKind(target, record, options.kind);
   const info = await fetchInfo(app, target, asked);
   for (const message of info.warnings) app.io.narrator.warn(message);
   if (record !== null) await noteDates(app, target, info);
@@ -32,24 +31,6 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
     async (view) => await (await import("../../cli/vault-view.ts")).infoTable(vault, info, view),
   );
   return 0;
-}
-
-function kindOf(target: string, record: VaultRecord | null, given: Kind | undefined): Kind {
-  const recorded =
-    record !== null && record.generations.some((g) => g.proven) ? record.kind : undefined;
-  if (recorded !== undefined && given !== undefined && recorded !== given) {
-    throw new VaultError(
-      "invalid-input",
-      `--kind: vault ${target} is known as ${recorded}, not ${given}`,
-      { hint: "leave --kind out" },
-    );
-  }
-  const chosen = given ?? record?.kind;
-  if (chosen !== undefined) return chosen;
-  throw new VaultError("usage", `--kind is needed: vault ${target} is not known here`, {
-    uuid: target,
-    hint: `use --kind ${kindList}`,
-  });
 }
 
 async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {
@@ -82,26 +63,14 @@ async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuc
   return info;
 }
 
-/** Where another process holds the vault its own exchange will bring newer dates: this does not wait for it. */
-async function noteDates(
-  { io, settings, state }: Local,
-  target: string,
-  dates: InfoSuccess,
-): Promise<void> {
-  const store = await state.store();
-  try {
-    const session = await store.lock(settings.serviceName(), target, {
-      deadline: 0,
-      signal: io.host.interrupted,
-    });
-    try {
-      const { expiryDate, autoLockDate, dateCreated, lastModified } = dates;
-      await session.noteDates({ expiryDate, autoLockDate, dateCreated, lastModified });
-    } finally {
-      await session.release();
-    }
-  } catch (error) {
+/** Records the dates, unless another process is using the vault: its own exchange will bring newer ones. */
+async function noteDates({ io, service }: App, target: string, dates: InfoSuccess): Promise<void> {
+  const { expiryDate, autoLockDate, dateCreated, lastModified } = dates;
+  const work = async ({ session }: ExchangeContext): Promise<void> =>
+    await session.noteDates({ expiryDate, autoLockDate, dateCreated, lastModified });
+  const waiting = { deadline: 0, signal: io.host.interrupted };
+  await service.withVault(target, work, { waiting }).catch((error: unknown) => {
     const { code, message } = asVaultError(error);
     if (code !== "busy") io.narrator.warn(`the dates could not be recorded: ${message}`);
-  }
+  });
 }
