@@ -3,6 +3,8 @@ import { loaded, vaultsArgument } from "../cli/command.ts";
 import { manyFlags } from "../input/flags.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
 
+const ofMany = Object.keys(manyFlags);
+
 const descriptor = {
   name: "ack",
   summary: "acknowledge pending or held exchanges",
@@ -11,10 +13,11 @@ const descriptor = {
   arguments: { vaults: vaultsArgument },
   options: {
     ...manyFlags,
-    all: { flag: "--all", help: "every pending exchange" },
+    all: { ...manyFlags.all, help: "every pending exchange" },
     exchange: {
       flag: "--exchange <id>",
       help: "this exchange and no other: exit 6 if it was discarded or has expired",
+      conflicts: [...ofMany, "token"],
     },
     unread: {
       flag: "--unread",
@@ -31,16 +34,20 @@ const descriptor = {
     token: {
       flag: "--token <secret>",
       help: "a token from another machine, with --kind and --operation: @FILE, -, env:NAME",
+      conflicts: ofMany,
+      requires: ["kind", "operation"],
     },
     kind: {
       flag: "--kind <kind>",
       help: "with --token: kind of the vault",
       choices: kinds,
+      requires: ["token"],
     },
     operation: {
       flag: "--operation <operation>",
       help: "with --token: get or update",
       choices: operations,
+      requires: ["token"],
     },
   },
   examples: ["vault ack $VAULT", "vault ack --all", "vault ack $VAULT --json"],

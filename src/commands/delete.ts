@@ -20,7 +20,7 @@ export const deleteVault = command(
         help: "even if an exchange is open or in doubt",
       },
       force: exchangeFlags.force,
-      yes: { flag: "--yes", help: "do not ask for the last four characters of the UUID" },
+      yes: { flag: "--yes", help: "do not ask" },
     },
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     callsService: true,

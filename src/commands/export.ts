@@ -12,7 +12,7 @@ const descriptor = {
     all: {
       flag: "--all",
       help: "every vault, one per line, as vault import --file reads them",
-      conflicts: ["generation"],
+      conflicts: ["uuid", "generation"],
     },
     generation: {
       flag: "--generation <n>",

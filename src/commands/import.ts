@@ -27,7 +27,7 @@ const descriptor = {
     file: {
       flag: "--file <file>",
       help: "import many vaults, as vault export --all writes them; - is standard input",
-      conflicts: ["kind", "credentials", "label"],
+      conflicts: ["uuid", "kind", "credentials", "label"],
     },
   },
   examples: [

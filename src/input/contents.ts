@@ -19,25 +19,20 @@ export interface GivenContents {
 }
 
 /**
- * Refuses options that exclude each other or do not fit the kind of the vault. Reads nothing.
+ * Refuses options that do not fit the kind of the vault. Reads nothing.
  * @throws `usage`
  */
-export function checkContentsOptions(options: ContentsOptions, kind?: Kind): void {
-  const usage = (message: string, hint: string): VaultError =>
-    new VaultError("usage", `${message}; nothing was sent`, { hint });
-  const { card, cardNumber, cardName, expiry } = options;
+export function checkContentsOptions(options: ContentsOptions, kind: Kind): void {
+  const { card, cardNumber, cardName, expiry, content } = options;
   const isCard = [card, cardNumber, cardName, expiry].some((part) => part !== undefined);
-  if (isCard && options.content !== undefined)
-    throw usage("a card and --content cannot be used together", "a vault holds one of them");
-  if (kind === undefined) return;
-  if (isCard && !isCreditCard(kind))
-    throw usage(`a ${kind} vault holds no card`, "use --content @FILE");
-  if (options.content !== undefined && isCreditCard(kind)) {
-    throw usage(
-      `a ${kind} vault holds a card, not --content`,
-      "use --card @FILE, or --card-number, --card-name and --expiry",
-    );
-  }
+  const [message, hint] = isCreditCard(kind)
+    ? [
+        `a ${kind} vault holds a card, not --content`,
+        "use --card @FILE, or --card-number, --card-name and --expiry",
+      ]
+    : [`a ${kind} vault holds no card`, "use --content @FILE"];
+  if (isCreditCard(kind) ? content !== undefined : isCard)
+    throw new VaultError("usage", `${message}; nothing was sent`, { hint });
 }
 
 /**
@@ -45,7 +40,6 @@ export function checkContentsOptions(options: ContentsOptions, kind?: Kind): voi
  * @throws `usage` and `invalid-input`, never showing a value
  */
 export async function readContents(io: Io, options: ContentsOptions): Promise<GivenContents> {
-  checkContentsOptions(options);
   const card =
     options.card === undefined
       ? await readParts(io, options)

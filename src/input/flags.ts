@@ -12,8 +12,14 @@ export const manyFlags = {
     flag: "--from <file>",
     group,
     help: "read the vaults from FILE, names on lines or JSON (- is standard input)",
+    conflicts: ["vaults", "all"],
   },
-  all: { flag: "--all", group, help: "every vault that the state knows at this service" },
+  all: {
+    flag: "--all",
+    group,
+    help: "every vault that the state knows at this service",
+    conflicts: ["vaults"],
+  },
   concurrency: {
     flag: "--concurrency <n>",
     group,
@@ -79,11 +85,13 @@ export const exchangeFlags = {
     flag: "--encrypted-data <secret>",
     help: "first part of the credentials, with --payload: @FILE, -, env:NAME",
     conflicts: ["generation"],
+    requires: ["payload"],
   },
   payload: {
     flag: "--payload <secret>",
     help: "second part, with --encrypted-data: @FILE, -, env:NAME",
     conflicts: ["generation"],
+    requires: ["encryptedData"],
   },
   hashedPin: {
     flag: "--hashed-pin <secret>",
@@ -172,6 +180,7 @@ export const contentsFlags = {
   content: {
     flag: "--content <value>",
     help: "contents of a generic vault (extended), byte for byte: @FILE, -, env:NAME",
+    conflicts: ["card", "cardNumber", "cardName", "expiry"],
   },
 } as const satisfies Flags;
 

@@ -42,7 +42,7 @@ export const placed = (
   code: ErrorKind = error.code,
 ): VaultError => new VaultError(code, `${where}: ${error.message}`, error.facts);
 
-/** Which vaults: `vaults`, `from` and `all` exclude each other. */
+/** Which vaults: one of the three. */
 export interface ListChoice {
   /** Names on the command line. */
   vaults: readonly string[];
@@ -100,7 +100,6 @@ async function readList<Vault>(
   known: VaultNames<KnownVault>,
   make: Make<Vault>,
 ): Promise<Vault[]> {
-  checkChoice(choice, operation);
   // Of a person who can be asked, before the list takes standard input.
   const exact = !io.ask.isPossible;
   const entries = await readEntries(io, choice, operation, known);
@@ -175,19 +174,6 @@ async function readEntries(
 
 /** Makes a vault of the list from its line, and from what is known of it. */
 type Make<Vault> = (line: VaultLine, vault: KnownVault | undefined) => Vault;
-
-/** @throws `usage` for a choice of two kinds */
-export function checkChoice({ vaults, from, all }: ListChoice, name: string): void {
-  const given = [
-    ...(vaults.length > 0 ? ["a vault"] : []),
-    ...(from === undefined ? [] : ["--from"]),
-    ...(all === true ? ["--all"] : []),
-  ];
-  if (given.length <= 1) return;
-  throw new VaultError("usage", `${given.join(" and ")} cannot be used together`, {
-    next: [command`vault ${name} VAULT`, command`vault ${name} --all`],
-  });
-}
 
 const hasNothingElse = (words: readonly string[]) => ({
   error: ({ code, keys }: { code?: string | undefined; keys?: readonly string[] }): string =>

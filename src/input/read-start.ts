@@ -52,18 +52,6 @@ export const commonOf = (options: ExchangeOptions) => ({
 });
 
 /**
- * Refuses one part of the credentials without the other. Reads nothing.
- * @throws `usage`
- */
-export function checkPairOptions({ encryptedData, payload }: ExchangeOptions): void {
-  if ((encryptedData === undefined) === (payload === undefined)) return;
-  const missing = encryptedData === undefined ? "--encrypted-data" : "--payload";
-  throw new VaultError("usage", `${missing} is missing: credentials have two parts`, {
-    hint: "use --encrypted-data @FILE --payload @FILE",
-  });
-}
-
-/**
  * Reads the credentials of the command line, and registers their secrets with the redaction; undefined if there are none.
  * @throws `usage` and `invalid-input`
  */

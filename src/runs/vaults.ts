@@ -17,7 +17,7 @@ import { askForStart, askSettings, askVault, productionMark } from "../input/ask
 import type { GivenContents } from "../input/contents.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import { isMany } from "../input/flags.ts";
-import { checkPairOptions, lookUp, readStart } from "../input/read-start.ts";
+import { lookUp, readStart } from "../input/read-start.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
@@ -54,7 +54,6 @@ async function runOne(
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
       : undefined;
-  checkPairOptions(options);
   await withCredentialsOut(app, options, async (out) => {
     await askSettings(app);
     const fits = ({ kind }: VaultRecord): boolean =>

@@ -156,7 +156,7 @@ describe.concurrent("ack --exchange", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(length);
     expect(await machine.status(uuid)).toMatchObject({ status: "held" });
     const all = await machine.vault("ack", "--all", "--exchange", id, "--json");
-    expectError(all, 2, "usage", /one vault/);
+    expectError(all, 2, "usage", /--exchange cannot be used with --all/);
   });
 
   it("is 6 for one that has expired", async () => {

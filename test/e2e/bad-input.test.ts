@@ -234,8 +234,8 @@ const badInputs: readonly BadInput[] = [
     what: "half a pair",
     args: [...first, "--encrypted-data", "env:PAIR"],
     exit: 2,
-    says: /--payload is missing/,
-    example: /--payload @FILE/,
+    says: /--encrypted-data requires --payload/,
+    example: /--payload/,
   },
   {
     what: "a pair that is given, and one of the state",
@@ -553,8 +553,8 @@ const extendedInputs: readonly BadInput[] = [
     what: "both",
     args: create("generic/offline", "--content", "x", "--card", "y"),
     exit: 2,
-    says: /cannot be used together/,
-    example: /one of them/,
+    says: /--content cannot be used with --card/,
+    example: /vault create --help/,
   },
   ...(
     [

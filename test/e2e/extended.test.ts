@@ -155,6 +155,7 @@ describe.concurrent("vault create", () => {
       ...args,
       "--metadata",
       "team=ops",
+      "--metadata",
       "cost centre=7",
       "--field",
       "vault.uuid",

@@ -86,7 +86,9 @@ describe("vault get of many", () => {
       /the contents of many vaults come from a list/,
     ],
     ["a vault twice", ["get", "v1", "v2", "v1", "-o", "ndjson"], /the same vault as v1/],
-    ["vaults and a list", ["get", "v1", "--from", "-"], /cannot be used together/],
+    ["vaults and a list", ["get", "v1", "--from", "-"], /--from cannot be used with a vault/],
+    ["vaults and all", ["update", "v1", "--all"], /--all cannot be used with a vault/],
+    ["a list and all", ["ack", "--all", "--from", "-"], /--from cannot be used with --all/],
   ])("refuses %s", async (_, args, message) => {
     const { lab, machine } = await five();
     const result = await machine.vault(...args);

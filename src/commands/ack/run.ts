@@ -38,7 +38,7 @@ interface Result {
 
 /** Acknowledges exchanges. Exit 0 means all of them. */
 export async function runAck(app: App, options: AckOptions): Promise<number> {
-  const foreign = checkCombination(options);
+  const foreign = foreignToken(options);
   await askSettings(app);
   await app.service.client();
   const result =
@@ -55,21 +55,16 @@ export async function runAck(app: App, options: AckOptions): Promise<number> {
   return 0;
 }
 
-/** Refuses options that do not fit together. Returns the token of another machine, if one is given. */
-function checkCombination(options: AckOptions): ForeignToken | undefined {
-  const { vaults, token, kind, operation, exchange } = options;
-  const [uuid] = vaults;
-  const isForeign = [token, kind, operation].some((part) => part !== undefined);
-  if (exchange !== undefined && (isForeign || isMany(options)))
-    throw new VaultError("usage", "--exchange requires one vault, and no --token", {
-      next: [command`vault ack VAULT --exchange ID`],
+/** Returns the token of another machine, if one is given. @throws `usage` for what is about one vault, without one */
+function foreignToken({ vaults, exchange, ...options }: AckOptions): ForeignToken | undefined {
+  const { token, kind, operation } = options;
+  const [uuid, ...others] = vaults;
+  const flag = token === undefined ? "--exchange" : "--token";
+  if ((token ?? exchange) !== undefined && (uuid === undefined || others.length > 0))
+    throw new VaultError("usage", `${flag} requires one vault`, {
+      next: [command`vault ack --help`],
     });
-  if (!isForeign) return undefined;
-  if (isMany(options) || uuid === undefined || !token || !kind || !operation)
-    throw new VaultError("usage", "--token requires one vault, --kind and --operation", {
-      next: [command`vault ack VAULT --token @FILE --kind credit-card/offline --operation get`],
-    });
-  return { uuid, kind, operation, token };
+  return uuid && token && kind && operation ? { uuid, kind, operation, token } : undefined;
 }
 
 /** Acknowledges many at a time. Returns null where each outcome was told at once, and throws then as `runAll`. */

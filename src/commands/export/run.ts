@@ -12,7 +12,6 @@ import { recoveryDocument } from "../../exchange/recovery/exchange.ts";
 import type { ExportedVault } from "../../documents/state.ts";
 import type { ExportOptions } from "../export.ts";
 import { askVault } from "../../input/ask.ts";
-import { checkChoice } from "../../input/list.ts";
 import { refuseClosedOutput, serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";
 import { command } from "../../way.ts";
@@ -23,7 +22,6 @@ import { command } from "../../way.ts";
  */
 export async function runExport(app: App, options: ExportOptions): Promise<number> {
   const { uuid, all, generation } = options;
-  checkChoice({ vaults: uuid === undefined ? [] : [uuid], all }, "export");
   const target = all === true ? undefined : await askVault(app, uuid, "export");
   const { output, host } = app.io;
   refuseClosedOutput(host.stdout, "credentials");

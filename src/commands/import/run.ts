@@ -45,7 +45,7 @@ type Failed = Line & { error: VaultError };
 
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
 export async function runImport(app: App, options: ImportOptions): Promise<number> {
-  if (options.file !== undefined) return await importFile(app, options.file, options);
+  if (options.file !== undefined) return await importFile(app, options.file);
   const entry = await readOne(app, options);
   await checkEntry(app, entry);
   await checkLabels(app.state, [entry]);
@@ -54,8 +54,8 @@ export async function runImport(app: App, options: ImportOptions): Promise<numbe
 }
 
 /** Every entry is checked before the first is recorded. */
-async function importFile(app: App, file: string, options: ImportOptions): Promise<number> {
-  const lines = await readFile(app, file, options);
+async function importFile(app: App, file: string): Promise<number> {
+  const lines = await readFile(app, file);
   for (const each of lines)
     await checkEntry(app, each).catch((error: unknown) => {
       throw placed(`--file ${placeName(each.place)}`, asVaultError(error));
@@ -112,11 +112,7 @@ async function askGiven(
 const listed = z.object({ ...vaultProperties, credentials: givenCredentials });
 
 /** @throws `invalid-input` with the place of the first entry that is not valid, and for an empty list */
-async function readFile(app: App, file: string, { uuid }: ImportOptions): Promise<Line[]> {
-  if (uuid !== undefined)
-    throw new VaultError("usage", "--file cannot be used with a vault", {
-      next: [command`vault import --file vaults.ndjson`],
-    });
+async function readFile(app: App, file: string): Promise<Line[]> {
   const text = await app.io.sources.read(file, "--file");
   const example = 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}';
   const entries = Array.from(parseList(text, "--file", example), ({ place, value }): Line => {
