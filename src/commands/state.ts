@@ -42,7 +42,7 @@ const claim = {
   description:
     "Use a copied shared state in place of its original, or a state whose move was interrupted, or went to a place that is gone for good. Nobody may " +
     "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
-    "proven afterwards.",
+    "verified afterwards.",
   options: { yes: { flag: "--yes", help: "do not ask" } },
   examples: ["vault state claim --help", "vault state claim --help --no-color"],
 } as const satisfies Descriptor;
@@ -73,7 +73,7 @@ const restore = {
   options: {
     backupKey: {
       flag: "--backup-key <secret>",
-      help: "key of the backup, where it is not that of the state: @FILE, -, env:NAME",
+      help: "key of the backup, if the state has another one: @FILE, -, env:NAME",
     },
     yes: { flag: "--yes", help: "do not ask" },
   },

@@ -48,7 +48,7 @@ const skips: Readonly<Record<SkipReason, Skip>> = {
     help: "an administrator can unlock it in the console",
     next: (uuid) => [
       unlockedOf(uuid),
-      { ...command`vault get ${uuid}`, note: "asks the service again where it is gone" },
+      { ...command`vault get ${uuid}`, note: "asks the service again if it is gone" },
     ],
   },
   guard: {

@@ -194,7 +194,7 @@ export function adviceOf(
     rows[verdict === "locked" || verdict === "open-exchange" ? row[verdict] : verdict];
   const counters = noted(
     command`vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`,
-    "where the lockout guard of this program counts otherwise, and no item is newer than this log",
+    "if the lockout guard of this program counts differently, and no item is newer than this log",
   );
   const isKnown = isSure && isWhole && unackedStarts + failedAttempts > 0;
   const isUsable = verdict !== "locked" && verdict !== "deleted";

@@ -200,7 +200,10 @@ function serverFindings(
         "end that process if it hangs; the vault is free 15 seconds later",
       ),
     ),
-    unverified("backup", "that of the database, and vault state backup: not known here"),
+    unverified(
+      "backup",
+      "backups of the database, and those of vault state backup, are not known here",
+    ),
   ];
 }
 

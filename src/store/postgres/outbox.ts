@@ -246,7 +246,7 @@ const keyMissing = (keyId: string, uuid: string, folder: string): VaultError =>
       next: [
         {
           ...command`vault get ${uuid}`,
-          note: "once the file of that key is back in its folder",
+          note: "once its key file is back",
         },
       ],
     },
