@@ -4,12 +4,14 @@ import type { Sourced } from "../settings/given.ts";
 import { readGiven } from "../settings/given.ts";
 import type { StateHistory } from "../store/journal/history.ts";
 import type { State, WholeState } from "../store/state.ts";
+import type { Waiting } from "../exchange/ports.ts";
+import type { ProfileSecrets } from "../settings/profile-secrets.ts";
 import { askPassphrase } from "../cli/prompts.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
 import type { GivenKey, KeySource } from "../secrets/key-source.ts";
-import { givenKey, keyPlace, parseGivenKey } from "../secrets/key-source.ts";
-import type { ProfilePlace, SealingKey } from "../secrets/sealing.ts";
+import { givenKey, parseGivenKey } from "../secrets/key-source.ts";
+import type { SealingKey } from "../secrets/sealing.ts";
 import { isShared } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -39,7 +41,7 @@ export function createState({ io, settings }: Basics): StatePart {
       profile: settings.profileInUse.name,
       key: setting.source.replace("config key ", ""),
     };
-    const value = await (await opened()).openSecret(at, setting.text);
+    const value = await (await opened()).configuration.open(at, setting.text);
     io.redactor.add(value);
     return value;
   };
@@ -60,107 +62,97 @@ interface Needs extends Basics {
 }
 
 /** The states that the settings name, and the configuration. */
-export type OpenState = Awaited<ReturnType<typeof openState>>;
+export class OpenState {
+  /** The state in use. */
+  readonly state: State;
+  /** Where its key comes from. */
+  readonly keySource: KeySource;
+  readonly configuration: ProfileSecrets;
+  /** The state at another location. Throws `usage` for an address that is wrong. */
+  readonly at: (location: string) => Promise<State>;
+
+  constructor({ state, keySource, configuration, at }: Omit<OpenState, "claim" | "move">) {
+    this.state = state;
+    this.keySource = keySource;
+    this.configuration = configuration;
+    this.at = at;
+  }
+
+  /** A move of the state to another place: where to, and what does it. See `moveState`. */
+  async move(
+    location: string,
+  ): Promise<{ to: string; run: (waiting: Waiting) => Promise<{ vaults: number | null }> }> {
+    const { moveState } = await import("../store/whole/move.ts");
+    const [from, to] = [await this.state.whole(), await (await this.at(location)).whole()];
+    return { to: to.shown, run: async (waiting) => await moveState(from, to, waiting) };
+  }
+
+  /** See `prepareClaim`. */
+  async claim(warn: (message: string) => void): Promise<(waiting: Waiting) => Promise<void>> {
+    const { prepareClaim } = await import("../store/whole/claim.ts");
+    const wholeAt = async (location: string): Promise<WholeState> =>
+      await (await this.at(location)).whole();
+    return await prepareClaim(await this.state.whole(), wholeAt, warn);
+  }
+}
 
 async function openState(
   { io, settings: { configuration }, secretSetting }: Needs,
   settings: Settings,
   profile: NamedProfile,
-) {
+): Promise<OpenState> {
   const { host, waiting, narrator } = io;
-  const [secrets, { openStore }, { Keyring }] = await Promise.all([
+  const { uid } = host;
+  const [{ ProfileSecrets }, { openStore }, { Keyring }] = await Promise.all([
     import("../settings/profile-secrets.ts"),
     import("../store/sqlite/store.ts"),
     import("../store/keys/keyring.ts"),
   ]);
   const directory = checkedDirectory(host, settings);
-  const { directory: folder, keys: keyFolder } = configuration;
-  const { uid } = host;
-  for (const each of [folder, keyFolder]) checkOwner(each, uid, "the key files");
-  const former = async (id: string): Promise<SealingKey | null> =>
-    await formerKey({ io, secretSetting }, settings, configuration, profile, id);
+  for (const each of [configuration.directory, configuration.keys])
+    checkOwner(each, uid, "the key files");
   const keySource: KeySource = {
-    folder: keyFolder,
+    folder: configuration.keys,
     uid,
     given: await givenKeyOf({ io, secretSetting }, settings),
-    former,
+    former: async (id) =>
+      await formerKey({ io, secretSetting }, settings, configuration, profile, id),
   };
   const keys = new Map<string, SealingKey>();
-  const keyring = new Keyring(keySource, directory, narrator.warn, keys);
-  const find = keyring.find.bind(keyring);
-  const place = {
-    directory: folder,
-    keys: keyFolder,
-    clock: host,
-    waiting,
-    uid,
-    warn: narrator.warn,
-    former: find,
-  };
-  // In one place, whatever the state in use.
-  const machineDirectory = (): string => stateDirectory(host);
+  const shared = { clock: host, waiting, warn: narrator.warn };
   const options = {
+    ...shared,
     directory,
-    machineDirectory,
+    // In one place, whatever the state in use.
+    machineDirectory: () => stateDirectory(host),
     keySource,
-    clock: host,
     platform: host.platform,
     by: host.actor,
-    warn: narrator.warn,
     keys,
-    waiting,
   };
-  const sharing = { ...options, env: host.env, learnSecret: io.redactor.add };
-  const stateAt = async (location: string): Promise<State> =>
+  const at = async (location: string): Promise<State> =>
     isShared(location)
       ? (await import("../store/postgres/open.ts")).openShared({
+          ...options,
           location,
-          ...sharing,
-          directory: machineDirectory(),
+          directory: stateDirectory(host),
+          env: host.env,
+          learnSecret: io.redactor.add,
         })
       : openStore({ ...options, directory: directoryOf(host, location) });
-  const state = isShared(settings.state) ? await stateAt(settings.state) : openStore(options);
-  const wholeAt = async (location: string): Promise<WholeState> =>
-    await (await stateAt(location)).whole();
-  return {
-    /** The state in use. */
-    state,
-    /** Where the key of the state comes from, by its id. */
-    keyPlace: (id: string | null) => keyPlace(keySource, id),
-    /** What gives the key of the state; undefined where a file has it. */
-    keyGiven: keySource.given?.by,
-    /** See `openProfileSecret`. */
-    openSecret: async (at: ProfilePlace, sealed: string) =>
-      await secrets.openProfileSecret(place, at, sealed),
-    /** Seals a secret of the configuration, under its lock. Throws `state`. */
-    sealSecret: (at: ProfilePlace, text: string) => secrets.sealProfileSecret(place, at, text),
-    /** See `secretsWith`. */
-    secretsWith: (id: string) => secrets.secretsWith(place, id),
-    /** Checks the address of a shared state. Throws `usage`. */
-    checkAddress: async (location: string) => {
-      if (isShared(location))
-        (await import("../store/postgres/address.ts")).addressHere(
-          location,
-          host.env,
-          () => undefined,
-        );
-    },
-    /** A move of the state to another place: where to, and what does it. */
-    move: async (location: string) => {
-      const { moveState } = await import("../store/whole/move.ts");
-      const [from, to] = await Promise.all([state.whole(), wholeAt(location)]);
-      return { to: to.shown, run: async () => await moveState(from, to, waiting) };
-    },
-    /** A claim of the state: what does it, where nothing speaks against it. See `prepareClaim`. */
-    claim: async () => {
-      const { prepareClaim } = await import("../store/whole/claim.ts");
-      const claim = await prepareClaim(await state.whole(), wholeAt, narrator.warn);
-      return async () => await claim(waiting);
-    },
-    /** See `changeConfiguration`. */
-    configure: async (change: Parameters<typeof secrets.changeConfiguration>[1]) =>
-      await secrets.changeConfiguration(place, change),
-  };
+  const keyring = new Keyring(keySource, directory, narrator.warn, keys);
+  return new OpenState({
+    state: isShared(settings.state) ? await at(settings.state) : openStore(options),
+    keySource,
+    configuration: new ProfileSecrets({
+      ...shared,
+      directory: configuration.directory,
+      keys: configuration.keys,
+      uid,
+      former: async (id) => await keyring.find(id),
+    }),
+    at,
+  });
 }
 
 /** What gives the key of the state, where that is no file: a flag, a variable or a command, which runs when the key is needed. */

@@ -13,8 +13,8 @@ import { readConfiguration, writeConfiguration, profileValue } from "./config-fi
 import { secretKeys } from "./config-keys.ts";
 import { command } from "../way.ts";
 
-/** The configuration of this user, which one process at a time may change. */
-interface ConfigurationPlace extends KeyOwner {
+/** Where the configuration of this user is. */
+export interface ConfigurationPlace extends KeyOwner {
   directory: string;
   clock: Clock;
   waiting: Waiting;
@@ -24,88 +24,86 @@ interface ConfigurationPlace extends KeyOwner {
   former: (id: string) => Promise<SealingKey | null>;
 }
 
-/**
- * Changes the configuration under its lock, durably. If `change` throws, nothing changes.
- * @throws `busy`, `interrupted`, `state`, and what `change` throws
- */
-export async function changeConfiguration(
-  place: ConfigurationPlace,
-  change: (current: Configuration) => Promise<Configuration>,
-): Promise<Configuration> {
-  const { directory, clock, waiting } = place;
-  ensurePrivateDirectory(directory);
-  return await withLockFile(
-    `${directory}/config.lock`,
-    "the configuration",
-    clock,
-    waiting,
-    async () => {
-      const next = await change(current(place));
+/** The configuration of this user, which one process at a time may change, and the secrets of its profiles. */
+export class ProfileSecrets {
+  readonly #place: ConfigurationPlace;
+  readonly #ownKeyFile: string;
+
+  constructor(place: ConfigurationPlace) {
+    this.#place = place;
+    this.#ownKeyFile = join(place.keys, "config.key");
+  }
+
+  /**
+   * Changes the configuration under its lock, durably. If `change` throws, nothing changes.
+   * @throws `busy`, `interrupted`, `state`, and what `change` throws
+   */
+  async change(change: (current: Configuration) => Promise<Configuration>): Promise<Configuration> {
+    const { directory, clock, waiting } = this.#place;
+    ensurePrivateDirectory(directory);
+    const lock = `${directory}/config.lock`;
+    return await withLockFile(lock, "the configuration", clock, waiting, async () => {
+      const next = await change(this.#current());
       await writeConfiguration(directory, next);
       return next;
-    },
-  );
-}
-
-/**
- * Opens a secret of a profile.
- * @throws `state`
- */
-export async function openProfileSecret(
-  place: ConfigurationPlace,
-  at: ProfilePlace,
-  sealed: string,
-): Promise<string> {
-  if (!isSealed(sealed)) {
-    throw new VaultError(
-      "state",
-      `the config key ${at.key} of profile ${at.profile} is stored in plain text`,
-      {
-        next: [
-          {
-            ...command`vault config set ${at.key} @FILE --profile ${at.profile}`,
-            note: "stores it encrypted",
-          },
-        ],
-      },
-    );
+    });
   }
-  const id = keyIdOf(sealed);
-  const own = ownKey(place);
-  const key = own?.id === id ? own : await place.former(id);
-  if (key !== null) return unseal(key, at, sealed);
-  const has = own === null ? "is missing" : `has key ${own.id}`;
-  throw cannotBeOpened(at, `it is encrypted with key ${id}, and ${ownKeyFile(place)} ${has}`);
-}
 
-/** Seals a secret of a profile. Makes the key of the configuration if there is none, so the caller must hold the lock. */
-export function sealProfileSecret(
-  place: ConfigurationPlace,
-  at: ProfilePlace,
-  text: string,
-): string {
-  return seal(ownKey(place) ?? makeOwnKey(place), at, text);
-}
+  /**
+   * Opens a secret of a profile.
+   * @throws `state`
+   */
+  async open(at: ProfilePlace, sealed: string): Promise<string> {
+    if (!isSealed(sealed)) {
+      throw new VaultError(
+        "state",
+        `the config key ${at.key} of profile ${at.profile} is stored in plain text`,
+        {
+          next: [
+            {
+              ...command`vault config set ${at.key} @FILE --profile ${at.profile}`,
+              note: "stores it encrypted",
+            },
+          ],
+        },
+      );
+    }
+    const id = keyIdOf(sealed);
+    const own = this.#ownKey();
+    const key = own?.id === id ? own : await this.#place.former(id);
+    if (key !== null) return unseal(key, at, sealed);
+    const has = own === null ? "is missing" : `has key ${own.id}`;
+    throw cannotBeOpened(at, `it is encrypted with key ${id}, and ${this.#ownKeyFile} ${has}`);
+  }
 
-/** The secrets of all profiles that are sealed with this key. */
-export function secretsWith(place: ConfigurationPlace, id: string): ProfilePlace[] {
-  const all = Object.entries(current(place).profiles).flatMap(([profile, settings]) =>
-    secretKeys.map((key) => ({ profile, key, sealed: profileValue(settings, key) ?? "" })),
-  );
-  return all.filter(({ sealed }) => isSealed(sealed) && keyIdOf(sealed) === id);
-}
+  /**
+   * Seals a secret of a profile. Makes the key of the configuration if there is none, so the caller must hold the lock. What a lost key
+   * has sealed is set again, one by one: a new key loses nothing.
+   * @throws `state`
+   */
+  seal(at: ProfilePlace, text: string): string {
+    return seal(this.#ownKey() ?? this.#makeOwnKey(), at, text);
+  }
 
-const current = ({ directory }: Pick<ConfigurationPlace, "directory">): Configuration =>
-  readConfiguration(directory) ?? { profiles: {} };
+  /** The secrets of all profiles that are sealed with this key. */
+  sealedWith(id: string): ProfilePlace[] {
+    const all = Object.entries(this.#current().profiles).flatMap(([profile, settings]) =>
+      secretKeys.map((key) => ({ profile, key, sealed: profileValue(settings, key) ?? "" })),
+    );
+    return all.filter(({ sealed }) => isSealed(sealed) && keyIdOf(sealed) === id);
+  }
 
-const ownKeyFile = ({ keys }: ConfigurationPlace): string => join(keys, "config.key");
+  #current(): Configuration {
+    return readConfiguration(this.#place.directory) ?? { profiles: {} };
+  }
 
-const ownKey = (place: ConfigurationPlace): SealingKey | null =>
-  readKeyFile(ownKeyFile(place), place);
+  #ownKey(): SealingKey | null {
+    return readKeyFile(this.#ownKeyFile, this.#place);
+  }
 
-/** What a lost key has sealed is set again, one by one: a new key loses nothing. */
-function makeOwnKey(place: ConfigurationPlace): SealingKey {
-  const material = randomBytes(32);
-  writeKeyFile(ownKeyFile(place), material);
-  return deriveKey(material);
+  #makeOwnKey(): SealingKey {
+    const material = randomBytes(32);
+    writeKeyFile(this.#ownKeyFile, material);
+    return deriveKey(material);
+  }
 }

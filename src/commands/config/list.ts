@@ -75,7 +75,9 @@ export async function runConfigGet(
   const revealed =
     sealed === undefined
       ? undefined
-      : await (await state.open()).openSecret({ profile: settings.profileInUse.name, key }, sealed);
+      : await (
+          await state.open()
+        ).configuration.open({ profile: settings.profileInUse.name, key }, sealed);
   const value = revealed ?? shown.value;
   const document: ConfigGetDocument = { ...shown, value };
   await io.output.print(document, () => `${valueText(value)}\n`);

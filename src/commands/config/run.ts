@@ -35,14 +35,14 @@ export async function runConfigSet(
   const value = key === "state" ? withoutPassword(whole) : whole;
   if (value !== whole) io.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
   const local = await stateFor({ settings, state }, key, value);
-  if (key === "state") await local.checkAddress(whole);
+  if (key === "state") await local.at(whole);
   const { name } = settings.profileInUse;
   let shown: ConfigValue = "";
-  await local.configure(async (current) => {
+  await local.configuration.change(async (current) => {
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, settings.flags);
     const stored =
-      formOf(key) === "secret" ? local.sealSecret({ profile: name, key }, value) : checked;
+      formOf(key) === "secret" ? local.configuration.seal({ profile: name, key }, value) : checked;
     shown = typeof stored === "string" ? shownSetting(stored, formOf(key) === "secret") : stored;
     return withProfile(current, name, withValue(profile, key, stored));
   });
@@ -62,7 +62,7 @@ export async function runConfigUnset(
   const { name } = settings.profileInUse;
   await (
     await stateFor({ settings, state }, key, undefined)
-  ).configure(async (current) => {
+  ).configuration.change(async (current) => {
     const profile = profileIn(current, name);
     return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
   });
@@ -85,7 +85,7 @@ export async function runConfigUse(
   // That of the profile in use may be what cannot be used.
   await (
     await state.open({ name, exists: false, settings: {} })
-  ).configure(async (current) => {
+  ).configuration.change(async (current) => {
     profileIn(current, name);
     return Promise.resolve({ ...current, currentProfile: name });
   });

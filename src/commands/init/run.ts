@@ -83,8 +83,8 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     ? (await (await local.state.whole()).inspect()).problem
     : null;
   const place = { profile: name, key: "apiKey" } as const;
-  const { currentProfile = "default" } = await local.configure(async (current) => {
-    const sealed = apiKey === undefined ? undefined : local.sealSecret(place, apiKey);
+  const { currentProfile = "default" } = await local.configuration.change(async (current) => {
+    const sealed = apiKey === undefined ? undefined : local.configuration.seal(place, apiKey);
     const saved = sealed === undefined ? profile : withValue(profile, "apiKey", sealed);
     const isFirst = Object.keys(current.profiles).length === 0;
     return await Promise.resolve({
@@ -101,7 +101,7 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   await verify(
     app,
     resolveSettings(settings.flags, io.host.env, profile),
-    async () => apiKey ?? (await local.openSecret(place, had("apiKey") ?? "")),
+    async () => apiKey ?? (await local.configuration.open(place, had("apiKey") ?? "")),
   );
   if (problem !== null) io.narrator.warn(withHint(problem.message, problem.facts.hint));
   const used = current ? [] : ["--profile", name];

@@ -3,7 +3,7 @@ import type { Local, OpenState } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../../documents/state.ts";
-import { parseGivenKey } from "../../secrets/key-source.ts";
+import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
 import type { RekeyOptions } from "../state.ts";
 import { joined } from "../../settings/definitions.ts";
 import { count } from "../../terminal/count.ts";
@@ -15,17 +15,17 @@ export async function runRekey(
   { newStateKey, yes = false }: RekeyOptions,
 ): Promise<number> {
   const local = await state.open();
-  const { state: opened, keyPlace, keyGiven } = local;
+  const { state: opened, keySource } = local;
   const flag = "--new-state-key";
   const given =
     newStateKey === undefined
       ? undefined
       : parseGivenKey(await io.secretOption(newStateKey, flag), flag);
   // A file that is made where keys are given may be on a disk that nobody keeps.
-  if (given === undefined && keyGiven !== undefined)
+  if (given === undefined && keySource.given !== undefined)
     throw new VaultError(
       "usage",
-      `${flag}: the new key is missing, as ${keyGiven} has the present one`,
+      `${flag}: the new key is missing, as ${keySource.given.by} has the present one`,
       {
         next: [{ ...command`openssl rand -base64 32`, note: "makes a new one" }],
       },
@@ -37,7 +37,7 @@ export async function runRekey(
   );
   const rekeyed = await (await opened.whole()).rekey(given, io.waiting);
   const { from, to, values, machines } = rekeyed;
-  const keyFile = given === undefined ? keyPlace(to).file : null;
+  const keyFile = given === undefined ? keyPlace(keySource, to).file : null;
   const document: RekeyDocument = {
     rekeyed: {
       from: from === null ? [] : [from],
@@ -70,12 +70,12 @@ export async function runRekey(
 /** Says what the former key is still needed for. */
 function sayFormer(
   { narrator }: Io,
-  { state, keyPlace, secretsWith }: OpenState,
+  { state, keySource, configuration }: OpenState,
   id: string,
 ): void {
-  const { file } = keyPlace(id);
+  const { file } = keyPlace(keySource, id);
   const what = file ?? `Key ${id}`;
-  const sealed = secretsWith(id).map(({ profile, key }) => ({
+  const sealed = configuration.sealedWith(id).map(({ profile, key }) => ({
     ...command`vault config set ${key} @FILE --profile ${profile}`,
     note: "encrypts it with the key of the configuration",
   }));

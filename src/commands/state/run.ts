@@ -18,7 +18,7 @@ import type {
 import { checkNotOurs } from "../../cli/own-files.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { givenKey } from "../../secrets/key-source.ts";
+import { givenKey, keyPlace } from "../../secrets/key-source.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -33,10 +33,10 @@ export async function runStateInit(
   { io, state }: { io: Io; state: StatePart },
   options: StateInitOptions,
 ): Promise<number> {
-  const { state: opened, keyPlace } = await state.open();
+  const { state: opened, keySource } = await state.open();
   const { shown } = opened;
   const { created, updated, keyId } = await opened.create(options.grant);
-  const { source, file } = keyPlace(keyId);
+  const { source, file } = keyPlace(keySource, keyId);
   const kind = opened.isShared ? "shared state" : "state";
   const document: StateInitDocument = { state: shown, keyFile: file, created };
   const what = created
@@ -78,7 +78,7 @@ export async function runMove(
     yes,
     `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`,
   );
-  const { vaults } = await run();
+  const { vaults } = await run(io.waiting);
   const document: MoveDocument = { moved: { from, to, vaults } };
   await io.output.sayDone(
     document,
@@ -95,13 +95,13 @@ export async function runClaim(
 ): Promise<number> {
   const opened = await state.open();
   const { shown } = opened.state;
-  const claim = await opened.claim();
+  const claim = await opened.claim(io.narrator.warn);
   await confirmOrFail(
     io.ask,
     options.yes === true,
     `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults will be lost.`,
   );
-  await claim();
+  await claim(io.waiting);
   const document: ClaimDocument = { claimed: { state: shown } };
   await io.output.sayDone(
     document,
@@ -117,9 +117,9 @@ export async function runBackup(
 ): Promise<number> {
   const file = io.host.resolve(options.file);
   if (options.force === true) checkNotOurs({ io, settings }, "FILE", file);
-  const { state: opened, keyPlace } = await state.open();
+  const { state: opened, keySource } = await state.open();
   const facts = await (await opened.whole()).backup(file, options.force === true);
-  const key = keyPlace(facts.keyId);
+  const key = keyPlace(keySource, facts.keyId);
   const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...key } } };
   const { backupTable } = await import("./view.ts");
   await io.output.printDone(document, async (view) => await backupTable(facts, key, view));
