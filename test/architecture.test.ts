@@ -180,7 +180,7 @@ const table: Record<string, Allowance> = {
     packages: ["chalk", "cli-table3", "string-width"],
   },
   completion: {
-    parts: ["settings", "protocol", "errors", "way", "defined"],
+    parts: ["settings", "terminal", "protocol", "errors", "way", "defined"],
     types: ["cli"],
     packages: ["commander"],
   },

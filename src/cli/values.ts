@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { isPrintableLine } from "../terminal/redactor.ts";
 import { externalRefRule, isExternalRef, isUuid, uuidRule } from "../protocol/limits.ts";
 
 /** `one of a, b, c`, or `a or b`. */
@@ -21,8 +22,8 @@ export const anyText = (value: string): string => value;
 /** Two labels that look alike must not be two vaults, and none may pass for a UUID or for lines of this program. */
 export function isLabel(value: string): boolean {
   const shown = value.replaceAll(/\p{Extended_Pictographic}\uFE0F/gu, "");
-  const isPlain = !/[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\uFFF9-\uFFFB]/u.test(shown);
-  return value.trim() !== "" && value.isWellFormed() && isPlain && !isUuid(value);
+  const isPlain = isPrintableLine(shown) && !/[\uFE0E\uFE0F]/.test(shown);
+  return value.trim() !== "" && isPlain && !isUuid(value);
 }
 export const labelRule =
   "must be one line without invisible characters, and no UUID, such as 'spare card'";

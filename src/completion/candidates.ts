@@ -1,6 +1,7 @@
 import { Option, type Argument } from "commander";
 import type { ValueSource } from "../cli/command.ts";
 import type { CliCommand, CliOption } from "../cli/commander.ts";
+import { isPrintableLine, printableLine } from "../terminal/redactor.ts";
 import type { Candidate, Given, Known, KnownVault } from "./known.ts";
 
 /** Candidates for the word under the cursor. */
@@ -28,20 +29,17 @@ export async function answer(
 
 function format({ candidates, directive, prefix = "" }: Offer): string {
   const shown = candidates.filter(
-    ({ value }) => value !== "" && !value.startsWith(":") && plain(value) === value,
+    ({ value }) => value !== "" && !value.startsWith(":") && isPrintableLine(value),
   );
   // A word is offered once: two services may have a vault of the same name.
   const lines = new Map(
     shown.map(({ value, description = "" }) => {
-      const words = plain(description).replaceAll(/ {2,}/g, " ").trim();
+      const words = printableLine(description).replaceAll(/\s+/g, " ").trim();
       return [value, words === "" ? value : `${value}\t${words}`];
     }),
   );
   return `${[...lines.values(), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
 }
-
-/** Replaces control and format characters, line separators and lone surrogates with spaces. */
-const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, " ");
 
 /** Returns candidates for the last word; the words before it are complete. */
 export async function offer(

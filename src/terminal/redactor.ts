@@ -171,6 +171,10 @@ export function printableLine(text: string): string {
   return printable(text).replaceAll("\n", visible);
 }
 
+/** Whether a text is one line, of characters that can be seen. */
+export const isPrintableLine = (text: string): boolean =>
+  printableLine(text) === text && !text.includes("\t") && text.isWellFormed();
+
 /** Formats a value as JSON with unprintable characters escaped: safe on a terminal, and parsed to exactly the same value. */
 export function jsonText(value: unknown, space: 0 | 2 = 0): string {
   const escape = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -15,7 +15,7 @@ export const vaults = [
     uuid: "11111111-e89b-42d3-a456-426614174000",
     kind: "credit-card/offline",
     label: 'it\'s $(touch pwned) `touch pwned` "50%F{red}";a:b\t\u001b[31m\n:files',
-    shown: 'it\'s $(touch pwned) `touch pwned` "50%F{red}";a:b [31m :files',
+    shown: 'it\'s $(touch pwned) `touch pwned` "50%F{red}";a:b \\u{1b}[31m\\u{a}:files',
   },
   {
     uuid: "22222222-e89b-42d3-a456-426614174000",
