@@ -1,7 +1,7 @@
 "use strict";
-// Which signals interrupt the program. ES5 only.
+// Which signals interrupt the program.
 
-var fs = require("fs");
+const fs = require("fs");
 
 /**
  * The signals that interrupt the program; not SIGHUP where it was started to survive that. Node
@@ -10,16 +10,16 @@ var fs = require("fs");
  * nohup on a terminal), or a parent, like a script under nohup, that ignores it itself (the last
  * two on Linux).
  */
-exports.heededSignals = function (process) {
+exports.heededSignals = (process) => {
   // Its default opens the inspector, by which any user of this machine can run code in this
   // process.
-  process.on("SIGUSR1", function () {});
-  var isIgnored =
+  process.on("SIGUSR1", () => {});
+  const isIgnored =
     /(^|\/)nohup$/.test(process.env._ || "") ||
     /^flags:\s*[0-7]*1$/m.test(contentOf("/proc/self/fdinfo/0")) ||
-    /^SigIgn:\s*[0-9a-f]*[13579bdf]$/m.test(contentOf("/proc/" + process.ppid + "/status"));
+    /^SigIgn:\s*[0-9a-f]*[13579bdf]$/m.test(contentOf(`/proc/${process.ppid}/status`));
   if (!isIgnored) return ["SIGINT", "SIGTERM", "SIGHUP"];
-  process.on("SIGHUP", function () {});
+  process.on("SIGHUP", () => {});
   return ["SIGINT", "SIGTERM"];
 };
 

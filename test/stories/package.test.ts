@@ -194,7 +194,7 @@ describe("the packed program, installed in an empty folder without network", () 
     async () => {
       const result = await runVault(["--version"], { bin, node: older ?? "" });
       expect(result).toMatchObject({ code: 1, stdout: "" });
-      expect(result.stderr).toMatch(/^vault needs Node 22\.19 or newer \(this is [0-9.]+\): .*\n$/);
+      expect(result.stderr).toMatch(/^vault needs Node 22\.19 .*; this is [0-9.]+: .*\n$/);
     },
   );
 
