@@ -38,7 +38,7 @@ function commit(): string {
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates"],
   app: ["app"],
-  options: ["cli/own-files", "terminal/count"],
+  options: ["cli/own-files", "suggest", "terminal/count"],
   database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
   state: [
     "cli/vault-name",
