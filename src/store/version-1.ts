@@ -1,6 +1,5 @@
 import type { Counters } from "../exchange/counting.ts";
 import type { ExchangeState } from "../exchange/states.ts";
-import type { Kind } from "../protocol/endpoints.ts";
 import type { VaultPlace } from "../secrets/sealing.ts";
 import type { VaultColumns } from "./document.ts";
 import { columnsOf, trim } from "./document.ts";
@@ -80,7 +79,7 @@ export function documentsOf(
       },
       credentials: (credentials?.get(id) ?? [])
         .map((pair) => ({
-          ...credentialsOf(pair),
+          ...(fieldsOf(pair) as unknown as CredentialsRow),
           sealed: sealed("credentials.sealed", pair["generation"] ?? null, pair["sealed"]),
         }))
         .toSorted((a, b) => a.generation - b.generation),
@@ -114,22 +113,22 @@ export function documentsOf(
   return documents;
 }
 
-const parsed = (value: Value = null): unknown =>
-  typeof value === "string" ? (JSON.parse(value) as unknown) : null;
+const flags = /^(?:limited|forgotten|proven|elsewhere|refused|ended|delivered|saveOwed|adopted)$/;
+
+/** Columns that documents have in another form, or not at all. */
+const former =
+  /^(?:vault|seq|labelDigest|quietStarts|refusedSince|counted\w+|un\w+Starts|failedAttempts|possiblyFailed|digest|delivery)$/;
 
 /** Columns by their names, with flags and JSON as what they stand for. */
-function made(
-  row: Row,
-  names: readonly string[],
-  flags: readonly string[],
-  json: readonly string[],
-) {
-  return Object.fromEntries([
-    ...names.map((name) => [name, row[name] ?? null]),
-    ...flags.map((name) => [name, row[name] === 1]),
-    ...json.map((name) => [name, parsed(row[name])]),
-  ]) as Record<string, unknown>;
-}
+const fieldsOf = (row: Row): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(row)
+      .filter(([name]) => !former.test(name))
+      .map(([name, value]) => {
+        const isJson = ["device", "lastError"].includes(name) && typeof value === "string";
+        return [name, flags.test(name) ? value === 1 : isJson ? JSON.parse(value) : value];
+      }),
+  );
 
 function vaultOf(row: Row, exchanges: readonly Row[]): VaultRow {
   const number = (name: string): number => Number(row[name]);
@@ -145,62 +144,19 @@ function vaultOf(row: Row, exchanges: readonly Row[]): VaultRow {
     (each) =>
       each["operation"] === "get" && each["newGeneration"] !== null && each["adopted"] === 0,
   );
-  const names = [
-    "service",
-    "uuid",
-    "kind",
-    "lastGeneration",
-    "provenAt",
-    "proofExpiry",
-    "usesRemaining",
-    "expiryDate",
-    "autoLockDate",
-    "dateCreated",
-    "lastModified",
-  ];
+  const { id: _, ...fields } = fieldsOf(row);
   return {
-    ...(made(row, names, ["limited", "forgotten"], ["lastError"]) as unknown as VaultRow),
-    kind: row["kind"] as Kind,
+    ...(fields as unknown as VaultRow),
     carried: isCarried ? counters : null,
     carriedUpTo: isCarried ? ((exchanges.at(-1)?.["id"] ?? null) as string | null) : null,
     lastReadAt: (read?.["startedAt"] ?? null) as string | null,
   };
 }
 
-const credentialsOf = (row: Row): CredentialsRow =>
-  made(
-    row,
-    ["generation", "standing", "fingerprint", "createdAt", "placed"],
-    ["proven", "elsewhere", "refused", "ended"],
-    ["device"],
-  ) as unknown as CredentialsRow;
-
 function exchangeOf(row: Row): ExchangeRow {
   const state = row["state"] as ExchangeState;
-  const names = [
-    "id",
-    "operation",
-    "kind",
-    "state",
-    "externalRef",
-    "baseGeneration",
-    "newGeneration",
-    "startedAt",
-    "tokenExpiry",
-    "usesRemaining",
-    "holdReason",
-    "endsUnanswered",
-    "acknowledgedAt",
-    "run",
-    "given",
-  ];
   return {
-    ...(made(
-      row,
-      names,
-      ["limited", "delivered", "saveOwed", "adopted"],
-      ["by"],
-    ) as unknown as ExchangeRow),
+    ...(fieldsOf(row) as unknown as ExchangeRow),
     outcome:
       row["newGeneration"] !== null
         ? "success"
@@ -210,5 +166,6 @@ function exchangeOf(row: Row): ExchangeRow {
             ? "none"
             : "free",
     sole: false,
+    by: null,
   };
 }
