@@ -21,46 +21,27 @@ import { vaultRecord } from "./vault-record.ts";
 /** `synced`: on disk when it resolves. `unsynced`: only ordered, so that it never survives without earlier changes. */
 export type Durability = "synced" | "unsynced";
 
+/** Which vault is locked, and by whom. */
+export interface LockedBy {
+  service: string;
+  uuid: string;
+  by: Actor;
+}
+
 /** Finds in the input of a step the pairs of which is read whether they are superseded. */
 type Naming<Input extends unknown[]> = (...input: Input) => readonly Pair[];
 
 const none = (): readonly Pair[] => [];
 
-/** A vault that this process has locked, as its engine keeps it: nobody else changes its rows meanwhile. */
-export interface EngineVault extends Pick<VaultSession, "now" | "ensureHeld" | "release"> {
-  /** This process. */
-  readonly by: Actor;
-  /**
-   * Makes sure, before an exchange begins, that its steps can be written.
-   * @throws `state`
-   */
-  ensureRoom(): void;
-  /** Makes sure of a key for a step that seals: a new one where nothing is sealed yet. */
-  prepareKey(): Promise<void>;
-  /** The key that seals what was read. */
-  key(): SealingKey;
-  /** `prints` are fingerprints of which is read whether they are superseded. */
-  read(place: Place, prints: readonly string[]): Promise<StoredVault>;
-  /**
-   * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too. Returns the vault as
-   * it is then.
-   * @throws `state` if the lock was lost to another process, `busy` if a lease was
-   */
-  write<T>(
-    vault: StoredVault,
-    step: Step<T>,
-    durability: Durability,
-    isLast: boolean,
-  ): Promise<{ result: T; vault: StoredVault }>;
-}
-
 /**
- * A locked vault: the table of steps. It is read once, and again only where a step was given pairs, or after a failure.
+ * A locked vault: the table of steps. It is read once, and again only where a step was given pairs, or after a failure. Nobody else
+ * changes its rows meanwhile.
  */
-export class StoredVaultSession implements VaultSession {
+export abstract class StoredVaultSession implements VaultSession {
   readonly service: string;
   readonly uuid: string;
-  readonly #engine: EngineVault;
+  /** This process. */
+  readonly #by: Actor;
   /** As of the last step that was written. */
   #vault: StoredVault | null;
   /** The record of a vault, once for its rows. */
@@ -68,25 +49,39 @@ export class StoredVaultSession implements VaultSession {
   /** Settles when no step is being written. */
   #written: Promise<unknown> = Promise.resolve();
 
-  /** `uuid` in lower case; `vault` as it was read when it was locked. */
-  constructor(service: string, uuid: string, engine: EngineVault, vault: StoredVault | null) {
+  /** `vault` as it was read when it was locked. */
+  constructor({ service, uuid, by }: LockedBy, vault: StoredVault | null) {
     this.service = service;
-    this.uuid = uuid;
-    this.#engine = engine;
+    this.uuid = uuid.toLowerCase();
+    this.#by = by;
     this.#vault = vault;
   }
 
-  now(): number {
-    return this.#engine.now();
-  }
-
-  async ensureHeld(): Promise<void> {
-    await this.#engine.ensureHeld();
-  }
-
-  async release(): Promise<void> {
-    await this.#engine.release();
-  }
+  abstract now(): number;
+  abstract ensureHeld(): Promise<void>;
+  abstract release(): Promise<void>;
+  /**
+   * Makes sure, before an exchange begins, that its steps can be written.
+   * @throws `state`
+   */
+  protected abstract ensureRoom(): void;
+  /** Makes sure of a key for a step that seals: a new one where nothing is sealed yet. */
+  protected abstract prepareKey(): Promise<void>;
+  /** The key that seals what was read. */
+  protected abstract key(): SealingKey;
+  /** `prints` are fingerprints of which is read whether they are superseded. */
+  abstract readStored(place: Place, prints: readonly string[]): Promise<StoredVault>;
+  /**
+   * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too. Returns the vault as
+   * it is then.
+   * @throws `state` if the lock was lost to another process, `busy` if a lease was
+   */
+  protected abstract writeStep<T>(
+    vault: StoredVault,
+    step: Step<T>,
+    durability: Durability,
+    isLast: boolean,
+  ): Promise<{ result: T; vault: StoredVault }>;
 
   readonly revertIntent = this.#step(starts.revertIntent);
   readonly noteUnanswered = this.#step(starts.noteUnanswered, "unsynced");
@@ -108,7 +103,7 @@ export class StoredVaultSession implements VaultSession {
   readonly forget = this.#step(vaults.forget);
 
   async recordIntent(intent: Intent): Promise<void> {
-    this.#engine.ensureRoom();
+    this.ensureRoom();
     const isSealing = intent.run?.digest !== undefined;
     await this.#write((rows, key) => starts.recordIntent(rows, key, intent), { isSealing });
   }
@@ -142,7 +137,7 @@ export class StoredVaultSession implements VaultSession {
   async credentials(generation: number): Promise<Credentials> {
     const { rows } = await this.#stored();
     const row = keptGeneration(rows, generation);
-    return openCredentials(this.#engine.key(), rows, row);
+    return openCredentials(this.key(), rows, row);
   }
 
   async token(exchangeId: string): Promise<string> {
@@ -150,7 +145,7 @@ export class StoredVaultSession implements VaultSession {
     vaultOf(rows);
     const row = findExchange(rows, exchangeId);
     if (row === undefined) throw lockLost(this.uuid, `exchange ${exchangeId} is gone`);
-    return openToken(this.#engine.key(), rows, row);
+    return openToken(this.key(), rows, row);
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
@@ -197,12 +192,12 @@ export class StoredVaultSession implements VaultSession {
   ): Promise<T> {
     const { durability = "synced", isLast = false, isSealing = false, prints } = how;
     const written = this.#written.then(async () => {
-      if (isSealing) await this.#engine.prepareKey();
+      if (isSealing) await this.prepareKey();
       const stored = await this.#stored(prints);
       const { at, by } = this.#place();
       const before = { ...stored, rows: { ...stored.rows, at, by } };
       try {
-        const made = await this.#engine.write(before, step, durability, isLast);
+        const made = await this.writeStep(before, step, durability, isLast);
         this.#vault = made.vault;
         return made.result;
       } catch (error) {
@@ -218,7 +213,7 @@ export class StoredVaultSession implements VaultSession {
   async #stored(prints: readonly string[] = []): Promise<StoredVault> {
     const known = this.#vault;
     if (known !== null && prints.length === 0) return known;
-    const vault = await this.#engine.read(this.#place(), prints);
+    const vault = await this.readStored(this.#place(), prints);
     if (known !== null && vault.version !== known.version)
       throw lockLost(this.uuid, "somebody else has written it");
     return (this.#vault = vault);
@@ -226,6 +221,6 @@ export class StoredVaultSession implements VaultSession {
 
   #place(): Place {
     const at = new Date(this.now()).toISOString();
-    return { service: this.service, uuid: this.uuid, at, by: this.#engine.by };
+    return { service: this.service, uuid: this.uuid, at, by: this.#by };
   }
 }

@@ -1,4 +1,3 @@
-import type { Actor } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
@@ -13,14 +12,15 @@ import { keptGeneration } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { openCredentials, openToken } from "../steps/sealed.ts";
 import { labelTaken } from "../steps/vault.ts";
-import type { Durability, EngineVault } from "../vault-session.ts";
+import type { Durability, LockedBy } from "../vault-session.ts";
+import { StoredVaultSession } from "../vault-session.ts";
 import { codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
 import type { Lease, OwnRow } from "./lease.ts";
 import type { Outbox } from "./outbox.ts";
 import { command } from "../../way.ts";
 
-interface Parts {
+interface Parts extends LockedBy {
   dialect: Dialect;
   lease: Lease;
   key: SealingKey;
@@ -28,7 +28,6 @@ interface Parts {
   outbox: Outbox;
   /** Id of the state. */
   state: string;
-  by: Actor;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
   /** What this process knows of the breakers, by service. */
@@ -36,12 +35,11 @@ interface Parts {
 }
 
 /** A vault that this process holds by a lease. */
-export class LeasedVault implements EngineVault {
-  readonly by: Actor;
+export class LeasedVault extends StoredVaultSession {
   readonly #parts: Parts;
 
-  constructor(parts: Parts) {
-    this.by = parts.by;
+  constructor(parts: Parts, vault: StoredVault) {
+    super(parts, vault);
     this.#parts = parts;
   }
 
@@ -58,17 +56,17 @@ export class LeasedVault implements EngineVault {
   }
 
   /** The server's disk is its administrator's. */
-  ensureRoom(): void {}
+  protected ensureRoom(): void {}
 
-  async prepareKey(): Promise<void> {
+  protected async prepareKey(): Promise<void> {
     await Promise.resolve();
   }
 
-  key(): SealingKey {
+  protected key(): SealingKey {
     return this.#parts.key;
   }
 
-  async read(place: Place, prints: readonly string[]): Promise<StoredVault> {
+  async readStored(place: Place, prints: readonly string[]): Promise<StoredVault> {
     const { dialect, database, breakers } = this.#parts;
     const [breaker = [], ...rows] = await database.transact([
       breakerOf(dialect.prefix, place.service),
@@ -78,7 +76,7 @@ export class LeasedVault implements EngineVault {
     return storedVault(place, rows);
   }
 
-  async write<T>(
+  protected async writeStep<T>(
     vault: StoredVault,
     step: Step<T>,
     _durability: Durability,

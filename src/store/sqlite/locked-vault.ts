@@ -1,4 +1,3 @@
-import type { Actor } from "../../actor.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
@@ -15,19 +14,19 @@ import { written } from "../statement.ts";
 import type { Place, VaultRow } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
-import type { Durability, EngineVault } from "../vault-session.ts";
+import type { Durability, LockedBy } from "../vault-session.ts";
+import { StoredVaultSession } from "../vault-session.ts";
 import { dialect, one, rowsIn } from "./query.ts";
 import type { VaultLock } from "./vault-lock.ts";
 import type { StateDatabase } from "./state-database.ts";
 
-interface Parts {
+interface Parts extends LockedBy {
   /** Of the state. */
   directory: string;
   database: StateDatabase;
   keyring: Keyring;
   lock: VaultLock;
   clock: Clock;
-  by: Actor;
   /** What this process knows of the breakers, by service. */
   breakers: Map<string, Breaker>;
 }
@@ -36,15 +35,14 @@ const hasSealed = ({ rows: { credentials } }: StoredVault): boolean =>
   credentials.some(({ sealed }) => sealed !== null);
 
 /** A vault that this process has locked. Whoever lost the lock writes nothing once the next holder has written. */
-export class LockedVault implements EngineVault {
-  readonly by: Actor;
+export class LockedVault extends StoredVaultSession {
   readonly #parts: Parts;
   /** The key of the state: where it has sealed something of this vault, only a process with every lock replaces it. */
   #key: SealingKey | null = null;
   #released = false;
 
   constructor(parts: Parts) {
-    this.by = parts.by;
+    super(parts, null);
     this.#parts = parts;
   }
 
@@ -63,21 +61,21 @@ export class LockedVault implements EngineVault {
     await Promise.resolve();
   }
 
-  ensureRoom(): void {
+  protected ensureRoom(): void {
     ensureRoom(this.#parts.directory);
   }
 
-  async prepareKey(): Promise<void> {
+  protected async prepareKey(): Promise<void> {
     const { keyring, database } = this.#parts;
     if (this.#key === null) await keyring.prepare(database);
   }
 
-  key(): SealingKey {
+  protected key(): SealingKey {
     if (this.#key === null) throw new VaultError("internal", "nothing of the vault is sealed");
     return this.#key;
   }
 
-  async read(place: Place, prints: readonly string[]): Promise<StoredVault> {
+  async readStored(place: Place, prints: readonly string[]): Promise<StoredVault> {
     return await this.#parts.database.read((db) => {
       const breaker = breakerIn(rowsIn(db, breakerOf("", place.service)));
       this.#parts.breakers.set(place.service, breaker);
@@ -88,7 +86,7 @@ export class LockedVault implements EngineVault {
     });
   }
 
-  async write<T>(
+  protected async writeStep<T>(
     vault: StoredVault,
     step: Step<T>,
     durability: Durability,

@@ -13,7 +13,7 @@ import { isPruningDue, prune } from "../journal/journal.ts";
 import type { StateParts } from "../stored-state.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
-import { StoredVaultSession } from "../vault-session.ts";
+import type { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { LockedVault } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
@@ -93,9 +93,8 @@ export class SqliteState extends StoredState implements State {
       await this.#ready(database);
       await this.#note(database);
       const parts = { ...this.parts, database, lock, breakers: this.breakersKnown };
-      const locked = new LockedVault(parts);
-      const session = new StoredVaultSession(service, uuid.toLowerCase(), locked, null);
-      if (offers) await this.#bringBack(session, locked);
+      const session = new LockedVault({ ...parts, service, uuid });
+      if (offers) await this.#bringBack(session);
       return session;
     } catch (error) {
       lock.release();
@@ -135,7 +134,7 @@ export class SqliteState extends StoredState implements State {
   }
 
   /** Offers what this machine has kept of the shared states that came here, where they had lost it, or the backup was older. */
-  async #bringBack(session: StoredVaultSession, locked: LockedVault): Promise<void> {
+  async #bringBack(session: StoredVaultSession): Promise<void> {
     const { state = "", predecessors = [] } = this.#marks ?? {};
     if (predecessors.length === 0) return;
     const { offer, Outbox } = await import("../postgres/outbox.ts");
@@ -143,7 +142,7 @@ export class SqliteState extends StoredState implements State {
     const { service, uuid } = session;
     const prints = outbox.of(uuid).map(({ fingerprint }) => fingerprint);
     if (prints.length === 0) return;
-    const { rows } = await locked.read({ service, uuid, at: this.time() }, prints);
+    const { rows } = await session.readStored({ service, uuid, at: this.time() }, prints);
     await offer({
       outbox,
       keyring: this.parts.keyring,
