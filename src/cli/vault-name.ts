@@ -10,6 +10,9 @@ import { command } from "../way.ts";
 
 /** Shorter prefixes would fit by chance. */
 const fewestDigits = 4;
+/** Whether a text has the digits of a UUID, or enough of the first ones. */
+export const hasDigits = (text: string): boolean =>
+  /^[\da-f-]+$/i.test(text) && text.replaceAll("-", "").length >= fewestDigits;
 /** Vaults that a message lists. */
 const listedAtMost = 10;
 
@@ -103,7 +106,7 @@ export class VaultNames<V extends Named> {
       );
     }
     if (!isDigits) throw this.#unknown(name, shown);
-    if (name.replaceAll("-", "").length < fewestDigits) {
+    if (!hasDigits(name)) {
       throw new VaultError(
         "usage",
         `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`,

@@ -140,7 +140,7 @@ describe("on a machine that uses the vault", () => {
       await machine.expectRefused(`audit.ndjson --vault ${name}`, exit, message);
     await refused("9b1c", 2, /fits 2 vaults: 9b1c1111-.*, 9b1c0000-/);
     await refused("9b1", 2, /at least 4 digits/);
-    await refused("weekly", 4, /no vault has the label weekly/);
+    await refused("weekly", 4, /no vault named "weekly"/);
     expect((await machine.json("--vault abcd")).stderr).toContain("no item names vault abcd");
   });
 

@@ -11,13 +11,12 @@ import { parseAuditReplay } from "./options.ts";
 import { printReplay } from "./output.ts";
 import { openProgress } from "./progress.ts";
 import type { AuditFinding, AuditReplayFlags } from "../audit-replay.ts";
-import { isUuid } from "../../protocol/limits.ts";
+import { hasDigits, VaultNames } from "../../cli/vault-name.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { defined } from "../../defined.ts";
 import { count as inNumber } from "../../terminal/count.ts";
 import type { Rules, VaultReport } from "../../documents/audit.ts";
-import { command } from "../../way.ts";
 
 /** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
 export async function runAuditReplay(
@@ -64,29 +63,16 @@ export async function runAuditReplay(
   }
 }
 
-/** Fewer digits would fit by chance. */
-const fewestDigits = 4;
-
 /**
  * Returns the UUID, or its first digits, of the vault that a name stands for: a label on this machine, else digits. They are taken
  * without a terminal too: nothing is sent.
- * @throws `usage` for too few digits, `no-credentials` for an unknown label
+ * @throws as `VaultNames.find`
  */
 function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()): string {
-  if (isUuid(name)) return name.toLowerCase();
-  const [labelled] = [...labels].find(([, label]) => label === name) ?? [];
-  if (labelled !== undefined) return labelled;
-  if (!/^[\da-f-]+$/i.test(name)) {
-    throw new VaultError(
-      "no-credentials",
-      `--vault: no vault has the label ${printableLine(name)} on this machine`,
-      { hint: "use its UUID, or the first digits of the UUID", next: [command`vault status`] },
-    );
-  }
-  if (name.replaceAll("-", "").length >= fewestDigits) return name.toLowerCase();
-  throw new VaultError("usage", `--vault: at least ${fewestDigits} digits of a UUID are needed`, {
-    hint: "--vault 5a4b, or a label; without --vault, all vaults are listed",
-  });
+  const known = new VaultNames([...labels].map(([uuid, label]) => ({ uuid, label })));
+  // Other vaults may be in the items than are known here.
+  if (hasDigits(name) && !known.isLabel(name)) return name.toLowerCase();
+  return known.find(name, { shown: printableLine(name), exact: false }).uuid;
 }
 
 /** @throws `usage` for digits that fit several vaults */
