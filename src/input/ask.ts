@@ -14,10 +14,10 @@ import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import { base64, uuid as identifier } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
-import { notEmpty, ruleFrom } from "../cli/prompts.ts";
+import { ruleFrom } from "../cli/prompts.ts";
 import { stateOf } from "../terminal/who.ts";
 import { byLabel } from "../cli/vault-name.ts";
-import { learn, readCredentials } from "./read-start.ts";
+import { readCredentials } from "./read-start.ts";
 import { command } from "../way.ts";
 
 /**
@@ -142,7 +142,7 @@ export async function askForStart(
   const asked =
     known || start.given !== undefined
       ? start
-      : { ...start, ...(await askPair(io, kind, start.hashedPin)) };
+      : { ...start, ...(await askCredentials(io, kind, start.hashedPin)) };
   if (asked.given?.type === "recovery") return asked;
   const deviceKnown =
     asked.device !== undefined || record?.generations.some((g) => g.device !== null) === true;
@@ -150,46 +150,24 @@ export async function askForStart(
   return { ...asked, kind, device };
 }
 
-/** A pair and its hashedPin, or a recovery document. */
-export async function askPair(
+/** Credentials as --credentials takes them, and the hashedPin of an online vault. */
+export async function askCredentials(
   io: Io,
   kind: Kind,
   hashedPin?: string,
 ): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
-  const message = "Credentials (JSON in one line, @FILE, or encryptedData alone)";
   const parsed = async (answer: string): Promise<GivenCredentials> =>
     readCredentials(io.redactor, await contentOf(io, answer.trim(), "Credentials"), "Credentials");
-  const isWhole = (answer: string): boolean => /^\s*[@{]/.test(answer);
-  const rule: Rule = async (answer) => await (isWhole(answer) ? ruleFrom(parsed) : isThere)(answer);
-  const first = (await io.ask.secret({ message, rule })).trim();
-  if (!isWhole(first)) {
-    const payload = (
-      await io.ask.secret({ message: "Credentials, second part (payload)", rule: isThere })
-    ).trim();
-    return await withPin(
-      io,
-      { type: "pair", credentials: { encryptedData: first, payload } },
-      kind,
-      hashedPin,
-    );
-  }
-  const given = await parsed(first);
-  return given.type === "recovery" ? { given } : await withPin(io, given, kind, hashedPin);
-}
-
-async function withPin(
-  io: Io,
-  given: GivenCredentials & { type: "pair" },
-  kind: Kind,
-  hashedPin = given.credentials.hashedPin,
-) {
-  let pin = hashedPin;
-  if (isOnline(kind) && pin === undefined) {
-    const rule: Rule = (answer) => (answer === "" ? null : brokenRule(base64, answer));
-    pin = (await io.ask.secret({ message: "Hashed PIN (empty if none)", rule })) || undefined;
-  }
-  learn(io.redactor.add, { ...given.credentials, hashedPin: pin });
-  return { given, hashedPin: pin };
+  const message = "Credentials (JSON in one line, or @FILE)";
+  const given = await parsed(await io.ask.secret({ message, rule: ruleFrom(parsed) }));
+  if (given.type === "recovery") return { given };
+  const pin = hashedPin ?? given.credentials.hashedPin;
+  if (!isOnline(kind) || pin !== undefined) return { given, hashedPin: pin };
+  const rule: Rule = (answer) => (answer === "" ? null : brokenRule(base64, answer));
+  const typed = await io.ask.secret({ message: "Hashed PIN (empty if none)", rule });
+  if (typed === "") return { given };
+  io.redactor.add(typed);
+  return { given, hashedPin: typed };
 }
 
 async function askDevice(io: Io) {
@@ -204,7 +182,6 @@ const contentOf = async (io: Io, answer: string, what: string): Promise<string> 
   answer.startsWith("@") && !isStdin(answer) ? await readValue(answer, what, io.sources) : answer;
 
 export const isUuid = (answer: string): string | null => brokenRule(identifier, answer);
-const isThere: Rule = (answer) => notEmpty(answer.trim());
 
 /** What questions before an update with a live profile begin with. */
 export const productionMark = (settings: SettingsPart): string =>

@@ -8,7 +8,7 @@ import type { CreditCard } from "../protocol/fields.ts";
 import { creditCard } from "../protocol/fields.ts";
 import { parseGivenJson } from "../protocol/json.ts";
 import { brokenRule, checkGiven } from "../protocol/validate.ts";
-import { notEmpty, ruleFrom } from "../cli/prompts.ts";
+import { notEmpty } from "../cli/prompts.ts";
 import { shownCardNumber } from "../terminal/secrets.ts";
 import type { ContentsOptions } from "./flags.ts";
 
@@ -72,65 +72,68 @@ export async function completeContents(
   });
 }
 
-function completeCard({ number, name, expiryMonth, expiryYear }: Partial<CreditCard>): CreditCard {
-  if (
-    number !== undefined &&
-    name !== undefined &&
-    expiryMonth !== undefined &&
-    expiryYear !== undefined
-  ) {
-    return { number, name, expiryMonth, expiryYear };
-  }
-  const missing = [
-    ...(number === undefined ? ["--card-number"] : []),
-    ...(name === undefined ? ["--card-name"] : []),
-    ...(expiryMonth === undefined || expiryYear === undefined ? ["--expiry"] : []),
-  ];
+const flagOf = {
+  number: "--card-number",
+  name: "--card-name",
+  expiryMonth: "--expiry",
+  expiryYear: "--expiry",
+} as const;
+const parts = Object.keys(flagOf) as (keyof CreditCard)[];
+
+const isComplete = (card: Partial<CreditCard>): card is CreditCard =>
+  parts.every((part) => card[part] !== undefined);
+
+function completeCard(card: Partial<CreditCard>): CreditCard {
+  if (isComplete(card)) return card;
+  const missing = new Set(parts.flatMap((part) => (card[part] === undefined ? flagOf[part] : [])));
   const message =
-    missing.length === 3
+    missing.size === 3
       ? "the card is missing"
-      : `${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} missing`;
+      : `${[...missing].join(" and ")} ${missing.size === 1 ? "is" : "are"} missing`;
   throw new VaultError("usage", `${message}; nothing was sent`, {
     hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29",
   });
 }
 
-async function readParts(io: Io, options: ContentsOptions): Promise<Partial<CreditCard>> {
-  const { cardNumber, cardName, expiry } = options;
-  const name =
-    cardName === undefined
-      ? {}
-      : checkPart("name", await readValue(cardName, "--card-name", io.sources), "--card-name");
-  const date =
-    expiry === undefined
-      ? {}
-      : parseExpiry(expiry, (rule) => invalid("--expiry", rule, validParts));
-  if (cardNumber === undefined) return { ...name, ...date };
-  const number = await io.secretOption(cardNumber, "--card-number");
-  return { ...name, ...date, ...checkPart("number", digitsOf(number), "--card-number") };
+async function readParts(
+  io: Io,
+  { cardNumber, cardName, expiry }: ContentsOptions,
+): Promise<Partial<CreditCard>> {
+  const card: Partial<CreditCard> = {};
+  const take = (flag: string, given: Partial<CreditCard>, rule = brokenPart(given)): void => {
+    if (rule !== null)
+      throw new VaultError("invalid-input", `${flag}: ${rule}`, {
+        hint: "nothing was sent; a valid card: --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29",
+      });
+    Object.assign(card, given);
+  };
+  if (cardName !== undefined)
+    take("--card-name", { name: await readValue(cardName, "--card-name", io.sources) });
+  if (expiry !== undefined) take("--expiry", expiryOf(expiry), brokenExpiry(expiry));
+  if (cardNumber !== undefined)
+    take("--card-number", { number: digitsOf(await io.secretOption(cardNumber, "--card-number")) });
+  return card;
 }
 
-/** Month and year as they stand on a card, MM/YY, or MM/YYYY. Throws `broken` of a rule. */
-function parseExpiry(
-  typed: string,
-  broken: (rule: string) => Error = Error,
-): Pick<CreditCard, "expiryMonth" | "expiryYear"> {
+/** Month and year as they stand on a card, MM/YY, or MM/YYYY; nothing of any other text. */
+function expiryOf(typed: string): Partial<Pick<CreditCard, "expiryMonth" | "expiryYear">> {
   const [, month, year] = /^\s*(\d{1,2})\s*\/\s*(\d{2}|\d{4})\s*$/.exec(typed) ?? [];
-  if (month === undefined || year === undefined)
-    throw broken("must be month and year, such as 04/29");
+  if (month === undefined || year === undefined) return {};
   const century = year.length === 2 ? 2000 : 0;
-  const date = { expiryMonth: Number(month), expiryYear: century + Number(year) };
-  const rule = brokenPart(date);
-  if (rule !== null) throw broken(rule);
-  return date;
+  return { expiryMonth: Number(month), expiryYear: century + Number(year) };
 }
+
+function brokenExpiry(typed: string): string | null {
+  const date = expiryOf(typed);
+  return date.expiryMonth === undefined
+    ? "must be month and year, such as 04/29"
+    : brokenPart(date);
+}
+
+const validCard = `nothing was sent; a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
 
 const parseCard = (json: string): CreditCard =>
   checkGiven(creditCard, parseGivenJson(json, "--card", validCard), "--card", validCard);
-
-const validCard = `nothing was sent; a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
-const validParts =
-  "nothing was sent; a valid card: --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29";
 
 const fine: CreditCard = {
   number: "4111111111111111",
@@ -140,49 +143,35 @@ const fine: CreditCard = {
 };
 
 /** The rule that parts of a card break (docs/interface.md, Credit card; a name must not be empty either), or null. */
-const brokenPart = (parts: Partial<CreditCard>): string | null =>
-  parts.name?.trim() === "" ? "must not be empty" : brokenRule(creditCard, { ...fine, ...parts });
-
-/** @throws `invalid-input` naming the flag and the rule */
-function checkPart<K extends keyof CreditCard>(
-  part: K,
-  value: CreditCard[K],
-  flagName: string,
-): Pick<CreditCard, K> {
-  const checked = { [part]: value } as Pick<CreditCard, K>;
-  const rule = brokenPart(checked);
-  if (rule !== null) throw invalid(flagName, rule, validParts);
-  return checked;
-}
+const brokenPart = (given: Partial<CreditCard>): string | null =>
+  given.name?.trim() === "" ? "must not be empty" : brokenRule(creditCard, { ...fine, ...given });
 
 /** A number as it stands on the card. */
 const digitsOf = (typed: string): string => typed.replaceAll(/[ -]/g, "");
 
-const invalid = (where: string, rule: string, hint: string): VaultError =>
-  new VaultError("invalid-input", `${where}: ${rule}`, { hint });
-
 /** Asks for the missing parts of a card, each until it is valid. */
 async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promise<CreditCard> {
-  const number =
-    given.number ??
-    digitsOf(
-      await ask.text({
-        message: "Card number",
-        rule: (typed) =>
-          brokenPart({ number: digitsOf(typed) }) && "not a valid card number; check its digits",
-        // In groups, as it stands on the card; what has been taken does not stay on the screen.
-        shown: (typed, { isFinal }) => shownCardNumber(digitsOf(typed), !isFinal),
-      }),
+  const card = { ...given };
+  card.number ??= digitsOf(
+    await ask.text({
+      message: "Card number",
+      rule: (typed) =>
+        brokenPart({ number: digitsOf(typed) }) && "not a valid card number; check its digits",
+      // In groups, as it stands on the card; what has been taken does not stay on the screen.
+      shown: (typed, { isFinal }) => shownCardNumber(digitsOf(typed), !isFinal),
+    }),
+  );
+  redactor.add(card.number);
+  card.name ??= await ask.text({
+    message: "Name on the card",
+    rule: (typed) => brokenPart({ name: typed }),
+  });
+  if (!isComplete(card))
+    Object.assign(
+      card,
+      expiryOf(await ask.text({ message: "Expiry (MM/YY)", rule: brokenExpiry })),
     );
-  redactor.add(number);
-  const name =
-    given.name ??
-    (await ask.text({ message: "Name on the card", rule: (typed) => brokenPart({ name: typed }) }));
-  const { expiryMonth, expiryYear } = given;
-  if (expiryMonth !== undefined && expiryYear !== undefined)
-    return { number, name, expiryMonth, expiryYear };
-  const typed = await ask.text({ message: "Expiry (MM/YY)", rule: ruleFrom(parseExpiry) });
-  return { number, name, ...parseExpiry(typed) };
+  return completeCard(card);
 }
 
 /** The text of a generic vault, one line of it; not shown. */

@@ -162,13 +162,6 @@ async function readEntries(
       });
     return able.sort(byLabel).map(({ uuid }) => ({ given: { uuid } }));
   }
-  const whole = names.join(" ");
-  if (names.length > 1 && known.isLabel(whole) && !names.every((name) => known.isLabel(name)))
-    throw new VaultError(
-      "usage",
-      `"${printableLine(whole)}" is the label of one vault; nothing was sent`,
-      { hint: "put a label with spaces in quotes" },
-    );
   return names.map((uuid) => ({ given: { uuid } }));
 }
 

@@ -99,17 +99,9 @@ export function readCredentials(redactor: Redactor, text: string, flag: string):
 
 /** Registers all secrets of a document with the redaction. */
 export function learnAll(add: Redactor["add"], given: GivenCredentials): void {
-  for (const pair of pairsOf(given)) learn(add, pair);
+  for (const { encryptedData, payload, hashedPin } of pairsOf(given))
+    for (const value of [encryptedData, payload, hashedPin]) if (value !== undefined) add(value);
   if (given.type === "recovery") add(given.document.token);
-}
-
-/** Registers a pair with the redaction. */
-export function learn(
-  add: Redactor["add"],
-  pair: { encryptedData: string; payload: string; hashedPin?: string | undefined },
-): void {
-  for (const value of [pair.encryptedData, pair.payload, pair.hashedPin])
-    if (value !== undefined) add(value);
 }
 
 /**

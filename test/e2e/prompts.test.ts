@@ -33,9 +33,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     await run.waitFor(/What kind of vault is it/);
     run.type(down + down + enter);
     await run.waitFor(/Credentials \(JSON in one line/);
-    run.type(credentials.encryptedData + enter);
-    await run.waitFor(/second part \(payload\)/);
-    run.type(credentials.payload + enter);
+    run.type(JSON.stringify(credentials) + enter);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text).toContain("New credentials stored (generation 2).");

@@ -378,14 +378,6 @@ describe("vaults on the command line, and all", () => {
     expect(await failure(read({ vaults: [uuidOf(9)] }))).toMatch(/^no-credentials: /);
   });
 
-  it("are not the words of a label without quotes", async () => {
-    const labelled = [vault(1, "spare card"), vault(2, "card")];
-    const words = { vaults: ["spare", "card"] };
-    expect(await failure(read(words, "get", "", true, labelled))).toBe(
-      'usage: "spare card" is the label of one vault; nothing was sent',
-    );
-  });
-
   it.each(["get", "update", "ack"] as const)(
     "are not named by digits where nobody can be asked: %s",
     async (operation) => {

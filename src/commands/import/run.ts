@@ -16,7 +16,7 @@ import { adoptRecovery, checkRecovery } from "../../exchange/recovery/exchange.t
 import { refusalError } from "../../exchange/refusals.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import { settledAs } from "../../exchange/states.ts";
-import { askBaseUrl, askKind, askPair, askVault } from "../../input/ask.ts";
+import { askBaseUrl, askKind, askCredentials, askVault } from "../../input/ask.ts";
 import { givenCredentials, placed, vaultProperties } from "../../input/list.ts";
 import { checkLabels, learnAll, lookUp, readGiven } from "../../input/read-start.ts";
 import type { Io } from "../../parts/io.ts";
@@ -103,7 +103,7 @@ async function askGiven(
     });
   const known = (await lookUp(app, uuid, true))?.kind;
   const kind = named ?? known ?? (await askKind(app.io.ask, "get"));
-  const { given, hashedPin } = await askPair(app.io, kind);
+  const { given, hashedPin } = await askCredentials(app.io, kind);
   if (given.type === "recovery") return { kind, given };
   const credentials = { ...given.credentials, ...defined({ hashedPin }) };
   return { kind, given: { ...given, credentials } };
