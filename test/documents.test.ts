@@ -184,6 +184,22 @@ describe("the map of the tests", () => {
   });
 });
 
+test("the files that CONTRIBUTING.md names exist", () => {
+  const sources = ["src", "bin"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map(
+      (file) => `/${folder}/${file}`,
+    ),
+  );
+  const named = [...contributing.matchAll(/`([\w./-]+\.(?:ts|js|md))`/g)].map(
+    ([, file = ""]) => file,
+  );
+  expect(named.length).toBeGreaterThan(30);
+  const missing = named.filter(
+    (file) => !existsSync(join(root, file)) && !sources.some((each) => each.endsWith(`/${file}`)),
+  );
+  expect(missing).toEqual(["src/cli/topics/NAME.md"]);
+});
+
 describe("what comments and documents cite", () => {
   const files = ["bin", "packaging", "src", "test"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
