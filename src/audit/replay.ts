@@ -10,7 +10,7 @@ import { rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import { VaultError } from "../errors.ts";
 import { orAborted } from "../terminal/signals.ts";
-import type { ReplaySummary, VaultReport, WhatIfReport } from "../documents/audit.ts";
+import type { ReplaySummary, VaultReport } from "../documents/audit.ts";
 import { isProblem } from "./fold/events.ts";
 import { counted, grouped } from "../terminal/count.ts";
 import { said } from "./read/clip.ts";
@@ -37,7 +37,6 @@ export interface Replay {
   summary: ReplaySummary;
   /** Yields reports, which are created lazily. */
   vaults(filter: { problems: boolean }): Iterable<VaultReport>;
-  whatIf?: WhatIfReport;
   close(): void;
 }
 
@@ -130,28 +129,32 @@ function conclude(
     isWhole: until === undefined && journal === undefined,
   };
   const every = rankVaults(log);
-  const warnings = [
-    ...new Set(sources.flatMap((source) => source.warnings)),
-    ...(cut === undefined ? [] : [`${cut}: what comes after is missing. Export or copy it again.`]),
-    ...classifier.say(intake.counts.unknownItems > 0 ? ["action"] : []),
-    ...classifier.say(["outcome", "description", "reason"]),
-  ];
+  const { unknownItems, ...counts } = intake.counts;
+  const { found, ...answer } = answerOf(log, every);
   const summary: ReplaySummary = {
-    warnings,
-    ...answerOf(log, every),
+    found,
+    warnings: [
+      ...new Set(sources.flatMap((source) => source.warnings)),
+      ...(cut === undefined
+        ? []
+        : [`${cut}: what comes after is missing. Export or copy it again.`]),
+      ...classifier.say(unknownItems > 0 ? ["action"] : []),
+      ...classifier.say(["outcome", "description", "reason"]),
+    ],
+    ...answer,
     items: intake.items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
     rules,
     columns: inputs[0]?.columns ?? {},
+    ...(changed && { whatIf: whatIfReport(changed.whatIf, log, changed.fold, every) }),
     skippedLines: skips.count,
     skipped: skips.first.map(({ input, line, reason }) => ({
       input: inputs[input]?.name ?? "",
       line,
       reason: pseudonyms.reason(reason),
     })),
-    otherActions: classifier.noted("action"),
-    ...intake.counts,
+    ...counts,
     duplicates: intake.duplicates,
     reordered: intake.order.reordered,
     late: fold.late,
@@ -163,6 +166,5 @@ function conclude(
       for (const { vault, verdict } of every)
         if (!problems || isProblem(verdict)) yield reportOf(log, vault);
     },
-    ...(changed && { whatIf: whatIfReport(changed.whatIf, log, changed.fold, every) }),
   };
 }

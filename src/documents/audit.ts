@@ -54,18 +54,11 @@ const rule = z.enum([
   /** A lock that the log does not show, but calls were refused because of it. */
   "unseen",
 ]);
-const tally = z.object({ value: text, count });
-/** Of an unknown action: `count` items are not understood, `of` so many that have it. */
-const unknownAction = z.extend(tally, { of: count });
 
 /** What the log shows of credentials whose refusals locked the vault. */
 const refused = z.object({
-  /** The acknowledged exchange that replaced them. Its start is absent if the log begins after it. */
-  replacedBy: optional(z.object({ start: optional(item), acknowledgement: item })),
-  /** The last accepted start of the client that sent them: with its reference or, if it has none, from its address without one. */
-  lastAccepted: optional(item),
-  /** Other references with accepted starts from the client's address: different references are different clients. */
-  sharedWith: optional(z.array(text)),
+  /** The acknowledgement that replaced them. */
+  replacedBy: optional(item),
   /** Description in sentences, whose values come from the items. */
   text,
 });
@@ -80,12 +73,10 @@ const cause = z.object({
   reason: text,
   /** Description in a sentence, whose values come from the items. */
   text,
-  /** Absent if the lock has another cause, or the inputs were not read again. */
   refused: optional(refused),
 });
 
 const contradiction = z.object({
-  at: time,
   kind: z.enum([
     "acknowledgement-without-start",
     /** Of the same reference, by another clock. */
@@ -147,13 +138,6 @@ const vault = z.object({
   items: count,
   firstAt: time,
   lastAt: time,
-  /** Origins of the items in `cause.chain` or `counting`, most frequent first. */
-  who: z.object({
-    addresses: z.array(tally),
-    externalRefs: z.array(tally),
-    endpoints: z.array(tally),
-    applications: z.array(tally),
-  }),
   /** Items that count toward lockout, oldest first, if the vault is not locked. */
   counting: z.array(item),
   contradictions: z.array(contradiction),
@@ -176,23 +160,6 @@ const origin = z.object({
   externalRef: optional(text),
   address: optional(text),
   application: optional(text),
-});
-
-/** The answer first: what is wrong, and who caused it. */
-const found = z.object({
-  /** Sentences with values from items. */
-  text,
-  /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
-  by: z.array(origin),
-});
-
-/** Vaults that --where selected. */
-const selected = z.object({
-  /** The conditions, as given. */
-  where: z.array(text),
-  /** Number of vaults that have an item which meets all conditions, and of all vaults. */
-  vaults: count,
-  of: count,
 });
 
 /** The column of a role, and how it was recognized. The name of a nested column has dots (`vault.uuid`). */
@@ -241,12 +208,25 @@ const rules = z.object({
   outcomes: optional(z.record(text, z.enum(["success", "failure"]))),
 });
 
-const beforeVaults = {
-  found,
+/** Differences that other limits would make. */
+const whatIf = z.object({
+  change: text,
+  vaults: z.array(z.object({ uuid: text, before: vault, after: vault })),
+  unchanged: count,
+  /** Number of vaults that differ and are not listed. */
+  moreChanged: count,
+});
+
+const summary = {
+  /** The answer: what is wrong, and who caused it. */
+  found: z.object({
+    /** Sentences with values from items. */
+    text,
+    /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
+    by: z.array(origin),
+  }),
   /** What may make the rest wrong, each with the flag that decides it: lists passed over, columns guessed, zones assumed, words not understood. */
   warnings: z.array(text),
-  /** With --where: only these vaults are counted and reported. */
-  selected: optional(selected),
   /** Number of items read. */
   items: count,
   /** Time of the verdicts: --until, else that of the last item. */
@@ -257,24 +237,10 @@ const beforeVaults = {
   columns,
   vaultCount: count,
   verdicts: z.record(z.enum(verdicts), count),
-};
-
-/** Differences that other limits would make. */
-const whatIf = z.object({
-  change: text,
-  vaults: z.array(z.object({ uuid: text, before: vault, after: vault })),
-  unchanged: count,
-  /** Number of vaults that differ and are not listed. */
-  moreChanged: count,
-});
-
-const afterVaults = {
+  whatIf: optional(whatIf),
   /** Lines that are not items: their number, and the first ones. */
   skippedLines: count,
   skipped: z.array(z.object({ input: text, line: count, reason: text })),
-  /** Unknown actions, most frequent first, and the number of items of vaults that have one. */
-  otherActions: z.array(unknownAction),
-  unknownItems: count,
   /** Number of items about the application, and of items that name no vault. */
   applicationItems: count,
   withoutVault: count,
@@ -284,42 +250,24 @@ const afterVaults = {
   late: count,
   notes: z.array(text),
 };
-
-const document = z.object({
-  ...beforeVaults,
-  vaults: z.array(vault),
-  whatIf: optional(whatIf),
-  ...afterVaults,
-});
+const replaySummary = z.object(summary);
 
 /** With -o ndjson, a vault a line; the last line is an event. */
-export const auditReplay = z.union([document, vault]);
+export const auditReplay = z.union([z.object({ ...summary, vaults: z.array(vault) }), vault]);
 
-export const auditSummary = z.object({
-  event: z.literal("summary"),
-  ...beforeVaults,
-  whatIf: optional(whatIf),
-  ...afterVaults,
-});
-
-/** What the program has of a replay beside the vaults. */
-const replaySummary = z.object({ ...beforeVaults, ...afterVaults });
+export const auditSummary = z.object({ event: z.literal("summary"), ...summary });
 
 export type OwnExchange = z.infer<typeof own>;
 export type ItemReference = z.infer<typeof item>;
 export type Certainty = z.infer<typeof certainty>;
 export type VaultState = z.infer<typeof state>;
 export type LockRule = z.infer<typeof rule>;
-export type Tally = z.infer<typeof tally>;
-export type UnknownAction = z.infer<typeof unknownAction>;
 export type Refused = z.infer<typeof refused>;
 export type Cause = z.infer<typeof cause>;
 export type Contradiction = z.infer<typeof contradiction>;
 export type TimelineEvent = z.infer<typeof timelineEvent>;
 export type VaultReport = z.infer<typeof vault>;
 export type Origin = z.infer<typeof origin>;
-export type Found = z.infer<typeof found>;
-export type Selected = z.infer<typeof selected>;
 export type Column = z.infer<typeof column>;
 export type Columns = z.infer<typeof columns>;
 export type InputReport = z.infer<typeof input>;

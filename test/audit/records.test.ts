@@ -157,10 +157,10 @@ test("a record among the first, which is parsed whole, and one after many, read 
   const first = ["READ_VAULT", "SUCCESS", vaultUuid(9), "d".repeat(1000), "e"];
   const told = async (content = "") => {
     const { result, reports } = await replayText(content, { map, timeline: "problems" });
-    const { skipped, otherActions, unknownItems, applicationItems, withoutVault } = result.summary;
+    const { skipped, verdicts, applicationItems, withoutVault } = result.summary;
     const others = reports.filter(({ uuid }) => uuid !== vaultUuid(9));
     return JSON.parse(
-      JSON.stringify([others, skipped, otherActions, unknownItems, applicationItems, withoutVault]),
+      JSON.stringify([others, skipped, verdicts, applicationItems, withoutVault]),
       (key, one: unknown) => (key === "line" ? undefined : one),
     ) as unknown;
   };

@@ -58,8 +58,7 @@ describe("what it prints", () => {
     const machine = some();
     const { stdout, document } = await machine.json("--what-if lock-after-failed=5");
     const keys = Object.keys(document);
-    expect(keys.slice(0, 2)).toEqual(["found", "warnings"]);
-    expect(keys.indexOf("vaults")).toBeLessThan(keys.indexOf("skipped"));
+    expect([...keys.slice(0, 2), keys.at(-1)]).toEqual(["found", "warnings", "vaults"]);
     expect(stdout).toBe(`${jsonText(document, 2)}\n`);
     const lines = await machine.run("audit.ndjson -o ndjson --what-if lock-after-failed=5");
     const { vaults, ...rest } = document;
@@ -79,7 +78,6 @@ describe("what it prints", () => {
       ["rules.release", "1.2.28"],
       ["vaults.0.verdict", "open-exchange"],
       ["skipped.0.line", 3],
-      ["otherActions.0.value", hostile.replace("\uD800", "\uFFFD")],
     ];
     for (const [path, value] of fields)
       expect((await machine.run(`audit.ndjson --field ${path}`)).stdout).toBe(

@@ -211,7 +211,7 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
       ["--vault", uuid, "--timeline"],
       ["--json"],
       ["-o", "ndjson"],
-      ["--field", "vaults.0.who"],
+      ["--field", "vaults.0.lastAt"],
     ]) {
       expect(await expectVisible(machine, "audit-replay", items, ...how)).not.toMatch(forged);
     }

@@ -47,7 +47,7 @@ async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): 
     labels: new Map([[vaultUuid(1), "backup card"]]),
     ...options,
   });
-  return { summary: result.summary, vaults: reports, whatIf: result.whatIf };
+  return { summary: result.summary, vaults: reports };
 }
 
 /** One locked vault. */

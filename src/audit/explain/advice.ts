@@ -56,7 +56,7 @@ export function causeOf(
 
 /** What the client did wrong, and what to change. */
 function faultWords({ client, why, refused }: Explanation, probably: string, lifetime: string) {
-  const at = refused?.replacedBy?.acknowledgement.at;
+  const at = refused?.replacedBy?.at;
   const own = `sent credentials that its own exchange, acknowledged at ${at}, had replaced: it does not store the new ones, or does not use them.`;
   const newest =
     "Send only the newest acknowledged credentials, and never send refused ones again.";

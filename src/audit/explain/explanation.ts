@@ -128,14 +128,8 @@ function traceOf(
     past.some(({ item }) => item.address === address && item.externalRef === one);
   const others = [...clients].filter((one) => mayShare && one !== externalRef && isNeighbor(one));
   const shared = ` Address ${address} is shared: reference ${listed(others)} used it too.`;
-  const isShared = others.length > 0;
-  const refused = defined({
-    replacedBy: end && { ...defined({ start }), acknowledgement: end },
-    lastAccepted: own?.start,
-    sharedWith: isShared ? others : undefined,
-    text: `${sentences[why]}${isShared ? shared : ""}`,
-  });
-  return { why, refused };
+  const text = `${sentences[why]}${others.length > 0 ? shared : ""}`;
+  return { why, refused: { ...defined({ replacedBy: end }), text } };
 }
 
 /** Tells how the unacknowledged starts among these events ended. */

@@ -1,12 +1,5 @@
 import { defined } from "../../defined.ts";
-import type {
-  InputReport,
-  ItemReference,
-  Origin,
-  OwnExchange,
-  Tally,
-  VaultReport,
-} from "../../documents/audit.ts";
+import type { InputReport, ItemReference, Origin, OwnExchange } from "../../documents/audit.ts";
 import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen, Vault } from "../fold/vault.ts";
@@ -97,30 +90,15 @@ export function eventsOf(log: Log, vault: Vault): Events {
 /** Who sent calls. */
 export type Client = Omit<Origin, "vaults" | "rule">;
 
-export const whoOf = (items: readonly ItemReference[]): VaultReport["who"] => ({
-  addresses: tally(items, "address"),
-  externalRefs: tally(items, "externalRef"),
-  endpoints: tally(items, "endpoint"),
-  applications: tally(items, "application"),
-});
-
-/** Counts equal values, most frequent first. */
-const tally = (items: readonly ItemReference[], key: keyof Client | "endpoint"): Tally[] =>
-  [...Map.groupBy(items, (item) => item[key])]
-    .flatMap(([value, { length }]) => (value === undefined ? [] : [{ value, count: length }]))
-    .sort((a, b) => b.count - a.count);
-
 /** Returns who sent most of the calls. */
 export function clientOf(events: readonly VaultEvent[]): Client {
-  const who = whoOf(events.map(({ item }) => item));
-  const most = ([first]: readonly Tally[]): string | undefined =>
-    first !== undefined && first.count * 2 > events.length ? first.value : undefined;
-  const [externalRef, address] = [most(who.externalRefs), most(who.addresses)];
-  return defined({
-    externalRef,
-    address,
-    application: (externalRef ?? address) === undefined ? most(who.applications) : undefined,
-  });
+  const most = (key: keyof Client): string | undefined =>
+    [...Map.groupBy(events, ({ item }) => item[key])].find(
+      ([, same]) => same.length * 2 > events.length,
+    )?.[0];
+  const [externalRef, address] = [most("externalRef"), most("address")];
+  const application = (externalRef ?? address) === undefined ? most("application") : undefined;
+  return defined({ externalRef, address, application });
 }
 
 /** Describes who sent calls: `reference report-cron from 10.0.0.7`; an empty text if nothing tells. */

@@ -12,7 +12,7 @@ import { type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { adviceOf, causeOf } from "./advice.ts";
 import { countsAsStart, type Evidence, evidenceOf, judge } from "./verdict.ts";
-import { itemAt, type Log, whoOf } from "./log.ts";
+import { itemAt, type Log } from "./log.ts";
 import { explain } from "./explanation.ts";
 
 /** Latest time that a Date can hold. */
@@ -69,11 +69,10 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     items: vault.items,
     firstAt: iso(vault.firstTime),
     lastAt: iso(vault.lastTime),
-    who: whoOf(items),
     counting: isLocked || verdict === "deleted" ? [] : items,
     contradictions: vault.contradictions.map(({ kind, item: location }) => {
       const item = itemAt(log, location);
-      return { at: item.at, kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
+      return { kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
     }),
     moreContradictions: vault.moreContradictions,
     explanation: explanation.sentences,

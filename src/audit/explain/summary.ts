@@ -1,4 +1,3 @@
-import { defined } from "../../defined.ts";
 import type { InputReport, Origin, ReplaySummary } from "../../documents/audit.ts";
 import { counted, grouped } from "../../terminal/count.ts";
 import { isProblem, type Verdict, verdicts } from "../fold/events.ts";
@@ -18,10 +17,9 @@ const maxRead = 500;
 export function answerOf(
   log: Log,
   vaults: readonly Ranked[],
-): Pick<ReplaySummary, "found" | "selected" | "vaultCount" | "verdicts"> {
+): Pick<ReplaySummary, "found" | "vaultCount" | "verdicts"> {
   const where = log.selection?.conditions.map((one) => log.pseudonyms.condition(one)) ?? [];
   const of = log.fold.vaults.filter(Boolean).length;
-  const selected = log.selection && { where, vaults: vaults.length, of };
   const byVerdict = Map.groupBy(vaults, ({ verdict }) => verdict);
   const counts = Object.fromEntries(
     verdicts.map((one) => [one, byVerdict.get(one)?.length ?? 0]),
@@ -49,12 +47,11 @@ export function answerOf(
       `No locks found in ${counted(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`,
     ],
     [
-      selected !== undefined && of > 0,
+      log.selection !== undefined && of > 0,
       `${grouped(vaults.length)} of ${counted(of, "vault")} ${have}.`,
     ],
   );
-  const found = { text: text.join(" "), by };
-  return { found, ...defined({ selected }), vaultCount: vaults.length, verdicts: counts };
+  return { found: { text: text.join(" "), by }, vaultCount: vaults.length, verdicts: counts };
 }
 
 /** Whether failed attempts can be distinguished from successful calls. */

@@ -1,5 +1,5 @@
 import { isAcknowledgement, type EventKind } from "../fold/events.ts";
-import type { Rules, UnknownAction } from "../../documents/audit.ts";
+import type { Rules } from "../../documents/audit.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";
 import { eventOfEndpoint, nameIn, normal, type Renames } from "./actions.ts";
@@ -118,12 +118,15 @@ export class Classifier {
     return kind;
   }
 
-  /** Says what may make a report wrong, or what else was taken for something. */
+  /** Says what may make a report wrong, or what else was taken for something: values with their numbers of items, most frequent first. */
   say(remarks: readonly Remark[]): string[] {
     return remarks.flatMap((remark) => {
-      const values = this.noted(remark).map(({ value, count, of }) => {
+      const all = remark === "action" ? this.#counts.get("unnamed") : undefined;
+      const counts = [...(this.#counts.get(remark) ?? [])].sort(([, a], [, b]) => b - a);
+      const values = counts.map(([text, count]) => {
+        const of = all?.get(text) ?? count;
         const times = count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
-        return `${clip(value)} ${times}`;
+        return `${clip(this.#word(text))} ${times}`;
       });
       return values.length === 0 ? [] : sentences[remark].replace("VALUES", () => listed(values));
     });
@@ -134,14 +137,6 @@ export class Classifier {
     this.#counts.set(remark, counts);
     const count = counts.get(text);
     if (count !== undefined || counts.size < maxValues) counts.set(text, (count ?? 0) + 1);
-  }
-
-  /** Returns the texts, like actions that were not understood, with their numbers of items, most frequent first. */
-  noted(remark: Remark): UnknownAction[] {
-    const all = remark === "action" ? this.#counts.get("unnamed") : undefined;
-    return [...(this.#counts.get(remark) ?? [])]
-      .sort(([, a], [, b]) => b - a)
-      .map(([text, count]) => ({ value: this.#word(text), count, of: all?.get(text) ?? count }));
   }
 
   #remember<Key, Value>(memory: Map<Key, Value>, key: Key, value: Value): Value {

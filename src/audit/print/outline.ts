@@ -20,7 +20,6 @@ export interface Report {
   summary: ReplaySummary;
   /** Worst first; read only as far as they are shown. */
   vaults: Iterable<VaultReport>;
-  whatIf?: WhatIfReport | undefined;
 }
 
 interface Outline {
@@ -72,10 +71,10 @@ export interface Section {
  * former are, and for so many vaults that have a section.
  */
 export function outlineOf(
-  { summary, vaults, whatIf }: Report,
+  { summary, vaults }: Report,
   room: { problems: number; others: number; sections: number },
 ): Outline {
-  const { found, warnings, vaultCount, verdicts: counts } = summary;
+  const { found, warnings, vaultCount, verdicts: counts, whatIf } = summary;
   const problems = verdicts.filter(isProblem).reduce((sum, verdict) => sum + counts[verdict], 0);
   const rows: Row[] = [];
   const described: Section[] = [];
@@ -212,7 +211,7 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
     const locks = cause?.item !== undefined && index === length - 1;
     return { item, mark: locks ? "locks" : undefined };
   });
-  const replaced = cause?.refused?.replacedBy?.acknowledgement;
+  const replaced = cause?.refused?.replacedBy;
   if (replaced !== undefined) led.unshift({ item: replaced, mark: "replaces" });
   const timeline = (vault.timeline ?? []).map(({ item, isCause, locks, ...counts }): Entry => {
     const mark = locks ? "locks" : isCause ? "cause" : undefined;
@@ -240,7 +239,7 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
       Description: [sharedBy(led, saidOf)],
       Contradictions: [
         ...vault.contradictions.map(
-          ({ at, text, item }) => `${timeText(at)}, ${item.input}, line ${item.line}: ${text}`,
+          ({ text, item }) => `${timeText(item.at)}, ${item.input}, line ${item.line}: ${text}`,
         ),
         ...more(vault.moreContradictions),
       ],

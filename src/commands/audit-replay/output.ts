@@ -5,7 +5,7 @@ import type { Host } from "../../host.ts";
 import { VaultError } from "../../errors.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import { printable } from "../../terminal/redactor.ts";
-import { fieldPieces, jsonDocument, ndjsonDocument } from "./document.ts";
+import { fieldText, jsonDocument, ndjsonDocument } from "./document.ts";
 import type { ReportFlag } from "./inputs.ts";
 import type { AuditReplayFlags } from "../audit-replay.ts";
 import { replaceFile } from "../../files/durable-file.ts";
@@ -18,10 +18,11 @@ const portion = 64 * 1024;
 export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Replay): Promise<void> {
   const { html, markdown, problems = false, timeline = false } = flags;
   const vaults = (): Iterable<VaultReport> => replay.vaults({ problems });
-  const report = () => ({ summary: replay.summary, whatIf: replay.whatIf, vaults: vaults() });
+  const { summary } = replay;
+  const report = () => ({ summary, vaults: vaults() });
   if (html !== undefined) {
     const { pageReport } = await import("../../audit/print/page.ts");
-    const title = ["Audit replay", ...replay.summary.inputs.map(({ name }) => name)].join(" · ");
+    const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
     const generatedAt = new Date(io.host.now()).toISOString();
     await printReport(io, "--html", html, pageReport({ title, generatedAt, ...report() }));
   }
@@ -32,11 +33,11 @@ export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Repla
   if (html === "-" || markdown === "-") return;
   const { field, format } = io.output;
   if (field !== undefined) {
-    const pieces = fieldPieces(replay, vaults(), field);
-    return await print(io.host, io.host.stdout.isTTY ? forTerminal(pieces) : pieces);
+    const text = fieldText(summary, vaults(), field);
+    return await print(io.host, [io.host.stdout.isTTY ? `${printable(text)}\n` : text]);
   }
-  if (format === "json") return await print(io.host, jsonDocument(replay, vaults()));
-  if (format === "ndjson") return await print(io.host, ndjsonDocument(replay, vaults()));
+  if (format === "json") return await print(io.host, jsonDocument(summary, vaults()));
+  if (format === "ndjson") return await print(io.host, ndjsonDocument(summary, vaults()));
   const { terminalReport } = await import("../../audit/print/text.ts");
   const { isTTY, columns, color } = io.host.stdout;
   const view = { isTTY, columns, palette: await createPalette(color) };
@@ -62,12 +63,6 @@ async function printReport(
     });
   }
   io.narrator.note(`written to ${file}`);
-}
-
-/** A value of a log, made safe for a terminal, with a newline. */
-function* forTerminal(pieces: Iterable<string>): Generator<string> {
-  for (const piece of pieces) yield printable(piece);
-  yield "\n";
 }
 
 /** Prints pieces as fast as they are read, and handles signals between them. */
