@@ -1,6 +1,6 @@
 import { parseDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
-import { defaults } from "../protocol/limits.ts";
+import { defaults, isUuid, uuidRule } from "../protocol/limits.ts";
 import type { Sourced } from "./given.ts";
 import { checkLocation } from "./location.ts";
 
@@ -38,32 +38,21 @@ export interface SettingDefinition {
 
 export const outputFormats = ["table", "json", "ndjson"] as const;
 
-const text = (found: Sourced): string => found.text;
-
-/** For what is read from a file or stdin when it is used. */
-const given = (found: Sourced): Sourced => found;
-
-const flag = (found: Sourced): boolean => !["", "0", "false"].includes(found.text);
-
-const milliseconds =
-  (least = 0) =>
-  (found: Sourced): number =>
-    parseDuration(found.text, found.source, least);
-
-const pattern = (found: Sourced): string => checkPattern(found.text, found.source);
+const invalid = (source: string, rule: string): VaultError =>
+  new VaultError("invalid-input", `${source}: ${rule}`);
 
 /**
- * Checks a regular expression, and returns it.
+ * Checks a regular expression.
  * @throws `invalid-input`, which names `source`, the flag or config key of the value
  */
-export function checkPattern(text: string, source: string): string {
+export function checkPattern(pattern: string, source: string): void {
   let why = "must be one that does not match every item";
   try {
-    if (!new RegExp(text, "i").test("")) return text;
+    if (!new RegExp(pattern, "i").test("")) return;
   } catch (error) {
     why = `must be a regular expression (${(error as Error).message})`;
   }
-  throw new VaultError("invalid-input", `${source}: ${why}, such as 'denied|bad credentials'`);
+  throw invalid(source, `${why}, such as 'denied|bad credentials'`);
 }
 
 /**
@@ -75,34 +64,46 @@ export function parseBaseUrl(text: string, source: string): URL {
   const { protocol = "", username, password, search, hash } = url ?? {};
   if (url !== undefined && /^https?:$/.test(protocol) && !(username || password || search || hash))
     return url;
-  throw new VaultError(
-    "invalid-input",
-    `${source}: must be a URL, such as https://vaults.example.com, without user, password, query or fragment`,
+  throw invalid(
+    source,
+    "must be a URL, such as https://vaults.example.com, without user, password, query or fragment",
   );
 }
 
-function location(found: Sourced): string {
-  checkLocation(found.text, found.source);
-  return found.text;
-}
+const text = (found: Sourced): string => found.text;
 
-function baseUrl({ text: given, source }: Sourced): string {
-  parseBaseUrl(given, source);
-  return given;
-}
+/** A text that passes a check. */
+const checked =
+  (check: (text: string, source: string) => unknown) =>
+  (found: Sourced): string => {
+    check(found.text, found.source);
+    return found.text;
+  };
 
-function apiPrefix({ text: given, source }: Sourced): string {
-  if (/^\/[A-Za-z0-9._~/-]*$/.test(given)) return given;
-  throw new VaultError("invalid-input", `${source}: must be a path, such as ${defaults.apiPrefix}`);
-}
+/** A valid text; the rule continues the name of its flag. */
+const valid = (isValid: (text: string) => boolean, rule: string) =>
+  checked((given, source) => {
+    if (!isValid(given)) throw invalid(source, rule);
+  });
+
+const isPath = (text: string): boolean => /^\/[A-Za-z0-9._~/-]*$/.test(text);
+
+/** For what is read from a file or stdin when it is used. */
+const given = (found: Sourced): Sourced => found;
+
+const flag = (found: Sourced): boolean => !["", "0", "false"].includes(found.text);
+
+const milliseconds =
+  (least = 0) =>
+  (found: Sourced): number =>
+    parseDuration(found.text, found.source, least);
 
 const wholeNumber =
   (least: number) =>
   ({ text: given, source }: Sourced): number => {
     const value = Number(given);
     if (given.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
-    const rule = `must be a whole number of at least ${least}`;
-    throw new VaultError("invalid-input", `${source}: ${rule}`);
+    throw invalid(source, `must be a whole number of at least ${least}`);
   };
 
 /** With a lower one nothing could be sent: the first request would be the one that locks. */
@@ -118,7 +119,7 @@ const word =
 
 function trueOrFalse(found: Sourced): boolean {
   if (["true", "false"].includes(found.text)) return found.text === "true";
-  throw new VaultError("invalid-input", `${found.source}: must be true or false`);
+  throw invalid(found.source, "must be true or false");
 }
 
 export const settingDefinitions = {
@@ -136,7 +137,7 @@ export const settingDefinitions = {
     key: "baseUrl",
     example: "https://vaults.example.com",
     required: "the base URL of the service",
-    parse: baseUrl,
+    parse: checked(parseBaseUrl),
     help: "base URL of the service",
   },
   insecureHttp: {
@@ -152,15 +153,16 @@ export const settingDefinitions = {
     key: "apiPrefix",
     fallback: defaults.apiPrefix,
     init: "kept",
-    parse: apiPrefix,
+    parse: valid(isPath, `must be a path, such as ${defaults.apiPrefix}`),
     help: "path prefix of the API (/vaultsvc/v1-2)",
   },
   appUuid: {
     flag: "--app-uuid <uuid>",
     env: "VAULTSVC_APP_UUID",
     key: "appUuid",
+    example: "123e4567-e89b-42d3-a456-426614174000",
     required: "the application UUID",
-    parse: text,
+    parse: valid(isUuid, uuidRule),
     help: "application UUID",
   },
   apiKey: {
@@ -212,7 +214,7 @@ export const settingDefinitions = {
     form: "path",
     example: "/var/lib/vaultsvc",
     init: "kept",
-    parse: location,
+    parse: checked(checkLocation),
     help: "the state: a directory, or postgres://…",
   },
   configDir: {
@@ -318,7 +320,7 @@ export const settingDefinitions = {
   auditFailure: {
     key: "audit.failure",
     example: "denied|bad credentials",
-    parse: pattern,
+    parse: checked(checkPattern),
     help: "regular expression that marks a failed attempt in audit items",
   },
   output: {

@@ -122,15 +122,9 @@ export function readSettings(
     // A configuration that cannot be read cannot be changed either.
     if (fixes && !profile.exists) throw error;
     if (fixes) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
-    return {
-      settings: resolveSettings(
-        defined({ output: flags.output }),
-        { VAULTSVC_OUTPUT: env["VAULTSVC_OUTPUT"] },
-        {},
-      ),
-      profile,
-      problem: error,
-    };
+    const { VAULTSVC_OUTPUT } = env;
+    const settings = resolveSettings(defined({ output: flags.output }), { VAULTSVC_OUTPUT }, {});
+    return { settings, profile, problem: error };
   }
 }
 
@@ -144,22 +138,13 @@ export function findSetting(
   env: Readonly<Record<string, string | undefined>>,
   profile: Profile,
 ): Sourced | undefined {
-  const definition = definitionOf(name);
+  const { env: variable = "", key } = definitionOf(name);
   const flag = flags[name];
   if (flag !== undefined) return { text: String(flag), source: flagOf(name), fromFlag: true };
-  const fromEnv = definition.env === undefined ? undefined : env[definition.env];
-  if (fromEnv !== undefined && fromEnv !== "")
-    return { text: fromEnv, source: definition.env ?? "", fromFlag: false };
-  const fromProfile =
-    definition.key === undefined ? undefined : profileValue(profile, definition.key);
-  return fromProfile === undefined
-    ? undefined
-    : {
-        text: fromProfile,
-        source: `config key ${definition.key}`,
-        fromFlag: false,
-        fromProfile: true,
-      };
+  if (env[variable]) return { text: env[variable], source: variable, fromFlag: false };
+  const text = key === undefined ? undefined : profileValue(profile, key);
+  if (text === undefined) return undefined;
+  return { text, source: `config key ${key}`, fromFlag: false, fromProfile: true };
 }
 
 type RequiredName = {

@@ -34,7 +34,6 @@ export async function readClientSettings(
   if (uuid === undefined || settings.apiKey === undefined)
     throw missingSettings(missingIn(settings));
   const apiKey = await readSecret(settings.apiKey);
-  checkGiven(identifier, uuid, "--app-uuid", "nothing was sent");
   checkGiven(identifier, apiKey, "--api-key", "nothing was sent");
   const transport = await readTransport(settings, io);
   return {

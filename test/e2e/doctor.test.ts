@@ -267,10 +267,10 @@ describe.concurrent("vault doctor: configuration", () => {
     ]);
   });
 
-  it("an application key that is none", async () => {
+  it("an application that is none", async () => {
     const { machine } = await healthy();
     expect(await problems(machine, "--app-uuid", "42", "--offline")).toEqual([
-      finding("application", "error", /--app-uuid/, /./),
+      finding("configuration", "error", /--app-uuid/, /./),
     ]);
   });
 });

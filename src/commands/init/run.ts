@@ -54,7 +54,6 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   const baseUrl = await answer("baseUrl", async (initial) => await typedBaseUrl(app, initial));
   serviceName({ ...settings, baseUrl });
   const appUuid = await answer("appUuid", async (initial) => await typedAppUuid(io.ask, initial));
-  checkGiven(identifier, appUuid, "--app-uuid", "nothing was changed");
   for (const [key, value] of Object.entries({ baseUrl, appUuid }))
     profile = withValue(profile, key, parseConfigValue(key, value));
   const apiKey = await apiKeyOf(app, had("apiKey") !== undefined);
