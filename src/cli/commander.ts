@@ -104,7 +104,7 @@ interface Building {
 /** The program as commander has it. */
 export function buildProgram(
   root: Command,
-  { stdout }: Pick<Host, "stdout">,
+  { stdout }: { stdout: Pick<Host["stdout"], "columns" | "color"> },
   { words, act, write }: Building = {},
 ): CliCommand {
   const program = new CliCommand(root)

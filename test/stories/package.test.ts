@@ -11,7 +11,8 @@ import {
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { manPages } from "../scripts/generate.ts";
+import packageJson from "../../package.json" with { type: "json" };
+import { manPages } from "../../packaging/man.ts";
 import { cleanEnv, runVault, vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -53,14 +54,14 @@ function olderNode(): string | undefined {
   });
 }
 
-const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-  version: string;
-};
+const { version } = packageJson;
 const pages = manPages(version, "2026-11-22");
 
 beforeAll(() => {
   // The build that is under test, packed as it is: --ignore-scripts keeps npm from building another.
-  for (const name of ["package.json", "README.md", "THIRD-PARTY-NOTICES.md"])
+  const man = Object.keys(pages).map((name) => `man/${name}`);
+  writeFileSync(join(packing, "package.json"), JSON.stringify({ ...packageJson, man }));
+  for (const name of ["README.md", "THIRD-PARTY-NOTICES.md"])
     if (existsSync(join(root, name))) copyFileSync(join(root, name), join(packing, name));
   for (const name of ["bin", "completions", "dist"])
     cpSync(join(root, name), join(packing, name), { recursive: true });

@@ -1,0 +1,84 @@
+// npm run man: writes the man pages, man/. With --list, for npm pack, it also lists them in
+// package.json: npm links no page of a folder.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildProgram, type CliCommand } from "../src/cli/commander.ts";
+import { topics } from "../src/cli/topics.ts";
+import { readTopic } from "../src/cli/topics/read.ts";
+import { pathOf } from "../src/cli/usage-error.ts";
+import { vault } from "../src/commands/program.ts";
+
+const root = join(import.meta.dirname, "..");
+
+/**
+ * The source of each man page by its file name: vault.1, one for each command, and one for each
+ * topic, vault-TOPIC.7. Their texts are those of vault help as they are, of 80 columns.
+ */
+export function manPages(version: string, date: string): Record<string, string> {
+  const page = (file: string, summary: string, text: string): [string, string] => {
+    const [name = "", section] = file.split(".");
+    const seeAlso =
+      file === "vault.1"
+        ? "a page of each command, as vault-get(1), and of each topic, as vault-tour(7)"
+        : "vault(1)";
+    return [
+      file,
+      `.TH ${name.toUpperCase()} ${section} ${date} "vault ${version}" "vault manual"
+.SH NAME
+${escape(name)} \\- ${escape(summary.replaceAll(/(.{1,50})(?: |$)/g, "$1\n"))}.SH DESCRIPTION
+.in 0
+.EX
+${escape(text)}.EE
+.SH SEE ALSO
+${escape(seeAlso)}
+`,
+    ];
+  };
+  return Object.fromEntries([
+    ...commandTexts().map(({ path, summary, text }) => page(`${path.join("-")}.1`, summary, text)),
+    ...Object.entries(topics).map(([topic, summary]) => {
+      const [_title, _blank, ...lines] = readTopic(topic).split("\n");
+      return page(`vault-${topic}.7`, summary, lines.join("\n"));
+    }),
+  ]);
+}
+
+/** What `--help` of each command prints. */
+function commandTexts(): { path: string[]; summary: string; text: string }[] {
+  const parts: string[] = [];
+  const program = buildProgram(
+    vault,
+    { stdout: { columns: 80, color: false } },
+    { write: (text) => parts.push(text) },
+  );
+  const all = (command: CliCommand): CliCommand[] => [command, ...command.commands.flatMap(all)];
+  return all(program).map((command) => {
+    command.outputHelp();
+    const summary = command.summary() || "read and update remote vaults";
+    return { path: pathOf(command), summary, text: parts.splice(0).join("") };
+  });
+}
+
+/** Text as it is read: its backslashes, its hyphens, which can be pasted, and no line is a request. */
+const escape = (text: string): string =>
+  text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replaceAll(/[^\n -~]/gu, (each) => {
+      const code = each.codePointAt(0) ?? 0;
+      return `\\[u${code.toString(16).toUpperCase().padStart(4, "0")}]`;
+    })
+    .replaceAll(/^(?=[.'])/gm, "\\&");
+
+if (import.meta.main) {
+  const manifest = join(root, "package.json");
+  const packageJson = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
+  const built = new Date(Number(process.env["SOURCE_DATE_EPOCH"] ?? Date.now() / 1000) * 1000);
+  const pages = manPages(packageJson.version, built.toISOString().slice(0, 10));
+  rmSync(join(root, "man"), { recursive: true, force: true });
+  mkdirSync(join(root, "man"));
+  for (const [file, text] of Object.entries(pages)) writeFileSync(join(root, "man", file), text);
+  const man = Object.keys(pages).map((file) => `man/${file}`);
+  if (process.argv[2] === "--list")
+    writeFileSync(manifest, `${JSON.stringify({ ...packageJson, man }, null, 2)}\n`);
+}
