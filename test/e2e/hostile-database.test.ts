@@ -125,7 +125,7 @@ const cases: Case[] = [
   [
     "a refusal of many lines",
     says(report("E", "28000", "no\n".repeat(100_000))),
-    /refused the login \(no no no [no ]*…\)$/,
+    /refused the connection \(no no no [no ]*…, 28000\)$/,
   ],
   [
     "notices without end, instead of a login",

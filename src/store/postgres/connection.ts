@@ -53,10 +53,6 @@ export class AnswerLost extends VaultError {
 export class Connection extends PlainClient {
   /** Why it is of no use any more. */
   dead: Error | null = null;
-  /** How many requests are not answered yet. */
-  underWay = 0;
-  /** How long the quickest answer took, in milliseconds. */
-  quickestMs = Number.POSITIVE_INFINITY;
   readonly #address: Address;
   /** How often it was said that a commit may not be durable, and the last time. */
   #notices = 0;
@@ -90,20 +86,16 @@ export class Connection extends PlainClient {
     }, mayTakeMs);
     const noticed = this.#notices;
     this.inbound.allow(mayTakeMs === wholeMs ? wholeAnswerBytes : answerBytes);
-    const sentAt = performance.now();
     // In one piece: `pg` writes five times for each.
     stream.cork();
     const sent = statements.map(
       async ({ sql, values }) => await this.query<Row>(sql, [...(values ?? [])]),
     );
     stream.uncork();
-    this.underWay += 1;
     const answers = await Promise.allSettled(sent);
-    this.underWay -= 1;
     clearTimeout(timer);
     const failed = answers.find((answer) => answer.status === "rejected");
     if (failed !== undefined) throw this.#failure(failed.reason as Error);
-    this.quickestMs = Math.min(this.quickestMs, performance.now() - sentAt);
     if (this.#notices > noticed)
       throw cannotBeUsed(this.#address, `a commit may not be durable (${brief(this.#notice)})`);
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);

@@ -18,12 +18,6 @@ const pauseMs = 250;
 /** A latency that is not worth a word, in milliseconds. */
 const negligibleMs = 10;
 
-/** Requests under way on one connection before another one is opened. */
-const sharing = 4;
-
-/** The server syncs commits of different connections together. */
-const connectionsAtMost = 4;
-
 /**
  * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or a database has set. What waits for
  * standbys longer than that stays.
@@ -41,19 +35,16 @@ interface Patience {
 }
 
 /**
- * The database of a shared state, reached by one connection, or by a few where many requests are under way. They are made anew where one
- * has broken. Connects at the first use. A server that restarts is waited for.
+ * The database of a shared state, reached by one connection, which answers requests in their order and is made anew where it has broken.
+ * Connects at the first use. A server that restarts is waited for.
  */
 export class Database {
   readonly address: Address;
   readonly #patience: Patience;
-  /** Whoever asks at the same time waits for the same first one. */
-  #first: Promise<Connection> | null = null;
-  /** With the first one. */
-  #connections: readonly Connection[] = [];
-  /** Whether another one may be opened: none is being opened, and none was refused, as by a server that has as many as it may. */
-  #mayOpen = true;
-  #turn = 0;
+  /** Whoever asks at the same time waits for the same one. */
+  #connection: Promise<Connection> | null = null;
+  /** How long the quickest answer took so far, in milliseconds. */
+  #quickestMs = Number.POSITIVE_INFINITY;
   #wasThere = false;
 
   constructor(address: Address, patience: Patience) {
@@ -63,7 +54,7 @@ export class Database {
 
   /** How long the quickest answer took so far, in whole milliseconds; 0 where that is negligible. */
   latencyMs(): number {
-    const quickest = Math.min(...this.#connections.map(({ quickestMs }) => quickestMs));
+    const quickest = this.#quickestMs;
     return quickest >= negligibleMs && Number.isFinite(quickest) ? Math.round(quickest) : 0;
   }
 
@@ -78,7 +69,7 @@ export class Database {
    * @throws `state` if it may get lost although it was committed
    */
   async once(statement: Statement): Promise<Row[]> {
-    const [result] = await (await this.#connect()).send([statement], this.address.patienceMs);
+    const [result] = await this.#send([statement]);
     return result?.rows ?? [];
   }
 
@@ -92,7 +83,7 @@ export class Database {
     const all = [begin, durable, ...statements, { sql: "COMMIT" }];
     for (let tries = 5; ; tries -= 1) {
       try {
-        const results = await (await this.#connect()).send(all, this.address.patienceMs);
+        const results = await this.#send(all);
         this.#expectCommitted(results.at(-1));
         return results.slice(2, -1).map(({ rows }) => rows);
       } catch (error) {
@@ -129,11 +120,10 @@ export class Database {
     }
   }
 
-  /** Closes the connections without waiting. */
+  /** Closes the connection without waiting. */
   close(): void {
-    for (const connection of this.#connections) connection.close();
-    void this.#first?.then((connection) => connection.close()).catch(() => undefined);
-    [this.#first, this.#connections, this.#mayOpen] = [null, [], true];
+    void this.#connection?.then((connection) => connection.close()).catch(() => undefined);
+    this.#connection = null;
   }
 
   #expectCommitted(result: pg.QueryResult | undefined): void {
@@ -141,38 +131,25 @@ export class Database {
       throw new AnswerLost(this.address, "the transaction was rolled back");
   }
 
-  /** The next of the connections, in turn. Opens another one, for which nobody waits, where too much is under way on it. */
-  async #connect(): Promise<Connection> {
-    const isNew = this.#first === null;
-    const opening = (this.#first ??= this.#open());
-    const first = await opening.catch((error: unknown) => {
-      if (this.#first === opening) this.#first = null;
-      throw error;
-    });
-    if (isNew) this.#connections = [first];
-    // Where one has broken, the others may lead to a server that others do not use any more.
-    if ([first, ...this.#connections].some(({ dead }) => dead !== null)) {
-      if (this.#first === opening) this.close();
-      return await this.#connect();
-    }
-    this.#turn = (this.#turn + 1) % this.#connections.length;
-    const next = this.#connections[this.#turn] ?? first;
-    if (next.underWay >= sharing && this.#connections.length < connectionsAtMost && this.#mayOpen)
-      void this.#openAnother();
-    return next;
+  async #send(statements: readonly Statement[]): Promise<pg.QueryResult<Row>[]> {
+    const connection = await this.#connect();
+    const sentAt = performance.now();
+    const results = await connection.send(statements, this.address.patienceMs);
+    this.#quickestMs = Math.min(this.#quickestMs, performance.now() - sentAt);
+    return results;
   }
 
-  async #openAnother(): Promise<void> {
-    this.#mayOpen = false;
-    const former = this.#connections;
+  async #connect(): Promise<Connection> {
+    const opening = (this.#connection ??= this.#open());
     try {
-      const another = await this.#login();
-      if (this.#connections === former)
-        [this.#connections, this.#mayOpen] = [[...former, another], true];
-      else another.close();
-    } catch {
-      // Those that are there do.
+      const connection = await opening;
+      if (connection.dead === null) return connection;
+    } catch (error) {
+      if (this.#connection === opening) this.#connection = null;
+      throw error;
     }
+    if (this.#connection === opening) this.#connection = null;
+    return await this.#connect();
   }
 
   /** Waits for a server that was there. */

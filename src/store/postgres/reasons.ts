@@ -26,7 +26,7 @@ export function brief(text: string): string {
 
 /** Why a server let nobody in, said of the server: by SQLSTATE or the code of the system, or by the message where there is none. */
 export function connectionReason(
-  { database, password, user }: Address,
+  { password }: Pick<Address, "password">,
   code: string,
   text: string,
 ): Reason {
@@ -34,31 +34,13 @@ export function connectionReason(
   const setPassword = "set PGPASSWORD, or put the password into ~/.pgpass";
   if (password === "" && (code === "28P01" || message.includes("password must be")))
     return { why: "asks for a password, and none is known", hint: setPassword };
-  const by: Reasons = {
-    "28P01": { why: "refused the password", hint: setPassword },
-    "28000": { why: `refused the login (${message})` },
-    "3D000": { why: `has no database ${database}` },
-    "42501": { why: `does not let the role ${user} in (${message})` },
-    "57P03": { why: "is starting or stopping", hint: "run it again", retry: "safe" },
-    "53300": {
-      why: "has no connection left",
-      hint: "run it again when others have ended, or raise max_connections",
-      retry: "safe",
-    },
-  };
-  const known = by[code];
-  if (known !== undefined) return known;
-  if (/altnames/i.test(message))
-    return {
-      why: `has the certificate of another host (${message})`,
-      hint: "use the name in the certificate",
-    };
-  if (/certificate|self.signed/i.test(`${code} ${message}`)) {
+  if (code === "28P01") return { why: "refused the password", hint: setPassword };
+  if (/certificate|self.signed|altnames/i.test(`${code} ${message}`)) {
     // What follows is advice about Node.js.
     const [said = ""] = message.split(";");
     return {
       why: `has a certificate that is not trusted (${said})`,
-      hint: "sslrootcert=FILE in the address, with the authority's certificate",
+      hint: "sslrootcert=FILE in the address, with the authority's certificate; and the host as the certificate names it",
     };
   }
   if (message === tooMuchSaid) return { why: "sends too much, or is not PostgreSQL" };
@@ -77,7 +59,10 @@ export function connectionReason(
   const why = /^[0-9A-Z]{5}$/.test(code)
     ? `refused the connection (${message}, ${code})`
     : `cannot be reached (${code || message})`;
-  return { why, hint: "run it again when the database is there", retry: "safe" };
+  const isLasting = /^(?:28|3D|42)/.test(code);
+  return isLasting
+    ? { why }
+    : { why, hint: "run it again when the database is there", retry: "safe" };
 }
 
 /** Why a place without a state cannot be used: none was made there, or somebody has dropped it. */
