@@ -3,11 +3,11 @@ import type { Rules } from "../documents/audit.ts";
 import type { Condition, WhatIf } from "./flags.ts";
 import { roleOf } from "./flags.ts";
 import { Fold } from "./fold/fold.ts";
-import { Entries, TimeOrder } from "./fold/order.ts";
+import { TimeOrder } from "./fold/order.ts";
 import { Overlap } from "./fold/overlap.ts";
 import type { VaultTable } from "./fold/vault-table.ts";
 import { Input, type InputSpec } from "./read/input.ts";
-import { type Entry, type Item, type ItemLocation, noEntry, properties } from "./read/item.ts";
+import { type Entry, type Item, type ItemLocation, properties } from "./read/item.ts";
 import { type EntryOptions, Skips, Source } from "./read/source.ts";
 
 export interface InputOptions {
@@ -17,14 +17,14 @@ export interface InputOptions {
   progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
 }
 
-/** The inputs of a replay, which are read once, in order of time. */
+/** The inputs of a replay, which are read once. */
 export class Inputs {
   readonly sources: Source[] = [];
   readonly skips = new Skips();
   readonly #inputs: Input[] = [];
 
   /**
-   * Opens the inputs and reads all their items.
+   * Opens the inputs and reads all their items. Those of a single input that has the oldest first pass on as they are read.
    *
    * @throws what opening and reading throw.
    */
@@ -41,18 +41,24 @@ export class Inputs {
       await input.open((bytes) => progress?.(bytes, null, 0));
       this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
     }
-    const sum = (valueOf: (source: Source) => number): number =>
-      this.sources.reduce((all, source) => all + valueOf(source), 0);
-    const total = sum(({ input }) => input.size);
-    await readMerged(this.sources, order, async () => {
-      progress?.(
-        sum(({ bytesRead }) => bytesRead),
-        total,
-        sum(({ report }) => report.items),
-      );
-      // Handles signals.
-      await setImmediate();
-    });
+    const total = this.#inputs.reduce((sum, { size }) => sum + size, 0);
+    // The first of two duplicates counts: it should come from the input with more recognized columns.
+    const known = ({ report }: Source): number => Object.keys(report.columns).length;
+    let [bytes, items] = [0, 0];
+    for (const source of this.sources.toSorted((a, b) => known(b) - known(a))) {
+      const { input, report } = source;
+      const isNewestFirst = report.order === "newest-first";
+      order.begin(isNewestFirst);
+      for (const read of source.read(order)) {
+        if (specs.length === 1 && !isNewestFirst) order.release(false);
+        progress?.(bytes + read, total, items + report.items);
+        // Handles signals.
+        await setImmediate();
+      }
+      order.end();
+      bytes += input.size;
+      items += report.items;
+    }
   }
 
   close(): void {
@@ -68,53 +74,6 @@ const journalColumns = Object.fromEntries(
 function* linesOf(journal: Iterable<Item>): Generator<Uint8Array> {
   for (const item of journal) yield Buffer.from(`${JSON.stringify(item)}\n`);
 }
-
-/** A source with the entries that were read of it. */
-interface Head {
-  source: Source;
-  entries: Entries;
-  at: number;
-  isOpen: boolean;
-}
-
-/** Merges the sources by time. Calls `progress` after each read. */
-async function readMerged(
-  sources: readonly Source[],
-  order: TimeOrder,
-  progress: () => Promise<void>,
-): Promise<void> {
-  const [only, other] = sources;
-  if (only !== undefined && other === undefined) {
-    while (only.next(order)) {
-      order.release(false);
-      await progress();
-    }
-    return;
-  }
-  // The first of two duplicates counts: it should come from the input with more recognized columns.
-  const known = ({ report }: Source): number => Object.keys(report.columns).length;
-  let heads = sources
-    .toSorted((a, b) => known(b) - known(a))
-    .map((source): Head => ({ source, entries: new Entries(), at: 0, isOpen: true }));
-  const entry = { ...noEntry };
-  for (;;) {
-    for (const head of heads)
-      for (; head.at === head.entries.count && head.isOpen; await progress()) {
-        head.entries.shift(head.at);
-        head.at = 0;
-        head.isOpen = head.source.next(head.entries);
-      }
-    heads = heads.filter(({ at, entries }) => at < entries.count);
-    const [first, second] = heads.toSorted((a, b) => timeOf(a) - timeOf(b));
-    if (first === undefined) return;
-    const until = second === undefined ? Number.POSITIVE_INFINITY : timeOf(second);
-    do order.push(first.entries.get(first.at++, entry));
-    while (first.at < first.entries.count && timeOf(first) <= until);
-    order.release(false);
-  }
-}
-
-const timeOf = ({ entries, at }: Head): number => entries.timeAt(at);
 
 /** What of the items counts, and by which rules. */
 export interface IntakeOptions {

@@ -74,10 +74,10 @@ let count = 0;
 // As the fold does: it keeps a text here and there.
 const kept: (string | undefined)[] = [];
 const entries = new Entries();
-for (let isOpen = true; isOpen; entries.shift(entries.count)) {
-  isOpen = source.next(entries);
+for (const _ of source.read(entries)) {
   for (let at = 0; at < entries.count; at++)
     if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, { ...noEntry })).description);
+  entries.shift(entries.count);
 }
 source.input.close();
 

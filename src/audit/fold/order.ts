@@ -75,13 +75,6 @@ export class Entries {
     return this.#rows.get(index, into);
   }
 
-  /** Moves up to a thousand of the last entries, the last one first. */
-  popInto(other: Entries): void {
-    const entry = { ...noEntry };
-    for (let left = Math.min(1000, this.count); left > 0; left--)
-      other.push(this.get(--this.count, entry));
-  }
-
   /** Removes the first entries. */
   shift(count: number): void {
     this.count -= count;
@@ -91,9 +84,23 @@ export class Entries {
 
   /** Sorts the entries by time, stably. */
   sort(): void {
-    const all = Array.from({ length: this.count }, (_, index) => this.get(index, { ...noEntry }));
-    for (const [index, entry] of all.sort((a, b) => a.time - b.time).entries())
-      this.#set(index, entry);
+    const order = Array.from({ length: this.count }, (_, index) => index);
+    const sorted = new Entries();
+    const entry = { ...noEntry };
+    for (const index of order.sort((a, b) => this.timeAt(a) - this.timeAt(b)))
+      sorted.push(this.get(index, entry));
+    this.#rows = sorted.#rows;
+    this.#vaults = sorted.#vaults;
+  }
+
+  /** Turns the order of the entries from an index on around. */
+  reverse(from: number): void {
+    const [one, other] = [{ ...noEntry }, { ...noEntry }];
+    for (let [low, high] = [from, this.count - 1]; low < high; low++, high--) {
+      this.get(low, one);
+      this.#set(low, this.get(high, other));
+      this.#set(high, one);
+    }
   }
 
   #set(index: number, entry: Entry): void {
@@ -113,13 +120,16 @@ export class Entries {
 /** Number of items held back: an item that is no further out of order can be moved to its position. */
 const windowSize = 4096;
 
-/** Sorts items by time within a window. An item that comes later than the window allows is passed on out of order. */
+/** Sorts items by time, of what is passed on early within a window: one that comes later than that is passed on out of order. */
 export class TimeOrder extends Entries {
   readonly #look: (entry: Entry) => void;
   readonly #pass: (entry: Entry) => void;
-  #newest = Number.NEGATIVE_INFINITY;
+  /** Of the input at hand: 1, or -1 if it has the newest item first; its first entry, and its last time so far, times that. */
+  #direction = 1;
+  #from = 0;
+  #last = Number.NEGATIVE_INFINITY;
   #isSorted = true;
-  /** Number of items that came after a later one. */
+  /** Number of items that came out of the order of their input. */
   reordered = 0;
 
   /** `look` sees each item as it is added, `pass` in the order of time. It is given the same object each time. */
@@ -129,14 +139,28 @@ export class TimeOrder extends Entries {
     this.#pass = pass;
   }
 
+  /** Begins an input. */
+  begin(isNewestFirst: boolean): void {
+    this.#direction = isNewestFirst ? -1 : 1;
+    this.#from = this.count;
+    this.#last = Number.NEGATIVE_INFINITY;
+    this.#isSorted &&= this.count === 0;
+  }
+
   override push(entry: Entry): void {
     this.#look(entry);
-    if (entry.time >= this.#newest) this.#newest = entry.time;
+    const time = entry.time * this.#direction;
+    if (time >= this.#last) this.#last = time;
     else {
       this.reordered += 1;
       this.#isSorted = false;
     }
     super.push(entry);
+  }
+
+  /** Ends an input. */
+  end(): void {
+    if (this.#direction < 0) this.reverse(this.#from);
   }
 
   /** Passes on the items that were added but those of the window, in the end all of them. */

@@ -36,7 +36,7 @@ interface Recognized extends Choice {
 }
 
 /** Passes an input through a cutter, from the beginning. Yields the number of bytes that were read, after each piece. */
-function* passage(input: Input, cutter: Cutter): Generator<number, undefined> {
+function* passage(input: Input, cutter: Cutter): Generator<number> {
   const given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
   for (let [from, to, count] = [0, 0, 1]; count > 0; yield given.offset + to) {
     // What is left is the beginning of a record.
@@ -61,12 +61,8 @@ export class Source implements Sink {
   readonly #isText: boolean;
   readonly #skips: Skips;
   readonly #cutter: Cutter;
-  readonly #passage: Generator<number, undefined>;
-  bytesRead = 0;
   /** Where entries go. */
   #into = new Entries();
-  /** All entries of an input that has the newest first, once it is read. */
-  #all: Entries | undefined;
   readonly #lists: Set<string>;
   /** The list that had the last item. */
   #list: string | undefined;
@@ -87,7 +83,6 @@ export class Source implements Sink {
     this.#lists = lists;
     this.#skips = skips;
     this.#cutter = cutterOf(this);
-    this.#passage = passage(input, this.#cutter);
     this.#items = new ItemReader(this.#layout, this.#cutter);
     this.reader = isText ? undefined : this.#items;
     const format = options.columns === undefined ? this.#cutter.format : "journal";
@@ -135,23 +130,11 @@ export class Source implements Sink {
     return isTable ? "it has no rows below its header" : "it holds no items";
   }
 
-  /** Reads on, and adds entries in the order of the input, oldest first. Returns false once there are no more. */
-  next(into: Entries): boolean {
-    if (this.report.order === "oldest-first") return this.#next(into);
-    if (this.#all === undefined) {
-      this.#all = new Entries();
-      while (this.#next(this.#all));
-    }
-    this.#all.popInto(into);
-    return this.#all.count > 0;
-  }
-
-  #next(into: Entries): boolean {
+  /** Adds the entries, in the order of the input. Yields the number of bytes read, after each piece. */
+  *read(into: Entries): Generator<number> {
     this.#into = into;
-    const { value, done } = this.#passage.next();
-    if (done === true) this.#end();
-    else this.bytesRead = value;
-    return done !== true;
+    yield* passage(this.input, this.#cutter);
+    this.#end();
   }
 
   add(entry: Entry, list?: string): void {
