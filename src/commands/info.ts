@@ -6,7 +6,7 @@ import { kinds } from "../protocol/endpoints.ts";
 const descriptor = {
   name: "info",
   summary: "ask the service for a vault's dates and metadata (extended)",
-  description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and counts nothing toward lockout. ${extended}`,
+  description: `Ask the service for a vault's dates, metadata and reads left. Needs no credentials and does not count toward lockout. ${extended}`,
   arguments: { uuid: vaultArgument },
   options: {
     kind: {

@@ -22,7 +22,7 @@ const move = {
   name: "move",
   summary: "move the state to another place",
   description:
-    "Move the whole state, with its key, to another directory, or to or from a PostgreSQL. Commands that still use the old place " +
+    "Move the whole state, with its key, to another directory, or to or from PostgreSQL. Commands that still use the old place " +
     "fail, name the new one and send nothing. Safe to interrupt; run it again.",
   options: {
     to: {
@@ -115,7 +115,7 @@ export const state: Command = {
   name: "state",
   summary: "create, move, back up and restore the state; change its key",
   description:
-    "Manage the state: all vaults with their credentials, in a directory or in a PostgreSQL that several machines share (--state).",
+    "Manage the state: all vaults with their credentials, in a directory, or in a database of PostgreSQL that several machines share (--state).",
   examples: ["vault state init", "vault state backup vault-backup.db"],
   commands: [
     loaded(init, async () => (await import("./state/run.ts")).runStateInit),
