@@ -15,15 +15,13 @@ import {
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
 import { sendEnd, settleInterrupted, throwUnlessAcknowledged } from "./end.ts";
-import type { StartCall } from "./ports.ts";
-import type { OpenExchange, VaultRecord } from "./records.ts";
+import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
 import { bareCredentials } from "./recovery/document.ts";
-import type { Accepted, Counted } from "./start/attempt.ts";
+import type { Accepted, Read } from "./start/attempt.ts";
 import { attempt, noTries } from "./start/attempt.ts";
-import type { Decision } from "./start/decide.ts";
 import { decide, toStartWith } from "./start/decide.ts";
-import type { Start } from "./start/start.ts";
+import type { Counted, Start } from "./start/start.ts";
 import type { Settled } from "./states.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
@@ -43,6 +41,25 @@ export async function runExchange(
   const { given } = start;
   if (given?.type === "recovery") await adoptRecovery(context, given.document);
   const settled: Settled[] = [];
+  const accepted = await untilAccepted(context, start, settled, (call, reply) =>
+    call.step === "delete" || reply.type === "not-sent" || reply.answer === undefined
+      ? undefined
+      : readStartSuccess(call, reply.answer),
+  );
+  const delivery = await recordNewPair(context, start, handover, accepted, settled);
+  return await deliverAndEnd(context, start, handover, delivery);
+}
+
+/**
+ * Decides and sends, until the service accepts a call, which has then counted. What an end call settles before is added to `settled`.
+ * @throws as `runExchange`
+ */
+export async function untilAccepted<Success>(
+  context: ExchangeContext,
+  start: Counted,
+  settled: Settled[],
+  read: Read<Success>,
+): Promise<Accepted<Success>> {
   const tries = noTries();
   let recordedAs: number | undefined;
   for (;;) {
@@ -60,7 +77,7 @@ export async function runExchange(
     }
     const first = toStartWith(context, vault, wish, action, tries.refusal);
     tries.only = wish.generation ?? null;
-    const accepted = await attempt(context, vault, first, startOf(start, decision), tries);
+    const accepted = await attempt(context, vault, first, { start, decision, tries }, read);
     if (accepted === null) continue;
     // For an exchange in doubt, its reported outcome says so.
     if (tries.refusal !== undefined && vault.open?.state !== "in-doubt") {
@@ -69,43 +86,14 @@ export async function runExchange(
         message: `${tries.refusal.message}; generation ${first.generation} was accepted`,
       });
     }
-    const delivery = await recordNewPair(context, start, handover, vault, accepted, settled);
-    return await deliverAndEnd(context, start, handover, delivery);
+    return accepted;
   }
-}
-
-/** The start of this decision. */
-function startOf(start: Start, decision: Decision): Counted<StartCall, StartSuccess> {
-  const { uuid, operation, newVault, externalRef, run } = start;
-  const { kind, wish } = decision;
-  return {
-    wish: { ...wish, operation },
-    kind,
-    sentWith: start,
-    externalRef,
-    run,
-    next: (vault) => decision.next(vault),
-    call: ({ credentials, device }, ref) => ({
-      step: "start",
-      uuid,
-      kind,
-      operation,
-      externalRef: ref,
-      credentials,
-      device,
-      newVault,
-    }),
-    read: (call, reply) =>
-      reply.type === "not-sent" || reply.answer === undefined
-        ? undefined
-        : readStartSuccess(call, reply.answer),
-  };
 }
 
 /** Records a given pair. Returns its generation. */
 async function recordGiven(
   { session }: ExchangeContext,
-  { given, hashedPin, device }: Start,
+  { given, hashedPin, device }: Counted,
   kind: Kind,
 ): Promise<number> {
   if (given?.type !== "pair") throw new VaultError("internal", "no credentials were given");
@@ -118,8 +106,7 @@ async function recordNewPair(
   context: ExchangeContext,
   start: Start,
   handover: Handover,
-  before: VaultRecord,
-  { pair, exchangeId, success }: Accepted<StartSuccess>,
+  { before, pair, exchangeId, success }: Accepted<StartSuccess>,
   settled: readonly Settled[],
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;

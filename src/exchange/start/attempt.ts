@@ -8,31 +8,15 @@ import type { CallOutcome, Refused } from "../dispositions.ts";
 import { outcomeOf, refusal, serviceDetails, whatCame, wording } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
 import type { Seen } from "../breaker.ts";
-import type { NextAction, SoFar, Wish } from "../next-action.ts";
+import type { SoFar } from "../next-action.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
-import type { Generation, Intent, RunPart, VaultRecord } from "../records.ts";
+import type { Generation, VaultRecord } from "../records.ts";
 import { refusalError } from "../refusals.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair } from "./credentials.ts";
 import { chosenPair } from "./credentials.ts";
-import type { Start } from "./start.ts";
-
-/** A call that the service counts: a start, or a delete. */
-export interface Counted<Call extends DeleteCall | StartCall, Success> {
-  wish: Wish & Pick<Intent, "operation">;
-  kind: Kind;
-  /** What the command line has to be sent with the credentials. */
-  sentWith: Pick<Start, "device" | "force" | "hashedPin">;
-  /** By default contains the exchange's id. */
-  externalRef: string | undefined;
-  run?: RunPart | undefined;
-  /** The call with these credentials. */
-  call(pair: ChosenPair, externalRef: string): Call;
-  /** Reads a reply that accepts it; undefined for any other. */
-  read(call: Call, reply: Reply): Success | undefined;
-  /** Decides again, as before this call. */
-  next(vault: VaultRecord): NextAction;
-}
+import type { Decision } from "./decide.ts";
+import type { Counted } from "./start.ts";
 
 /** What a command has sent so far. */
 export interface Tries extends SoFar {
@@ -72,47 +56,67 @@ function afterSending(error: unknown, uuid: string, tries: Tries): unknown {
 
 /** A call that the service has accepted. */
 export interface Accepted<Success> {
+  /** The vault as it was before. */
+  before: VaultRecord;
+  kind: Kind;
   pair: ChosenPair;
   exchangeId: string;
   externalRef: string;
   success: Success;
 }
 
+/** Reads a reply that accepts a call; undefined for any other. */
+export type Read<Success> = (call: DeleteCall | StartCall, reply: Reply) => Success | undefined;
+
+/** The call with these credentials. */
+function callOf(
+  { uuid, operation, newVault }: Counted,
+  kind: Kind,
+  { credentials, device }: ChosenPair,
+  externalRef: string,
+): DeleteCall | StartCall {
+  const call = { uuid, kind, externalRef, credentials, device };
+  return operation === "delete"
+    ? { step: "delete", ...call }
+    : { step: "start", ...call, operation, newVault };
+}
+
 /**
- * Sends one start (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
+ * Sends one call (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
  * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
  * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
  */
-export async function attempt<Call extends DeleteCall | StartCall, Success>(
+export async function attempt<Success>(
   context: ExchangeContext,
-  vault: VaultRecord,
+  before: VaultRecord,
   chosen: Generation,
-  counted: Counted<Call, Success>,
-  tries: Tries,
+  { start, decision, tries }: Omit<Sent, "exchangeId" | "pair">,
+  read: Read<Success>,
 ): Promise<Accepted<Success> | null> {
-  const { wish, kind, run } = counted;
-  const { operation } = wish;
+  const { kind, wish } = decision;
+  const { operation, run } = start;
   const { generation } = chosen;
-  const exchangeId = context.ids.next(vault.last?.id);
-  const externalRef = counted.externalRef ?? `vault-${exchangeId}`;
+  const exchangeId = context.ids.next(before.last?.id);
+  const externalRef = start.externalRef ?? `vault-${exchangeId}`;
   const goesOut = async (): Promise<{ pair: ChosenPair; seen: Seen }> => {
-    const pair = await chosenPair(context, vault, kind, chosen, counted.sentWith);
+    const pair = await chosenPair(context, before, kind, chosen, start);
     const { sole } = pair;
     const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
-    return { pair, seen: await letOut(context, vault, intent, wish.force) };
+    return { pair, seen: await letOut(context, before, intent, wish.force) };
   };
   const { pair, seen } = await goesOut().catch((error: unknown) => {
-    throw afterSending(error, vault.uuid, tries);
+    throw afterSending(error, before.uuid, tries);
   });
   if (operation !== "delete")
     context.emit({ type: "starting", operation, generation, attempt: tries.calls });
-  const call = counted.call(pair, externalRef);
+  const call = callOf(start, kind, pair, externalRef);
   const reply = await context.service.call(call, context.signal);
-  const outcome = outcomeOf(reply, call, counted.read(call, reply));
+  const outcome = outcomeOf(reply, call, read(call, reply));
   await noteStart(context.breaker, seen, reply, outcome);
   if (outcome.type === "accepted")
-    return { exchangeId, externalRef, pair, success: outcome.success };
-  const again = await recorded(context, { exchangeId, pair, counted, tries }, outcome, vault);
+    return { before, kind, exchangeId, externalRef, pair, success: outcome.success };
+  const sent = { exchangeId, pair, start, decision, tries };
+  const again = await recorded(context, sent, outcome, before);
   if (again === null) return null;
   tries.calls += 1;
   context.emit({ type: "retrying", step: call.step, ...again });
@@ -124,7 +128,8 @@ export async function attempt<Call extends DeleteCall | StartCall, Success>(
 interface Sent {
   exchangeId: string;
   pair: ChosenPair;
-  counted: Pick<Counted<never, unknown>, "next" | "wish">;
+  start: Counted;
+  decision: Decision;
   tries: Tries;
 }
 
@@ -146,7 +151,7 @@ async function recorded(
 ): Promise<Again | null> {
   if (outcome.type === "not-sent") return await notSent(context, sent, outcome);
   if (outcome.type === "refused") return await refused(context, sent, outcome, before);
-  return sent.counted.wish.operation === "delete"
+  return sent.start.operation === "delete"
     ? await deleteUnanswered(context, sent, outcome)
     : await unanswered(context, sent, outcome);
 }
@@ -180,7 +185,7 @@ async function noteUnanswered(
 
 async function unanswered(
   context: ExchangeContext,
-  { exchangeId, pair, counted, tries }: Sent,
+  { exchangeId, pair, decision: { wish, next: decide }, tries }: Sent,
   reply: NoAnswer,
 ): Promise<Again> {
   const { uuid } = context.session;
@@ -205,11 +210,11 @@ async function unanswered(
   }
   const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
   // A time is named only if the same command goes through at it.
-  const next = counted.next(vault);
+  const next = decide(vault);
   const due =
     next.do === "refuse"
       ? "; the lockout guard refuses another start"
-      : counted.wish.force
+      : wish.force
         ? ""
         : `; ${trialDue(context.breaker, vault)}`;
   throw new VaultError("network", `the start was sent, but ${whatCame(reply)}`, {
@@ -219,7 +224,7 @@ async function unanswered(
     hint: counts + due,
     next:
       next.do === "refuse"
-        ? refusalError(vault, next, counted.wish, context).facts.next
+        ? refusalError(vault, next, wish, context).facts.next
         : [{ ...command`vault status ${uuid}`, note: "then run it again" }],
   });
 }
@@ -253,7 +258,7 @@ async function deleteUnanswered(
 /** Settles what ① counted by a whole answer that is not an accepted SUCCESS. */
 async function refused(
   context: ExchangeContext,
-  { exchangeId, pair, counted, tries }: Sent,
+  { exchangeId, pair, start: asked, tries }: Sent,
   outcome: Refused,
   before: VaultRecord,
 ): Promise<Again | null> {
@@ -285,7 +290,7 @@ async function refused(
   else if (start === "unknown") await session.noteUnanswered(exchangeId, noted);
   else
     await session.reject(exchangeId, start === "failed-attempt" ? pair.combination : null, noted);
-  const isDelete = counted.wish.operation === "delete";
+  const isDelete = asked.operation === "delete";
   if (isDelete && is === "missing" && isUnansweredDelete(before)) throw maybeDeleted(uuid, outcome);
   const about = { uuid, counted: isDelete ? "delete" : "start", generation: pair.generation };
   if (code === "rejected") {

@@ -8,7 +8,7 @@ import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { afterRefusal, refusalError } from "../refusals.ts";
 import { checkGiven, chosenPair, refusedNow } from "./credentials.ts";
 import type { ChosenPair } from "./credentials.ts";
-import type { Start } from "./start.ts";
+import type { Counted, Start } from "./start.ts";
 import { checkStart } from "./start.ts";
 
 /** What a start does next, under the lock, and what that was decided on. */
@@ -20,7 +20,7 @@ export interface Decision {
   /** Null if the given pair is recorded first, and then it is decided again. */
   action: NextAction | null;
   /** Decides again, on another record of the vault. */
-  next(vault: VaultRecord): NextAction;
+  next: (vault: VaultRecord) => NextAction;
 }
 
 /**
@@ -30,8 +30,8 @@ export interface Decision {
 export async function decide(
   context: ExchangeContext,
   vault: VaultRecord | null,
-  start: Start,
-  soFar: SoFar & { only?: number | null },
+  start: Counted,
+  soFar: SoFar & { only?: number | null; refusal?: VaultError },
   checkedAs?: number | null,
 ): Promise<Decision> {
   const kind = checkStart(vault, start);
@@ -41,8 +41,10 @@ export async function decide(
     soFar.only === undefined
       ? (start.generation ?? (vault?.open === null ? recordedAs : null))
       : soFar.only;
-  const generation = chosen ?? undefined;
-  const wish = { ...start, generation };
+  // Nor does such a one keep a delete, which began with the refused credentials, from the new ones.
+  const discardPending =
+    start.discardPending || (start.operation === "delete" && soFar.refusal !== undefined);
+  const wish = { ...start, discardPending, generation: chosen ?? undefined };
   const isNew = start.given?.type === "pair" && recordedAs === null;
   const refused =
     vault === null || isNew ? undefined : await refusedNow(context, vault, kind, start);

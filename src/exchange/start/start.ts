@@ -3,7 +3,7 @@ import { command } from "../../way.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device } from "../../protocol/fields.ts";
-import type { KnownVault, RunPart } from "../records.ts";
+import type { JournalledOperation, KnownVault, RunPart } from "../records.ts";
 import type { GivenCredentials } from "../recovery/document.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
@@ -48,17 +48,22 @@ export const waitsForEnd = ({
 /** A start whose kind is as yet as the command line has it, if at all. */
 export type Unchecked = Omit<Start, "kind"> & { kind?: Kind | undefined };
 
+/** What the service counts toward lockout: a start, or a delete. */
+export type Counted = Omit<Unchecked, "operation"> & { operation: JournalledOperation };
+
 /**
  * Checks all of a start that can be refused without a lock: kind, endpoint, device. Returns the kind.
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
 export function checkStart(
   record: KnownVault | null,
-  start: Pick<Unchecked, "device" | "given" | "kind" | "operation" | "uuid">,
+  start: Pick<Unchecked, "device" | "given" | "kind" | "uuid"> & Pick<Counted, "operation">,
 ): Kind {
   const { uuid, operation, given } = start;
   const known = record !== null && record.generations.length > 0;
   if (!known && given === undefined) throw noCredentials(uuid);
+  // A delete has its endpoint for every kind, and goes with the device of the credentials.
+  if (operation === "delete") return chooseKind(uuid, record, undefined);
   // A recovery document has been adopted, with the kind that it says.
   const kind = chooseKind(uuid, record, given?.type === "recovery" ? undefined : start.kind);
   if (findEndpoint(kind, operation, "start") === undefined) {
