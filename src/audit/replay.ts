@@ -12,7 +12,7 @@ import { VaultError } from "../errors.ts";
 import { orAborted } from "../terminal/signals.ts";
 import type { ReplaySummary, VaultReport } from "../documents/audit.ts";
 import { isProblem } from "./fold/events.ts";
-import { counted, grouped } from "../terminal/count.ts";
+import { count, grouped } from "../terminal/count.ts";
 import { said } from "./read/clip.ts";
 
 /** Maximum number of inputs, which are open at the same time. */
@@ -123,7 +123,7 @@ function conclude(
         `release ${rules.release} records no failed attempts`,
       ],
       [cut !== undefined, "the log is cut off or damaged: items are missing"],
-      [skips.count > 0, `${counted(skips.count, "line")} could not be read`],
+      [skips.count > 0, `${count(skips.count, "line")} could not be read`],
     ),
     asOf,
     isWhole: until === undefined && journal === undefined,

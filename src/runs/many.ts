@@ -23,7 +23,7 @@ import type { Host } from "../host.ts";
 import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Operation } from "../protocol/endpoints.ts";
-import { count, counted, grouped } from "../terminal/count.ts";
+import { count, grouped } from "../terminal/count.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
 import type { Outcome, SkipReason } from "./report.ts";
@@ -373,7 +373,7 @@ function endOf(
   }
   if (stop instanceof Error) return outputFailed(name, rest, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
-  const left = `run ${name} left ${grouped(total - done)} of ${counted(total, "vault")} undone${why}: ${causes.inShort()}`;
+  const left = `run ${name} left ${grouped(total - done)} of ${count(total, "vault")} undone${why}: ${causes.inShort()}`;
   const { count: staying, hint, next } = causes.staying();
   if (done + staying < total)
     return new VaultError("partial", left, { hint, next: [rest, ...next] });

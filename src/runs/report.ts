@@ -5,7 +5,7 @@ import { formatDuration } from "../duration.ts";
 import type { ExchangeSummary, VaultError } from "../errors.ts";
 import { unlockedOf } from "../exchange/ways.ts";
 import type { Basics } from "../parts/settings.ts";
-import { counted, grouped } from "../terminal/count.ts";
+import { count, grouped } from "../terminal/count.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";
 import type { Progress } from "../terminal/progress.ts";
@@ -325,7 +325,7 @@ function summaryLine(
     [skipped, "skipped"] as const,
     [left, "not started"] as const,
   ].flatMap(([n, what]) => (n === 0 ? [] : [`${number(n)} ${what}`]));
-  const vaults = `${done === total ? "" : `${number(done)} of `}${counted(total, "vault")}`;
+  const vaults = `${done === total ? "" : `${number(done)} of `}${count(total, "vault")}`;
   return `${vaults} ${verbs[operation]} in ${formatDuration(seconds * 1000)}${rate}${counts.length === 0 ? "" : `: ${counts.join(", ")}`}. Run ${run}.`;
 }
 

@@ -16,7 +16,7 @@ import { realPath } from "../cli/own-files.ts";
 import type { Program } from "../handover/program.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import type { Operation } from "../protocol/endpoints.ts";
-import { counted } from "../terminal/count.ts";
+import { count } from "../terminal/count.ts";
 import { when } from "../terminal/time.ts";
 import type { Way } from "../way.ts";
 
@@ -101,11 +101,16 @@ export async function warnOfReplaced({ io, state }: App, given: string, way: Way
 }
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
-export function warnOfNothingLeft({ io }: App, name: string, count: number, doneAt?: number): void {
+export function warnOfNothingLeft(
+  { io }: App,
+  name: string,
+  vaults: number,
+  doneAt?: number,
+): void {
   const anew = io.line.argv.flatMap((word, index, words) =>
     words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
   );
-  const all = count === 1 ? "its vault" : `all ${counted(count, "vault")}`;
+  const all = vaults === 1 ? "its vault" : `all ${count(vaults, "vault")}`;
   const last = doneAt === undefined ? "" : `, the last ${when(doneAt, io.host.now())}`;
   io.narrator.warn(`run ${name} has done ${all} before${last}; nothing was sent`, [
     { argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" },

@@ -1,6 +1,6 @@
 import { defined } from "../../defined.ts";
 import type { ItemReference, Refused } from "../../documents/audit.ts";
-import { counted } from "../../terminal/count.ts";
+import { count } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
@@ -142,14 +142,14 @@ function endsOf(events: readonly VaultEvent[], tokenLifetimeMs: number): string[
     const delay = end.seen.time - (starts.findLast(isOfEnd) ?? starts.at(-1) ?? end).seen.time;
     return delay > tokenLifetimeMs ? [delay] : [];
   });
-  const all = counted(ends.length, "acknowledgement was", "acknowledgements were");
+  const all = count(ends.length, "acknowledgement was", "acknowledgements were");
   const were = late.length < ends.length ? all : ends.length === 1 ? "It was" : "They were";
   const refused = `${were} refused${quoted(ends.map(({ item }) => item.description))}.`;
   if (late.length === 0) return [refused];
   const delays = [...new Set([Math.min(...late), Math.max(...late)].map(durationInWords))].join(
     " to ",
   );
-  const came = `${counted(late.length, "acknowledgement")} came too late, ${delays} after the start`;
+  const came = `${count(late.length, "acknowledgement")} came too late, ${delays} after the start`;
   const assumed = `a token is assumed to be valid for ${durationInWords(tokenLifetimeMs)}`;
   return [`${came}: ${assumed}. ${refused}`];
 }
@@ -179,7 +179,7 @@ const quotes = (log: Log, all: readonly VaultEvent[]): string[] =>
     if (some.length === 0 || isBare) return [];
     const texts = some.map(({ item }) => item.description ?? item.outcome);
     const ended = kind.startsWith("unclear") ? "answered" : "refused";
-    const were = counted(some.length, "call was", "calls were");
+    const were = count(some.length, "call was", "calls were");
     return [`${were} ${ended}${quoted(texts)}. ${meaning}.`];
   });
 
@@ -189,7 +189,7 @@ function between(failed: readonly VaultEvent[], client: Client): string[] {
   const words = clientWords(clientOf(failed));
   const by = words && ` by ${words}`;
   const also = by === "" || words === clientWords(client) ? "" : ": two clients take turns";
-  return [`Between these starts ${counted(failed.length, "failed attempt")}${by} came${also}.`];
+  return [`Between these starts ${count(failed.length, "failed attempt")}${by} came${also}.`];
 }
 
 /** Says what a log that begins late leaves open. */
@@ -208,6 +208,6 @@ function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {
   const by = words && `, ${ending.calls === 1 ? "" : "mostly "}by ${words}`;
   const last = new Date(ending.lastCall).toISOString();
   return [
-    `${counted(ending.calls, "more call")} came since then, the last at ${last}${by}: a client is still trying.`,
+    `${count(ending.calls, "more call")} came since then, the last at ${last}${by}: a client is still trying.`,
   ];
 }

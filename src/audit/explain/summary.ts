@@ -1,5 +1,5 @@
 import type { InputReport, Origin, ReplaySummary } from "../../documents/audit.ts";
-import { counted, grouped } from "../../terminal/count.ts";
+import { count, grouped } from "../../terminal/count.ts";
 import { isProblem, type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { beforeRelease, roleOf } from "../flags.ts";
@@ -38,17 +38,17 @@ export function answerOf(
   const text = said(
     [
       all.length > 0,
-      `${counted(all.length, "vault")} ${condition}${blame(worst, all.length, read.length, by)}.`,
+      `${count(all.length, "vault")} ${condition}${blame(worst, all.length, read.length, by)}.`,
     ],
     [also !== "", `Also ${also}.`],
     [of === 0, "No vaults found."],
     [
       vaults.length > 0 && all.length === 0,
-      `No locks found in ${counted(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`,
+      `No locks found in ${count(vaults.length, "vault")}${gone}. Locks made in the console appear only if the export records them.`,
     ],
     [
       log.selection !== undefined && of > 0,
-      `${grouped(vaults.length)} of ${counted(of, "vault")} ${have}.`,
+      `${grouped(vaults.length)} of ${count(of, "vault")} ${have}.`,
     ],
   );
   return { found: { text: text.join(" "), by }, vaultCount: vaults.length, verdicts: counts };
@@ -90,7 +90,7 @@ export function notesOf(
       ],
       [
         intake.future > 0,
-        `${counted(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
+        `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
       ],
       [
         intake.vaultItems === 0 && intake.items > 0,

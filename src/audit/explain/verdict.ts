@@ -1,6 +1,6 @@
 import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
-import { counted, grouped } from "../../terminal/count.ts";
+import { count, grouped } from "../../terminal/count.ts";
 import { eventCodes, isFailedAccess, isStart, type Verdict } from "../fold/events.ts";
 import type { Ending, Vault } from "../fold/vault.ts";
 import { said } from "../read/clip.ts";
@@ -87,9 +87,9 @@ const unread = "lines that could not be read name this vault";
 
 function unclearWords(isHypothetical: boolean, { unclear, refusals, items }: Vault): string {
   const what = isHypothetical ? "refused because of a lock, or not understood" : "not understood";
-  const calls = `${counted(refusals, "call")} (wrong credentials, a lock, or the application)`;
+  const calls = `${count(refusals, "call")} (wrong credentials, a lock, or the application)`;
   return said(
-    [unclear > 0, `${what}: ${grouped(unclear)} of its ${counted(items, "item")}`],
+    [unclear > 0, `${what}: ${grouped(unclear)} of its ${count(items, "item")}`],
     [refusals > 0, `refused for a reason that is not known: ${calls}`],
   ).join("; ");
 }

@@ -6,7 +6,7 @@ import type {
   VaultReport,
   WhatIfReport,
 } from "../../documents/audit.ts";
-import { counted, grouped } from "../../terminal/count.ts";
+import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
 import { originWords } from "../explain/summary.ts";
@@ -91,7 +91,7 @@ export function outlineOf(
   const notes = unlistedNote((rows.length > problems ? vaultCount : problems) - rows.length);
   if (described.length < Math.min(rows.length, problems))
     notes.push(`The first ${described.length} are described; --vault VAULT describes another one.`);
-  const origins = found.by.map((each) => `${counted(each.vaults, "vault")}: ${originWords(each)}`);
+  const origins = found.by.map((each) => `${count(each.vaults, "vault")}: ${originWords(each)}`);
   const all = {
     // The answer names three of them.
     facts: factsOf({ "Caused by": origins.length > 3 ? few(origins) : [] }),
@@ -111,7 +111,7 @@ const unlistedNote = (count: number): string[] =>
   more(count, "more; --json or -o ndjson lists all");
 
 const vaultsName = ({ vaultCount, verdicts: counts }: ReplaySummary): string =>
-  `${counted(vaultCount, "vault")}: ${verdicts
+  `${count(vaultCount, "vault")}: ${verdicts
     .filter((verdict) => counts[verdict] > 0)
     .map((verdict) => `${grouped(counts[verdict])} ${verdictWords(verdict)}`)
     .join(", ")}`;
@@ -128,7 +128,7 @@ function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined)
 
 function whatIfAnswer({ change, vaults, unchanged, moreChanged }: WhatIfReport): string {
   const total = vaults.length + moreChanged;
-  const differ = `${counted(total, "vault")} would differ, ${grouped(unchanged)} would not`;
+  const differ = `${count(total, "vault")} would differ, ${grouped(unchanged)} would not`;
   return `What if ${change}: ${total === 0 ? "no vault would differ" : differ}`;
 }
 
@@ -145,8 +145,8 @@ function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table
 const standing = ({ verdict, since, unackedStarts, failedAttempts }: VaultReport): string =>
   [
     `${verdictWords(verdict)}${since === undefined ? "" : ` since ${timeText(since)}`}`,
-    ...(unackedStarts === 0 ? [] : [counted(unackedStarts, "unacknowledged start")]),
-    ...(failedAttempts === 0 ? [] : [`${counted(failedAttempts, "failed attempt")} in a row`]),
+    ...(unackedStarts === 0 ? [] : [count(unackedStarts, "unacknowledged start")]),
+    ...(failedAttempts === 0 ? [] : [`${count(failedAttempts, "failed attempt")} in a row`]),
   ].join("; ");
 
 /** Returns what the report is based on: items, inputs, rules, and what was left out. */
@@ -170,7 +170,7 @@ function basisOf(summary: ReplaySummary): Fact[] {
     ],
     [inputs.length > 1 ? "Inputs" : "Input"]: few(inputs.flatMap(inputWords)),
     Rules: [
-      `locked after ${counted(limits.failedAttempts, "failed attempt")} or ${counted(limits.unackedStarts, "unacknowledged start")} in a row`,
+      `locked after ${count(limits.failedAttempts, "failed attempt")} or ${count(limits.unackedStarts, "unacknowledged start")} in a row`,
       `assumed token lifetime ${durationInWords(rules.tokenLifetimeMs)}; auto-lock after ${Math.round(rules.autoLockAfterMs / 86_400_000)} days without a start`,
       `release ${rules.release}${failure}`,
       ...Object.entries(meanings).flatMap(([what, all]) =>
@@ -198,7 +198,7 @@ function inputWords({ name, items, format, gzip, order, columns }: InputReport):
     order === "newest-first" ? "newest first" : [],
   ].flat();
   return [
-    `${name}: ${counted(items, "item")}, ${form.join(", ")}`,
+    `${name}: ${count(items, "item")}, ${form.join(", ")}`,
     ...(taken.length === 0 ? [] : [`columns: ${taken.join(", ")}`]),
   ];
 }

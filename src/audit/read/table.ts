@@ -5,7 +5,7 @@ import { isUuid } from "../../protocol/limits.ts";
 import { alike, anyUuid, isWrapper, itemIn, parse, unlike } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
 import { parseTime } from "../columns/times.ts";
-import { counted } from "../../terminal/count.ts";
+import { count } from "../../terminal/count.ts";
 import type { Cells } from "./reader.ts";
 import { Cutter, JsonCutter, LineCutter, mostBroken, type Sink } from "./json.ts";
 
@@ -77,7 +77,7 @@ class RowCutter extends Cutter {
     if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
     // Empty cells behind those of the header, as after a trailing delimiter.
     while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
-    const count = this.#count;
+    const columns = this.#count;
     this.next += this.#lines;
     const to = this.#isWhole ? end - 1 : end;
     if (line < this.#headerLine) {
@@ -85,19 +85,19 @@ class RowCutter extends Cutter {
       if (anyUuid.test(title)) sink.skip(line, "above the header", title);
       return end;
     }
-    if (count === 1 && this.#isEmpty(0)) return end;
+    if (columns === 1 && this.#isEmpty(0)) return end;
     if (header === undefined && this.#takeHeader(bytes)) return end;
-    const isPlain = count === width && sink.reader?.readRow(given, this.#cells, header ?? []);
+    const isPlain = columns === width && sink.reader?.readRow(given, this.#cells, header ?? []);
     const entry = isPlain ? sink.reader?.entry(given, line, from, to) : null;
     if (entry) {
       sink.add(entry);
       return end;
     }
-    const isCut = count < width && isEnd && !this.#isWhole;
-    const cells = counted(count, "cell");
-    const doubt = count === width ? undefined : `${cells} where the header has ${width}`;
-    if (isCut || count > width || count * 2 <= width) {
-      const isNote = count === 1 && isRemark(this.#cell(bytes, 0));
+    const isCut = columns < width && isEnd && !this.#isWhole;
+    const cells = count(columns, "cell");
+    const doubt = columns === width ? undefined : `${cells} where the header has ${width}`;
+    if (isCut || columns > width || columns * 2 <= width) {
+      const isNote = columns === 1 && isRemark(this.#cell(bytes, 0));
       if (isNote) sink.passOver("lines of one cell");
       else sink.skip(line, doubt ?? "", textOf(bytes, from, to), isCut);
       return end;
