@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parseWhere } from "../../src/audit/flags.ts";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
-import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/document.ts";
+import { jsonDocument, ndjsonDocument } from "../../src/commands/audit-replay/output.ts";
 import { printed, viewOf } from "../support/audit-reports.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { failure, line, replayWith, vaultUuid } from "./support.ts";

@@ -1,34 +1,72 @@
 import { setImmediate } from "node:timers/promises";
-import type { Io } from "../../parts/io.ts";
 import type { Replay } from "../../audit/replay.ts";
-import type { Host } from "../../host.ts";
+import { fieldOf } from "../../cli/output.ts";
+import { checkNotOurs, realPath } from "../../cli/own-files.ts";
+import type { ReplaySummary, VaultReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
+import { obstacleAt, replaceFile } from "../../files/durable-file.ts";
+import type { Host } from "../../host.ts";
+import type { Io } from "../../parts/io.ts";
+import type { Basics } from "../../parts/settings.ts";
 import { createPalette } from "../../terminal/palette.ts";
-import { printable } from "../../terminal/redactor.ts";
-import { fieldText, jsonDocument, ndjsonDocument } from "./document.ts";
-import type { ReportFlag } from "./inputs.ts";
-import type { AuditReplayFlags } from "../audit-replay.ts";
-import { replaceFile } from "../../files/durable-file.ts";
-import type { VaultReport } from "../../documents/audit.ts";
+import { jsonText, printable } from "../../terminal/redactor.ts";
+import type { AuditReplayOptions } from "./options.ts";
+
+/** Flags that write a report to a file, or to standard output, each with an example of it. */
+const examples = { html: "--html report.html", markdown: "--markdown report.md" } as const;
+const kinds = ["html", "markdown"] as const;
+
+/**
+ * Checks, before anything is read, that the reports may be written where they are asked for.
+ * @throws `invalid-input`, and `usage`, also if two reports have the same target
+ */
+export function checkTargets({ io, settings }: Basics, options: AuditReplayOptions): void {
+  const { html, markdown, files } = options;
+  const real = (file: string): string => realPath(io.host.resolve(file));
+  for (const kind of kinds) {
+    const file = options[kind];
+    const hasDocument = io.output.format !== "table" || io.output.field !== undefined;
+    if (file === "-" && hasDocument)
+      throw new VaultError("usage", `--${kind} -: standard output already holds the document`, {
+        hint: `name a file: ${examples[kind]}`,
+      });
+    if (file === undefined || file === "-") continue;
+    checkNotOurs({ io, settings }, `--${kind}`, file);
+    const isRead = files.some((one) => one !== "-" && real(one) === real(file));
+    const why = isRead ? "one of the files to replay" : obstacleAt(io.host.resolve(file));
+    if (why !== null)
+      throw new VaultError("invalid-input", `--${kind}: ${file} is ${why}; nothing was written`, {
+        hint: `name another file, like ${examples[kind]}; --${kind} - is standard output`,
+      });
+  }
+  if (html !== undefined && markdown !== undefined && real(html) === real(markdown))
+    throw new VaultError("usage", "--html and --markdown have the same target", {
+      hint: Object.values(examples).join(" "),
+    });
+}
 
 /** Number of characters in a write: larger texts are kept apart by the runtime, and take 30 MB more. */
 const portion = 64 * 1024;
 
 /** Prints a replay as the flags ask. Writes the files first, so that they exist when the rest is printed. */
-export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Replay): Promise<void> {
-  const { html, markdown, problems = false, timeline = false } = flags;
-  const vaults = (): Iterable<VaultReport> => replay.vaults({ problems });
+export async function printReplay(
+  io: Io,
+  options: AuditReplayOptions,
+  replay: Replay,
+): Promise<void> {
+  const { html, markdown, problems = false, timeline = false } = options;
   const { summary } = replay;
-  const report = () => ({ summary, vaults: vaults() });
+  const vaults = (): Vaults => replay.vaults({ problems });
   if (html !== undefined) {
     const { pageReport } = await import("../../audit/print/page.ts");
     const title = ["Audit replay", ...summary.inputs.map(({ name }) => name)].join(" · ");
     const generatedAt = new Date(io.host.now()).toISOString();
-    await printReport(io, "--html", html, pageReport({ title, generatedAt, ...report() }));
+    const page = pageReport({ title, generatedAt, summary, vaults: vaults() });
+    await printReport(io, "html", html, page);
   }
   if (markdown !== undefined) {
     const { markdownReport } = await import("../../audit/print/text.ts");
-    await printReport(io, "--markdown", markdown, markdownReport(report()));
+    await printReport(io, "markdown", markdown, markdownReport({ summary, vaults: vaults() }));
   }
   if (html === "-" || markdown === "-") return;
   const { field, format } = io.output;
@@ -41,13 +79,13 @@ export async function printReplay(io: Io, flags: AuditReplayFlags, replay: Repla
   const { terminalReport } = await import("../../audit/print/text.ts");
   const { isTTY, columns, color } = io.host.stdout;
   const view = { isTTY, columns, palette: await createPalette(color) };
-  await io.show(terminalReport(report(), view, timeline));
+  await io.show(terminalReport({ summary, vaults: vaults() }, view, timeline));
 }
 
 /** Writes a report whole to a file, or prints it. */
 async function printReport(
   io: Io,
-  flag: ReportFlag,
+  kind: (typeof kinds)[number],
   file: string,
   pieces: Iterable<string>,
 ): Promise<void> {
@@ -57,12 +95,43 @@ async function printReport(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    throw new VaultError("invalid-input", `${flag}: ${file} cannot be written (${code})`, {
-      hint: `name a file in a folder that you can write to, like ${flag} ./report${flag === "--html" ? ".html" : ".md"}`,
+    throw new VaultError("invalid-input", `--${kind}: ${file} cannot be written (${code})`, {
+      hint: `name a file in a folder that you can write to, like ${examples[kind]}`,
       cause: error,
     });
   }
   io.narrator.note(`written to ${file}`);
+}
+
+// The document comes in pieces: there may be a million vaults.
+
+type Vaults = Iterable<VaultReport>;
+
+/** Yields the document of --json: the answer first, the vaults last. */
+export function* jsonDocument(summary: ReplaySummary, vaults: Vaults): Generator<string> {
+  yield jsonText({ ...summary, vaults: [] }, 2).slice(0, -"]\n}".length);
+  let isFirst = true;
+  for (const vault of vaults) {
+    yield `${isFirst ? "" : ","}${jsonText([[vault]], 2).slice("[\n  [".length, -"\n  ]\n]".length)}`;
+    isFirst = false;
+  }
+  yield isFirst ? "]\n}\n" : "\n  ]\n}\n";
+}
+
+/** Yields the lines of -o ndjson: one for each vault, and one with the rest. */
+export function* ndjsonDocument(summary: ReplaySummary, vaults: Vaults): Generator<string> {
+  for (const vault of vaults) yield `${jsonText(vault)}\n`;
+  yield `${jsonText({ event: "summary", ...summary })}\n`;
+}
+
+/**
+ * Returns the value at a path of the document.
+ * @throws `usage` if there is none
+ */
+function fieldText(summary: ReplaySummary, vaults: Vaults, path: string): string {
+  const isOfVault = path.split(".", 1)[0] === "vaults";
+  const value = fieldOf(isOfVault ? { vaults: [...vaults] } : summary, path);
+  return typeof value === "string" ? value : jsonText(value);
 }
 
 /** Prints pieces as fast as they are read, and handles signals between them. */

@@ -5,11 +5,10 @@ import { cutWords } from "../../audit/explain/summary.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
-import { checkTargets, openSources } from "./inputs.ts";
+import { openProgress, openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay } from "./options.ts";
-import { printReplay } from "./output.ts";
-import { openProgress } from "./progress.ts";
+import { checkTargets, printReplay } from "./output.ts";
 import type { AuditFinding, AuditReplayFlags } from "../audit-replay.ts";
 import { hasDigits, VaultNames } from "../../cli/vault-name.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
@@ -26,8 +25,8 @@ export async function runAuditReplay(
   const options = parseAuditReplay(flags, io.host.now());
   checkTargets({ io, settings }, options);
   const { interrupted } = io.host;
-  const { files, map = {}, redact = false } = options;
-  const { close, ...sources } = await openSources({ io, settings, state }, files, redact);
+  const { map = {} } = options;
+  const { close, ...sources } = await openSources({ io, settings, state }, options);
   const bar = await openProgress({ io, settings }, options);
   let opened: Replay | undefined;
   try {
@@ -43,7 +42,7 @@ export async function runAuditReplay(
     if (!isRead(io, options))
       for (const warning of opened.summary.warnings) io.narrator.warn(warning);
     const finding = findingOf(opened, options.failOn ?? []);
-    await printReplay(io, flags, opened).catch((error: unknown) => {
+    await printReplay(io, options, opened).catch((error: unknown) => {
       // A reader that closes the output early does not change the finding.
       throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
     });
