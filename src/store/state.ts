@@ -191,6 +191,4 @@ export interface ServerFacts {
   /** Exchanges that this machine keeps, in case of a failover, and the system's code if it cannot. */
   kept: number;
   unwritable: string | null;
-  /** How long an answer takes, in whole milliseconds; 0 if that is negligible. */
-  latencyMs: number;
 }

@@ -134,7 +134,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expect(found).toContainEqual(expect.stringMatching(/^ok key key [0-9a-f]{16}$/));
     expect(found).toContainEqual(
       expect.stringMatching(
-        /^ok state postgres:\/\/postgres@127.*: PostgreSQL 18\.\d+, no TLS, answers (at once|in \d+ms), 1 vault$/,
+        /^ok state postgres:\/\/postgres@127.*: PostgreSQL 18\.\d+, no TLS, 1 vault$/,
       ),
     );
     expect(found.filter((line) => /^(warn|error) (?!rate-limit)/.test(line))).toEqual([]);

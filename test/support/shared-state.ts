@@ -63,12 +63,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   const keySource = { folder: join(root, "keys") };
   const stores: PostgresStore[] = [];
   const through: SharedState["through"] = (port, patienceMs, machine = String(stores.length)) => {
-    const parsed = parseAddress(
-      location.replace(`:${server.port}/`, `:${port}/`),
-      {},
-      "postgres",
-      () => undefined,
-    );
+    const parsed = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres");
     const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
     const by = { host: "here", pid: stores.length, user: "tester" };
     const store = new PostgresStore({

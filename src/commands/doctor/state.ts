@@ -3,7 +3,6 @@ import type { Reader } from "../../terminal/who.ts";
 import { inUse } from "../../terminal/who.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/credentials.ts";
-import { formatDuration } from "../../duration.ts";
 import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
 import type { Finding } from "../../documents/setup.ts";
@@ -181,9 +180,8 @@ function serverFindings(
   now: number,
   reader: Reader,
 ): Finding[] {
-  const { location, version, hasTls, keyId, latencyMs } = place;
-  const answers = latencyMs === 0 ? "answers at once" : `answers in ${formatDuration(latencyMs)}`;
-  const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}, ${answers}`;
+  const { location, version, hasTls, keyId } = place;
+  const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}`;
   const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
   return [
     ok(

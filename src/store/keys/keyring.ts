@@ -94,12 +94,6 @@ export class Keyring {
     return () => given ?? makeKeyFile(this.#source.folder);
   }
 
-  /** The file of a key; null if the key is given. */
-  fileOf(id: string): string | null {
-    const { folder, given } = this.#source;
-    return given === undefined ? keyFileOf(folder, id) : null;
-  }
-
   /** The key that replaces that of the state: the given one, or a new one in a file. */
   replacement(given: SealingKey | undefined): SealingKey {
     const key = given ?? makeKeyFile(this.#source.folder);

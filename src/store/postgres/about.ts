@@ -24,8 +24,6 @@ export interface About {
   noted: string;
   /** Milliseconds since the epoch, by the database's clock. */
   now: number;
-  /** Who has the key: the machine that made or changed it, and its key file. */
-  keyed: string | null;
   /** Ids of the states whose contents came here. */
   predecessors: readonly string[];
   /** Time of the oldest entry of the journal. */
@@ -84,7 +82,6 @@ export function aboutIn(row: Row | undefined, address: Address): About {
     keyId: key,
     noted,
     predecessors: marksIn(meta).predecessors,
-    keyed: meta["keyed"] ?? null,
   };
 }
 

@@ -28,26 +28,15 @@ export interface Address {
 const form =
   /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?]*)@)?(?<hosts>[\w.:,%[\]-]*)(?:\/(?<database>[^?@]*))?(?:\?(?<settings>[^@]*))?$/;
 
-const heeded = [
-  "PGHOST",
-  "PGPORT",
-  "PGUSER",
-  "PGDATABASE",
-  "PGPASSWORD",
-  "PGSSLMODE",
-  "PGSSLROOTCERT",
-];
-
 /**
  * Parses `postgres://[user@]host[:port][,host2…]/database[?schema=…&sslmode=…]`; what it lacks comes from the environment as for the
- * programs of PostgreSQL. Warns once of variables that those know and this program does not.
+ * programs of PostgreSQL.
  * @throws `usage` for an address that cannot be used; the message never holds a password
  */
 export function parseAddress(
   location: string,
   env: Readonly<Record<string, string | undefined>>,
   user: string,
-  warn: (message: string) => void,
 ): Address {
   // Left by something that did not replace them: no part of them is shown.
   if (/[\s"'`]|\$\{/.test(location))
@@ -64,12 +53,6 @@ export function parseAddress(
     throw refused(
       "it does not have the form postgres://[user@]host[:port]/database (in a password / ? # @ are %2F %3F %23 %40)",
     );
-  // PGDATA is a server's, and set in its containers.
-  const ignored = Object.keys(env).filter(
-    (name) => /^PG(?!DATA$)[A-Z]+$/.test(name) && !heeded.includes(name),
-  );
-  if (ignored.length > 0)
-    warn(`not used for the state: ${ignored.join(", ")} (only ${heeded.join(", ")} are)`);
   const [name, password] = login === "" ? [] : login.split(/:(.*)/s).map(decoded);
   const query = settingsIn(settings);
   const list = (hosts === "" ? (env["PGHOST"] ?? "localhost") : hosts)
@@ -108,13 +91,10 @@ export const isSamePlace = (one: string, other: string): boolean =>
 export const withoutRole = (shown: string): string => shown.replace(/\/\/[^@/]*@/, "//");
 
 /** As `parseAddress`, for the user of this process. */
-export function addressHere(
+export const addressHere = (
   location: string,
   env: Readonly<Record<string, string | undefined>>,
-  warn: (message: string) => void,
-): Address {
-  return parseAddress(location, env, userName(), warn);
-}
+): Address => parseAddress(location, env, userName());
 
 function hostIn(text: string, port = "5432"): { host: string; port: number } {
   const [, bracketed, host = bracketed ?? "", given] =

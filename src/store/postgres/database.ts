@@ -15,9 +15,6 @@ const awayMs = 15_000;
 /** Between two tries, in milliseconds. */
 const pauseMs = 250;
 
-/** A latency that is not worth a word, in milliseconds. */
-const negligibleMs = 10;
-
 /**
  * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or a database has set. What waits for
  * standbys longer than that stays.
@@ -43,19 +40,11 @@ export class Database {
   readonly #patience: Patience;
   /** Whoever asks at the same time waits for the same one. */
   #connection: Promise<Connection> | null = null;
-  /** How long the quickest answer took so far, in milliseconds. */
-  #quickestMs = Number.POSITIVE_INFINITY;
   #wasThere = false;
 
   constructor(address: Address, patience: Patience) {
     this.address = address;
     this.#patience = patience;
-  }
-
-  /** How long the quickest answer took so far, in whole milliseconds; 0 where that is negligible. */
-  latencyMs(): number {
-    const quickest = this.#quickestMs;
-    return quickest >= negligibleMs && Number.isFinite(quickest) ? Math.round(quickest) : 0;
   }
 
   /** Runs a statement that does no harm when it is run twice, as a transaction of its own: once more where the answer is lost. */
@@ -132,11 +121,7 @@ export class Database {
   }
 
   async #send(statements: readonly Statement[]): Promise<pg.QueryResult<Row>[]> {
-    const connection = await this.#connect();
-    const sentAt = performance.now();
-    const results = await connection.send(statements, this.address.patienceMs);
-    this.#quickestMs = Math.min(this.#quickestMs, performance.now() - sentAt);
-    return results;
+    return await (await this.#connect()).send(statements, this.address.patienceMs);
   }
 
   async #connect(): Promise<Connection> {

@@ -195,25 +195,20 @@ export const holders = (schema: string): Statement => ({
 });
 
 /** A row of `holders`. */
-export function lockIn(row: Row): Lock {
-  const { uuid, holder, since, endsAt } = row as {
-    uuid: string;
-    holder: string;
-    since: Date;
-    endsAt: Date;
-  };
-  const { host, pid, user, role } = JSON.parse(holder) as Actor;
-  return {
-    uuid,
-    holder: { host, pid, user, ...defined({ role }) },
-    since: since.toISOString(),
-    endsAt: endsAt.toISOString(),
-  };
-}
+export const lockIn = (row: Row): Lock => ({
+  uuid: row["uuid"] as string,
+  holder: actorIn(row["holder"] as string),
+  since: (row["since"] as Date).toISOString(),
+  endsAt: (row["endsAt"] as Date).toISOString(),
+});
 
 /** Undefined for a lease that was given back meanwhile. */
-export function holderIn({ holder, since }: Row): Holder | undefined {
-  if (typeof holder !== "string" || !(since instanceof Date)) return undefined;
-  const { host, pid, user, role } = JSON.parse(holder) as Actor;
-  return { by: { host, pid, user, ...defined({ role }) }, since: since.toISOString() };
+export const holderIn = ({ holder, since }: Row): Holder | undefined =>
+  typeof holder === "string" && since instanceof Date
+    ? { by: actorIn(holder), since: since.toISOString() }
+    : undefined;
+
+function actorIn(text: string): Actor {
+  const { host, pid, user, role } = JSON.parse(text) as Actor;
+  return { host, pid, user, ...defined({ role }) };
 }

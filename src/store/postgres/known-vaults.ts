@@ -34,7 +34,7 @@ export function readKnownShared(
   location: string,
   env: Readonly<Record<string, string | undefined>>,
 ): KnownVault[] {
-  const { shown } = addressHere(location, env, () => undefined);
+  const { shown } = addressHere(location, env);
   const path = pathOf(directory, shown);
   // What others can write is not believed.
   if (!existsSync(path) || (statSync(join(directory, "shared")).mode & 0o022) !== 0) return [];

@@ -18,7 +18,7 @@ interface Opening extends Omit<SharedOptions, "address"> {
  * @throws `usage` for an address that cannot be used
  */
 export function openShared({ location, env, learnSecret, ...options }: Opening): PostgresStore {
-  const address = addressHere(location, env, options.warn);
+  const address = addressHere(location, env);
   if (address.password !== undefined) learnSecret(address.password);
   const findPassword: Address["findPassword"] = (at) => {
     const password = passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);

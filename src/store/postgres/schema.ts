@@ -12,7 +12,7 @@ export const oldestVersion = 2;
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
-  // version, oldest, known-since (the first program that knows a changed schema), key (the id of the one that seals), keyed (who has it), timeline (of the server);
+  // version, oldest, known-since (the first program that knows a changed schema), key (the id of the one that seals), timeline (of the server);
   // closing (of the gate: gate.ts); state (its id) and the other marks of whole/marks.ts.
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.
@@ -30,9 +30,6 @@ export const tables = (schema: string): string[] => [
     strict: "",
     keyed: "",
   }),
-  // Who began with an older version has lost its vault.
-  `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL
-    WHERE EXISTS (SELECT 1 FROM ${schema}.meta WHERE name = 'version' AND value <> '${schemaVersion}')`,
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database} ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.meta VALUES ('state', gen_random_uuid()::text), ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
   // One that was fenced since this program has looked stays so.

@@ -4,7 +4,7 @@ import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf } from "../breakers.ts";
 import { prunedBefore, pruning } from "../journal/journal.ts";
-import { Keyring, KeyLacking } from "../keys/keyring.ts";
+import { Keyring } from "../keys/keyring.ts";
 import { readVault, storedVault } from "../document.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
@@ -253,11 +253,7 @@ export class PostgresStore extends StoredState implements State {
       await database
         .transact([waitingFor(pruningMs), ...pruning(this.dialect.prefix, before)])
         .catch(unlessLocked);
-    try {
-      return { ...about, key: await keyring.key(about.keyId), isTakenOver };
-    } catch (error) {
-      throw withKeeper(error, about);
-    }
+    return { ...about, key: await keyring.key(about.keyId), isTakenOver };
   }
 }
 
@@ -305,16 +301,4 @@ const pruningMs = 300;
 
 function unlessLocked(error: unknown): void {
   if (!isLocked(error)) throw error;
-}
-
-/** The error for a machine that lacks the key, with who has it. */
-function withKeeper(error: unknown, { keyed }: About): unknown {
-  if (!(error instanceof KeyLacking) || keyed === null) return error;
-  const { host, user, file } = JSON.parse(keyed) as {
-    host: string;
-    user: string;
-    file: string | null;
-  };
-  const where = file === null ? "gave it" : `has it in the key file ${file}`;
-  return new VaultError(error.code, `${error.message}; ${user} on ${host} ${where}`, error.facts);
 }

@@ -67,11 +67,14 @@ interface SharedStore extends StoredState {
 export class PostgresWhole extends StoredWhole<SharedStore> {
   /** As `State.create`: makes the schema, or brings it up to date, and makes the key if there is none. */
   async create(grant?: string): Promise<Created> {
-    const { database, keyring } = this.store.parts;
+    const { database, keyring, schema } = this.store.parts;
     const { created, updated } = await this.#define(grant);
     const { key: sealing = null } = await readMeta(database.address, database);
     const make = await keyring.fresh();
-    if (sealing === null) await database.transact(this.#keyed(make().id));
+    if (sealing === null) {
+      const sql = `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT (name) DO NOTHING`;
+      await database.transact([{ sql, values: [make().id] }]);
+    }
     const { keyId } = await this.store.ready();
     return { created, updated, keyId };
   }
@@ -229,7 +232,6 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       type: "server",
       location: this.shown,
       hasTls: database.address.tls !== undefined,
-      latencyMs: database.latencyMs(),
       keyId,
       kept: outbox.vaults().length,
       unwritable: outbox.unwritable(),
@@ -251,17 +253,6 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const db = new DatabaseSync(":memory:");
     await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
     return historyIn(db);
-  }
-
-  /** Records the key of a state that has none, and who has it. */
-  #keyed(id: string): Statement[] {
-    const { schema, by, keyring } = this.store.parts;
-    const { host, user } = by;
-    const put = `INSERT INTO ${schema}.meta VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`;
-    return [
-      { sql: put, values: ["key", id] },
-      { sql: put, values: ["keyed", JSON.stringify({ host, user, file: keyring.fileOf(id) })] },
-    ];
   }
 }
 

@@ -52,7 +52,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
 
   /** A file of the new key is durable before anything is sealed; that of the former one stays, for what else it opens. */
   async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
-    const { keyring, by, clock } = this.store.parts;
+    const { keyring, clock } = this.store.parts;
     return await this.transact("rekey", waiting, async (whole) => {
       const from = whole.keyId;
       const to = keyring.replacement(given);
@@ -62,8 +62,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
           for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
             if (actor !== null) machines.add(actor.host);
       const values = await whole.reseal(to);
-      const file = given === undefined ? keyring.fileOf(to.id) : null;
-      await whole.nameKey(to.id, JSON.stringify({ host: by.host, user: by.user, file }));
+      await whole.nameKey(to.id);
       await whole.note("rekeyed", clock.now(), { from, to: to.id, values });
       // Everything opens with it, or the transaction ends here.
       await whole.openAll(to);

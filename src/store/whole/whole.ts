@@ -162,7 +162,7 @@ export class Whole extends WholeReader {
   /** Takes in all that another state holds, as it is, with the id of its key. Returns the number of vaults that are not forgotten. */
   async takeAll(source: WholeReader, of = tables): Promise<number> {
     const key = await source.keyName();
-    if (key !== null) await this.nameKey(key, null);
+    if (key !== null) await this.nameKey(key);
     let known = 0;
     for (const table of of) {
       for await (const rows of source.rows(table)) {
@@ -213,10 +213,9 @@ export class Whole extends WholeReader {
     Object.assign(this.marks, now);
   }
 
-  /** Names the key that seals what is written from then on, and who has it, as far as that is known. */
-  async nameKey(id: string, keyed: string | null): Promise<void> {
+  /** Names the key that seals what is written from then on. */
+  async nameKey(id: string): Promise<void> {
     await this.#putMeta("key", id);
-    await this.#putMeta("keyed", keyed);
   }
 
   async #putMeta(name: string, value: string | null): Promise<void> {

@@ -1,11 +1,8 @@
 import { describe, expect, it, test } from "vitest";
 import { parseAddress } from "../../../src/store/postgres/address.ts";
 
-const parse = (
-  location: string,
-  env: Record<string, string> = {},
-  warn: (message: string) => void = () => undefined,
-) => parseAddress(location, env, "me", warn);
+const parse = (location: string, env: Record<string, string> = {}) =>
+  parseAddress(location, env, "me");
 
 describe("the address of a shared state", () => {
   test.each([
@@ -61,7 +58,7 @@ describe("the address of a shared state", () => {
     expect(parse(reached)).toEqual({ ...address, reached, password: undefined });
   });
 
-  it("takes what it lacks from the environment, and warns once of what that has in vain", () => {
+  it("takes what it lacks from the environment", () => {
     const env = {
       PGHOST: "db",
       PGPORT: "7",
@@ -70,11 +67,8 @@ describe("the address of a shared state", () => {
       PGPASSWORD: "secret",
       PGSSLROOTCERT: "/ca.pem",
     };
-    const warnings: string[] = [];
     expect(
-      parse("postgres://", { ...env, PGDATA: "/d", PGSERVICE: "x", PGOPTIONS: "-c y" }, (message) =>
-        warnings.push(message),
-      ),
+      parse("postgres://", { ...env, PGDATA: "/d", PGSERVICE: "x", PGOPTIONS: "-c y" }),
     ).toMatchObject({
       hosts: [{ host: "db", port: 7 }],
       user: "ada",
@@ -82,9 +76,6 @@ describe("the address of a shared state", () => {
       password: "secret",
       tls: { rootCertificate: "/ca.pem" },
     });
-    expect(warnings).toEqual([
-      expect.stringMatching(/^not used for the state: PGSERVICE, PGOPTIONS /),
-    ]);
     expect(parse("postgres://eve:pw@other/w", env)).toMatchObject({
       user: "eve",
       password: "pw",

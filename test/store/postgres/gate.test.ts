@@ -321,16 +321,3 @@ it("several that make the same state at once make one", async () => {
     await (await imported(state)).release();
   }
 });
-
-it("a state of an earlier version that is brought up to date takes the vaults from who uses them", async () => {
-  const former = await imported(state);
-  await state.sql("UPDATE schema.meta SET value = '0' WHERE name IN ('version', 'oldest')");
-  const store = state.another() as PostgresStore;
-  expect(await store.create()).toMatchObject({
-    updated: true,
-  });
-  await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
-  expect(
-    await state.sql("SELECT value FROM schema.meta WHERE name IN ('version', 'oldest')"),
-  ).toEqual([{ value: "2" }, { value: "2" }]);
-});
