@@ -7,7 +7,7 @@ import { onState } from "./state-error.ts";
 
 /** The disk of a state. */
 export interface DiskFacts {
-  /** Null where the file system does not say. */
+  /** Null if the file system does not say. */
   freeBytes: number | null;
   /** The file system, if a state is not safe there; null for a local or unknown one. */
   unsafe: UnsafeFileSystem | null;
@@ -60,7 +60,7 @@ export function diskOf(folder: string): DiskFacts | null {
   }
 }
 
-/** What must be free for a state to be used, in bytes: an exchange writes 100 kB, and several may be under way. */
+/** Free space that a state needs, in bytes: an exchange writes 100 kB, and several may be under way. */
 export const leastFreeBytes = 2 * 1024 * 1024;
 
 /**

@@ -17,7 +17,7 @@ export function ensurePrivateDirectory(path: string): void {
 
 /**
  * Creates a folder (mode 0700), durably, with missing parents. Works level by level, because Node's recursive mkdir never ends
- * where the system refuses folders, as in /proc.
+ * if the system refuses folders, as in /proc.
  */
 export function createFolder(path: string): void {
   const parent = dirname(path);

@@ -109,7 +109,7 @@ export function asStateError(
   });
 }
 
-/** Why SQLite cannot open a file, where that is the machine's fault: it does not say. */
+/** Why SQLite cannot open a file, if the machine is at fault: SQLite does not say. */
 function reasonOf(sqlite: number, path: string): Cause | undefined {
   if (sqlite !== 14) return undefined;
   try {

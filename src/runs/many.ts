@@ -304,7 +304,7 @@ export async function runAll<Vault extends Named>(
   const beganAt = host.elapsed();
   const onSignal = (): void =>
     narrator.note(
-      "Finishing the vaults under way; no other is started. Ctrl-C again ends at once.",
+      "Finishing the vaults under way; no other is started. Press Ctrl-C again to stop now.",
     );
   let failure: VaultError | undefined;
   host.interrupted.addEventListener("abort", onSignal, { once: true });

@@ -30,7 +30,7 @@ export function readKeyFile(path: string, owner: KeyOwner): SealingKey | null {
   const text = readKeyText(path, owner);
   if (text === null) return null;
   const material = parseKey(text);
-  if (material === null) throw notAKeyFile(path, "it has no 32 bytes in base64");
+  if (material === null) throw notAKeyFile(path, "it does not contain 32 bytes in base64");
   return deriveKey(material);
 }
 
@@ -57,7 +57,7 @@ export function parseKey(text: string): Buffer | null {
   return null;
 }
 
-/** Makes a key and its file, which is durable before this returns. Call it only where nothing is sealed, or to seal all of it again. */
+/** Makes a key and its file, which is durable before this returns. Call it only if nothing is sealed, or to seal all of it again. */
 export function makeKeyFile(folder: string): SealingKey {
   const material = randomBytes(32);
   const key = deriveKey(material);

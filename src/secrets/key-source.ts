@@ -11,7 +11,7 @@ export interface KeySource {
   /** Owner of the files. */
   uid?: number | undefined;
   given?: GivenKey | undefined;
-  /** What gives it to a command, where that is not --state-key. */
+  /** The flag that gives it to a command, if that is not --state-key. */
   flag?: string;
   /** Finds a key that version 0.2.0 has left, and makes its file in the folder; null if there is none. */
   former?: (id: string) => Promise<SealingKey | null>;
@@ -19,7 +19,7 @@ export interface KeySource {
 
 /** A key from a flag, a variable or a command. */
 export interface GivenKey {
-  /** What gives it, as messages name it. */
+  /** Its flag, variable or command, as messages name it. */
   by: string;
   /** @throws `invalid-input` if it is no key */
   read: () => Promise<SealingKey>;

@@ -28,13 +28,13 @@ export async function copyFormerKey(file: FormerKeyFile, id: string): Promise<Se
   if (source === "keyring") throw inKeyring(id);
   const material = source === "passphrase" ? await derived(file, line, id) : parseKey(line);
   if (material === null || deriveKey(material).id !== id)
-    throw notAKeyFile(path, `its line of key ${id} is garbled`);
+    throw notAKeyFile(path, `the line of key ${id} is garbled`);
   try {
     writeKeyFile(keyFileOf(folder, id), material);
     if (source === "passphrase")
       warn(`the key of the passphrase is now in ${keyFileOf(folder, id)}, without one`);
   } catch (error) {
-    // As where the configuration is read-only: the former file goes on to have it.
+    // The configuration may be read-only: the former file still has the key.
     warn(`key ${id} of ${path} could not be copied: ${(error as Error).message}`);
   }
   return deriveKey(material);

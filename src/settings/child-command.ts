@@ -45,7 +45,7 @@ const secretNames = new Set(variables(true));
 /** Without the name of a profile or a state, a `vault` that a command runs would use another one. */
 const settingsKept = new Set(["VAULTSVC_CONFIG_DIR", "VAULTSVC_SANDBOX", ...variables(false)]);
 
-/** What every program needs, whatever its value. Proxies stay even with a password: it is meant for every program. */
+/** Variables that every program needs, whatever their value. Proxies stay even with a password: it is meant for every program. */
 const forEveryProgram =
   /^(?:PATH|HOME|PWD|OLDPWD|SHELL|USER|LOGNAME|HOSTNAME|TERM|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|XDG_\w+|(?:https?|all|no)_proxy)$/i;
 
@@ -74,16 +74,16 @@ interface ShellCommand {
   input?: string;
   timeoutMs: number;
   signal: AbortSignal;
-  /** What it prints on stderr, and on stdout if `onOutput` does not take that, by whole lines. */
+  /** Takes its stderr by whole lines, and its stdout unless `onOutput` takes that. */
   onLines: (lines: string) => void;
-  /** Takes what it prints on stdout; `stop` ends the command. */
+  /** Takes its stdout as it comes; `stop` ends the command. */
   onOutput?: (text: string, stop: (why: string) => void) => void;
 }
 
 /** Wait for the last lines: processes that the command leaves behind may keep its streams open. */
 const lastLinesMs = 200;
 
-/** What /bin/sh runs first: standard input becomes the socket on which an unread rest is noticed. */
+/** First command of /bin/sh: standard input becomes the socket on which an unread rest is noticed. */
 const readFromSocket = 'exec /bin/sh -c "$1" <&3 3<&-';
 
 /**

@@ -122,7 +122,7 @@ export function findProfile(
     {
       hint:
         configuration === null
-          ? "leave --profile out, or create it"
+          ? "omit --profile, or create the profile"
           : `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
       next: [command`vault init --profile ${chosen}`],
     },

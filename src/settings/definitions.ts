@@ -23,7 +23,7 @@ export interface SettingDefinition {
   fallback?: string;
   /** A valid value, for messages, if the default is none. */
   example?: string;
-  /** What is missing where it is not given: nothing can be sent. */
+  /** The words for it in the error about missing settings: nothing can be sent without it. */
   required?: string;
   /** `vault init` keeps its flag in the profile. */
   init?: "kept";
@@ -88,7 +88,7 @@ const valid = (isValid: (text: string) => boolean, rule: string) =>
 
 const isPath = (text: string): boolean => /^\/[A-Za-z0-9._~/-]*$/.test(text);
 
-/** For what is read from a file or stdin when it is used. */
+/** Left as it is: read from a file or stdin when it is used. */
 const given = (found: Sourced): Sourced => found;
 
 const flag = (found: Sourced): boolean => !["", "0", "false"].includes(found.text);

@@ -5,7 +5,7 @@ export interface Sourced {
   text: string;
   source: string;
   fromFlag: boolean;
-  /** From a profile, where secrets are sealed. */
+  /** From a profile, in which secrets are sealed. */
   fromProfile?: boolean;
 }
 
@@ -68,7 +68,7 @@ const placeOf = (path: string): string =>
 
 const refused = (why: string, source: string, cause?: unknown): VaultError =>
   new VaultError("invalid-input", `${source}: ${why}`, {
-    hint: "nothing was sent; a relative path (FILE, @FILE) begins in the current folder",
+    hint: "nothing was sent; a relative path (FILE, @FILE) starts in the current folder",
     cause,
   });
 
@@ -108,14 +108,14 @@ export async function readExactly(
 }
 
 /**
- * What a person means by a text: without the byte order mark and the final newlines that editors and shells add.
+ * The text that a person means: without the byte order mark and the final newlines that editors and shells add.
  * @throws `invalid-input` if nothing is left
  */
 export function meant(exact: string, source: string): string {
   const text = exact.replace(/^\uFEFF/, "").replace(/[\r\n]+$/, "");
   if (text !== "") return text;
-  throw new VaultError("invalid-input", `${source}: what was given is empty`, {
-    hint: "put the value there, or use another form: @FILE, -, env:NAME",
+  throw new VaultError("invalid-input", `${source}: the value is empty`, {
+    hint: "give a value, or use @FILE, - or env:NAME",
   });
 }
 
@@ -134,7 +134,7 @@ export async function readSecret(
   return await read(spec, flag, sources);
 }
 
-/** What reading a setting may touch, besides its text. */
+/** Everything that reading a setting may touch, besides its text. */
 export interface SettingIo {
   host: {
     env: Readonly<Record<string, string | undefined>>;

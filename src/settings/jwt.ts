@@ -127,7 +127,7 @@ async function signedToken(
     throw invalid(
       file === undefined
         ? "config key jwt.privateKeyFile: the key file that signs the token is missing"
-        : "config key jwt.claims: the claims of the token are missing",
+        : "config key jwt.claims: the token has no claims",
       { hint: "set both jwt.privateKeyFile and jwt.claims" },
     );
   const iat = Math.floor(io.host.now() / 1000);

@@ -6,14 +6,14 @@ import { secretSeen } from "./given.ts";
 export const isShared = (state: string | undefined): state is string =>
   state !== undefined && /^postgres(?:ql)?:\/\//.test(state);
 
-/** What no path has by intention, and how it may have come there. */
+/** Signs of a path that was not intended, and how it may have come about. */
 const accidents: readonly (readonly [RegExp, string])[] = [
   [/^\s|[\s\p{Cc}]$/u, "it begins or ends with a space or an invisible character"],
   [/^["'`\u2018-\u201F\u00AB\u00BB]/, "it begins with a quote"],
-  [/^[~$]|\$\{/, "it has a ~ or a variable that nobody has replaced"],
+  [/^[~$]|\$\{/, "it has a ~ or a variable that was not expanded"],
   [
     /:\/\/|postgres:|^(?!\.{0,2}\/).*(?:[=@:]|\/\/)/is,
-    "it looks like another address; a path that has one of = @ : or // begins with / or ./",
+    "it looks like another address; start a path that has one of = @ : or // with / or ./",
   ],
 ];
 
@@ -31,11 +31,11 @@ export function checkLocation(location: string, source: string): void {
   );
 }
 
-/** What is said where a password was left out. */
+/** The warning about a password that was left out. */
 export const passwordDropped =
   "the password of the state's address is not stored: set PGPASSWORD, or put it into ~/.pgpass";
 
-/** What is said of a location on the command line that has a password; undefined for one without. */
+/** The warning about a location on the command line that has a password; undefined for one without. */
 export const passwordSeen = (location: string, source: string): string | undefined =>
   withoutPassword(location) === location
     ? undefined

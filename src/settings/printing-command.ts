@@ -3,9 +3,9 @@ import { environmentWithoutSecrets, runShellCommand } from "./child-command.ts";
 import type { SettingIo, Sourced } from "./given.ts";
 
 interface PrintingCommand {
-  /** What runs, and the name of its setting in errors. */
+  /** The command, with the name of its setting for errors. */
   given: Sourced;
-  /** What it must print, with the other way to give that. */
+  /** The secret that it must print, with the other way to give it. */
   prints: string;
   timeoutMs: number;
   /** Called with everything that the command printed on stdout, secret or not, before its messages are passed on. */

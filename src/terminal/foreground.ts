@@ -25,7 +25,7 @@ export interface ForegroundProgram {
   input?: string | undefined;
 }
 
-/** What ends a process or, of a program, asks it to do something; other signals of ours are listened to already. */
+/** Signals that end a program or ask it to do something; this process listens to the others already. */
 const moreSignals = ["SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 /** Time within which a second signal is the same one, sent to the process and to its group (as timeout(1) does), in milliseconds. */
@@ -34,7 +34,7 @@ const sameSignalMs = 100;
 /**
  * Runs a program in the process group of this process, so that the terminal's Ctrl-C, Ctrl-Z and changes of its size reach it by
  * themselves. `begin` is told, before it runs, what passes on the signals that this process listens to already; other signals are
- * passed on, too. Rejects with the system's error where it cannot be started.
+ * passed on, too. Rejects with the system's error if it cannot be started.
  */
 export async function runForeground(
   runtime: NodeJS.Process,
@@ -114,7 +114,7 @@ function watchGroup(onSignal: (signal: string) => void) {
   };
   return {
     got,
-    /** Resolves when this process has had what the group got so far: the program may have ended by it before. */
+    /** Resolves when this process has received the signals that the group has got so far, by which the program may have ended. */
     settled: async (): Promise<void> => {
       await got("");
       // From one turn of the event loop to the next, what the system has delivered is read.

@@ -29,13 +29,13 @@ export interface Narrator {
   note: (text: string, next?: readonly Way[]) => void;
   /** Does the same, only with --verbose. */
   detail: (text: string, next?: readonly Way[]) => void;
-  /** Says on a terminal what is waited for, once that has taken two seconds. Settles as the promise does. */
+  /** Says on a terminal what the program waits for, after two seconds. Settles as the promise does. */
   waitFor: <T>(what: string | ((reader: Reader) => string), promise: Promise<T>) => Promise<T>;
   /** Writes nothing for a person on the terminal until the promise settles, because it is another program's. */
   yieldTo: (promise: Promise<unknown>) => void;
 }
 
-/** What takes longer needs an explanation, in milliseconds. */
+/** Longest wait without an explanation, in milliseconds. */
 const patienceMs = 2000;
 
 export function createNarrator({
@@ -109,7 +109,7 @@ export function createNarrator({
           break;
         case "finishing":
           narrator.note(
-            `Finishing the acknowledgement, ${formatDuration(event.atMostMs)} at most. Ctrl-C again ends at once.`,
+            `Finishing the acknowledgement (at most ${formatDuration(event.atMostMs)}). Press Ctrl-C again to stop now.`,
           );
           break;
         case "acknowledged":
@@ -142,7 +142,7 @@ function describeSettled({ exchange, operation, outcome }: Settled, reader: Read
 }
 
 /**
- * Formats an error for a person: message, facts, advice; its ways on are the stream's to write. What somebody else did has their name.
+ * Formats an error for a person: message, facts, advice; the stream writes its ways on. Names whoever else did something.
  * The stream replaces secrets.
  */
 export function errorLines(error: VaultError, reader: Reader): string {

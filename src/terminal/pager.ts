@@ -16,11 +16,11 @@ interface PagerOptions {
   env: Readonly<Record<string, string>>;
 }
 
-/** Height of a screen that does not say it. A pager for less would take what is typed or pasted next. */
+/** Height of a screen that does not report it. A pager for less than that would take what is typed or pasted next. */
 const usualRows = 24;
 
 /**
- * Shows a text on a terminal, and resolves to whether it is longer than the screen. What is longer is shown in the pager of
+ * Shows a text on a terminal, and resolves to whether it is longer than the screen. A longer text is shown in the pager of
  * `env` (VAULT_PAGER, even if empty), of the settings, PAGER, or less, in this order, as git does; an empty command and `cat` are
  * none. Quitting the pager early is no failure. One that cannot be started has shown nothing, and the text is written without it.
  */
@@ -52,7 +52,7 @@ async function isPaged(
   try {
     const { exitCode } = await screen.runForeground({
       command: chosen === undefined ? ["less"] : ["/bin/sh", "-c", chosen],
-      // Leaves at once where the text fits, shows color, and leaves the text on the screen.
+      // Leaves at once if the text fits, shows color, and leaves the text on the screen.
       env: { LESS: "FRX", LV: "-c", ...env },
       input,
     });

@@ -1,6 +1,6 @@
 /** Colors by meaning. Without color, each function returns its text unchanged. */
 export interface Palette {
-  /** No color, for what is as it should be. */
+  /** No color, for the normal case. */
   readonly same: (text: string) => string;
   readonly good: (text: string) => string;
   readonly warn: (text: string) => string;

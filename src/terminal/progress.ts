@@ -1,6 +1,6 @@
 import { durationInWords } from "./time.ts";
 
-/** What a line of progress says, in characters of one column. */
+/** Contents of a progress line, in characters of one column. */
 export interface Progress {
   /** From 0 to 1; undefined if it is not known how much there is. */
   share: number | undefined;
@@ -38,7 +38,7 @@ export function progressLine(progress: Progress, columns: number): string {
   return `${"█".repeat(filled)}${"░".repeat(bar - filled)}  ${text}`;
 }
 
-/** Returns the time over which a speed is measured, in seconds; undefined where that would be a guess. */
+/** Returns the time over which a speed is measured, in seconds; undefined if that would be a guess. */
 export const measuredSeconds = (elapsedMs: number): number | undefined =>
   elapsedMs >= 500 ? elapsedMs / 1000 : undefined;
 
@@ -70,7 +70,7 @@ export function createProgressBar<T>(
 ): ProgressBar<T> {
   const began = now();
   let drawnAt: number | undefined;
-  /** What is drawn, or erased for as long as others write. */
+  /** The drawn line, which is erased while others write. */
   let line = "";
   let writers = 0;
   const show = (text: string): void => {

@@ -12,7 +12,7 @@ export interface TerminalFacts {
   readonly isTTY: boolean;
   /** Current width of the terminal, else COLUMNS, else 80. */
   readonly columns: number;
-  /** Current height of the terminal, where it is known. */
+  /** Current height of the terminal, if it is known. */
   readonly rows?: number | undefined;
   /** Whether color may be used: `wantsColor`. */
   readonly color: boolean;
@@ -182,7 +182,7 @@ function withFacts<T extends object>(facts: TerminalFacts, methods: T): T & Term
 }
 
 function printableButColor(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- color sequences are what it is about
+  // oxlint-disable-next-line no-control-regex -- matches color sequences
   const parts = text.split(/(\u001B\[[0-9;]*m)/);
   return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");
 }
@@ -214,7 +214,7 @@ export async function* chunksOf(input: Readable, signal?: AbortSignal): AsyncGen
   }
 }
 
-/** Wraps the lines of a message at spaces, and indents what continues a line. A long word stays whole. */
+/** Wraps the lines of a message at spaces, and indents continued lines. A long word stays whole. */
 export const wrapMessage = (text: string, width: number): string =>
   text
     .split("\n")

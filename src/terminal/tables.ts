@@ -194,7 +194,7 @@ function splitRow(row: readonly Cell[], widths: readonly number[]): string[][] {
   return Array.from({ length: height }, (_, line) => cells.map((lines) => lines[line] ?? ""));
 }
 
-/** Wraps a line at spaces; what continues it has its indent. Breaks a word that is too wide behind a slash or a dash, else anywhere. */
+/** Wraps a line at spaces, with its indent on the continued lines. Breaks a word that is too wide after a slash or a dash, else anywhere. */
 function wrapLine(line: string, width: number): string[] {
   if (stringWidth(line) <= width) return [line];
   const [indent = ""] = /^ */.exec(line) ?? [];

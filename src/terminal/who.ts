@@ -9,7 +9,7 @@ export interface Reader {
   now: number | null;
 }
 
-/** ` by ada@build-7 since 10:02`, of an exchange: nothing for this very user here, or where it is not known. */
+/** ` by ada@build-7 since 10:02`, of an exchange: empty for this user on this machine, or if it is not known. */
 export const bySince = (
   { by, startedAt }: { by: Actor | null; startedAt: string },
   { self, now }: Reader,

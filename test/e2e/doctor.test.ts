@@ -262,7 +262,7 @@ describe.concurrent("vault doctor: configuration", () => {
         "application",
         "error",
         /jwt.privateKeyFile: cannot read/,
-        /a relative path .* begins in the current folder/,
+        /a relative path .* starts in the current folder/,
       ),
     ]);
   });

@@ -26,7 +26,7 @@ it("a person sees a row for each vault, how far it is, and at the end what to do
   const stopped = await run.exit;
   expect(stopped.code).toBe(130);
   expect(stopped.text).toContain(
-    "Finishing the vaults under way; no other is started. Ctrl-C again ends at once.\n",
+    "Finishing the vaults under way; no other is started. Press Ctrl-C again to stop now.\n",
   );
   expect(stopped.text).toMatch(/█+░+ +\d\d % .* 1 of 5 done/);
   expect(stopped.text).toMatch(

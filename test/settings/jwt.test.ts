@@ -156,7 +156,7 @@ describe("signed here", () => {
   });
 
   test.each<[object, string]>([
-    [{ privateKeyFile: "/key.pem" }, "jwt.claims: the claims of the token are missing"],
+    [{ privateKeyFile: "/key.pem" }, "jwt.claims: the token has no claims"],
     [
       { claims: { role: "reader" } },
       "jwt.privateKeyFile: the key file that signs the token is missing",

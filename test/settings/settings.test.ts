@@ -243,8 +243,8 @@ describe("values", () => {
 
   test.each([
     ["@missing", /^--api-key: cannot read the file missing \(ENOENT\)$/],
-    ["@blank", /^--api-key: what was given is empty$/],
-    ["\uFEFF\n", /^--api-key: what was given is empty$/],
+    ["@blank", /^--api-key: the value is empty$/],
+    ["\uFEFF\n", /^--api-key: the value is empty$/],
     ["env:NOT_SET", /^--api-key: the environment variable NOT_SET is not set$/],
   ])("%s is refused", async (spec, message) => {
     await expect(readValue(spec, "--api-key", sources)).rejects.toMatchObject({
