@@ -43,7 +43,9 @@ describe.concurrent("what takes more than two seconds says on a terminal what it
     const run = inPty(machine, "get", uuid);
     await run.waitFor(/Waiting for the service's response to the acknowledgement/);
     run.type("\u0003");
-    await run.waitFor(/Finishing the acknowledgement \(at most 5s\)\. Press Ctrl-C again to stop now\./);
+    await run.waitFor(
+      /Finishing the acknowledgement \(at most 5s\)\. Press Ctrl-C again to stop now\./,
+    );
     expect((await run.exit).code).toBe(0);
   });
 });
