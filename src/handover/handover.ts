@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Output } from "../cli/output.ts";
@@ -15,6 +16,7 @@ import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
+import { outFileOf, writeOut } from "./out-file.ts";
 import type { Program } from "./program.ts";
 import type { Way } from "../way.ts";
 import { learnAll } from "../input/read-start.ts";
@@ -63,6 +65,24 @@ export function passedDocument(
   if (withCredentials === true) return document;
   const { credentials: _, ...vault } = document.vault;
   return { ...document, vault };
+}
+
+/** Writes the contents of a vault to --out or --out-dir, and gives them to --exec (`pass`); undefined without any of these. */
+export function writerOf(
+  host: Host,
+  options: { out?: string | undefined; outDir?: string | undefined } & Parameters<
+    typeof passedDocument
+  >[1],
+  uuid: string,
+  pass?: (document: GetDocument) => Promise<void>,
+): ((document: GetDocument) => Promise<void>) | undefined {
+  const path = outFileOf(options, uuid);
+  if (path === undefined && pass === undefined) return undefined;
+  return async (document) => {
+    const passed = passedDocument(document, options);
+    if (path !== undefined) writeOut(host, path, passed);
+    await pass?.(passed);
+  };
 }
 
 /** What an update prints, once its outcome is known. */

@@ -13,32 +13,38 @@ import { checkNotOurs } from "../cli/own-files.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 
+/** Options that name files for contents. */
+interface OutOptions {
+  out?: string | undefined;
+  outDir?: string | undefined;
+  credentialsOut?: string | undefined;
+}
+
+/** The file that receives the contents of a vault, in place of stdout: that of --out, or one in the folder of --out-dir. */
+export const outFileOf = ({ out, outDir }: OutOptions, uuid: string): string | undefined =>
+  outDir === undefined ? out : join(outDir, `${uuid}.json`);
+
 /**
- * Checks, before anything is sent, that --out can be written for this vault.
+ * Checks, before anything is sent, that the place of --out or --out-dir can be written to; makes the folder (0700) if it is missing.
  * @throws `invalid-input`, and `usage` if --credentials-out names the same file
  */
-export function checkOut(
+export function prepareOut(
   { io, settings }: Basics,
-  { credentialsOut }: { credentialsOut?: string | undefined },
-  out: string,
-  uuid: string,
+  { out, outDir, credentialsOut }: OutOptions,
 ): void {
-  const file = io.host.resolve(out);
-  if (credentialsOut !== undefined && io.host.resolve(credentialsOut) === file)
+  const { host } = io;
+  if (outDir !== undefined) prepareFolder({ io, settings }, outDir);
+  if (out === undefined) return;
+  if (credentialsOut !== undefined && host.resolve(credentialsOut) === host.resolve(out))
     throw new VaultError(
       "usage",
       "--out and --credentials-out name the same file; nothing was sent",
       { hint: "--out vault.json --credentials-out pair.json" },
     );
   checkWritable({ io, settings }, "--out", out);
-  check("--out", file, out, uuid);
 }
 
-/**
- * Makes the folder of --out-dir (0700) if it is missing.
- * @throws `invalid-input` if its files could not be written
- */
-export function prepareOutDir({ io, settings }: Basics, folder: string): void {
+function prepareFolder({ io, settings }: Basics, folder: string): void {
   const path = io.host.resolve(folder);
   checkNotOurs({ io, settings }, "--out-dir", join(path, "x"));
   try {
@@ -58,47 +64,38 @@ export function prepareOutDir({ io, settings }: Basics, folder: string): void {
 }
 
 /**
- * Checks, before the start of a vault, that its file in the folder of --out-dir can be written.
+ * Checks, before the start of a vault, that its file can be written.
  * @throws `invalid-input`
  */
-export function checkTarget(host: Host, folder: string, uuid: string): void {
-  const path = fileOf(folder, uuid);
-  check("--out-dir", host.resolve(path), path, uuid);
+export function checkOut(host: Host, options: OutOptions, uuid: string): void {
+  const path = outFileOf(options, uuid);
+  const why = path === undefined ? null : reasonAgainst(host.resolve(path), uuid);
+  if (why === null) return;
+  const flag = options.out === undefined ? "--out-dir" : "--out";
+  const message = `${flag}: ${path} ${why}, and is not replaced; nothing was sent`;
+  throw new VaultError("invalid-input", message, {
+    uuid,
+    hint: "name another place, or move this file away",
+  });
 }
 
 /**
- * Writes the contents of a vault into the folder of --out-dir: whole and durable when it returns.
+ * Writes the contents of a vault into its file: whole and durable when it returns.
  * @throws an error that names the file if that holds something else by now; Node's error
  */
-export function writeOut(host: Host, folder: string, document: GetDocument): void {
-  writeOutFile(host, fileOf(folder, document.uuid), document);
-}
-
-/** As `writeOut`, for the file of --out. */
-export function writeOutFile(host: Host, path: string, document: GetDocument): void {
+export function writeOut(host: Host, path: string, document: GetDocument): void {
   const file = host.resolve(path);
   const why = reasonAgainst(file, document.uuid);
   if (why !== null) throw new Error(`${path} ${why}`);
   replaceFile(file, `${jsonText(document, 2)}\n`);
 }
 
-/** Returns the path of a vault's file in the folder of --out-dir, if it is missing or empty; else null. */
-export function missingIn(host: Host, folder: string, uuid: string): string | null {
-  const path = fileOf(folder, uuid);
+/** Returns the path of a vault's file, if it is missing or empty; else null. */
+export function missingOut(host: Host, options: OutOptions, uuid: string): string | null {
+  const path = outFileOf(options, uuid);
+  if (path === undefined) return null;
   const { size = 0 } = statSync(host.resolve(path), { throwIfNoEntry: false }) ?? {};
   return size > 0 ? null : path;
-}
-
-const fileOf = (folder: string, uuid: string): string => join(folder, `${uuid}.json`);
-
-function check(flag: string, file: string, path: string, uuid: string): void {
-  const why = reasonAgainst(file, uuid);
-  if (why === null) return;
-  const message = `${flag}: ${path} ${why}, and is not replaced; nothing was sent`;
-  throw new VaultError("invalid-input", message, {
-    uuid,
-    hint: "name another place, or move this file away",
-  });
 }
 
 const contentsOfVault = z.looseObject({

@@ -1,5 +1,5 @@
 import type { Io } from "../parts/io.ts";
-import type { Basics, SettingsPart } from "../parts/settings.ts";
+import type { Basics } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
 import { parseDevice } from "../settings/device.ts";
 import { isStdin, readValue } from "../settings/given.ts";
@@ -14,7 +14,7 @@ import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import { base64, uuid as identifier } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
-import { ruleFrom } from "../cli/prompts.ts";
+import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { stateOf } from "../terminal/who.ts";
 import { byLabel } from "../cli/vault-name.ts";
 import { readCredentials } from "./read-start.ts";
@@ -183,8 +183,15 @@ const contentOf = async (io: Io, answer: string, what: string): Promise<string> 
 
 export const isUuid = (answer: string): string | null => brokenRule(identifier, answer);
 
-/** What questions before an update with a live profile begin with. */
-export const productionMark = (settings: SettingsPart): string =>
-  settings.live
-    ? `Production profile ${settings.profileInUse.name} (${settings.baseUrl ?? "no base URL"}): `
-    : "";
+/**
+ * Asks before new contents are sent. With a live profile, --yes is needed where nobody can be asked.
+ * @throws `usage`, `canceled`, `interrupted`
+ */
+export async function confirmUpdate(
+  { io: { ask }, settings }: Basics,
+  what: string,
+): Promise<void> {
+  const { live, profileInUse, baseUrl = "no base URL" } = settings;
+  const mark = live ? `Production profile ${profileInUse.name} (${baseUrl}): ` : "";
+  if (ask.isPossible || live) await confirmOrFail(ask, false, `${mark}Send ${what}?`);
+}

@@ -1,5 +1,4 @@
 import type { App } from "../app.ts";
-import { confirmOrFail } from "../cli/prompts.ts";
 import type { Named } from "../cli/vault-name.ts";
 import { VaultNames } from "../cli/vault-name.ts";
 import type { ExchangeSummary } from "../errors.ts";
@@ -12,9 +11,9 @@ import type { Start } from "../exchange/start/start.ts";
 import { timeOf } from "../exchange/ulid.ts";
 import { execOf } from "../handover/program.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { passedDocument, tableOf, updateDocument } from "../handover/handover.ts";
-import { checkTarget, prepareOutDir, writeOut } from "../handover/out-file.ts";
-import { askSettings, productionMark } from "../input/ask.ts";
+import { tableOf, updateDocument, writerOf } from "../handover/handover.ts";
+import { checkOut, prepareOut } from "../handover/out-file.ts";
+import { askSettings, confirmUpdate } from "../input/ask.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import { contentsFlags, exchangeFlags, outFlag } from "../input/flags.ts";
 import { readStarts } from "../input/list.ts";
@@ -57,20 +56,19 @@ export async function runMany(
   }
   if (todo.length === 0 && skipped.length === 0)
     warnOfNothingLeft(app, run.name, known.length, doneAt);
-  if (operation === "update" && options.yes !== true) await confirmUpdates(app, todo.length);
-  if (options.outDir !== undefined) prepareOutDir(app, options.outDir);
-  const pass = options.exec === undefined ? undefined : execOf(app, options.exec, run.name);
+  if (operation === "update" && options.yes !== true && todo.length > 0)
+    await confirmUpdate(app, `new contents to ${todo.length} vaults`);
+  prepareOut(app, options);
   const rest = restOf(app.io.line, run);
+  const pass = options.exec === undefined ? undefined : execOf(app, options.exec, run.name);
   let isReplaced = false;
   try {
     await runAll(app, todo, {
       work: async (start, turn, report) => {
-        const outcome = await exchangeInTurn(app, options, run, {
-          start,
-          turn,
-          report,
+        const outcome = await exchangeInTurn(app, options, run, start, turn, {
           pass,
-          rest,
+          report,
+          line: rest,
         });
         isReplaced ||= outcome.ok && outcome.earlier !== true && start.given !== undefined;
         return outcome;
@@ -161,35 +159,26 @@ async function exchangeInTurn(
   app: App,
   options: VaultsOptions,
   run: Run,
+  start: Start,
+  turn: Turn,
   {
-    start,
-    turn,
-    report,
     pass,
-    rest,
-  }: {
-    start: Start;
-    turn: Turn;
-    report: Report;
-    pass: ReturnType<typeof execOf> | undefined;
-    rest: Way;
-  },
+    report,
+    line,
+  }: { pass: ReturnType<typeof execOf> | undefined; report: Report; line: Way },
 ): Promise<Outcome> {
   const { host } = app.io;
-  const { outDir, withCredentials } = options;
   const { uuid, given, newVault } = start;
-  const write: Outputs["write"] = async (document, delivery) => {
-    const passed = passedDocument(document, options);
-    if (outDir !== undefined) writeOut(host, outDir, passed);
-    await pass?.(passed);
-    if (outDir === undefined && pass === undefined)
-      await report.contents(document, async (view) => await tableOf(delivery, view));
-  };
-  if (outDir !== undefined) checkTarget(host, outDir, uuid);
+  checkOut(host, options, uuid);
   if (given !== undefined) learnAll(turn.learn, given);
   if (newVault !== undefined)
     turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-  const outputs = { write, withCredentials, line: rest, stop: host.killed };
+  const write: Outputs["write"] =
+    writerOf(host, options, uuid, pass) ??
+    (async (document, delivery) =>
+      await report.contents(document, async (view) => await tableOf(delivery, view)));
+  const { withCredentials } = options;
+  const outputs = { write, withCredentials, line, stop: host.killed };
   return await turn.withVault(async (context) => {
     const done = await exchange(app, context, start, outputs, run);
     if (done === "earlier") return { ok: true, earlier: true };
@@ -199,48 +188,20 @@ async function exchangeInTurn(
   });
 }
 
-/** @throws `canceled`, `interrupted`; `usage` if nobody can be asked about a live profile */
-async function confirmUpdates({ io, settings }: Basics, count: number): Promise<void> {
-  const { ask } = io;
-  if (count === 0 || (!ask.isPossible && !settings.live)) return;
-  await confirmOrFail(
-    ask,
-    false,
-    `${productionMark(settings)}Send new contents to ${count} vaults?`,
-  );
-}
-
-/** Says something about one vault. */
-const ofOne = [
-  "credentials",
-  "encryptedData",
-  "payload",
-  "hashedPin",
-  "credentialsOut",
-  "saveCmd",
-  "generation",
-  "force",
-  "out",
-  "card",
-  "cardNumber",
-  "cardName",
-  "expiry",
-  "content",
-] as const;
+/** What is said of all vaults alike; anything else is about one. */
+const ofAll = ["kind", "externalRef", "ack", "discardPending", "dryRun", "withCredentials"];
 
 /**
  * Refuses flags that say something about one vault, and updates whose contents do not stand in a list.
  * @throws `usage`
  */
 function checkNothingOfOne(options: VaultsOptions, operation: Operation): void {
-  const given = ofOne.find((name) => options[name] !== undefined);
-  if (given !== undefined) {
-    const [flag] = { ...exchangeFlags, ...outFlag, ...contentsFlags }[given].flag.split(" ");
-    throw new VaultError("usage", `${flag} is for one vault only`, {
-      hint: "put it into the line of that vault in --from",
-      next: [command`vault help many-vaults`],
-    });
-  }
+  for (const [name, { flag }] of Object.entries({ ...exchangeFlags, ...outFlag, ...contentsFlags }))
+    if (!ofAll.includes(name) && options[name as keyof VaultsOptions] !== undefined)
+      throw new VaultError("usage", `${flag.split(" ")[0]} is for one vault only`, {
+        hint: "put it into the line of that vault in --from",
+        next: [command`vault help many-vaults`],
+      });
   if (operation === "get" || options.from !== undefined) return;
   throw new VaultError("usage", "--from is missing: the contents of many vaults come from a list", {
     hint: 'the list has lines such as {"uuid":"…","card":{…}}',

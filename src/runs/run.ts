@@ -11,7 +11,7 @@ import type { Start } from "../exchange/start/start.ts";
 import { createIds } from "../exchange/ulid.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { createHandover } from "../handover/handover.ts";
-import { missingIn } from "../handover/out-file.ts";
+import { missingOut } from "../handover/out-file.ts";
 import { realPath } from "../cli/own-files.ts";
 import type { Program } from "../handover/program.ts";
 import type { VaultsOptions } from "../input/flags.ts";
@@ -151,7 +151,7 @@ export function checkSameRun(
   const { uuid } = start;
   if (begun.digest !== null && begun.digest !== digestOf(start))
     throw differs(`the contents for vault ${uuid} are not those that the run has sent before`);
-  const file = isDone(begun) && outDir !== undefined ? missingIn(host, outDir, uuid) : null;
+  const file = isDone(begun) ? missingOut(host, { outDir }, uuid) : null;
   if (file !== null) throw differs(`it has read vault ${uuid}, but ${file} is missing`);
 }
 

@@ -7,18 +7,18 @@ import { pairsOf } from "../exchange/recovery/document.ts";
 import { checkRecovery } from "../exchange/recovery/exchange.ts";
 import { beforeStart } from "../exchange/next-action.ts";
 import { refusalError } from "../exchange/refusals.ts";
-import type { Start, Unchecked, VaultContents } from "../exchange/start/start.ts";
+import type { Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { withCredentialsOut } from "../handover/credentials-out.ts";
-import { passedDocument, updateDocument } from "../handover/handover.ts";
+import { updateDocument, writerOf } from "../handover/handover.ts";
+import { checkOut, prepareOut } from "../handover/out-file.ts";
 import type { Program } from "../handover/program.ts";
-import { askForStart, askSettings, askVault, productionMark } from "../input/ask.ts";
+import { askForStart, askSettings, askVault, confirmUpdate } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import { isMany } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
-import type { Basics } from "../parts/settings.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
 import { command } from "../way.ts";
@@ -49,7 +49,7 @@ async function runOne(
   operation: Operation,
   program: Program | undefined,
 ): Promise<number> {
-  const { out: outFile, saveCmd, withCredentials } = options;
+  const { saveCmd, withCredentials } = options;
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
@@ -72,9 +72,8 @@ async function runOne(
         await dryRun(app, context, start);
       });
     }
-    const write = outFile === undefined ? undefined : await fileWriter(app, outFile, options);
     const outputs = {
-      write,
+      write: writerOf(app.io.host, options, uuid),
       out,
       saveCmd,
       program,
@@ -99,13 +98,6 @@ async function runOne(
 /** Whether a vault of this kind can hold what was given of its contents. */
 const mayHold = (kind: VaultRecord["kind"], { card, content }: GivenContents): boolean =>
   isCreditCard(kind) ? content === undefined : Object.keys(card).length === 0;
-
-/** What --out receives. */
-async function fileWriter({ io: { host } }: Basics, path: string, options: VaultsOptions) {
-  const { writeOutFile } = await import("../handover/out-file.ts");
-  return async (document: Parameters<typeof passedDocument>[0]): Promise<void> =>
-    Promise.resolve(writeOutFile(host, path, passedDocument(document, options)));
-}
 
 /** Asks for what the command line lacks, and checks all that needs no lock. */
 async function completeStart(
@@ -138,8 +130,8 @@ async function completeStart(
   const named = given?.uuid;
   if (named !== undefined) checkRecovery(uuid, { uuid: named });
   out?.check(uuid, given?.exact);
-  if (options.out !== undefined)
-    (await import("../handover/out-file.ts")).checkOut(app, options, options.out, uuid);
+  prepareOut(app, options);
+  checkOut(io.host, options, uuid);
   const kind = checkAsked(record, start);
   const fields = [
     ...(io.output.field === undefined ? [] : [["--field", io.output.field] as const]),
@@ -159,26 +151,16 @@ async function completeStart(
   const { checkContentsOptions, completeContents } = await import("../input/contents.ts");
   checkContentsOptions(options, kind);
   const newVault = await completeContents(io, kind, contents);
-  if (!isDryRun && options.yes !== true) await confirmUpdate(app, checked, newVault);
-  return { ...checked, newVault };
-}
-
-async function confirmUpdate(
-  { io, settings }: Basics,
-  { uuid, label }: Start,
-  contents: VaultContents,
-): Promise<void> {
-  const { ask, host } = io;
-  const question = `${productionMark(settings)}Send these new contents to vault ${label === null ? uuid : `"${label}"`}?`;
-  // An update with a live profile needs --yes if nobody can be asked.
-  if (!ask.isPossible) {
-    if (settings.live) await confirmOrFail(ask, false, question);
-    return;
+  if (isDryRun || options.yes === true) return { ...checked, newVault };
+  if (io.ask.isPossible) {
+    const { contentsTable } = await import("../cli/vault-view.ts");
+    const { stderr, actor } = io.host;
+    const view = { facts: stderr, now: io.host.now(), reveal: false, self: actor };
+    await stderr.writeColored(await contentsTable(newVault, view));
   }
-  const { contentsTable } = await import("../cli/vault-view.ts");
-  const view = { facts: host.stderr, now: host.now(), reveal: false, self: host.actor };
-  await host.stderr.writeColored(await contentsTable(contents, view));
-  await confirmOrFail(ask, false, question);
+  const name = checked.label === null ? uuid : `"${checked.label}"`;
+  await confirmUpdate(app, `these new contents to vault ${name}`);
+  return { ...checked, newVault };
 }
 
 /** Reports one vault, whose contents were printed by its delivery: the receipt of an update, and the closing line. */

@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GetDocument } from "../../src/documents/exchange.ts";
-import { checkTarget, prepareOutDir, writeOut } from "../../src/handover/out-file.ts";
+import { checkOut, prepareOut, writeOut } from "../../src/handover/out-file.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -64,11 +64,11 @@ function failure(work: () => void): string {
 describe("the folder of --out-dir", () => {
   it("is made for its owner alone, with its parents, and receives a file a vault, whole and nothing beside it", () => {
     const { app, host, cwd } = inFolder();
-    prepareOutDir(app, "some/cards");
+    prepareOut(app, { outDir: "some/cards" });
     expect(modeOf(join(cwd, "some", "cards"))).toBe(0o700);
-    prepareOutDir(app, "some/cards");
-    checkTarget(host, "some/cards", uuid);
-    writeOut(host, "some/cards", contentsOf(uuid));
+    prepareOut(app, { outDir: "some/cards" });
+    checkOut(host, { outDir: "some/cards" }, uuid);
+    writeOut(host, `some/cards/${uuid}.json`, contentsOf(uuid));
     const file = join(cwd, "some", "cards", `${uuid}.json`);
     expect(readFileSync(file, "utf8")).toBe(`${JSON.stringify(contentsOf(uuid), null, 2)}\n`);
     expect(modeOf(file)).toBe(0o600);
@@ -78,14 +78,16 @@ describe("the folder of --out-dir", () => {
   it("is left as it is if it is there, and earlier contents of the same vault are replaced", () => {
     const { app, host, cwd } = inFolder();
     mkdirSync(join(cwd, "cards"), { mode: 0o755 });
-    prepareOutDir(app, "cards");
+    prepareOut(app, { outDir: "cards" });
     expect(modeOf(join(cwd, "cards"))).toBe(0o755);
-    writeOut(host, "cards", contentsOf(uuid));
-    expect(failure(() => checkTarget(host, "cards", uuid.toUpperCase().toLowerCase()))).toBe("");
-    writeOut(host, "cards", contentsOf(uuid, "5555555555554444"));
+    writeOut(host, `cards/${uuid}.json`, contentsOf(uuid));
+    expect(
+      failure(() => checkOut(host, { outDir: "cards" }, uuid.toUpperCase().toLowerCase())),
+    ).toBe("");
+    writeOut(host, `cards/${uuid}.json`, contentsOf(uuid, "5555555555554444"));
     expect(readFileSync(join(cwd, "cards", `${uuid}.json`), "utf8")).toContain("5555555555554444");
     writeFileSync(join(cwd, "cards", `${another}.json`), "\n");
-    expect(failure(() => checkTarget(host, "cards", another))).toBe("");
+    expect(failure(() => checkOut(host, { outDir: "cards" }, another))).toBe("");
   });
 
   it.each<[string, (file: string) => void, RegExp]>([
@@ -106,24 +108,24 @@ describe("the folder of --out-dir", () => {
     const { host, cwd } = inFolder();
     mkdirSync(join(cwd, "cards"));
     place(join(cwd, "cards", `${uuid}.json`));
-    const told = failure(() => checkTarget(host, "cards", uuid));
+    const told = failure(() => checkOut(host, { outDir: "cards" }, uuid));
     expect(told).toMatch(/^invalid-input: --out-dir: cards\/.*nothing was sent$/);
     expect(told).toMatch(why);
     const before = readdirSync(join(cwd, "cards"));
-    expect(failure(() => writeOut(host, "cards", contentsOf(uuid)))).toMatch(why);
+    expect(failure(() => writeOut(host, `cards/${uuid}.json`, contentsOf(uuid)))).toMatch(why);
     expect(readdirSync(join(cwd, "cards"))).toEqual(before);
   });
 
   it("is not a file, nor one of this program's own folders", () => {
     const { app, cwd } = inFolder();
     writeFileSync(join(cwd, "file"), "");
-    expect(failure(() => prepareOutDir(app, "file"))).toBe(
+    expect(failure(() => prepareOut(app, { outDir: "file" }))).toBe(
       "invalid-input: --out-dir: file is not a folder; nothing was sent",
     );
-    expect(failure(() => prepareOutDir(app, "file/cards"))).toBe(
+    expect(failure(() => prepareOut(app, { outDir: "file/cards" }))).toBe(
       "invalid-input: --out-dir: file/cards is not a folder; nothing was sent",
     );
-    expect(failure(() => prepareOutDir(app, "state"))).toMatch(
+    expect(failure(() => prepareOut(app, { outDir: "state" }))).toMatch(
       /^invalid-input: --out-dir: .* own files/,
     );
     expect(existsSync(join(cwd, "state"))).toBe(false);
