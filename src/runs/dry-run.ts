@@ -138,12 +138,11 @@ function describe(
 /** Maximum number of skipped vaults in a table. */
 const mostRows = 100;
 
-/** --dry-run: prints what would be done with many vaults. `form`: what the command prints if --output does not say. */
+/** --dry-run: prints what would be done with many vaults. */
 export async function dryRunOfMany(
   { io, settings }: Basics,
   todo: readonly Pick<Start, "noAck">[],
   known: readonly (readonly [Named, Outcome])[],
-  form: "ndjson" | "rows",
 ): Promise<void> {
   const { rate } = settings;
   const skipped = known.flatMap(([vault, outcome]) =>
@@ -161,9 +160,6 @@ export async function dryRunOfMany(
       skipped: skipped.map(({ uuid, reason }) => ({ uuid, reason })),
     },
   };
-  const { format, field } = io.output;
-  if (form === "ndjson" && format === "table" && field === undefined)
-    return await io.host.stdout.write(`${jsonText(document)}\n`);
   await io.output.print(document, async ({ facts }) => {
     const options = { palette: await createPalette(facts.color), ...facts };
     const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;

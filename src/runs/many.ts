@@ -51,7 +51,7 @@ export async function runMany(
   const form = formOf(app, options, operation);
   const skipped = known.filter(([, outcome]) => !outcome.ok);
   if (options.dryRun === true) {
-    await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped, form);
+    await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped);
     return skipped.length === 0 ? 0 : 16;
   }
   if (todo.length === 0 && skipped.length === 0)

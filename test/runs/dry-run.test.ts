@@ -21,18 +21,17 @@ const skipped = [
 
 async function printed(
   options: PartsOptions,
-  form: "ndjson" | "rows" = "rows",
   shown: Parameters<typeof dryRunOfMany>[2] = skipped,
 ): Promise<string> {
   const { app, written } = printingParts(options);
   const todo = Array.from({ length: 1997 }, (_, n) => ({ noAck: n >= 1990 }));
-  await dryRunOfMany(app, todo, shown, form);
+  await dryRunOfMany(app, todo, shown);
   expect([written.stdout.length, written.stderr]).toEqual([1, ""]);
   return written.stdout.join("");
 }
 
 describe("the plan of many vaults", () => {
-  test("as JSON, in the form that is asked for, else as a line where lines are implied", async () => {
+  test("as JSON, in the form that is asked for", async () => {
     const document = {
       plan: {
         vaults: 1997,
@@ -43,12 +42,9 @@ describe("the plan of many vaults", () => {
     };
     for (const name of ["get", "update", "ack"] as const) checkDocument(name, document);
     const line = `${JSON.stringify(document)}\n`;
-    expect(await printed({ format: "ndjson" }, "ndjson")).toBe(line);
-    expect(await printed({}, "ndjson")).toBe(line);
-    expect(await printed({ format: "json" }, "ndjson")).toBe(
-      `${JSON.stringify(document, null, 2)}\n`,
-    );
-    expect(await printed({ field: "plan.calls" }, "ndjson")).toBe("3987");
+    expect(await printed({ format: "ndjson" })).toBe(line);
+    expect(await printed({ format: "json" })).toBe(`${JSON.stringify(document, null, 2)}\n`);
+    expect(await printed({ field: "plan.calls" })).toBe("3987");
   });
 
   test("at 80 columns", async () => {
@@ -88,7 +84,7 @@ describe("the plan of many vaults", () => {
   });
 
   test("with nothing skipped, and with more than a person reads", async () => {
-    const none = await printed({ isTTY: true }, "rows", []);
+    const none = await printed({ isTTY: true }, []);
     expect(none.trimEnd().split("\n").at(-1)).toBe("  Skipped  0");
     const many = Array.from(
       { length: 100_000 },
@@ -98,10 +94,10 @@ describe("the plan of many vaults", () => {
           { ok: false, skipped: "locked" },
         ] as const,
     );
-    const text = await printed({ isTTY: true }, "rows", many);
+    const text = await printed({ isTTY: true }, many);
     expect(text).toContain("\n  and 99,900 more; --json lists them all\n");
     expect(text.split("\n").length).toBeLessThan(120);
-    const lines = (await printed({}, "rows", many)).trimEnd().split("\n");
+    const lines = (await printed({}, many)).trimEnd().split("\n");
     expect(lines).toHaveLength(4 + many.length);
     expect(lines.slice(2, 5)).toEqual([
       "Time\tabout 2 minutes at 25 calls a second",

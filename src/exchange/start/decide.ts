@@ -96,47 +96,27 @@ export interface Preview {
 export async function previewStart(context: ExchangeContext, asked: Start): Promise<Preview> {
   const known = await context.session.read();
   const start = afterAdoption(asked);
-  const recordedAs =
+  const checkedAs =
     start === asked ? undefined : await checkGiven(context, known, { ...start, force: true });
-  const first = await decide(context, known, start, { tried: [] }, recordedAs);
+  const soFar = { tried: [] };
+  const { kind, recordedAs, ...first } = await decide(context, known, start, soFar, checkedAs);
   const acknowledges = first.action?.do === "end" ? first.action.exchange : null;
   const record = known === null || acknowledges === null ? known : acknowledged(known);
-  const open = known?.open ?? null;
-  const shown = { record, open, acknowledges };
+  const pairTo = async (force: boolean): Promise<ChosenPair | null> => {
+    const forced = { ...start, force };
+    const { wish, action } = await decide(context, record, forced, soFar, recordedAs);
+    if (record === null || action === null) return null;
+    if (action.do === "end") throw new VaultError("internal", "an exchange is acknowledged twice");
+    const generation = toStartWith(context, record, wish, action);
+    return await chosenPair(context, record, kind, generation, forced);
+  };
+  const shown = { record, kind, recordedAs, open: known?.open ?? null, acknowledges };
   try {
-    return {
-      ...shown,
-      ...(await previewed(context, record, start, first.recordedAs)),
-      refusal: null,
-    };
+    return { ...shown, pair: await pairTo(start.force), refusal: null };
   } catch (error) {
     if (!(error instanceof VaultError) || error.code !== "guard") throw error;
-    const forced = { ...start, force: true };
-    return {
-      ...shown,
-      ...(await previewed(context, record, forced, first.recordedAs)),
-      refusal: error,
-    };
+    return { ...shown, pair: await pairTo(true), refusal: error };
   }
-}
-
-async function previewed(
-  context: ExchangeContext,
-  vault: VaultRecord | null,
-  start: Start,
-  checkedAs: number | null,
-): Promise<Pick<Preview, "kind" | "pair" | "recordedAs">> {
-  const { kind, recordedAs, wish, action } = await decide(
-    context,
-    vault,
-    start,
-    { tried: [] },
-    checkedAs,
-  );
-  if (vault === null || action === null) return { kind, recordedAs, pair: null };
-  if (action.do === "end") throw new VaultError("internal", "an exchange is acknowledged twice");
-  const generation = toStartWith(context, vault, wish, action);
-  return { kind, recordedAs, pair: await chosenPair(context, vault, kind, generation, start) };
 }
 
 /** Once a recovery document is taken over, its new pair is the one to send. */
