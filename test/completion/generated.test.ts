@@ -67,8 +67,9 @@ describe.skipIf(!isInstalled("shellcheck"))(
         encoding: "utf8",
       }).stdout;
 
-    test("the script of bash", () => {
+    test("the script of bash, and the one that makes packages", () => {
       expect(check(script("bash"), "bash")).toBe("");
+      expect(check(read("packaging", "package.sh"), "bash")).toBe("");
     });
 
     /** Snippets of one document are pasted into one shell, so that later ones use what earlier ones set; recipes into one each. */

@@ -241,6 +241,12 @@ function listed(text: string): string[] {
     .map((line) => `${line.slice(0, 10)} ${line.split(" ").at(-1)}`);
 }
 
+/** The oldest glibc that has what the executable links. */
+function glibc(): string {
+  const linked = readFileSync(vaultFile, "latin1").matchAll(/GLIBC_2\.(\d+)\0/g);
+  return `2.${Math.max(...[...linked].map(([, minor]) => Number(minor)))}`;
+}
+
 describe.skipIf(made.length === 0)("what npm run package has made (skipped without it)", () => {
   const [program, data] = ["-rwxr-xr-x", "-rw-r--r--"];
 
@@ -270,6 +276,7 @@ describe.skipIf(made.length === 0)("what npm run package has made (skipped witho
     printed("tar", ["-xzf", join(release, `${archive}.tar.gz`), "-C", folder]);
     const text = readFileSync(join(folder, archive, "INSTALL"), "utf8");
     expect(text.split("\n").length - 1).toBeLessThanOrEqual(10);
+    expect(text).toContain(`glibc ${glibc()} or newer`);
     const [, ...commands] = text.split("\n\n");
     const script = `PREFIX=${prefix}\n${commands.join("\n\n")}`;
     printed("sh", ["-ec", script], join(folder, archive));
@@ -296,11 +303,9 @@ describe.skipIf(made.length === 0)("what npm run package has made (skipped witho
       "bash-completion/completions/vaultsvc",
       "fish/vendor_completions.d/vaultsvc.fish",
       "zsh/vendor-completions/_vault",
-      "lintian/overrides/vaultsvc",
       ...["CHANGELOG.md.gz", "LICENSE-Node.txt.gz", "THIRD-PARTY-NOTICES.md.gz"].map(
         (name) => `doc/vaultsvc/${name}`,
       ),
-      "doc/vaultsvc/changelog.gz",
       "doc/vaultsvc/copyright",
       ...Object.keys(pages).map(manPage),
     ].map((name) => `${data} ./usr/share/${name}`);
@@ -308,18 +313,7 @@ describe.skipIf(made.length === 0)("what npm run package has made (skipped witho
     expect(printed("dpkg-deb", ["--field", file, "Version"])).toBe(
       `${version.replace("-", "~")}\n`,
     );
-    expect(printed("dpkg-deb", ["--field", file, "Depends"])).toMatch(
-      /^libc6 \(>= 2\.\d+\), libgcc-s1 \(>= [\d.]+\), libstdc\+\+6 \(>= [\d.]+\)\n$/,
-    );
+    const depends = printed("dpkg-deb", ["--field", file, "Depends"]);
+    expect(depends).toBe(`libc6 (>= ${glibc()}), libstdc++6 (>= 8)\n`);
   });
-
-  const noLintian = spawnSync("lintian", ["--version"]).error !== undefined;
-  test.skipIf(debianPackage === undefined || noLintian)(
-    "of which lintian has nothing to say",
-    { timeout: 600_000 },
-    () => {
-      const args = ["--allow-root", "--fail-on", "error,warning", debianPackage ?? ""];
-      expect(printed("lintian", args)).toBe("");
-    },
-  );
 });
