@@ -30,18 +30,17 @@ function commit(): string {
 
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
- * The first chunks are what completion needs, too; `options` is what every command needs,
- * `database` what reads a state without its key, with the rules of lockout, `state` what opens it,
- * and `exchange` what a call needs besides. Each chunk is named by modules, most of them imported
- * dynamically, and holds what these import.
+ * `program` is what completion needs, too, `database` what reads a state without its key, with the
+ * rules of lockout, `names` what finds a vault by its name, `state` what opens one, and `exchange`
+ * what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and
+ * holds what these import.
  */
 const joined: Record<string, string[]> = {
-  program: ["commands/program", "completion/candidates"],
+  program: ["commands/program", "completion/candidates", "cli/own-files", "suggest"],
   app: ["app"],
-  options: ["cli/own-files", "suggest", "terminal/count"],
   database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
+  names: ["cli/vault-name"],
   state: [
-    "cli/vault-name",
     "commands/status/run",
     "exchange/context",
     "exchange/start/start",
