@@ -6,7 +6,6 @@ import type { Kind } from "../protocol/endpoints.ts";
 import { replacing } from "./breakers.ts";
 import type { Dialect, Put, Statement, Table, Value } from "./statement.ts";
 import { inserting } from "./statement.ts";
-import type { JournalEntry } from "./journal/journal.ts";
 import { appending } from "./journal/journal.ts";
 import { findGeneration } from "./steps/generations.ts";
 import type {
@@ -332,43 +331,6 @@ export function setting({ after }: Made<unknown>, put: Put): [column: string, ma
   return Object.entries(own).map(([column, value]) => [column, put(value)]);
 }
 
-/** What a step has changed besides the columns of its vault. */
-function changesOf({ before: { rows: before }, after }: Made<unknown>): {
-  spent: string[];
-  runs: (ExchangeRow & { run: string; isNew: boolean })[];
-  entries: JournalEntry[];
-} {
-  const { service, uuid, at, by } = after;
-  const isSuperseding = [...after.superseded].some((print) => !before.superseded.has(print));
-  // Of one run, the newest exchange takes the place of those before.
-  const runs = new Map<string, ExchangeRow & { run: string; isNew: boolean }>();
-  for (const exchange of after.exchanges) {
-    const was = before.exchanges.find(({ id }) => id === exchange.id);
-    const { run, state, delivered } = exchange;
-    if (
-      run !== null &&
-      after.brought === null &&
-      (was?.state !== state || was.delivered !== delivered)
-    )
-      runs.set(run, { ...exchange, run, isNew: was === undefined });
-  }
-  return {
-    // All of them: a failover may have lost what an earlier step has written.
-    spent: isSuperseding ? [...after.superseded] : [],
-    runs: [...runs.values()],
-    entries: [
-      ...(after.brought?.journal ?? []),
-      ...after.journal.map((entry) => ({
-        at,
-        service,
-        uuid,
-        ...entry,
-        detail: { ...entry.detail, by },
-      })),
-    ],
-  };
-}
-
 /**
  * The SQL for what a step writes besides the row of its vault, if `from` has a row: in PostgreSQL parts of one statement, none of which
  * sees another.
@@ -379,8 +341,8 @@ export function writingBeside(
   from: string,
 ): ((put: Put) => string)[] {
   const { prefix } = dialect;
-  const { service, uuid, begunIn, seen, brought } = made.after;
-  const { spent, runs, entries } = changesOf(made);
+  const { before, after } = made;
+  const { service, uuid, at, by, begunIn, seen, brought } = after;
   const parts: ((put: Put) => string)[] = [];
   const claim = seen?.claim ?? null;
   if (seen !== null && claim !== null)
@@ -392,25 +354,41 @@ export function writingBeside(
       inserting(dialect, table, Object.keys(first), put(JSON.stringify(rows)), from, conflict),
     );
   };
-  const prints = spent.map((fingerprint) => ({ service, uuid, fingerprint }));
-  add("spent", prints, "NOTHING");
+  // All of them: a failover may have lost what an earlier step has written.
+  if ([...after.superseded].some((print) => !before.rows.superseded.has(print)))
+    add(
+      "spent",
+      [...after.superseded].map((fingerprint) => ({ service, uuid, fingerprint })),
+      "NOTHING",
+    );
+  // Of one run, the newest exchange takes the place of those before.
+  const begun = new Map<string, RunRow>();
   const { digest = null, delivery = null } = begunIn ?? {};
-  const begun = runs.filter(({ isNew }) => isNew);
-  const rows = begun.map(({ id, run, operation, state, delivered }): RunRow => {
+  for (const { id, run, operation, state, delivered } of brought === null ? after.exchanges : []) {
+    const was = before.rows.exchanges.find((row) => row.id === id);
+    if (run === null || (was?.state === state && was.delivered === delivered)) continue;
     const now = { operation, state, delivered: Number(delivered) };
-    return { service, run, uuid, exchange: id, ...now, digest, delivery };
-  });
-  add("runs", rows, "UPDATE");
-  add("runs", brought?.runs ?? [], "NOTHING");
-  for (const { isNew, id, run, state, delivered } of runs)
-    if (!isNew)
+    if (was === undefined)
+      begun.set(run, { service, run, uuid, exchange: id, ...now, digest, delivery });
+    else
       parts.push(
-        (
-          put,
-        ) => `UPDATE ${prefix}runs SET state = ${put(state)}, delivered = ${put(Number(delivered))}
+        (put) => `UPDATE ${prefix}runs SET state = ${put(state)}, delivered = ${put(now.delivered)}
           WHERE service = ${put(service)} AND run = ${put(run)} AND uuid = ${put(uuid)} AND exchange = ${put(id)}
           AND EXISTS (SELECT 1 FROM ${from})`,
       );
+  }
+  add("runs", [...begun.values()], "UPDATE");
+  add("runs", brought?.runs ?? [], "NOTHING");
+  const entries = [
+    ...(brought?.journal ?? []),
+    ...after.journal.map((entry) => ({
+      at,
+      service,
+      uuid,
+      ...entry,
+      detail: { ...entry.detail, by },
+    })),
+  ];
   if (entries.length > 0) parts.push((put) => appending(dialect, entries, from, put));
   return parts;
 }

@@ -188,7 +188,6 @@ export interface ServerFacts {
   /** Standbys that are connected, and whether a commit waits for one. */
   standbys: number;
   waitsForStandby: boolean;
-  /** Exchanges that this machine keeps, in case of a failover, and the system's code if it cannot. */
+  /** Exchanges that this machine keeps, in case of a failover. */
   kept: number;
-  unwritable: string | null;
 }

@@ -56,6 +56,7 @@ export abstract class StoredState {
   protected readonly breakersKnown = new Map<string, Breaker>();
 
   abstract readonly shown: string;
+  abstract readonly isShared: boolean;
   abstract readonly dialect: Dialect;
   abstract readonly parts: StateParts;
   /** Runs a query. No rows where there is no state yet, and none is made. */

@@ -206,13 +206,9 @@ function serverFindings(
 }
 
 /** What is left after a failover: with a synchronous standby everything, else what the machines have kept. */
-function failoverFindings({ standbys, waitsForStandby, kept, unwritable }: Server): Finding[] {
+function failoverFindings({ standbys, waitsForStandby, kept }: Server): Finding[] {
   if (waitsForStandby) return [];
   const hint = "set synchronous_standby_names on the server";
-  if (unwritable !== null) {
-    const why = `a failover can lose credentials: no standby is synchronous, and this machine cannot keep them either (${unwritable})`;
-    return [bad("state", why, hint)];
-  }
   if (standbys === 0)
     return [
       ok(

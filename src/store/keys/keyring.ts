@@ -71,10 +71,8 @@ export class Keyring {
    */
   fitting(db: DatabaseSync): SealingKey {
     const id = metaOf(db, keyName) ?? neededKeyId(db) ?? "";
-    const isGiven = this.#source.given !== undefined;
-    const key = this.#cached.get(id) ?? (isGiven ? null : this.#fromFile(id));
-    if (key === null) throw this.#lacking(id, [...this.#cached.values()].at(-1));
-    this.#cached.set(id, key);
+    const key = this.#cached.get(id);
+    if (key === undefined) throw this.#lacking(id, [...this.#cached.values()].at(-1));
     return key;
   }
 

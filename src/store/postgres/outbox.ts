@@ -1,19 +1,10 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession } from "../../exchange/ports.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { systemCode } from "../../files/state-error.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import type { Keyring } from "../keys/keyring.ts";
@@ -150,18 +141,6 @@ export class Outbox {
       this.#warn(`${what}, and is ${path}.damaged now`);
     } catch {
       this.#warn(what);
-    }
-  }
-
-  /** Why nothing can be kept, as the system's code; null if it can. */
-  unwritable(): string | null {
-    let folder = this.#folder;
-    while (!existsSync(folder)) folder = dirname(folder);
-    try {
-      accessSync(folder, constants.W_OK | constants.X_OK);
-      return null;
-    } catch (error) {
-      return String(systemCode(error));
     }
   }
 

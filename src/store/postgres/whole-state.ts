@@ -7,7 +7,6 @@ import type { StateHistory } from "../journal/history.ts";
 import { historyIn } from "../journal/history.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type { Created, Lock, ServerFacts, StateFacts } from "../state.ts";
-import type { Moves } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
@@ -29,7 +28,6 @@ import type { Row } from "./connection.ts";
 import { alreadyThere, codeOf } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { holderIn, transactWhole } from "./gate.ts";
-import { useAgain } from "../whole/claim.ts";
 import type { Outbox } from "./outbox.ts";
 import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
 import type { Former } from "../version-1.ts";
@@ -157,15 +155,6 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     waiting: Waiting,
     work: (whole: Whole) => Promise<T>,
   ): Promise<T> {
-    return await this.#change(operation, waiting, work);
-  }
-
-  /** As `transact`, with what else runs SQL in the transaction. */
-  async #change<T>(
-    operation: WholeOperation,
-    waiting: Waiting,
-    work: (whole: Whole, query: Query) => Promise<T>,
-  ): Promise<T> {
     const { database, keyring, schema } = this.store.parts;
     const { address } = database;
     const { fence, moved } = marksIn(await readMeta(address, database));
@@ -187,7 +176,9 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       const isTaken = operation === "claim" || (operation === "move" && isFenced);
       if (!isTaken && about?.["original"] !== true) throw copied(address);
       const { key = "" } = meta;
-      return await work(new Whole(engineOf(schema, query), marks, keyring, key), query);
+      const result = await work(new Whole(engineOf(schema, query), marks, keyring, key));
+      if (operation === "claim") for (const statement of reborn(schema)) await query(statement);
+      return result;
     });
   }
 
@@ -234,17 +225,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       hasTls: database.address.tls !== undefined,
       keyId,
       kept: outbox.vaults().length,
-      unwritable: outbox.unwritable(),
     };
-  }
-
-  async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
-    const { schema, clock } = this.store.parts;
-    await this.#change("claim", waiting, async (whole, query) => {
-      await useAgain(whole, this.shown, seen, clock.now());
-      for (const statement of reborn(schema)) await query(statement);
-    });
-    await this.store.ready();
   }
 
   /** As `history` says: a copy in memory. */

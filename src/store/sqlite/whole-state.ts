@@ -22,8 +22,6 @@ import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
 import { neededKeyId } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
-import { expectMoved, useAgain } from "../whole/claim.ts";
-import type { Moves } from "../whole/marks.ts";
 import { notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { WholeOperation, WholeReader } from "../whole/whole.ts";
@@ -108,13 +106,6 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
 
   async inspect(): Promise<StateFacts> {
     return await inspectState(this.store);
-  }
-
-  async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
-    expectMoved(this.shown, seen);
-    await this.transact("claim", waiting, async (whole) => {
-      await useAgain(whole, this.shown, seen, this.store.parts.clock.now());
-    });
   }
 
   async history(): Promise<StateHistory | null> {
