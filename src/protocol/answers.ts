@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import type { Endpoint, Kind, Operation } from "./endpoints.ts";
 import { isCreditCard, isOnline } from "./endpoints.ts";
 import { anyInteger, creditCard, dateTime, instant, opaque, positiveLong, uuid } from "./fields.ts";
+import { isObject } from "./json.ts";
 import { validate } from "./validate.ts";
 
 const code = z
@@ -139,11 +140,8 @@ function deviations(call: StartedWith, answer: Answer): string[] {
 export const nonEmpty = (value: unknown): string | null =>
   typeof value === "string" && value !== "" ? value : null;
 
-export function object(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
-}
+export const object = (value: unknown): Record<string, unknown> | undefined =>
+  isObject(value) ? value : undefined;
 
 /**
  * A date-time in a form that `Date.parse` reads correctly, or null if it cannot be read. Converts forms that `Date.parse` would

@@ -120,10 +120,14 @@ const extendedKinds: readonly Kind[] = kinds.filter(
 /** The kinds for help texts, with a mark on extended ones. */
 export const kindList: string = joined(
   kinds.map((kind) => (extendedKinds.includes(kind) ? `${kind} (extended)` : kind)),
+  "or",
 );
 
-function joined(words: readonly string[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+/** Joins words for a sentence: `a, b or c`. */
+export function joined(words: readonly string[], last: "and" | "or"): string {
+  return words.length < 2
+    ? words.join("")
+    : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 }
 
 /** The uuid of no vault, which a probe asks for. */

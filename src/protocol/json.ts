@@ -13,6 +13,10 @@ export function parseJson(text: string): unknown {
   return value;
 }
 
+/** Whether a value is an object, and no list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 /**
  * Parses the one JSON document that a user gave.
  * @throws `invalid-input` with this hint, which names `source`, the flag, variable or config key, and never shows the text

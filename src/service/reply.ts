@@ -1,5 +1,6 @@
 import type { Reply } from "../exchange/ports.ts";
 import type { Answer } from "../protocol/answers.ts";
+import { object } from "../protocol/answers.ts";
 import { findErrorUuid } from "../protocol/classify.ts";
 import { parseJson } from "../protocol/json.ts";
 
@@ -57,10 +58,7 @@ function answerOf(
  */
 function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const value: unknown = parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return object(parseJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
   } catch {
     return undefined;
   }

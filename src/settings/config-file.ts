@@ -2,7 +2,7 @@ import { chmodSync, readFileSync, statSync } from "node:fs";
 import { VaultError } from "../errors.ts";
 import { syncFolder } from "../files/durable-file.ts";
 import { checkOwner, checkWriters, fileIfThere } from "../files/private-directory.ts";
-import { parseJson } from "../protocol/json.ts";
+import { isObject, parseJson } from "../protocol/json.ts";
 import { meant } from "./given.ts";
 import { command } from "../way.ts";
 
@@ -35,7 +35,7 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
     // Not by conf, which takes longer to load than all the rest.
     const stored = parse(readFileSync(path, "utf8"));
     const { profiles = {}, currentProfile } = stored;
-    if (!isTable(profiles) || !Object.values(profiles).every(isTable))
+    if (!isObject(profiles) || !Object.values(profiles).every(isObject))
       throw new Error("profiles must be an object of objects");
     if (currentProfile !== undefined && typeof currentProfile !== "string")
       throw new Error("currentProfile must be a string");
@@ -53,13 +53,10 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
 function parse(text: string): Record<string, unknown> {
   try {
     const stored = parseJson(meant(text, "the configuration"));
-    if (isTable(stored)) return stored;
+    if (isObject(stored)) return stored;
   } catch {}
   throw new Error("it is not a JSON object");
 }
-
-const isTable = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
  * Replaces the whole configuration, mode 0600, durably. The directory must exist. Call it with the configuration locked.
@@ -133,7 +130,7 @@ export function findProfile(
 export function profileValue(profile: Profile, key: string): string | undefined {
   let value: unknown = profile;
   for (const part of key.split("."))
-    value = isTable(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+    value = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;
   return typeof value === "string" ? value : JSON.stringify(value ?? undefined);
 }
 
@@ -142,6 +139,6 @@ export function withValue(profile: Profile, key: string, value: unknown): Profil
   const [first = "", ...rest] = key.split(".");
   const { [first]: before, ...others } = profile;
   if (rest.length === 0) return value === undefined ? others : { ...others, [first]: value };
-  const inner = withValue(isTable(before) ? before : {}, rest.join("."), value);
+  const inner = withValue(isObject(before) ? before : {}, rest.join("."), value);
   return Object.keys(inner).length === 0 ? others : { ...others, [first]: inner };
 }

@@ -1,5 +1,6 @@
 import { parseDuration } from "../duration.ts";
 import { VaultError } from "../errors.ts";
+import { joined } from "../protocol/endpoints.ts";
 import { defaults, isUuid, uuidRule } from "../protocol/limits.ts";
 import type { Sourced } from "./given.ts";
 import { checkLocation } from "./location.ts";
@@ -362,10 +363,6 @@ export const configKeys: ReadonlyMap<string, SettingName> = new Map(
     return key === undefined || name === "profile" ? [] : [[key, name] as const];
   }),
 );
-
-/** Joins words for a sentence: `a, b or c`. */
-export const joined = (words: readonly string[], last: "and" | "or"): string =>
-  words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} ${last} ${words.at(-1)}`;
 
 /** The long flag of a setting, as on the command line. */
 const longFlag = (name: SettingName): string | undefined =>

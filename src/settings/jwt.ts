@@ -1,6 +1,6 @@
 import { createPrivateKey, sign } from "node:crypto";
 import { VaultError } from "../errors.ts";
-import { parseJson } from "../protocol/json.ts";
+import { isObject, parseJson } from "../protocol/json.ts";
 import { unseenIn } from "../protocol/validate.ts";
 import { command } from "../way.ts";
 import type { SettingIo, Sourced } from "./given.ts";
@@ -156,8 +156,7 @@ export function parseClaims({ text, source }: Pick<Sourced, "text" | "source">):
   } catch {
     // No object either.
   }
-  if (typeof claims !== "object" || claims === null || Array.isArray(claims))
-    throw invalid(`${source}: must be an object`, { hint });
+  if (!isObject(claims)) throw invalid(`${source}: must be an object`, { hint });
   const own = ["iat", "exp", "nbf"].find((claim) => Object.hasOwn(claims, claim));
   if (own !== undefined) throw invalid(`${source}: ${own} cannot be set`, { hint });
   return claims;

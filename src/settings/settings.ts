@@ -1,13 +1,13 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
+import { joined } from "../protocol/endpoints.ts";
 import { unseenIn } from "../protocol/validate.ts";
 import type { SettingName } from "./definitions.ts";
 import type { Sourced } from "./given.ts";
 import {
   definitionOf,
   flagOf,
-  joined,
   parseBaseUrl,
   settingDefinitions,
   settingNames,

@@ -49,6 +49,9 @@ export function createNarrator({
     void stderr.write(line === "" ? "" : `${printableLine(line)}\n`, next);
   let isYielded = false;
   const isShown = (): boolean => stderr.isTTY && !quiet && !isYielded;
+  const progress = (line: string): void => {
+    if (isShown() || verbose) write(line);
+  };
   const narrator: Narrator = {
     warn: (message, next) => write(`vault: warning: ${message}`, next),
     note: (line, next) => {
@@ -75,46 +78,33 @@ export function createNarrator({
       promise.then(end, end);
     },
     tell: (event) => {
+      const time = "waitMs" in event ? formatDuration(event.waitMs) : "";
+      const attempt =
+        "attempt" in event && event.attempt > 0 ? `, attempt ${event.attempt + 1}` : "";
       switch (event.type) {
         case "warning":
-          narrator.warn(event.message);
-          break;
+          return narrator.warn(event.message);
         case "settled":
-          if (!json || isShown()) write(describeSettled(event.settled, reader()));
-          break;
+          return !json || isShown() ? write(describeSettled(event.settled, reader())) : undefined;
         case "retrying":
-          if (isShown() || verbose)
-            write(
-              `${event.cause}; retrying the ${event.step} call in ${formatDuration(event.waitMs)}`,
-            );
-          break;
+          return progress(`${event.cause}; retrying the ${event.step} call in ${time}`);
         case "waiting":
-          if (event.inTime && (isShown() || verbose))
-            write(
-              `Waiting: ${event.cause}; the next trial start is due in ${formatDuration(event.waitMs)} …`,
-            );
-          break;
+          if (!event.inTime) return undefined;
+          return progress(`Waiting: ${event.cause}; the next trial start is due in ${time} …`);
         case "starting":
-          narrator.detail(
-            `start (${event.operation}) with generation ${event.generation}${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`,
+          return narrator.detail(
+            `start (${event.operation}) with generation ${event.generation}${attempt}`,
           );
-          break;
         case "stored":
-          narrator.detail(`new credentials stored as generation ${event.generation}`);
-          break;
+          return narrator.detail(`new credentials stored as generation ${event.generation}`);
         case "acknowledging":
-          narrator.detail(
-            `acknowledging${event.attempt > 0 ? `, attempt ${event.attempt + 1}` : ""}`,
-          );
-          break;
+          return narrator.detail(`acknowledging${attempt}`);
         case "finishing":
-          narrator.note(
+          return narrator.note(
             `Finishing the acknowledgement (at most ${formatDuration(event.atMostMs)}). Press Ctrl-C again to stop now.`,
           );
-          break;
         case "acknowledged":
-          narrator.detail(`acknowledged (generation ${event.generation})`);
-          break;
+          return narrator.detail(`acknowledged (generation ${event.generation})`);
       }
     },
   };
@@ -122,23 +112,20 @@ export function createNarrator({
 }
 
 function describeSettled({ exchange, operation, outcome }: Settled, reader: Reader): string {
-  const which = `the interrupted ${operation}${bySince(exchange, reader, " of")} (exchange ${exchange.id})`;
-  switch (outcome) {
-    case "acknowledged":
-      return `Finished ${which}.`;
-    case "applied":
-      return `Finished ${which}; the update took effect.`;
-    case "not-applied": {
-      const { by, startedAt } = exchange;
-      const isOwn = by !== null && isSameUser(by, reader.self);
-      const whose = isOwn
-        ? `your ${operation}, open ${since(startedAt, reader.now)}`
-        : `the ${operation}${bySince(exchange, reader, " of")}`;
-      return `Dropped ${whose} (exchange ${exchange.id}); ${operation === "update" ? "the update did not take effect" : "the old credentials are still valid"}.`;
-    }
-    case "in-doubt":
-      return `Could not finish ${which}: it is in doubt, and the old and the new credentials are kept.`;
-  }
+  const { id, by, startedAt } = exchange;
+  const whose = `${operation}${bySince(exchange, reader, " of")}`;
+  const which = `the interrupted ${whose} (exchange ${id})`;
+  if (outcome === "in-doubt")
+    return `Could not finish ${which}: it is in doubt, and the old and the new credentials are kept.`;
+  if (outcome !== "not-applied")
+    return `Finished ${which}${outcome === "applied" ? "; the update took effect" : ""}.`;
+  const isOwn = by !== null && isSameUser(by, reader.self);
+  const dropped = isOwn ? `your ${whose}, open ${since(startedAt, reader.now)}` : `the ${whose}`;
+  const left =
+    operation === "update"
+      ? "the update did not take effect"
+      : "the old credentials are still valid";
+  return `Dropped ${dropped} (exchange ${id}); ${left}.`;
 }
 
 /**

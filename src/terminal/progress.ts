@@ -10,28 +10,22 @@ export interface Progress {
   facts: readonly string[];
 }
 
-/** Returns the parts of a progress line as text, the most important one first. */
-export function progressParts({ share, secondsLeft, facts }: Progress): string[] {
-  return [
+/**
+ * Formats progress: `██████░░░░  58 %  4 seconds left  1,204,331 items  1.3 M items/s  271 of 470 MB`. Leaves out parts that do not fit,
+ * the last ones first.
+ */
+export function progressLine({ share, secondsLeft, facts }: Progress, columns: number): string {
+  const parts = [
     ...(share === undefined ? [] : [`${String(Math.floor(share * 100)).padStart(3)} %`]),
     ...(secondsLeft === undefined ? [] : [`${durationInWords(secondsLeft * 1000)} left`]),
     ...facts,
   ];
-}
-
-/**
- * Formats progress: `██████░░░░  58 %  4 seconds left  1,204,331 items  1.3 M items/s  271 of 470 MB`. Parts that do not fit are left out,
- * the last ones first.
- */
-export function progressLine(progress: Progress, columns: number): string {
-  const { share } = progress;
-  const parts = progressParts(progress);
-  const width = (count: number): number => parts.slice(0, count).join("  ").length;
+  // The last column stays empty: a terminal may wrap there.
   const room = columns - 1;
-  let count = parts.length;
   const narrowest = share !== undefined && room >= 18 ? 12 : 0;
-  while (count > 1 && width(count) + narrowest > room) count -= 1;
-  const text = parts.slice(0, count).join("  ");
+  const lengthOf = (all: readonly string[]): number => all.join("  ").length;
+  while (parts.length > 1 && lengthOf(parts) + narrowest > room) parts.pop();
+  const text = parts.join("  ");
   const bar = Math.min(24, room - text.length - 2);
   if (share === undefined || bar < 6) return text.slice(0, Math.max(0, room));
   const filled = Math.round(bar * share);
@@ -69,7 +63,7 @@ export function createProgressBar<T>(
   progressOf: (state: T, seconds: number | undefined) => Progress,
 ): ProgressBar<T> {
   const began = now();
-  let drawnAt: number | undefined;
+  let drawnAt = -Infinity;
   /** The drawn line, which is erased while others write. */
   let line = "";
   let writers = 0;
@@ -80,20 +74,16 @@ export function createProgressBar<T>(
   return {
     update: (state) => {
       const time = now();
-      if (
-        terminal === undefined ||
-        writers > 0 ||
-        (drawnAt !== undefined && time - drawnAt < drawEveryMs)
-      )
-        return;
+      if (terminal === undefined || writers > 0 || time - drawnAt < drawEveryMs) return;
       drawnAt = time;
-      line = `\r${progressLine(progressOf(state, measuredSeconds(time - began)), terminal.columns || 80)}\u001B[K`;
+      const progress = progressOf(state, measuredSeconds(time - began));
+      line = `\r${progressLine(progress, terminal.columns || 80)}\u001B[K`;
       show(line);
     },
     clear: () => {
       show(erase);
       line = "";
-      drawnAt = undefined;
+      drawnAt = -Infinity;
     },
     around: async (write) => {
       show(erase);

@@ -1,4 +1,5 @@
 import { parseTime } from "../columns/times.ts";
+import { isObject } from "../../protocol/json.ts";
 import { looksLikeAction, uuidOf } from "../columns/values.ts";
 
 /** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
@@ -116,9 +117,6 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
     ? (context?.source ?? value)
     : value;
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";

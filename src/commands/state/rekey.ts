@@ -5,7 +5,7 @@ import { confirmOrFail } from "../../cli/prompts.ts";
 import type { RekeyDocument } from "../../documents/state.ts";
 import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
 import type { RekeyOptions } from "../state.ts";
-import { joined } from "../../settings/definitions.ts";
+import { joined } from "../../protocol/endpoints.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";
 

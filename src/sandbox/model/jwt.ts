@@ -1,5 +1,6 @@
 import { createPublicKey, verify } from "node:crypto";
 import * as z from "zod/mini";
+import { object } from "../../protocol/answers.ts";
 
 function isPublicKey(pem: string): boolean {
   // createPublicKey also accepts a private key, which does not belong in a policy.
@@ -65,10 +66,7 @@ export function refuseJwt(
 
 function decode(part: string | undefined): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(part ?? "", "base64url").toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
+    return object(JSON.parse(Buffer.from(part ?? "", "base64url").toString("utf8")));
   } catch {
     return undefined;
   }
