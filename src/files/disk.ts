@@ -1,9 +1,8 @@
 import type { StatsFs } from "node:fs";
 import { readFileSync, realpathSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
-import { VaultError } from "../errors.ts";
 import { statIfThere } from "./private-directory.ts";
-import { onState } from "./state-error.ts";
+import { onState, unusable } from "./state-error.ts";
 
 /** The disk of a state. */
 export interface DiskFacts {
@@ -70,11 +69,10 @@ export const leastFreeBytes = 2 * 1024 * 1024;
 export function ensureRoom(folder: string): void {
   const free = freeBytesIn(onState(folder, () => statfsSync(folder)));
   if (free === null || free >= leastFreeBytes) return;
-  throw new VaultError(
-    "state",
-    `the state cannot be used: ${folder}: the disk is almost full (${Math.floor(free / 1024)} KiB free, too little for an exchange)`,
-    { hint: "free some space there, then run it again" },
-  );
+  const left = `${Math.floor(free / 1024)} KiB free, too little for an exchange`;
+  throw unusable(folder, `the disk is almost full (${left})`, {
+    hint: "free some space there, then run it again",
+  });
 }
 
 /** A file system that counts no blocks does not say what is free. */
@@ -92,13 +90,10 @@ function nearestExisting(folder: string): string {
 export function refuseNetwork(folder: string): void {
   const unsafe = diskOf(folder)?.unsafe;
   if (unsafe?.is !== "network") return;
-  throw new VaultError(
-    "state",
-    `the state cannot be used: ${folder} is on a network file system (${unsafe.name}), where SQLite cannot keep it safe`,
-    {
-      hint: "use a directory on a local disk with --state; to move a state there, use mv while no vault command runs on any machine",
-    },
-  );
+  const why = `it is on a network file system (${unsafe.name}), where SQLite cannot keep it safe`;
+  throw unusable(folder, why, {
+    hint: "use a directory on a local disk with --state; to move a state there, use mv while no vault command runs on any machine",
+  });
 }
 
 function unsafeType(folder: string, type: number): UnsafeFileSystem | null {

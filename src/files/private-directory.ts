@@ -1,9 +1,8 @@
 import type { Stats } from "node:fs";
 import { chmodSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { VaultError } from "../errors.ts";
 import { syncFolder } from "./durable-file.ts";
-import { onState, systemCode } from "./state-error.ts";
+import { onState, systemCode, unusable } from "./state-error.ts";
 import { command } from "../way.ts";
 
 /**
@@ -46,8 +45,7 @@ export function findPrivateDirectory(path: string): Stats | null {
   const stats = onState(path, () => statIfThere(path));
   if (stats === null) return null;
   if (!stats.isDirectory()) {
-    const why = "a file is where a directory should be";
-    throw new VaultError("state", `the state cannot be used: ${path}: ${why}`, {
+    throw unusable(path, "a file is where a directory should be", {
       hint: "move that file away, or use another directory with --state",
     });
   }
@@ -58,9 +56,8 @@ export function findPrivateDirectory(path: string): Stats | null {
 /** @throws `state` if other users can write to a file or folder */
 export function checkWriters(path: string, { mode }: Stats, what: string): void {
   if ((mode & 0o022) === 0) return;
-  throw new VaultError("state", `${what} cannot be used: other users can write to ${path}`, {
-    next: [command`chmod go-w ${path}`],
-  });
+  const next = [command`chmod go-w ${path}`];
+  throw unusable(path, "other users can write to it", { next }, what);
 }
 
 /**
@@ -87,10 +84,8 @@ export function fileIfThere(path: string, what = "the state"): Stats | null {
   const isLost =
     stats === null && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   if (stats?.isFile() !== false && !isLost) return stats;
-  const why = isLost ? "it is a broken link" : "it is not a file";
-  throw new VaultError("state", `${what} cannot be used: ${path}: ${why}`, {
-    hint: "nothing was changed; move it away, then run it again",
-  });
+  const hint = "nothing was changed; move it away, then run it again";
+  throw unusable(path, isLost ? "it is a broken link" : "it is not a file", { hint }, what);
 }
 
 /** Sets the mode of a file or folder, if it is ours and the file system is writable. */
@@ -113,11 +108,8 @@ export function checkOwner(path: string, uid: number | undefined, what: string):
     .flatMap((look) => ownerBy(look, path))
     .find((owner) => owner !== uid && owner !== 0);
   if (foreign === undefined) return;
-  throw new VaultError(
-    "state",
-    `${what} cannot be used: ${path} belongs to another user (uid ${foreign})`,
-    { hint: "run it as that user, give it to yours (chown), or use another place" },
-  );
+  const hint = "run it as that user, give it to yours (chown), or use another place";
+  throw unusable(path, `it belongs to another user (uid ${foreign})`, { hint }, what);
 }
 
 function ownerBy(look: (path: string) => Stats, path: string): number[] {

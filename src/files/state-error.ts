@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import type { ErrorFacts } from "../errors.ts";
 import { isOutOfFiles, outOfFiles, VaultError } from "../errors.ts";
 import type { Way } from "../way.ts";
 import { command } from "../way.ts";
@@ -64,6 +65,14 @@ const systemCauses: Readonly<Record<string, Cause>> = {
   EMFILE: outOfFiles,
   ENFILE: outOfFiles,
 };
+
+/** The error for a file or folder of the state, or of something else, that cannot be used. */
+export const unusable = (
+  path: string,
+  why: string,
+  facts: ErrorFacts = {},
+  what = "the state",
+): VaultError => new VaultError("state", `${what} cannot be used: ${path}: ${why}`, facts);
 
 /** Whether SQLite found the database locked by another connection, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { VaultError } from "../errors.ts";
+import type { VaultError } from "../errors.ts";
 import { createFile } from "../files/durable-file.ts";
 import {
   checkOwner,
@@ -9,7 +9,7 @@ import {
   ensurePrivateDirectory,
   fileIfThere,
 } from "../files/private-directory.ts";
-import { onState } from "../files/state-error.ts";
+import { onState, unusable } from "../files/state-error.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 
@@ -36,7 +36,7 @@ export function readKeyFile(path: string, owner: KeyOwner): SealingKey | null {
 
 /** As `readKeyFile`, the text of the file. */
 export function readKeyText(path: string, { uid, warn }: KeyOwner): string | null {
-  checkOwner(path, uid, `the key file ${path}`);
+  checkOwner(path, uid, "the key file");
   const stats = fileIfThere(path, "the key file");
   if (stats === null) return null;
   checkWriters(path, stats, "the key file");
@@ -74,7 +74,6 @@ export function writeKeyFile(path: string, material: Buffer): void {
 }
 
 export function notAKeyFile(path: string, why: string): VaultError {
-  return new VaultError("state", `the key file ${path} cannot be used: ${why}`, {
-    hint: "restore the key file from its backup; it was not changed",
-  });
+  const hint = "restore the key file from its backup; it was not changed";
+  return unusable(path, why, { hint }, "the key file");
 }

@@ -118,26 +118,18 @@ const vaultParts = ({ state, service, uuid, column, row }: VaultPlace): string[]
 /** The error for a sealed value that does not open. */
 export function cannotBeOpened(place: SealedPlace, why: string): VaultError {
   if ("profile" in place) {
-    return new VaultError(
-      "state",
-      `the config key ${place.key} of profile ${place.profile} cannot be decrypted: ${why}`,
-      {
-        hint: "put the key file back from its backup, or set the secret again; the state is not affected",
-        next: [
-          {
-            ...command`vault config set ${place.key} @FILE --profile ${place.profile}`,
-            note: "sets it again",
-          },
-        ],
-      },
-    );
+    const { profile, key } = place;
+    const message = `the config key ${key} of profile ${profile} cannot be decrypted: ${why}`;
+    const setting = command`vault config set ${key} @FILE --profile ${profile}`;
+    return new VaultError("state", message, {
+      hint: "put the key file back from its backup, or set the secret again; the state is not affected",
+      next: [{ ...setting, note: "sets it again" }],
+    });
   }
-  return new VaultError(
-    "state",
-    `an encrypted value of vault ${place.uuid} cannot be decrypted (${place.column} ${place.row}): ${why}`,
-    {
-      uuid: place.uuid,
-      next: [command`vault state restore FILE`],
-    },
-  );
+  const { uuid, column, row } = place;
+  const what = `an encrypted value of vault ${uuid} cannot be decrypted (${column} ${row})`;
+  return new VaultError("state", `${what}: ${why}`, {
+    uuid,
+    next: [command`vault state restore FILE`],
+  });
 }

@@ -43,7 +43,7 @@ const variables = (secret: boolean): string[] =>
 
 const secretNames = new Set(variables(true));
 /** Without the name of a profile or a state, a `vault` that a command runs would use another one. */
-const settingsKept = new Set(["VAULTSVC_CONFIG_DIR", "VAULTSVC_SANDBOX", ...variables(false)]);
+const settingsKept = new Set(["VAULTSVC_SANDBOX", ...variables(false)]);
 
 /** Variables that every program needs, whatever their value. Proxies stay even with a password: it is meant for every program. */
 const forEveryProgram =

@@ -102,7 +102,7 @@ describe
         await expectRefused(
           lab,
           machine,
-          /the configuration cannot be used: .*config\.json belongs to another user/,
+          /the configuration cannot be used: .*config\.json: it belongs to another user/,
           ...args,
         );
       }
@@ -123,7 +123,7 @@ describe
       writeFileSync(join(machine.configDir, "config.json"), JSON.stringify(config), {
         mode: 0o600,
       });
-      await expectRefused(lab, machine, new RegExp(`the key file ${path} cannot be used: `));
+      await expectRefused(lab, machine, new RegExp(`the key file cannot be used: ${path}: `));
       give(path, 0);
       expectExit(await machine.vault("get", lab.vault.uuid), 0);
     });
@@ -140,7 +140,7 @@ describe
       await expectRefused(
         lab,
         machine,
-        /the key file .*config\.key cannot be used/,
+        /the key file cannot be used: .*config\.key/,
         "config",
         "set",
         "apiKey",
