@@ -37,12 +37,11 @@ export const forget = command(
     // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.state.store()).find(target);
     if (found.length < 2) checkRemoval("forget", target, found[0], discardPending);
-    const question = `Remove the credentials of vault ${target} from this machine?`;
-    const risk =
-      mayBeTheOnlyOnes(found[0]) === null
-        ? ""
-        : " This cannot be undone: without a copy of the credentials, the vault is lost.";
-    await confirmOrFail(app.io.ask, options.yes === true, `${question}${risk}`);
+    const risk = mayBeTheOnlyOnes(found[0])
+      ? " This cannot be undone: without a copy of the credentials, the vault is lost."
+      : "";
+    const question = `Remove the credentials of vault ${target} from this machine?${risk}`;
+    await confirmOrFail(app.io.ask, options.yes === true, question);
     const work = async ({ session }: ExchangeContext): Promise<VaultRecord | null> => {
       const record = await session.read();
       checkRemoval("forget", target, record, discardPending);
@@ -50,26 +49,25 @@ export const forget = command(
       return record;
     };
     const forgotten = await app.service.withVault(target, work, { local: true });
-    const warning = mayBeTheOnlyOnes(forgotten);
-    if (warning !== null) app.io.narrator.warn(warning);
+    if (mayBeTheOnlyOnes(forgotten))
+      app.io.narrator.warn(
+        "the removed credentials may have been the only ones of this vault; without a copy it is lost",
+      );
     const document: ForgetDocument = {
       forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
     };
     const dropped = forgotten?.open ?? null;
     await app.io.output.sayDone(document, (view) => {
-      const words = `forgotten; the counters toward lockout are kept${dropped === null ? "" : `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`}`;
-      return [vaultLine(view, target, words)];
+      const open =
+        dropped && `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`;
+      return [
+        vaultLine(view, target, `forgotten; the counters toward lockout are kept${open ?? ""}`),
+      ];
     });
     return 0;
   },
 );
 
-/** The warning for credentials that the service has not refused; null if it has refused all that are left. */
-function mayBeTheOnlyOnes(record: VaultRecord | null | undefined): string | null {
-  const live = record?.generations.filter((g) => !g.refused && g.standing !== "superseded") ?? [];
-  if (live.length === 0) return null;
-  const proven = record?.provenAt ?? null;
-  const since =
-    proven === null ? "the service has not refused them" : `they last worked on ${proven}`;
-  return `the removed credentials may have been the only ones of this vault (${since}); without a copy it is lost`;
-}
+/** Whether any credentials are left that the service has not refused. */
+const mayBeTheOnlyOnes = (record: VaultRecord | null | undefined): boolean =>
+  record?.generations.some((g) => !g.refused && g.standing !== "superseded") === true;

@@ -45,23 +45,25 @@ export interface Handover {
 /** A failed handover, for which the exchange is held. */
 export class HandoverFailure extends Error {
   readonly reason: HoldReason;
-  /** The whole contents were delivered before the failure. */
-  readonly delivered: boolean;
-  /** --credentials-out or --save-cmd has not received the new credentials. */
-  readonly saveOwed: boolean;
+  /** --credentials-out and --save-cmd have received the new credentials all the same. */
+  readonly isSaved: boolean;
   /** What another start of the same command line needs beside --discard-pending. */
   readonly needs: readonly string[];
 
   constructor(
     reason: HoldReason,
     message: string,
-    facts: { delivered: boolean; saveOwed: boolean; needs?: readonly string[] },
+    { isSaved = false, needs = [] }: { isSaved?: boolean; needs?: readonly string[] } = {},
   ) {
     super(message);
     this.name = "HandoverFailure";
     this.reason = reason;
-    this.delivered = facts.delivered;
-    this.saveOwed = facts.saveOwed;
-    this.needs = facts.needs ?? [];
+    this.isSaved = isSaved;
+    this.needs = needs;
+  }
+
+  /** The whole contents were delivered before the failure: these come last. */
+  get delivered(): boolean {
+    return this.reason === "credentials-out" || this.reason === "save-cmd";
   }
 }

@@ -153,7 +153,7 @@ async function deliverAndEnd(
   const { clock } = context;
   const from = clock.elapsed();
   try {
-    if (isUnread(exchange)) checkContents(delivery, handover);
+    if (isUnread(exchange)) checkContents(delivery);
     await handover.deliver(delivery);
     const { replaces } = handover;
     if (replaces !== undefined && replaces !== exchange.given)
@@ -195,13 +195,10 @@ async function deliverAndEnd(
 }
 
 /** @throws HandoverFailure if the answer lacks the contents: acknowledging would use up a read that delivered nothing */
-function checkContents({ kind, vault }: Delivery, { leavesState }: Handover): void {
+function checkContents({ kind, vault }: Delivery): void {
   const contents = isCreditCard(kind) ? object(vault["creditCard"])?.["number"] : vault["content"];
   if (typeof contents === "string" && (contents !== "" || !isCreditCard(kind))) return;
-  throw new HandoverFailure("delivery", "the service's response lacks the contents of the vault", {
-    delivered: false,
-    saveOwed: leavesState,
-  });
+  throw new HandoverFailure("delivery", "the service's response lacks the contents of the vault");
 }
 
 async function holdFor(
@@ -214,8 +211,8 @@ async function holdFor(
   if (error instanceof VaultError && error.code === "interrupted") return exchange;
   const failure = error instanceof HandoverFailure ? error : undefined;
   await context.session.hold(exchange.id, failure?.reason ?? "delivery", {
-    delivered: failure?.delivered ?? false,
-    saveOwed: failure?.saveOwed ?? leavesState,
+    delivered: failure?.delivered === true,
+    saveOwed: failure?.delivered === true || (leavesState && failure?.isSaved !== true),
   });
   return openExchange(await currentRecord(context), exchange.id);
 }

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Output } from "../cli/output.ts";
@@ -9,7 +7,6 @@ import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Delivery, Handover } from "../exchange/delivery.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
-import type { RecoveryDocument } from "../exchange/records.ts";
 import { credentialsJson, deviceOf, recoveryJson } from "../exchange/recovery/document.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
@@ -18,9 +15,8 @@ import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
 import { outFileOf, writeOut } from "./out-file.ts";
 import type { Program } from "./program.ts";
+import { passContents, saveRecovery, sha256 } from "./shell.ts";
 import type { Way } from "../way.ts";
-import { learnAll } from "../input/read-start.ts";
-import { environmentWithoutSecrets } from "../settings/child-command.ts";
 
 /** Where the contents of a read go, and then the recovery document. */
 export interface Outputs {
@@ -58,7 +54,7 @@ const getDocument = ({ uuid, label, vault, kind, exchange, settled }: Delivery):
 });
 
 /** What a file or a program receives: this program keeps the credentials, unless --with-credentials says otherwise. */
-export function passedDocument(
+function passedDocument(
   document: GetDocument,
   { withCredentials }: { withCredentials?: boolean | undefined },
 ): GetDocument {
@@ -67,21 +63,27 @@ export function passedDocument(
   return { ...document, vault };
 }
 
-/** Writes the contents of a vault to --out or --out-dir, and gives them to --exec (`pass`); undefined without any of these. */
+interface WriterOptions {
+  out?: string | undefined;
+  outDir?: string | undefined;
+  exec?: string | undefined;
+  withCredentials?: boolean | undefined;
+}
+
+/** Writes the contents of a vault to --out or --out-dir, and gives them to --exec; undefined without any of these. */
 export function writerOf(
-  host: Host,
-  options: { out?: string | undefined; outDir?: string | undefined } & Parameters<
-    typeof passedDocument
-  >[1],
+  basics: Basics,
+  options: WriterOptions,
   uuid: string,
-  pass?: (document: GetDocument) => Promise<void>,
+  run: string,
 ): ((document: GetDocument) => Promise<void>) | undefined {
+  const { exec } = options;
   const path = outFileOf(options, uuid);
-  if (path === undefined && pass === undefined) return undefined;
+  if (path === undefined && exec === undefined) return undefined;
   return async (document) => {
     const passed = passedDocument(document, options);
-    if (path !== undefined) writeOut(host, path, passed);
-    await pass?.(passed);
+    if (path !== undefined) writeOut(basics.io.host, path, passed);
+    if (exec !== undefined) await passContents(basics, exec, run, passed);
   };
 }
 
@@ -116,7 +118,7 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
         if (saveCmd !== undefined)
           replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
       }
-      if (!isShown) throw masked(delivery, false);
+      if (!isShown) throw masked(delivery, { isSaved: true });
     },
     async confirm(credentials) {
       try {
@@ -144,17 +146,16 @@ async function deliverContents(
   outputs: Outputs,
   { noAck }: Start,
 ): Promise<boolean> {
-  const { program, out, saveCmd } = outputs;
-  const saveOwed = out !== undefined || saveCmd !== undefined;
+  const { program } = outputs;
   const document = getDocument(delivery);
   if (program !== undefined && delivery.lastRead && !program.takesAll(document))
-    throw masked(delivery, saveOwed, true);
+    throw masked(delivery, { isProgram: true });
   const write =
     program === undefined
       ? outputs.write
-      : async () => await program.run(passedDocument(document, outputs), saveOwed);
+      : async () => await program.run(passedDocument(document, outputs));
   if (write !== undefined) {
-    await orHeld(outputs, saveOwed, async () => await write(document, delivery));
+    await orHeld(outputs, async () => await write(document, delivery));
     return true;
   }
   const isMasked = delivery.exchange.limited && !showsContents(io.output);
@@ -163,8 +164,8 @@ async function deliverContents(
   const reveal = isWanted ? "contents" : io.output.reveal;
   // A person who does not want to see the contents has no use for the read.
   const isWhole = !isMasked || isWanted || !(delivery.lastRead || isAsked);
-  if (!isWhole && !noAck) throw masked(delivery, saveOwed);
-  await orHeld(outputs, saveOwed, async () => await printOne(io, delivery, document, reveal));
+  if (!isWhole && !noAck) throw masked(delivery);
+  await orHeld(outputs, async () => await printOne(io, delivery, document, reveal));
   return isWhole;
 }
 
@@ -173,14 +174,16 @@ export const tableOf = async (delivery: Delivery, view: View): Promise<string> =
   await (await import("../cli/vault-view.ts")).vaultTable(delivery, view);
 
 /** A read of a limited vault is not used up if nobody receives its contents. */
-const masked = ({ lastRead }: Delivery, saveOwed: boolean, isProgram = false): HandoverFailure => {
-  const why = isProgram
-    ? "the program would not receive its whole contents"
-    : "the output would not show its contents";
-  const needs = [isProgram ? "--stdin" : "--reveal"];
+function masked(
+  { lastRead }: Delivery,
+  { isProgram = false, isSaved = false } = {},
+): HandoverFailure {
+  const [why, flag] = isProgram
+    ? ["the program would not receive its whole contents", "--stdin"]
+    : ["the output would not show its contents", "--reveal"];
   const what = `${lastRead ? "the last" : "a"} read of a limited vault was not used up, because ${why}`;
-  return new HandoverFailure("masked", what, { delivered: false, saveOwed, needs });
-};
+  return new HandoverFailure("masked", what, { isSaved, needs: [flag] });
+}
 
 /** Whether the chosen output holds the contents whole. */
 function showsContents({ field, format, reveal }: Output): boolean {
@@ -207,11 +210,7 @@ async function printOne(
 }
 
 /** @throws HandoverFailure if the contents cannot be written, and `interrupted` */
-async function orHeld(
-  { stop }: Outputs,
-  saveOwed: boolean,
-  write: () => Promise<void>,
-): Promise<void> {
+async function orHeld({ stop }: Outputs, write: () => Promise<void>): Promise<void> {
   try {
     await write();
   } catch (error) {
@@ -223,10 +222,7 @@ async function orHeld(
     const { code, message } = error as NodeJS.ErrnoException;
     const why =
       code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
-    throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`, {
-      delivered: false,
-      saveOwed,
-    });
+    throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`);
   }
 }
 
@@ -235,49 +231,10 @@ async function writeRecovery(out: CredentialsOut, document: RecoveryFile): Promi
     await out.write(document);
   } catch (error) {
     const { message } = error as Error;
-    throw new HandoverFailure(
-      "credentials-out",
+    const why =
       error instanceof ReplacedFile
-        ? `--credentials-out: ${message}`
-        : `--credentials-out ${out.path} could not be written: ${message}`,
-      { delivered: true, saveOwed: true },
-    );
+        ? `: ${message}`
+        : ` ${out.path} could not be written: ${message}`;
+    throw new HandoverFailure("credentials-out", `--credentials-out${why}`);
   }
 }
-
-/**
- * Gives the recovery document to --save-cmd, to replace the one with the hash `given`, and returns the hash of what it gave. What
- * the command prints goes to stderr.
- */
-export async function saveRecovery(
-  { io, settings }: Basics,
-  command: string,
-  document: RecoveryDocument,
-  given: string | null,
-): Promise<string> {
-  const { host, redactor } = io;
-  learnAll(redactor.add, { type: "recovery", document });
-  const text = `${JSON.stringify(recoveryJson(document))}\n`;
-  try {
-    const { runWithDocument } = await import("./program.ts");
-    const env = {
-      ...environmentWithoutSecrets(host.env, redactor),
-      VAULTSVC_EXCHANGE_ID: document.exchangeId,
-      // Of the document that is to be replaced: a database replaces its row only if the row still has it. Empty if there is none.
-      VAULTSVC_GIVEN_SHA256: given ?? "",
-    };
-    await runWithDocument(
-      { io, settings },
-      { flag: "--save-cmd", command, env, signal: host.interrupted },
-      text,
-    );
-    return sha256(text);
-  } catch (error) {
-    throw new HandoverFailure("save-cmd", (error as Error).message, {
-      delivered: true,
-      saveOwed: true,
-    });
-  }
-}
-
-const sha256 = (text: string): string => createHash("sha256").update(text, "utf8").digest("hex");

@@ -7,8 +7,7 @@ import { VaultError } from "../errors.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
 import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";
-import type { Basics } from "../parts/settings.ts";
-import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";
+import { environmentWithoutSecrets } from "../settings/child-command.ts";
 import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
@@ -85,11 +84,10 @@ export class Program {
    * Starts it. Resolves when it has taken the contents over: it ended with 0, or has run for as long as --ack-after says.
    * @throws HandoverFailure, and the reason of `interrupted`, which then does not start it
    */
-  async run(document: GetDocument, saveOwed: boolean): Promise<void> {
+  async run(document: GetDocument): Promise<void> {
     const { stdin, ackAfterMs } = this.#given;
     const { host, narrator } = this.#io;
-    const failed = (message: string): HandoverFailure =>
-      new HandoverFailure("run", message, { delivered: false, saveOwed });
+    const failed = (message: string): HandoverFailure => new HandoverFailure("run", message);
     const env = this.#environment(document, failed);
     const { tokenExpiry } = document.exchange;
     const ackAt = ackAfterMs === undefined ? undefined : host.now() + ackAfterMs;
@@ -257,72 +255,4 @@ function beginningOf(file: string): string | undefined {
   } finally {
     closeSync(fd);
   }
-}
-
-/** A command of the user that receives a document. */
-interface DocumentCommand {
-  /** The flag that it comes from, for messages. */
-  flag: "--save-cmd" | "--exec";
-  command: string;
-  /** Without this program's secrets. */
-  env: Record<string, string>;
-  /** Ends the command. */
-  signal: AbortSignal;
-}
-
-/**
- * Runs a command with `document` on its standard input; what it prints, on either stream, goes to stderr by whole lines.
- * @throws an Error that says what went wrong, unless the command has read all of it and exited with 0
- */
-export async function runWithDocument(
-  { io: { host }, settings: { timeout: timeoutMs } }: Basics,
-  { flag, command, env, signal }: DocumentCommand,
-  document: string,
-): Promise<void> {
-  const failure = await runShellCommand(host, {
-    command,
-    env,
-    cwd: host.cwd,
-    input: document,
-    timeoutMs,
-    signal,
-    onLines: (lines) => void host.stderr.writeColored(lines),
-  });
-  if (failure !== undefined) throw new Error(`${flag} ${failure}`);
-}
-
-/**
- * Returns what gives the document of one vault of a run to --exec, and resolves when the command has taken it over: read whole, and
- * ended with 0. The environment is searched for secrets once for all of them, and only a second signal ends them.
- * @throws HandoverFailure for everything else
- */
-export function execOf(
-  { io, settings }: Basics,
-  command: string,
-  run: string,
-): (document: GetDocument) => Promise<void> {
-  const { host, redactor } = io;
-  const signal = host.killed;
-  const ours = environmentWithoutSecrets(host.env, redactor);
-  return async (document) => {
-    const { uuid, label } = document;
-    const env = {
-      ...ours,
-      VAULTSVC_VAULT_UUID: uuid,
-      VAULTSVC_VAULT_LABEL: label ?? "",
-      VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
-    };
-    try {
-      await runWithDocument(
-        { io, settings },
-        { flag: "--exec", command, env, signal },
-        `${JSON.stringify(document)}\n`,
-      );
-    } catch (error) {
-      throw new HandoverFailure("exec", (error as Error).message, {
-        delivered: false,
-        saveOwed: false,
-      });
-    }
-  };
 }

@@ -9,7 +9,6 @@ import { beforeStart } from "../exchange/next-action.ts";
 import type { VaultSummary } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { timeOf } from "../exchange/ulid.ts";
-import { execOf } from "../handover/program.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { tableOf, updateDocument, writerOf } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
@@ -60,16 +59,11 @@ export async function runMany(
     await confirmUpdate(app, `new contents to ${todo.length} vaults`);
   prepareOut(app, options);
   const rest = restOf(app.io.line, run);
-  const pass = options.exec === undefined ? undefined : execOf(app, options.exec, run.name);
   let isReplaced = false;
   try {
     await runAll(app, todo, {
       work: async (start, turn, report) => {
-        const outcome = await exchangeInTurn(app, options, run, start, turn, {
-          pass,
-          report,
-          line: rest,
-        });
+        const outcome = await exchangeInTurn(app, options, run, start, turn, { report, rest });
         isReplaced ||= outcome.ok && outcome.earlier !== true && start.given !== undefined;
         return outcome;
       },
@@ -161,11 +155,7 @@ async function exchangeInTurn(
   run: Run,
   start: Start,
   turn: Turn,
-  {
-    pass,
-    report,
-    line,
-  }: { pass: ReturnType<typeof execOf> | undefined; report: Report; line: Way },
+  { report, rest }: { report: Report; rest: Way },
 ): Promise<Outcome> {
   const { host } = app.io;
   const { uuid, given, newVault } = start;
@@ -173,12 +163,12 @@ async function exchangeInTurn(
   if (given !== undefined) learnAll(turn.learn, given);
   if (newVault !== undefined)
     turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
+  const { withCredentials } = options;
   const write: Outputs["write"] =
-    writerOf(host, options, uuid, pass) ??
+    writerOf(app, options, uuid, run.name) ??
     (async (document, delivery) =>
       await report.contents(document, async (view) => await tableOf(delivery, view)));
-  const { withCredentials } = options;
-  const outputs = { write, withCredentials, line, stop: host.killed };
+  const outputs = { write, withCredentials, line: rest, stop: host.killed };
   return await turn.withVault(async (context) => {
     const done = await exchange(app, context, start, outputs, run);
     if (done === "earlier") return { ok: true, earlier: true };

@@ -73,7 +73,7 @@ async function runOne(
       });
     }
     const outputs = {
-      write: writerOf(app.io.host, options, uuid),
+      write: writerOf(app, options, uuid, ""),
       out,
       saveCmd,
       program,

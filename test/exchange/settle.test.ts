@@ -138,10 +138,7 @@ describe("held", () => {
     const world = await knownVault();
     const fails: Handover = {
       leavesState: true,
-      deliver: async () =>
-        Promise.reject(
-          new HandoverFailure("save-cmd", "failed", { delivered: true, saveOwed: true }),
-        ),
+      deliver: async () => Promise.reject(new HandoverFailure("save-cmd", "failed")),
       confirm: async () => Promise.resolve(),
     };
     await run(world, "get", { handover: fails });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { execOf } from "../../src/handover/program.ts";
+import { passContents } from "../../src/handover/shell.ts";
 import type { GetDocument } from "../../src/documents/exchange.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
@@ -43,7 +43,7 @@ async function run(
   });
   const app = fakeBasics(host, { timeout: timeoutMs });
   for (const secret of [apiKey, "4111111111111111"]) app.io.redactor.add(secret);
-  const running = execOf(app, command, "payday")({ ...document, label });
+  const running = passContents(app, command, "payday", { ...document, label });
   if (killed) setTimeout(() => host.kill(), 100);
   const failure = await running.then(
     () => undefined,
@@ -109,7 +109,7 @@ describe("--exec", () => {
         reason: "exec",
         message: why,
         delivered: false,
-        saveOwed: false,
+        isSaved: false,
       });
     },
   );

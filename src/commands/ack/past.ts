@@ -45,20 +45,19 @@ export async function acknowledgedOne(
  * @throws `rejected` if it has ended, and was not acknowledged
  */
 export async function checkOwn(past: Past, record: VaultRecord): Promise<void> {
-  const { store, reader } = past;
-  const { service, uuid } = record;
   const isOwn = ({ by }: { by: Actor | null }): boolean =>
-    by !== null && isSameUser(by, reader.self);
+    by !== null && isSameUser(by, past.reader.self);
+  const newest = record.exchanges.find(isOwn);
   // The journal takes longer.
-  const rows = record.exchanges.filter(isOwn);
-  if (rows.length > 0 && !hasFailed(rows[0])) return;
+  if (newest !== undefined && !hasFailed(newest)) return;
   // Starts that were never sent are not among them.
-  const last = (await store.past(service, uuid)).find(({ exchange }) => isOwn(exchange));
-  if (hasFailed(last?.exchange) && last !== undefined) throw notAcknowledged(past, record, last);
+  const all = await past.store.past(record.service, record.uuid);
+  const last = all.find(({ exchange }) => isOwn(exchange));
+  if (last !== undefined && hasFailed(last.exchange)) throw notAcknowledged(past, record, last);
 }
 
-const hasFailed = (exchange: { state: string } | undefined): boolean =>
-  exchange !== undefined && ["expired", "discarded", "rejected"].includes(exchange.state);
+const hasFailed = ({ state }: { state: string }): boolean =>
+  ["expired", "discarded", "rejected"].includes(state);
 
 /** Exit 6 for an exchange that was not acknowledged, with who ended it. */
 function notAcknowledged(

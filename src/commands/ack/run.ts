@@ -11,7 +11,7 @@ import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { ExchangeRecord, KnownVault, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
-import { saveRecovery } from "../../handover/handover.ts";
+import { saveRecovery } from "../../handover/shell.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { isMany } from "../../input/flags.ts";
 import { readNames } from "../../input/list.ts";

@@ -143,8 +143,7 @@ export class RealEngine {
         const isDelivered = outcome === "save-failed";
         if (outcome !== "delivered")
           throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, {
-            delivered: isDelivered,
-            saveOwed: isDelivered,
+            isSaved: true,
           });
       },
       confirm: async () => Promise.resolve(),
