@@ -260,18 +260,17 @@ function outstanding(
 }
 
 /**
- * Acknowledges an open exchange that an earlier run left (docs/design.md, Settling), before a start. Returns what that settled.
+ * Acknowledges an open exchange that an earlier run left (docs/design.md, Settling), before a start.
  * @throws what `sendEnd` throws
  */
 export async function settleInterrupted(
   context: ExchangeContext,
   open: OpenExchange,
-): Promise<Settled[]> {
+): Promise<Settled> {
   const { outcome } = await sendEnd(context, open, false);
   const settled = settledAs(open, outcome);
   context.emit({ type: "settled", settled });
-  // The start that follows resolves the doubt, and reports it.
-  return outcome === "in-doubt" ? [] : [settled];
+  return settled;
 }
 
 /**

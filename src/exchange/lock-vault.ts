@@ -8,13 +8,12 @@ import { command } from "../way.ts";
 import type { Reply, Send, Service, StartCall, DeleteCall, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
-import type { Settled } from "./states.ts";
 import { createIds } from "./ulid.ts";
 
 /** The context of an exchange that has no vault yet. */
 export interface LockContext extends Omit<
   ExchangeContext,
-  "session" | "service" | "breaker" | "ids" | "deadline" | "signal"
+  "session" | "service" | "breaker" | "ids" | "deadline" | "signal" | "settled"
 > {
   store: Pick<Store, "breaker" | "find" | "lock">;
   waiting: Waiting;
@@ -65,6 +64,7 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
     signal,
     session,
     breaker: store.breaker(here),
+    settled: new Map(),
     ids: createIds(context.clock),
     service: {
       admit: async (...next) => await (await service()).admit(...next),
@@ -82,7 +82,7 @@ export async function withVault<T>(
   context: ExchangeContext,
   work: (context: ExchangeContext) => Promise<T>,
 ): Promise<T> {
-  const settled = new Map<string, Settled>();
+  const { settled } = context;
   let sent = false;
   let startCounts = false;
   let isStartAnswered = false;

@@ -22,7 +22,6 @@ import type { Accepted, Read } from "./start/attempt.ts";
 import { attempt, noTries } from "./start/attempt.ts";
 import { decide, toStartWith } from "./start/decide.ts";
 import type { Counted, Start } from "./start/start.ts";
-import type { Settled } from "./states.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
 import { heldWays } from "./ways.ts";
@@ -40,24 +39,22 @@ export async function runExchange(
 ): Promise<Delivery> {
   const { given } = start;
   if (given?.type === "recovery") await adoptRecovery(context, given.document);
-  const settled: Settled[] = [];
-  const accepted = await untilAccepted(context, start, settled, (call, reply) =>
+  const accepted = await untilAccepted(context, start, (call, reply) =>
     call.step === "delete" || reply.type === "not-sent" || reply.answer === undefined
       ? undefined
       : readStartSuccess(call, reply.answer),
   );
-  const delivery = await recordNewPair(context, start, handover, accepted, settled);
+  const delivery = await recordNewPair(context, start, handover, accepted);
   return await deliverAndEnd(context, start, handover, delivery);
 }
 
 /**
- * Decides and sends, until the service accepts a call, which has then counted. What an end call settles before is added to `settled`.
+ * Decides and sends, until the service accepts a call, which has then counted.
  * @throws as `runExchange`
  */
 export async function untilAccepted<Success>(
   context: ExchangeContext,
   start: Counted,
-  settled: Settled[],
   read: Read<Success>,
 ): Promise<Accepted<Success>> {
   const tries = noTries();
@@ -67,7 +64,7 @@ export async function untilAccepted<Success>(
     const decision = await decide(context, vault, start, tries, recordedAs);
     const { kind, wish, action } = decision;
     if (action?.do === "end") {
-      settled.push(...(await settleInterrupted(context, action.exchange)));
+      await settleInterrupted(context, action.exchange);
       continue;
     }
     throwIfInterrupted(context);
@@ -107,7 +104,6 @@ async function recordNewPair(
   start: Start,
   handover: Handover,
   { before, pair, exchangeId, success }: Accepted<StartSuccess>,
-  settled: readonly Settled[],
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;
   const { vault, warnings, ...received } = success;
@@ -134,7 +130,7 @@ async function recordNewPair(
     exchange,
     credentials: bareCredentials({ ...success.pair, hashedPin }),
     fingerprint: record.generations.find((g) => g.generation === generation)?.fingerprint ?? "",
-    settled: found === null ? settled : [...settled, found],
+    settled: [...context.settled.values()],
     lastRead:
       exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,
     recovery: async () => await recoveryDocument(context, record, exchange),

@@ -121,8 +121,8 @@ export function warnOfNothingLeft(
 async function isSettled(context: ExchangeContext): Promise<boolean> {
   const record = await context.session.read();
   if (record?.open?.state !== "ending") return false;
-  const [settled] = await settleInterrupted(context, record.open);
-  return settled?.outcome === "acknowledged" || settled?.outcome === "applied";
+  const { outcome } = await settleInterrupted(context, record.open);
+  return outcome === "acknowledged" || outcome === "applied";
 }
 
 /** Whether nothing remains to be done in the run: what somebody acknowledged undelivered is read again. */

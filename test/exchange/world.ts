@@ -121,6 +121,7 @@ export class World {
         killed: new AbortController().signal,
         deadline: this.#slept + 10_000,
         emit: () => undefined,
+        settled: new Map(),
         redact: (text) => text,
         learnSecret: () => undefined,
       },

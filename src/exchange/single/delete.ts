@@ -20,7 +20,7 @@ export async function deleteVault(
   const { session } = context;
   const { uuid } = session;
   const start = { ...request, uuid, label: null, operation: "delete", noAck: false } as const;
-  const accepted = await untilAccepted(context, start, [], (_, reply) => acceptedBy(reply));
+  const accepted = await untilAccepted(context, start, (_, reply) => acceptedBy(reply));
   const { kind, externalRef, pair, exchangeId } = accepted;
   await session.recordDeleted(exchangeId);
   return { kind, externalRef, generation: pair.generation };

@@ -186,6 +186,7 @@ export class RealEngine {
       signal: new AbortController().signal,
       killed: new AbortController().signal,
       deadline: this.#time + 10_000,
+      settled: new Map(),
       emit: ({ type }) => {
         if (type === "waiting") this.#isWaiting = true;
       },
