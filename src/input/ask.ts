@@ -42,7 +42,7 @@ export async function askSettings({ io, settings }: Basics): Promise<void> {
     return;
   settings.appUuid ??= await typedAppUuid(io.ask);
   if (settings.apiKey === undefined) {
-    const text = await io.ask.secret({ message: "API key", rule: isUuid });
+    const text = await io.ask.secret({ message: "API key", rule: brokenUuid });
     settings.apiKey = { text, source: "--api-key", fromFlag: false };
   }
 }
@@ -60,7 +60,7 @@ export const typedBaseUrl = async (
 
 /** The uuid of the application as a person types it. */
 export const typedAppUuid = async (ask: Prompts, initial?: string): Promise<string> =>
-  await ask.text({ message: "Application UUID", rule: isUuid, initial });
+  await ask.text({ message: "Application UUID", rule: brokenUuid, initial });
 
 /**
  * The given vault; or one chosen from those known here that fit `which`; or one whose UUID is typed, if the command takes one that
@@ -118,7 +118,7 @@ export async function askVault(
   if (choices.length === 0)
     throw new VaultError("no-credentials", "no vaults yet", { next: [command`vault import`] });
   const chosen = known.length === 0 ? "" : await io.ask.choose("Which vault?", choices);
-  return chosen === "" ? await io.ask.text({ message: "Vault UUID", rule: isUuid }) : chosen;
+  return chosen === "" ? await io.ask.text({ message: "Vault UUID", rule: brokenUuid }) : chosen;
 }
 
 /** Asks for the kind of an unknown vault, among those that support the operation. */
@@ -181,7 +181,7 @@ async function askDevice(io: Io) {
 const contentOf = async (io: Io, answer: string, what: string): Promise<string> =>
   answer.startsWith("@") && !isStdin(answer) ? await readValue(answer, what, io.sources) : answer;
 
-export const isUuid = (answer: string): string | null => brokenRule(identifier, answer);
+export const brokenUuid = (answer: string): string | null => brokenRule(identifier, answer);
 
 /**
  * Asks before new contents are sent. With a live profile, --yes is needed where nobody can be asked.

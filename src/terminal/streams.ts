@@ -84,12 +84,11 @@ type Flushable<T> = T & { flush(): Promise<void> };
 export function dataStream(
   options: OutputOptions & { isClosed?: () => boolean },
 ): Flushable<DataStream> {
-  const queue = writeQueue(options.openWriter);
+  const { write, ...queue } = writeQueue(options.openWriter);
   const methods = {
+    ...queue,
     write: (data: string | Uint8Array, signal = options.signal()) =>
-      queue.write(typeof data === "string" ? Buffer.from(data) : data, signal),
-    surroundWrites: queue.surroundWrites,
-    flush: () => queue.flush(),
+      write(typeof data === "string" ? Buffer.from(data) : data, signal),
     get isClosed() {
       return options.isClosed?.() ?? false;
     },
@@ -98,12 +97,13 @@ export function dataStream(
 }
 
 export function messageStream(options: OutputOptions): Flushable<MessageStream> {
-  const queue = writeQueue(options.openWriter);
+  const { write, ...queue } = writeQueue(options.openWriter);
   let redaction: Redaction = { redact: (text) => text, redactValue: (value) => value };
   const redact = (text: string): string => redaction.redact(text);
   const send = (clean: string): Promise<void> =>
-    queue.write(Buffer.from(clean), options.signal()).catch(() => {});
+    write(Buffer.from(clean), options.signal()).catch(() => {});
   const methods = {
+    ...queue,
     write: (text: string, next: readonly Way[] = []) => {
       const { isTTY } = options.facts;
       // Only now, so that no secret is broken before it is replaced.
@@ -121,8 +121,6 @@ export function messageStream(options: OutputOptions): Flushable<MessageStream> 
     redactWith: (next: Redaction) => {
       redaction = next;
     },
-    surroundWrites: queue.surroundWrites,
-    flush: () => queue.flush(),
   };
   return withFacts(options.facts, methods);
 }
@@ -135,27 +133,22 @@ export function descriptorWriter(fd: number): () => WriteAll {
 /** Queues writes; those that wait while a file is synced share the next sync. A failed write does not prevent later ones. */
 function writeQueue(openWriter: () => WriteAll) {
   let writer: WriteAll | undefined;
-  let around: AroundWrite | undefined;
+  let around: AroundWrite = async (write) => await write();
   let last: Promise<void> = Promise.resolve();
   const waiting: {
     bytes: Uint8Array;
     signal: AbortSignal | undefined;
     settle: PromiseWithResolvers<void>;
   }[] = [];
-  const writeNow = async (bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> => {
-    const open = (writer ??= openWriter());
-    await (around === undefined ? open(bytes, signal) : around(() => open(bytes, signal)));
-  };
   const takeTurn = async (): Promise<void> => {
     const turn = waiting.splice(0, writer?.syncs === true ? waiting.length : 1);
     const [first] = turn;
     // Written with an earlier one.
     if (first === undefined) return;
     try {
-      await writeNow(
-        turn.length === 1 ? first.bytes : Buffer.concat(turn.map(({ bytes }) => bytes)),
-        first.signal,
-      );
+      const write = (writer ??= openWriter());
+      const all = turn.length === 1 ? first.bytes : Buffer.concat(turn.map(({ bytes }) => bytes));
+      await around(async () => await write(all, first.signal));
       for (const { settle } of turn) settle.resolve();
     } catch (error) {
       for (const { settle } of turn) settle.reject(error);

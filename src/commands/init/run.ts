@@ -3,7 +3,7 @@ import { confirmOrFail, ruleFrom } from "../../cli/prompts.ts";
 import { defined } from "../../defined.ts";
 import type { InitDocument } from "../../documents/setup.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { isUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
+import { brokenUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import type { Basics } from "../../parts/settings.ts";
 import { withoutPassword } from "../../protocol/address.ts";
 import { uuid as identifier } from "../../protocol/fields.ts";
@@ -235,7 +235,8 @@ async function apiKeyOf(
   const found = findSetting("apiKey", settings.flags, io.host.env, {});
   if (found === undefined && isKept && !io.ask.isPossible) return undefined;
   const message = isKept ? "API key (Enter keeps the present one)" : "API key (stored encrypted)";
-  const rule = (answer: string): string | null => (isKept && answer === "" ? null : isUuid(answer));
+  const rule = (answer: string): string | null =>
+    isKept && answer === "" ? null : brokenUuid(answer);
   const key =
     found === undefined ? await io.ask.secret({ message, rule }) : await state.secretSetting(found);
   if (key === "" && found === undefined) return undefined;
