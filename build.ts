@@ -1,18 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
 const root = import.meta.dirname;
 const notices = "THIRD-PARTY-NOTICES.md";
-
-/** Tells builds apart: what they compile to is cached by it. */
-function idOf(folder: string): string {
-  const hash = createHash("sha256");
-  for (const file of readdirSync(folder).toSorted())
-    hash.update(`${file}\0`).update(readFileSync(join(folder, file)));
-  return hash.digest("hex").slice(0, 16);
-}
 
 /**
  * Builds the program into a folder of its own and swaps that in, whole: who starts the program meanwhile gets the former one,
@@ -30,7 +21,6 @@ export function build(): { ok: boolean; output: string } {
     });
     const ok = run.status === 0;
     if (ok) {
-      writeFileSync(join(fresh, "build"), idOf(fresh));
       renameSync(join(fresh, notices), join(root, notices));
       if (existsSync(dist)) renameSync(dist, former);
       renameSync(fresh, dist);

@@ -1,23 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { basename, join } from "node:path";
-import { defineConfig, type ChunkingContext, type Plugin } from "rolldown";
-import { embedTexts, onlyVersion } from "./packaging/bundle/embedded.ts";
-import { listChunks, writeNotices } from "./packaging/bundle/inventory.ts";
-import { lazyBuiltins } from "./packaging/bundle/lazy-builtins.ts";
-import { trimUndici, undiciSwitch } from "./packaging/bundle/undici.ts";
-
-/** One entry for bin/vault.js, so that `--version` reads one file. */
-function launcherEntry(): Plugin {
-  return {
-    name: "launcher-entry",
-    resolveId: (source) =>
-      source === "launcher-entry" ? join(import.meta.dirname, source) : undefined,
-    load: (id) =>
-      basename(id) === "launcher-entry"
-        ? `export { main } from "./src/main.ts"; export { createHost } from "./src/host.ts";`
-        : undefined,
-  };
-}
+import { join } from "node:path";
+import { defineConfig, type ChunkingContext } from "rolldown";
+import { embedTexts, inventory, lazyBuiltins } from "./packaging/bundle.ts";
+import { trimUndici, undiciSwitch } from "./packaging/undici.ts";
 
 /** The commit of this checkout, with a mark if files have changed since. */
 function commit(): string {
@@ -68,7 +53,7 @@ const joined: Record<string, string[]> = {
 function joinedChunk(id: string, context: ChunkingContext): string | null {
   if (reachable.size === 0) {
     const source = (name: string): string => join(import.meta.dirname, "src", `${name}.ts`);
-    for (const [name, roots] of [["", ["main", "host"]], ...Object.entries(joined)] as const) {
+    for (const [name, roots] of [["", ["main"]], ...Object.entries(joined)] as const) {
       const todo = roots.map(source);
       for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
         if (reachable.has(next)) continue;
@@ -86,22 +71,14 @@ const reachable = new Map<string, string>();
  * loaded by `require`.
  */
 export default defineConfig({
-  input: { vault: "launcher-entry" },
+  input: { vault: "src/main.ts" },
   // What the entry shares with chunks stays in it.
   preserveEntrySignatures: "allow-extension",
   platform: "node",
   // What cli-table3 would color borders with: its tables have none here.
   resolve: { alias: { "@colors/colors/safe": false } },
   transform: { define: { VAULT_BUILD: JSON.stringify(commit()), ...undiciSwitch } },
-  plugins: [
-    launcherEntry(),
-    onlyVersion(),
-    embedTexts(),
-    trimUndici(),
-    lazyBuiltins(),
-    listChunks(),
-    writeNotices(),
-  ],
+  plugins: [embedTexts(), trimUndici(), lazyBuiltins(), inventory()],
   output: {
     dir: "dist",
     format: "cjs",

@@ -19,10 +19,7 @@ const read = (name) =>
 /** Loads the program. `keep` writes what was compiled, for the next time. */
 function load(process) {
   if (!isSea() && !fs.existsSync(`${built}/vault.cjs`))
-    return {
-      program: { ...require(`${root}/src/host.ts`), ...require(`${root}/src/main.ts`) },
-      keep: () => undefined,
-    };
+    return { program: require(`${root}/src/main.ts`), keep: () => undefined };
   const cache = openCache(process);
   const code = cache === null ? new Map() : readCode(cache);
   const loaded = new Map();

@@ -2,6 +2,8 @@ import packageJson from "../package.json" with { type: "json" };
 import { asVaultError, VaultError } from "./errors.ts";
 import type { Host } from "./host.ts";
 
+export { createHost } from "./host.ts";
+
 /** Runs one command line and resolves to its exit code. The only place where an outcome becomes one. */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const { version } = packageJson;

@@ -8,6 +8,6 @@ export const scriptFiles = {
   fish: "vault.fish",
 } as const;
 
-/** Returns what `vault completion SHELL` prints. In a build, a module that holds all scripts takes the place of this one (packaging/bundle). */
+/** Returns what `vault completion SHELL` prints. In a build, a module that holds all scripts takes the place of this one (packaging/bundle.ts). */
 export const script = (shell: keyof typeof scriptFiles): string =>
   readFileSync(join(import.meta.dirname, "..", "..", "completions", scriptFiles[shell]), "utf8");

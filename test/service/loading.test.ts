@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { inspect, promisify } from "node:util";
 import { rolldown } from "rolldown";
 import { expect, onTestFinished, test } from "vitest";
-import { trimUndici, undiciSwitch } from "../../packaging/bundle/undici.ts";
+import { trimUndici, undiciSwitch } from "../../packaging/undici.ts";
 import { endCall, httpServer } from "../support/servers.ts";
 import { application } from "../support/examples.ts";
 

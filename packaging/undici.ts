@@ -16,10 +16,6 @@ const instead: readonly (readonly [name: RegExp, text: string])[] = [
   // A constant is all that is read of it.
   [/^node:http$/, "module.exports = { maxHeaderSize: 16_384 };"],
   [/^node:assert$/, `module.exports = (ok) => { if (!ok) throw new Error("assertion failed"); };`],
-  // Finds known names of headers, which is as quick without it in one small answer.
-  [/\/tree(\.js)?$/, "module.exports = { tree: { lookup: () => null } };"],
-  // For processors without SIMD.
-  [/\/llhttp-wasm\.js$/, `module.exports = require("${file("llhttp/llhttp_simd-wasm.js")}");`],
 ];
 
 /**

@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import type { Plugin } from "rolldown";
+import { readTopic } from "../src/cli/topics/read.ts";
+import { topics } from "../src/cli/topics.ts";
+import { script, scriptFiles } from "../src/completion/scripts.ts";
+
+const src = join(import.meta.dirname, "..", "src");
+
+/** What reads a text from a file in a checkout has all of them in a build. */
+export function embedTexts(): Plugin {
+  const module = <Name extends string>(
+    read: (name: Name) => string,
+    names: Readonly<Record<Name, unknown>>,
+  ): string => {
+    const texts = (Object.keys(names) as Name[]).map((name) => [name, read(name)]);
+    return `const texts = ${JSON.stringify(Object.fromEntries(texts))};
+      export const ${read.name} = (name) => texts[name];`;
+  };
+  const modules: Readonly<Record<string, string>> = {
+    [join(src, "cli", "topics", "read.ts")]: module(readTopic, topics),
+    [join(src, "completion", "scripts.ts")]: module(script, scriptFiles),
+  };
+  return { name: "embed-texts", load: (id) => modules[id] };
+}
+
+/**
+ * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported:
+ * crypto and net a fifth of one, zlib a tenth, stream a twentieth, and child_process a sixth, which
+ * commander imports, too.
+ */
+export function lazyBuiltins(): Plugin {
+  const lazy = ["child_process", "crypto", "net", "stream", "zlib"].map((name) => `node:${name}`);
+  const prefix = "\0lazy:";
+  return {
+    name: "lazy-builtins",
+    resolveId: (source, importer = "") =>
+      lazy.includes(source) && !/\/node_modules\/(?!commander\/)/.test(importer)
+        ? `${prefix}${source}`
+        : undefined,
+    load(id) {
+      if (!id.startsWith(prefix)) return undefined;
+      const builtin = id.slice(prefix.length);
+      const all = Object.entries(process.getBuiltinModule(builtin) as object);
+      const names = all.flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
+      return `const lazy = (name) => function (...args) {
+          const f = process.getBuiltinModule("${builtin}")[name];
+          return new.target ? Reflect.construct(f, args) : f(...args);
+        };
+        ${names.map((name) => `export const ${name} = lazy("${name}");`).join("\n")}
+        export default { ${names.join(", ")} };`;
+    },
+  };
+}
+
+/**
+ * Adds to a build what is in it: which packages and files of ours each chunk holds (chunks.json,
+ * for the tests of start-up), the notices of these packages, and what tells it from other builds.
+ */
+export function inventory(): Plugin {
+  return {
+    name: "inventory",
+    generateBundle(_options, bundle) {
+      const add = (fileName: string, source: string): string =>
+        this.emitFile({ type: "asset", fileName, source });
+      const chunks = Object.values(bundle).filter((each) => each.type === "chunk");
+      const packages = new Map<string, string>();
+      const contents = chunks.map(({ fileName, moduleIds }) => {
+        const found = moduleIds.flatMap((id) => {
+          const [folder, name] = /^[^\0]*\/node_modules\/((?:@[^/]+\/)?[^/]+)(?=\/)/.exec(id) ?? [];
+          return folder === undefined || name === undefined ? [] : [[name, folder] as const];
+        });
+        for (const [name, folder] of found) packages.set(name, folder);
+        const own = moduleIds.filter((id) => id.startsWith("/") && !id.includes("/node_modules/"));
+        const sources = own.map((id) => relative(src, id)).sort();
+        return [fileName, { packages: [...new Set(found.map(([name]) => name))].sort(), sources }];
+      });
+      add("chunks.json", JSON.stringify(Object.fromEntries(contents), null, 2));
+      const notices = [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(noticeOf);
+      const head = "# Third-party notices\n\nThe program contains parts of these packages.\n\n";
+      add("THIRD-PARTY-NOTICES.md", head + notices.join("\n"));
+      const hash = createHash("sha256");
+      for (const { fileName, code } of chunks) hash.update(`${fileName}\0${code}`);
+      add("build", hash.digest("hex").slice(0, 16));
+    },
+  };
+}
+
+/** Name, version and licence of a package: files of their own, or the last section of its README. */
+function noticeOf([name, folder]: readonly [name: string, folder: string]): string {
+  const read = (file: string): string => readFileSync(join(folder, file), "utf8");
+  const { version, license } = JSON.parse(read("package.json")) as Record<string, string>;
+  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  const section = /^## license\n(.*)/ims;
+  const texts = files.length > 0 ? files.map(read) : [section.exec(read("README.md"))?.[1]];
+  if (texts.includes(undefined)) throw new Error(`${name} has no licence to be shipped with it`);
+  const quoted = texts.map((text) => `\`\`\`\`text\n${text?.trim()}\n\`\`\`\`\n`);
+  return `## ${name} ${version}\n\nLicense: ${license}\n\n${quoted.join("\n")}`;
+}
