@@ -132,7 +132,7 @@ async function openState(
   };
   const at = async (location: string): Promise<State> =>
     isShared(location)
-      ? (await import("../store/postgres/open.ts")).openShared({
+      ? (await import("../store/postgres/store.ts")).openShared({
           ...options,
           location,
           directory: stateDirectory(host),

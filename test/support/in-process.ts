@@ -8,7 +8,7 @@ import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Handler } from "../../src/sandbox/server/handler.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
-import { openShared } from "../../src/store/postgres/open.ts";
+import { openShared } from "../../src/store/postgres/store.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 
 // Exchanges without a process, a command or a socket: the real engine, against the emulated service as a function.

@@ -1,3 +1,5 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { userName } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import { isLoopback } from "../../protocol/address.ts";
@@ -149,3 +151,51 @@ const refused = (why: string): VaultError =>
     hint: "--state 'postgres://user@host/database'",
     next: [command`vault help settings`],
   });
+
+/** Whose password is looked up. */
+interface Login {
+  host: string;
+  port: number;
+  database: string;
+  user: string;
+}
+
+/**
+ * The password that `~/.pgpass` has for a login, as PostgreSQL's own programs find it: not in a file that others can read, which draws
+ * a warning.
+ */
+export function passwordFromFile(
+  home: string | undefined,
+  login: Login,
+  warn: (message: string) => void,
+): string | undefined {
+  if (home === undefined) return undefined;
+  const path = join(home, ".pgpass");
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() !== true) return undefined;
+  if ((found.mode & 0o077) !== 0) {
+    warn(`${path} is not used: other users can read it (chmod 600 ${path})`);
+    return undefined;
+  }
+  return passwordIn(readFileSync(path, "utf8"), login);
+}
+
+/** The password of the first line `host:port:database:user:password` that fits; `*` fits everything, and a backslash escapes. */
+export function passwordIn(
+  text: string,
+  { host, port, database, user }: Login,
+): string | undefined {
+  // A folder of sockets is this machine.
+  const wanted = [host.startsWith("/") ? "localhost" : host, String(port), database, user];
+  for (const line of text.split(/\r?\n/)) {
+    const fields = [...line.matchAll(/((?:\\.|[^\\:])*)(?::|$)/g)].map(([, field = ""]) => field);
+    const fits = wanted.every(
+      (value, index) => fields[index] === "*" || unescaped(fields[index]) === value,
+    );
+    if (fits && !line.startsWith("#")) return unescaped(fields[wanted.length]);
+  }
+  return undefined;
+}
+
+const unescaped = (field: string | undefined): string | undefined =>
+  field?.replaceAll(/\\(.)/g, "$1");

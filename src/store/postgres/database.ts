@@ -3,11 +3,18 @@ import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Statement } from "../statement.ts";
 import type { Address } from "./address.ts";
-import { configFor, tooMuchSaid } from "./client.ts";
 import type { Row } from "./connection.ts";
-import { AnswerLost, cannotBeUsed, codeOf, Connection, repeatable, wholeMs } from "./connection.ts";
+import {
+  AnswerLost,
+  cannotBeUsed,
+  codeOf,
+  configFor,
+  Connection,
+  repeatable,
+  wholeMs,
+} from "./connection.ts";
 import type { Reason } from "./reasons.ts";
-import { connectionReason } from "./reasons.ts";
+import { connectionReason, tooMuchSaid } from "./reasons.ts";
 
 /** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */
 const awayMs = 15_000;
@@ -47,18 +54,12 @@ export class Database {
     this.#patience = patience;
   }
 
-  /** Runs a statement that does no harm when it is run twice, as a transaction of its own: once more where the answer is lost. */
-  async query(statement: Statement): Promise<Row[]> {
-    return await twice(async () => await this.once(statement));
-  }
-
   /**
-   * Runs one statement by itself, as a transaction of its own.
-   * @throws {AnswerLost} if it may have been run
+   * Runs a statement that does no harm when it is run twice, as a transaction of its own: once more where the answer is lost.
    * @throws `state` if it may get lost although it was committed
    */
-  async once(statement: Statement): Promise<Row[]> {
-    const [result] = await this.#send([statement]);
+  async query(statement: Statement): Promise<Row[]> {
+    const [result] = await twice(async () => await this.#send([statement]));
     return result?.rows ?? [];
   }
 

@@ -1,6 +1,5 @@
 import type { ErrorFacts } from "../../errors.ts";
 import type { Address } from "./address.ts";
-import { tooMuchSaid } from "./client.ts";
 import { command } from "../../way.ts";
 
 /** Why a database cannot be used, and the way out. */
@@ -11,6 +10,9 @@ export interface Reason extends WayOut {
 export type WayOut = Pick<ErrorFacts, "hint" | "next" | "isMissing" | "retry">;
 
 type Reasons = Readonly<Record<string, Reason>>;
+
+/** What is said of a server that sends more than is read. */
+export const tooMuchSaid = "the server sends too much, or is not PostgreSQL";
 
 /** The longest text of a server that is shown, in characters. */
 const shownCharacters = 300;

@@ -15,6 +15,7 @@ import type { StoredVaultSession } from "../vault-session.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement, checkIncarnation } from "./about.ts";
 import type { Address } from "./address.ts";
+import { addressHere, passwordFromFile } from "./address.ts";
 import type { Row } from "./connection.ts";
 import { isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
@@ -27,10 +28,7 @@ import type { Entry, Here } from "./outbox.ts";
 import { offer, Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 
-export interface SharedOptions extends Omit<
-  SharedParts,
-  "database" | "keyring" | "outbox" | "schema"
-> {
+interface SharedOptions extends Omit<SharedParts, "database" | "keyring" | "outbox" | "schema"> {
   address: Address;
   /** How long the command waits. */
   waiting?: Waiting;
@@ -301,4 +299,28 @@ const pruningMs = 300;
 
 function unlessLocked(error: unknown): void {
   if (!isLocked(error)) throw error;
+}
+
+interface Opening extends Omit<SharedOptions, "address"> {
+  /** `postgres://…` */
+  location: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Receives the password. */
+  learnSecret: (secret: string) => void;
+}
+
+/**
+ * The state of several machines at an address. Nothing is read before the first call.
+ * @throws `usage` for an address that cannot be used
+ */
+export function openShared({ location, env, learnSecret, ...options }: Opening): PostgresStore {
+  const address = addressHere(location, env);
+  if (address.password !== undefined) learnSecret(address.password);
+  const findPassword: Address["findPassword"] = (at) => {
+    const password = passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);
+    if (password !== undefined) learnSecret(password);
+    return password;
+  };
+  const by = { ...options.by, role: address.user };
+  return new PostgresStore({ ...options, by, address: { ...address, findPassword } });
 }

@@ -1,7 +1,7 @@
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { keyIdOf, unseal } from "../../secrets/sealing.ts";
-import type { SealedRow, VaultColumns } from "../document.ts";
+import type { VaultColumns } from "../document.ts";
 import { columns, isKnownIn, resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
@@ -140,13 +140,6 @@ export class WholeReader {
     });
     return rows.map((row) => String(row["exchange"]));
   }
-
-  /** Rows of a table with their sealed values sealed by `to`. @throws `state` if this machine lacks a key */
-  async sealedBy<Of extends object>(to: SealingKey, rows: readonly Of[]): Promise<Of[]> {
-    const by = new Map([[to.id, to]]);
-    for (const id of keyIdsOf(rows)) if (!by.has(id)) by.set(id, await this.keyring.key(id));
-    return rows.map((row) => resealed(row as Of & SealedRow, by, to));
-  }
 }
 
 /** A whole state in the transaction of an operation: nobody else uses it meanwhile, and who did has lost it. */
@@ -173,14 +166,23 @@ export class Whole extends WholeReader {
     return known;
   }
 
-  /** Seals everything with another key. Returns the number of values that were sealed with another one. */
+  /** Seals everything with another key, and returns how many values another one had sealed. @throws `state` if this machine lacks that */
   async reseal(to: SealingKey): Promise<number> {
     let count = 0;
+    const by = new Map([[to.id, to]]);
     for (const table of ["vaults", "runs"] as const) {
       for await (const rows of this.rows(table)) {
-        const outdated = rows.filter((row) => [...keyIdsOf([row])].some((id) => id !== to.id));
-        count += outdated.flatMap((row) => sealedValuesOf(row as unknown as SealedRow)).length;
-        await this.put(table, await this.sealedBy(to, outdated), "UPDATE");
+        const ids = (row: Row): string[] =>
+          sealedValuesOf(row as never).map(({ value }) => keyIdOf(value));
+        const outdated = rows.filter((row) => ids(row).some((id) => id !== to.id));
+        const opening = outdated.flatMap(ids);
+        for (const id of opening) if (!by.has(id)) by.set(id, await this.keyring.key(id));
+        await this.put(
+          table,
+          outdated.map((row) => resealed(row as never, by, to)),
+          "UPDATE",
+        );
+        count += opening.length;
       }
     }
     return count;
@@ -243,9 +245,3 @@ function* listsOf(rows: readonly object[]): Generator<string> {
   }
   if (items.length > 0) yield `[${items.join(",")}]`;
 }
-
-/** Ids of the keys that have sealed what is in the rows. */
-const keyIdsOf = (rows: readonly object[]): Set<string> =>
-  new Set(
-    rows.flatMap((row) => sealedValuesOf(row as SealedRow)).map(({ value }) => keyIdOf(value)),
-  );

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { passwordIn } from "../../../src/store/postgres/open.ts";
+import { passwordIn } from "../../../src/store/postgres/address.ts";
 
 const login = { host: "db", port: 5432, database: "vaults", user: "ada" };
 
