@@ -142,8 +142,6 @@ export interface StateFacts {
   vaults: VaultRecord[] | null;
   /** Who has locked which of them. */
   locks: Lock[];
-  /** When the next place under the rate limit of each application is free, in milliseconds since the epoch, as far as is known. */
-  queues: { application: string; next: number }[];
   /** What its place says of itself; null if it cannot be asked. */
   place: DirectoryFacts | ServerFacts | null;
 }
@@ -168,8 +166,6 @@ export interface DirectoryFacts {
   damage: string[];
   /** Files and folders that others can read or write. */
   tooOpen: { path: string; mode: number; wanted: number }[];
-  /** The first file or folder that cannot be read and written, with the system's error code. */
-  unwritable: { path: string; code: string } | null;
   disk: DiskFacts | null;
   /** Of the key file; null where the key is elsewhere. */
   keyDisk: DiskFacts | null;

@@ -63,7 +63,7 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
     findings.push(failed(found.code === "usage" ? "state" : "key", found));
   if (facts !== null) findings.push(...stateFindings(facts, now, reader));
   findings.push(...service);
-  findings.push(limiterFinding(app.settings.rate, facts?.queues ?? [], now));
+  findings.push(limiterFinding(app.settings.rate));
   if (facts !== null && vaults !== null) {
     const circumstances = { policy: app.settings.policy, clock: app.io.host };
     const used = new Set(facts.locks.map(({ uuid }) => uuid));

@@ -18,9 +18,6 @@ const certificateDays = 30;
 const clockSeconds = 30;
 /** How long a token is taken to live, in seconds, where the state has seen none: the interface does not say. */
 const tokenDefault = 300;
-/** A queue that is longer draws a warning, in milliseconds. */
-const queueMs = 1000;
-
 /** What one request without credentials has shown. `service` is the service's name. */
 export function reachFindings(
   service: string,
@@ -108,26 +105,12 @@ function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: numbe
     : ok("clock", seconds < 1 ? "in sync" : message);
 }
 
-/** The configured limit, and how long a request would wait now. */
-export function limiterFinding(
-  rate: number,
-  queues: readonly { next: number }[],
-  now: number,
-): Finding {
-  if (rate === 0) {
-    return warning(
-      "rate-limit",
-      "none (--rate 0); the service may respond 429",
-      "set --rate 25, VAULTSVC_RATE or the config key rateLimit",
-    );
-  }
-  const waitMs = Math.max(0, ...queues.map(({ next }) => next - now));
-  const limit = `${rate} requests per second`;
-  if (waitMs <= queueMs) return ok("rate-limit", `${limit}, no queue`);
-  const message = `${limit}, and the queue is ${durationInWords(waitMs)} long`;
-  return warning(
-    "rate-limit",
-    message,
-    "other processes of this application are sending; wait for them, or raise --max-wait",
-  );
-}
+/** The configured limit. */
+export const limiterFinding = (rate: number): Finding =>
+  rate === 0
+    ? warning(
+        "rate-limit",
+        "none (--rate 0); the service may respond 429",
+        "set --rate 25, VAULTSVC_RATE or the config key rateLimit",
+      )
+    : ok("rate-limit", `${rate} requests per second`);

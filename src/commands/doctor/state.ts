@@ -68,22 +68,14 @@ function directoryFinding(
   return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
 }
 
-/** Who else can read it, and whether this user can write it. */
-function permissionFindings({ tooOpen, unwritable }: Directory): Finding[] {
+/** Who else can read or write it. */
+function permissionFindings({ tooOpen }: Directory): Finding[] {
   const findings = tooOpen.map(({ path, mode, wanted }) => {
     const next = [command`chmod ${wanted.toString(8)} ${path}`];
     return (mode & 0o022) !== 0
       ? bad("permissions", `other users can write to ${path}`, next)
       : warning("permissions", `other users can read ${path}`, next);
   });
-  if (unwritable !== null) {
-    const { path, code } = unwritable;
-    const advice =
-      code === "EROFS"
-        ? "make it writable, or use another directory with --state"
-        : [command`chmod u+rwX ${path}`];
-    findings.push(bad("permissions", `${path} is not writable (${code})`, advice));
-  }
   return findings.length > 0
     ? findings
     : [ok("permissions", "only this user can access the key and the state")];

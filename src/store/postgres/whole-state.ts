@@ -200,14 +200,13 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
   }
 
   async inspect(): Promise<StateFacts> {
-    const unknown = { queues: [] };
     try {
       const place = await this.#ask();
       const vaults = await this.store.list();
       const locks = await this.store.locks();
-      return { ...unknown, problem: null, vaults, locks, place };
+      return { problem: null, vaults, locks, place };
     } catch (error) {
-      return { ...unknown, problem: asVaultError(error), vaults: null, locks: [], place: null };
+      return { problem: asVaultError(error), vaults: null, locks: [], place: null };
     }
   }
 

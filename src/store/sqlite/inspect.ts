@@ -1,5 +1,5 @@
-import { accessSync, constants, existsSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { diskOf } from "../../files/disk.ts";
@@ -14,7 +14,6 @@ import { marksOf, openSnapshot } from "./open-database.ts";
 import { all, metaOf, one } from "./query.ts";
 import { readerOf } from "./state-file.ts";
 import type { LocalStore } from "./state-connection.ts";
-import { clockJump } from "../statement.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed, rowsOf } from "../document.ts";
 import { vaultRecord } from "../vault-record.ts";
@@ -23,7 +22,6 @@ import { vaultRecord } from "../vault-record.ts";
 export async function inspectState({ parts, state }: LocalStore): Promise<StateFacts> {
   const { directory, keySource } = parts;
   const { path } = state.opening;
-  const files = [path, `${path}-wal`, join(directory, "locks")];
   let found: ReturnType<typeof read> | null = null;
   let problem: VaultError | null = null;
   let db: DatabaseSync | null = null;
@@ -43,19 +41,17 @@ export async function inspectState({ parts, state }: LocalStore): Promise<StateF
     problem,
     vaults: found?.vaults ?? null,
     locks: found === null ? [] : state.locks.holders(),
-    queues: found?.queues ?? [],
     place: {
       type: "directory",
       directory,
       damage: found?.damage ?? [],
       tooOpen: [
         ...tooOpenOf([directory], 0o700),
-        ...tooOpenOf(files.slice(0, 2), 0o600),
+        ...tooOpenOf([path, `${path}-wal`], 0o600),
         ...tooOpenOf(file === null ? [] : [file], 0o600),
         // Listing the folder of the key reveals nothing, so only write permission counts.
         ...tooOpenOf([keySource.folder, dirname(keySource.folder)], 0o755, 0o022),
       ],
-      unwritable: unwritableOf([directory, ...files]),
       disk: diskOf(directory),
       keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
       key: { ...key, source, file },
@@ -97,45 +93,20 @@ function read(db: DatabaseSync, { clock }: Pick<StateParts, "clock">) {
     damage: problemsOf(db),
     keyId: metaOf(db, "key") ?? null,
     vaults: rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? []),
-    queues: all<{ application: string; next: number }>(
-      db,
-      "SELECT application, next FROM limiter WHERE reservedAt <= ?",
-      clock.now() + clockJump,
-    ),
     lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
   };
 }
 
-function tooOpenOf(
-  paths: readonly string[],
-  wanted: number,
-  unwanted = 0o077,
-): DirectoryFacts["tooOpen"] {
-  return paths.flatMap((path) => {
-    const mode = modeOf(path);
-    return mode === null || (mode & unwanted) === 0 ? [] : [{ path, mode, wanted }];
-  });
-}
+/** Files and folders whose mode has bits that are not wanted. */
+const tooOpenOf = (paths: readonly string[], wanted: number, unwanted = 0o077) =>
+  paths
+    .map((path) => ({ path, mode: modeOf(path), wanted }))
+    .filter(({ mode }) => (mode & unwanted) !== 0);
 
-function modeOf(path: string): number | null {
+function modeOf(path: string): number {
   try {
-    const stats = statIfThere(path);
-    return stats === null ? null : stats.mode & 0o777;
+    return statSync(path).mode & 0o777;
   } catch {
-    return null;
+    return 0;
   }
-}
-
-function unwritableOf(paths: readonly string[]): DirectoryFacts["unwritable"] {
-  for (const path of paths.filter((each) => existsSync(each))) {
-    try {
-      accessSync(path, constants.R_OK | constants.W_OK);
-      if (path.endsWith("locks"))
-        for (const name of readdirSync(path))
-          accessSync(join(path, name), constants.R_OK | constants.W_OK);
-    } catch (error) {
-      return { path, code: (error as NodeJS.ErrnoException).code ?? "" };
-    }
-  }
-  return null;
 }
