@@ -82,7 +82,7 @@ const descriptor = {
     },
     failure: {
       flag: "--failure <pattern>",
-      help: "regular expression that identifies failed attempts in your export (audit.failure)",
+      help: "regular expression that identifies failed attempts in your export",
     },
     release: {
       flag: "--release <version>",
@@ -91,7 +91,7 @@ const descriptor = {
     },
     tokenLifetime: {
       flag: "--token-lifetime <duration>",
-      help: "token lifetime to assume (policy.tokenLifetime, default: 5m)",
+      help: "token lifetime to assume (default: 5m)",
     },
     whatIf: {
       flag: "--what-if <change>",

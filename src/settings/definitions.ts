@@ -43,20 +43,6 @@ const invalid = (source: string, rule: string): VaultError =>
   new VaultError("invalid-input", `${source}: ${rule}`);
 
 /**
- * Checks a regular expression.
- * @throws `invalid-input`, which names `source`, the flag or config key of the value
- */
-export function checkPattern(pattern: string, source: string): void {
-  let why = "must be one that does not match every item";
-  try {
-    if (!new RegExp(pattern, "i").test("")) return;
-  } catch (error) {
-    why = `must be a regular expression (${(error as Error).message})`;
-  }
-  throw invalid(source, `${why}, such as 'denied|bad credentials'`);
-}
-
-/**
  * Parses the base URL of the service. It has no place for secrets, which would be printed with it.
  * @throws `invalid-input`, which names `source` and shows nothing of the value
  */
@@ -311,18 +297,6 @@ export const settingDefinitions = {
     init: "kept",
     parse: threshold,
     help: "unacknowledged starts that lock a vault, at least 2 (5)",
-  },
-  tokenLifetime: {
-    key: "policy.tokenLifetime",
-    fallback: "5m",
-    parse: milliseconds(),
-    help: "token lifetime that audit-replay assumes (5m)",
-  },
-  auditFailure: {
-    key: "audit.failure",
-    example: "denied|bad credentials",
-    parse: checked(checkPattern),
-    help: "regular expression that marks a failed attempt in audit items",
   },
   output: {
     flag: "-o, --output <format>",

@@ -3,7 +3,6 @@ import * as given from "../../audit/flags.ts";
 import { isRelease } from "../../audit/flags.ts";
 import { VaultError } from "../../errors.ts";
 import { parseDuration } from "../../duration.ts";
-import { checkPattern } from "../../settings/definitions.ts";
 import type { AuditReplayFlags } from "../audit-replay.ts";
 
 /** The flags, with values that were read. */
@@ -20,7 +19,7 @@ export function parseAuditReplay(
       hint: "nothing was sent; see --help for examples",
     });
   }
-  if (failure !== undefined) checkPattern(failure, "--failure");
+  if (failure !== undefined) checkPattern(failure);
   const options = {
     ...flags,
     zone: read(zone, given.parseZone),
@@ -56,6 +55,17 @@ function timeOf(value: string, source: string, now: number, zone: string | undef
     `${source}: must be a date, a time as exports have them, or a duration back from now`,
     { hint: `${source} 2026-11-20T14:02:11Z, or ${source} 2h` },
   );
+}
+
+/** @throws `invalid-input` for what is no regular expression */
+function checkPattern(pattern: string): void {
+  let why = "must be one that does not match every item";
+  try {
+    if (!new RegExp(pattern, "i").test("")) return;
+  } catch (error) {
+    why = `must be a regular expression (${(error as Error).message})`;
+  }
+  throw new VaultError("invalid-input", `--failure: ${why}, such as 'denied|bad credentials'`);
 }
 
 function lifetime(value: string): number {

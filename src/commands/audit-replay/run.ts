@@ -107,10 +107,10 @@ const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions)
 function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
   return {
     limits: settings.policy,
-    tokenLifetimeMs: options.tokenLifetimeMs ?? settings.tokenLifetime,
+    tokenLifetimeMs: options.tokenLifetimeMs ?? defaults.tokenLifetimeMs,
     autoLockAfterMs: defaults.autoLockAfterMs,
     release: options.release ?? newestRelease,
-    failure: options.failure ?? settings.auditFailure ?? null,
+    failure: options.failure ?? null,
     ...defined({ actions: options.actions, outcomes: options.outcomes }),
   };
 }
