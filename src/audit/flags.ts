@@ -5,8 +5,8 @@ import { zoneOf } from "./columns/times.ts";
 import type { Renames } from "./meaning/actions.ts";
 import { knownName, knownNames } from "./meaning/actions.ts";
 import { clip } from "./read/clip.ts";
-import type { Role } from "./read/item.ts";
-import { roles } from "./read/item.ts";
+import type { Entry, Item, ItemLocation, Role } from "./read/item.ts";
+import { properties, roles } from "./read/item.ts";
 
 /** How the pairs of a flag are read. */
 interface Pairs<V> {
@@ -90,6 +90,39 @@ export function parseWhere(texts: readonly string[]): Condition[] {
     valueOf: (value) => value || undefined,
   });
   return Object.entries(found).map(([key, value]) => ({ key: key as Condition["key"], value }));
+}
+
+/**
+ * Vaults that have an item which meets all conditions. It selects vaults and not items, because a verdict without some of a vault's items
+ * would be wrong.
+ */
+export class Selection {
+  readonly conditions: readonly Condition[];
+  readonly #patterns: readonly RegExp[];
+  readonly #selected = new Set<number>();
+
+  constructor(conditions: readonly Condition[]) {
+    this.conditions = conditions;
+    this.#patterns = conditions.map(({ value }) => {
+      const parts = value.split("*").map((part) => part.replaceAll(/[^\w ]/gu, String.raw`\$&`));
+      return new RegExp(`^${parts.join(".*")}$`, "s");
+    });
+  }
+
+  /** Takes an item, which it reads unless its vault is selected. */
+  take(entry: Entry, itemOf: (location: ItemLocation) => Item): void {
+    if (this.has(entry.vault)) return;
+    const item = itemOf(entry);
+    const isMet = this.conditions.every((condition, index) => {
+      const text = item[properties[roleOf(condition)]];
+      return text !== undefined && this.#patterns[index]?.test(text) === true;
+    });
+    if (isMet) this.#selected.add(entry.vault);
+  }
+
+  has(vault: number): boolean {
+    return this.#selected.has(vault);
+  }
 }
 
 /** Parses the one change of --what-if. */

@@ -1,19 +1,22 @@
-import { Classifier } from "./meaning/classifier.ts";
-import type { Item, ItemLocation } from "./read/item.ts";
-import { beforeRelease, type ColumnMap, type Condition } from "./flags.ts";
-import { timesHint } from "./columns/times.ts";
-import type { Skips, Source } from "./read/source.ts";
-import { answerOf, cutWords, distinguishesFailures, notesOf } from "./explain/summary.ts";
-import { type Known, type Log, Pseudonyms } from "./explain/log.ts";
-import { type InputOptions, Inputs, Intake, type IntakeOptions, Selection } from "./intake.ts";
-import { rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
-import { VaultTable } from "./fold/vault-table.ts";
+import { type ReplaySummary, type Rules, type VaultReport } from "../documents/audit.ts";
 import { VaultError } from "../errors.ts";
-import { orAborted } from "../terminal/signals.ts";
-import type { ReplaySummary, VaultReport } from "../documents/audit.ts";
-import { isProblem } from "./fold/events.ts";
 import { count, grouped } from "../terminal/count.ts";
+import { orAborted } from "../terminal/signals.ts";
+import { timesHint } from "./columns/times.ts";
+import { answerOf, cutWords } from "./explain/answer.ts";
+import { type Known, type Log, Pseudonyms } from "./explain/log.ts";
+import { rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
+import type { ColumnMap, Condition, WhatIf } from "./flags.ts";
+import { beforeRelease, roleOf, Selection } from "./flags.ts";
+import { isProblem } from "./fold/events.ts";
+import { Fold } from "./fold/fold.ts";
+import { TimeOrder } from "./fold/order.ts";
+import { Overlap } from "./fold/overlap.ts";
+import { VaultTable } from "./fold/vault-table.ts";
+import { Classifier } from "./meaning/classifier.ts";
 import { said } from "./read/clip.ts";
+import type { Entry, Item, ItemLocation, Role, Skips } from "./read/item.ts";
+import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 
 /** Maximum number of inputs, which are open at the same time. */
 const maxInputs = 500;
@@ -21,14 +24,25 @@ const maxInputs = 500;
 /** Maximum number of vaults, each of which takes about 1 KB. */
 const maxVaults = 2_000_000;
 
-export interface ReplayOptions extends InputOptions, IntakeOptions, Known {
+export interface ReplayOptions extends InputOptions, Known {
+  rules: Rules;
   map: ColumnMap;
   /** Zone of times without one (UTC). */
   zone?: string | undefined;
+  /** UUID of the only vault to replay, or its first digits, in either case. */
+  vault?: string;
+  /** First and last time of items to replay, in milliseconds since the epoch. */
+  since?: number;
+  until?: number;
   /** Reports only vaults that have an item which meets all of these. */
   where?: readonly Condition[] | undefined;
+  /** Events to keep for timelines: those of the one vault, or the newest of every vault. */
+  timeline: Log["timeline"];
+  whatIf?: WhatIf;
   /** Replaces addresses, references, applications and labels by pseudonyms. */
   redact?: boolean | undefined;
+  /** Current time, on which advice depends, too, in milliseconds since the epoch. */
+  now: number;
   signal: AbortSignal;
 }
 
@@ -41,7 +55,7 @@ export interface Replay {
 }
 
 /**
- * Replays audit items in one pass. Memory grows with the vaults, not with the items.
+ * Replays audit items in one pass. Memory grows with the vaults, and only of inputs that must be sorted with the items.
  *
  * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for missing columns or too many inputs, the
  * reason of an aborted signal.
@@ -51,7 +65,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     throw new VaultError("usage", `at most ${maxInputs} files at once`, {
       hint: "combine them into one",
     });
-  const { signal, rules, where } = options;
+  const { signal, rules, where, map, zone, now } = options;
   const vaults = new VaultTable(maxVaults, options.vault);
   const pseudonyms = new Pseudonyms(options.redact === true);
   const classifier = new Classifier(rules, (text) => pseudonyms.word(text));
@@ -62,7 +76,6 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const selection = where && new Selection(where);
   const intake = new Intake(options, vaults, selection, itemOf);
   try {
-    const { map, zone, now } = options;
     const shared = { map, zone, now, vaults, classifier };
     await orAborted(inputs.read(options, shared, intake.order), signal);
     intake.order.release(true);
@@ -77,6 +90,74 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     inputs.close();
     // A read may be pending, and the abort surface as another error of it.
     throw signal.aborted ? (signal.reason as Error) : error;
+  }
+}
+
+/** Number of events kept of a vault: enough to explain a lock, or for a timeline. */
+const kept = { none: 24, vault: 5000, problems: 40 };
+
+/** Maximum difference between clocks, a day: later items are in the future. */
+const clockSkew = 86_400_000;
+
+/** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
+class Intake {
+  readonly fold: Fold;
+  /** The fold with the change of --what-if. */
+  readonly changed: Fold | undefined;
+  readonly overlap = new Overlap();
+  /** Takes the items. */
+  readonly order = new TimeOrder(
+    (entry) => this.overlap.learn(entry),
+    (entry) => this.#take(entry),
+  );
+  items = 0;
+  /** Numbers of items about the application, without a vault, and of wanted vaults with an unknown action. */
+  applicationItems = 0;
+  withoutVault = 0;
+  unknownItems = 0;
+  /** Number of items in the future. */
+  future = 0;
+  newest = Number.NEGATIVE_INFINITY;
+  readonly #options: ReplayOptions;
+  readonly #vaults: VaultTable;
+  readonly #select: (entry: Entry) => void;
+
+  constructor(
+    options: ReplayOptions,
+    vaults: VaultTable,
+    selection: Selection | undefined,
+    itemOf: (location: ItemLocation) => Item,
+  ) {
+    const { rules, whatIf, timeline } = options;
+    this.#options = options;
+    this.#vaults = vaults;
+    this.#select = (entry) => selection?.take(entry, itemOf);
+    const shared = { table: vaults, overlap: this.overlap, itemOf, events: kept[timeline] };
+    this.fold = new Fold({ ...shared, rules });
+    const limits = { ...rules.limits, ...whatIf?.limits };
+    const changed = { ...shared, rules: { ...rules, limits }, isHypothetical: true };
+    this.changed = whatIf && new Fold(changed);
+  }
+
+  #take(entry: Entry): void {
+    const { time, vault, event } = entry;
+    const { since, until, now } = this.#options;
+    if ((since !== undefined && time < since) || (until !== undefined && time > until)) return;
+    this.items += 1;
+    if (event === "application") {
+      this.applicationItems += 1;
+      return;
+    }
+    if (time > now + clockSkew) this.future += 1;
+    else if (time > this.newest) this.newest = time;
+    if (vault < 0) {
+      this.withoutVault += 1;
+      return;
+    }
+    if (!this.#vaults.isWanted(vault)) return;
+    this.#select(entry);
+    if (event === "other") this.unknownItems += 1;
+    if (this.fold.take(entry)) this.changed?.take(entry);
   }
 }
 
@@ -104,12 +185,15 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
 function conclude(
   known: Omit<ReplayOptions, "inputs"> & Pick<Log, "pseudonyms" | "selection" | "itemOf" | "skips">,
   sources: readonly Source[],
-  intake: Intake,
+  { fold, changed, items, applicationItems, withoutVault, ...intake }: Intake,
   classifier: Classifier,
 ): Omit<Replay, "close"> {
-  const { rules, until, journal, pseudonyms, skips } = known;
-  const { fold, changed } = intake;
+  const { rules, until, journal, pseudonyms, skips, whatIf, where = [] } = known;
   const inputs = sources.map(({ report }) => report);
+  const exports = inputs.filter(({ format }) => format !== "journal");
+  const hasColumn = (role: Role) => exports.some(({ columns }) => columns[role] !== undefined);
+  const lacksColumn = (role: Role) => exports.some(({ columns }) => columns[role] === undefined);
+  const tellsFailures = items === 0 || fold.hasFailures || !lacksColumn("outcome");
   const asOf = until ?? intake.newest;
   const cut = cutWords(inputs);
   const log: Log = {
@@ -117,7 +201,7 @@ function conclude(
     fold,
     inputs,
     doubts: said(
-      [!distinguishesFailures(inputs, intake), "the items do not show which calls failed"],
+      [!tellsFailures, "the items do not show which calls failed"],
       [
         beforeRelease(rules.release, "1.2.18"),
         `release ${rules.release} records no failed attempts`,
@@ -129,36 +213,57 @@ function conclude(
     isWhole: until === undefined && journal === undefined,
   };
   const every = rankVaults(log);
-  const { unknownItems, ...counts } = intake.counts;
   const { found, ...answer } = answerOf(log, every);
   const summary: ReplaySummary = {
     found,
     warnings: [
       ...new Set(sources.flatMap((source) => source.warnings)),
-      ...(cut === undefined
-        ? []
-        : [`${cut}: what comes after is missing. Export or copy it again.`]),
-      ...classifier.say(unknownItems > 0 ? ["action"] : []),
+      ...said([cut !== undefined, `${cut}: what comes after is missing. Export or copy it again.`]),
+      ...classifier.say(intake.unknownItems > 0 ? ["action"] : []),
       ...classifier.say(["outcome", "description", "reason"]),
     ],
     ...answer,
-    items: intake.items,
+    items,
     asOf: Number.isFinite(asOf) ? new Date(asOf).toISOString() : null,
     inputs,
     rules,
     columns: inputs[0]?.columns ?? {},
-    ...(changed && { whatIf: whatIfReport(changed.whatIf, log, changed.fold, every) }),
+    ...(whatIf && changed && { whatIf: whatIfReport(whatIf, log, changed, every) }),
     skippedLines: skips.count,
     skipped: skips.first.map(({ input, line, reason }) => ({
       input: inputs[input]?.name ?? "",
       line,
       reason: pseudonyms.reason(reason),
     })),
-    ...counts,
-    duplicates: intake.duplicates,
+    applicationItems,
+    withoutVault,
+    duplicates: intake.overlap.count,
     reordered: intake.order.reordered,
     late: fold.late,
-    notes: notesOf(log, intake, classifier),
+    notes: [
+      ...exports.filter((input) => input.items === 0).map(({ name }) => `${name} has no items`),
+      ...classifier.say(["elsewhere", "endpoint"]),
+      ...classifier.say(beforeRelease(rules.release, "1.2.11") ? [] : ["former"]),
+      ...said(
+        [
+          fold.hasFailures && lacksColumn("description"),
+          "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
+        ],
+        [
+          !tellsFailures,
+          "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
+        ],
+        [
+          intake.future > 0,
+          `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
+        ],
+      ),
+      ...where
+        .filter((one) => journal === undefined && !hasColumn(roleOf(one)))
+        .map(
+          (one) => `no column is known for --where ${one.key}=…; name it (--map ${roleOf(one)}=…)`,
+        ),
+    ],
   };
   return {
     summary,

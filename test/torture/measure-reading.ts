@@ -1,11 +1,11 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
 import { Entries } from "../../src/audit/fold/order.ts";
-import { noEntry } from "../../src/audit/read/item.ts";
+import { noEntry, Skips } from "../../src/audit/read/item.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { Input } from "../../src/audit/read/input.ts";
-import { Skips, Source } from "../../src/audit/read/source.ts";
+import { Source } from "../../src/audit/read/source.ts";
 
 /**
  * Reads hostile content of so many megabytes, made while it is read, and prints what came of it. Run by bounded-reading.test.ts in a process

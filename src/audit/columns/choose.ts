@@ -7,10 +7,10 @@ import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, outcomeOf } from "../meaning/words.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
-import type { Kind } from "./names.ts";
-import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./names.ts";
+import type { Kind } from "./looks.ts";
+import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./looks.ts";
 import { TimeReader, timesHint, zoneOf } from "./times.ts";
-import * as looks from "./values.ts";
+import * as looks from "./looks.ts";
 
 /** What the user said about columns and times. */
 export interface Given {

@@ -3,11 +3,9 @@ import type { InputReport, ItemReference, Origin, OwnExchange } from "../../docu
 import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen, Vault } from "../fold/vault.ts";
-import type { Item, ItemLocation } from "../read/item.ts";
+import type { Item, ItemLocation, Skips } from "../read/item.ts";
 import { short } from "../read/clip.ts";
-import type { Skips } from "../read/source.ts";
-import type { Condition } from "../flags.ts";
-import type { IntakeOptions, Selection } from "../intake.ts";
+import type { Condition, Selection } from "../flags.ts";
 
 /** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
 type FindOwn = (
@@ -31,7 +29,7 @@ export interface Log extends Known {
   pseudonyms: Pseudonyms;
   /** Vaults to report; absent for all. */
   selection: Selection | undefined;
-  timeline: IntakeOptions["timeline"];
+  timeline: "none" | "vault" | "problems";
   /** Doubts about every verdict. */
   doubts: readonly string[];
   /** Time of the verdicts and current time, on which advice depends, in milliseconds since the epoch. */

@@ -9,7 +9,7 @@ import type {
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
-import { originWords } from "../explain/summary.ts";
+import { originWords } from "../explain/answer.ts";
 import { eventWords, isProblem, verdicts, type Verdict } from "../fold/events.ts";
 
 // The outline of a report: strings, in the order in which a person needs them, and each thing once. Any of them may hold what somebody wrote

@@ -1,6 +1,6 @@
 import { parseTime } from "../columns/times.ts";
 import { isObject } from "../../protocol/json.ts";
-import { looksLikeAction, uuidOf } from "../columns/values.ts";
+import { looksLikeAction, uuidOf } from "../columns/looks.ts";
 
 /** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
 export type Fields = Map<string, string>;

@@ -1,4 +1,5 @@
 import type { EventKind } from "../fold/events.ts";
+import { anyUuid } from "./fields.ts";
 
 /** An audit item of any export format: no fields are documented (docs/interface.md, Audit items). */
 export interface Item {
@@ -76,4 +77,42 @@ export interface Skip {
   input: number;
   line: number;
   reason: string;
+}
+
+/** Maximum number of lines listed. */
+const maxListed = 100;
+
+/** Maximum number of uuids remembered of lines that could not be read. */
+const maxUuids = 100_000;
+
+const everyUuid = new RegExp(anyUuid, "gi");
+
+/** Lines that are not items: their number, the first ones, and the uuids that they name. */
+export class Skips {
+  count = 0;
+  readonly #first: Skip[] = [];
+  readonly #uuids = new Set<string>();
+
+  /** Sorted by input and line: inputs are read ahead, so lines are not added in order. */
+  get first(): Skip[] {
+    return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
+  }
+
+  /** `text`: what could not be read. */
+  add(skip: Skip, text: string): void {
+    this.count += 1;
+    if (this.#first.length < maxListed) this.#first.push(skip);
+    this.name(text);
+  }
+
+  /** Notes what a text names that could not be read. */
+  name(text: string): void {
+    for (const [uuid] of text.matchAll(everyUuid))
+      if (this.#uuids.size < maxUuids) this.#uuids.add(uuid.toLowerCase());
+  }
+
+  /** Whether such lines name a uuid, in lower case. Beyond a limit they may name any. */
+  mayName(uuid: string): boolean {
+    return this.#uuids.has(uuid) || this.#uuids.size === maxUuids;
+  }
 }

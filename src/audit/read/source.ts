@@ -3,14 +3,14 @@ import type { Columns, InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { TimeReader } from "../columns/times.ts";
-import { uuidOf } from "../columns/values.ts";
-import { Entries } from "../fold/order.ts";
+import { uuidOf } from "../columns/looks.ts";
+import { Entries, type TimeOrder } from "../fold/order.ts";
 import { textOf, viewOf } from "./bytes.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed, listNames } from "./clip.ts";
 import { anyUuid, parse, unlike } from "./fields.ts";
-import { type Input, pieceSize } from "./input.ts";
-import type { Entry, Item, ItemLocation, Skip } from "./item.ts";
+import { Input, type InputSpec, pieceSize } from "./input.ts";
+import { type Entry, type Item, type ItemLocation, properties, Skips } from "./item.ts";
 import { ItemReader, itemOf, type Layout } from "./reader.ts";
 import { type Cutter, longestRecord, nothing, type RawRecord, type Sink } from "./json.ts";
 import { formOf } from "./table.ts";
@@ -249,40 +249,67 @@ const errorIn = (text: string): string | undefined =>
 
 const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
 
-/** Maximum number of lines listed. */
-const maxListed = 100;
+export interface InputOptions {
+  inputs: readonly InputSpec[];
+  /** Items of this machine's journal, oldest first, instead of inputs. */
+  journal?: Iterable<Item> | undefined;
+  progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
+}
 
-/** Maximum number of uuids remembered of lines that could not be read. */
-const maxUuids = 100_000;
+/** The inputs of a replay, which are read once. */
+export class Inputs {
+  readonly sources: Source[] = [];
+  readonly skips = new Skips();
+  readonly #inputs: Input[] = [];
 
-const everyUuid = new RegExp(anyUuid, "gi");
-
-/** Lines that are not items: their number, the first ones, and the uuids that they name. */
-export class Skips {
-  count = 0;
-  readonly #first: Skip[] = [];
-  readonly #uuids = new Set<string>();
-
-  /** Sorted by input and line: inputs are read ahead, so lines are not added in order. */
-  get first(): Skip[] {
-    return this.#first.toSorted((a, b) => a.input - b.input || a.line - b.line);
+  /**
+   * Opens the inputs and reads all their items. Those of a single input that has the oldest first pass on as they are read.
+   *
+   * @throws what opening and reading throw.
+   */
+  async read(
+    { inputs, journal, progress }: InputOptions,
+    shared: Omit<EntryOptions, "index">,
+    order: TimeOrder,
+  ): Promise<void> {
+    const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
+    const columns = journal && journalColumns;
+    for (const [index, spec] of specs.entries()) {
+      const input = new Input(spec);
+      this.#inputs.push(input);
+      await input.open((bytes) => progress?.(bytes, null, 0));
+      this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
+    }
+    const total = this.#inputs.reduce((sum, { size }) => sum + size, 0);
+    // The first of two duplicates counts: it should come from the input with more recognized columns.
+    const known = ({ report }: Source): number => Object.keys(report.columns).length;
+    let [bytes, items] = [0, 0];
+    for (const source of this.sources.toSorted((a, b) => known(b) - known(a))) {
+      const { input, report } = source;
+      const isNewestFirst = report.order === "newest-first";
+      order.begin(isNewestFirst);
+      for (const read of source.read(order)) {
+        if (specs.length === 1 && !isNewestFirst) order.release(false);
+        progress?.(bytes + read, total, items + report.items);
+        // Handles signals.
+        await setImmediate();
+      }
+      order.end();
+      bytes += input.size;
+      items += report.items;
+    }
   }
 
-  /** `text`: what could not be read. */
-  add(skip: Skip, text: string): void {
-    this.count += 1;
-    if (this.#first.length < maxListed) this.#first.push(skip);
-    this.name(text);
+  close(): void {
+    for (const input of this.#inputs) input.close();
   }
+}
 
-  /** Notes what a text names that could not be read. */
-  name(text: string): void {
-    for (const [uuid] of text.matchAll(everyUuid))
-      if (this.#uuids.size < maxUuids) this.#uuids.add(uuid.toLowerCase());
-  }
+/** Columns of the lines that the journal is written in. */
+const journalColumns = Object.fromEntries(
+  Object.entries(properties).map(([role, name]) => [role, { name, by: "name" as const }]),
+);
 
-  /** Whether such lines name a uuid, in lower case. Beyond a limit they may name any. */
-  mayName(uuid: string): boolean {
-    return this.#uuids.has(uuid) || this.#uuids.size === maxUuids;
-  }
+function* linesOf(journal: Iterable<Item>): Generator<Uint8Array> {
+  for (const item of journal) yield Buffer.from(`${JSON.stringify(item)}\n`);
 }

@@ -3,7 +3,7 @@ import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
 import type { Fields, Looked } from "./fields.ts";
 import { isUuid } from "../../protocol/limits.ts";
 import { alike, anyUuid, isWrapper, itemIn, parse, unlike } from "./fields.ts";
-import { looksLikeAction, looksLikeAddress } from "../columns/values.ts";
+import { looksLikeAction, looksLikeAddress } from "../columns/looks.ts";
 import { parseTime } from "../columns/times.ts";
 import { count } from "../../terminal/count.ts";
 import type { Cells } from "./reader.ts";

@@ -2,13 +2,10 @@ import type { InputReport, Origin, ReplaySummary } from "../../documents/audit.t
 import { count, grouped } from "../../terminal/count.ts";
 import { isProblem, type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
-import { beforeRelease, roleOf } from "../flags.ts";
-import type { Intake } from "../intake.ts";
-import type { Classifier } from "../meaning/classifier.ts";
 import { listed, said, short } from "../read/clip.ts";
-import { evidenceOf } from "./verdict.ts";
 import { clientOf, clientWords, inBrackets, type Log } from "./log.ts";
 import type { Ranked } from "./report.ts";
+import { evidenceOf } from "./verdict.ts";
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;
@@ -52,59 +49,6 @@ export function answerOf(
     ],
   );
   return { found: { text: text.join(" "), by }, vaultCount: vaults.length, verdicts: counts };
-}
-
-/** Whether failed attempts can be distinguished from successful calls. */
-export const distinguishesFailures = (
-  inputs: readonly InputReport[],
-  { fold, items }: Intake,
-): boolean =>
-  items === 0 ||
-  fold.hasFailures ||
-  inputs.every(({ format, columns }) => format === "journal" || columns.outcome !== undefined);
-
-/** Says what may be missing from a report. */
-export function notesOf(
-  { fold, selection, inputs }: Log,
-  intake: Intake,
-  classifier: Classifier,
-): string[] {
-  const exports = inputs.filter(({ format }) => format !== "journal");
-  const isFormer = beforeRelease(fold.rules.release, "1.2.11");
-  const unmapped = (selection?.conditions ?? []).filter(
-    (one) =>
-      exports.length === inputs.length &&
-      exports.every(({ columns }) => columns[roleOf(one)] === undefined),
-  );
-  return [
-    ...exports.filter(({ items }) => items === 0).map(({ name }) => `${name} has no items`),
-    ...classifier.say(["elsewhere", "endpoint", ...(isFormer ? [] : (["former"] as const))]),
-    ...said(
-      [
-        fold.hasFailures && exports.some(({ columns }) => columns.description === undefined),
-        "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
-      ],
-      [
-        !distinguishesFailures(inputs, intake),
-        "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
-      ],
-      [
-        intake.future > 0,
-        `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
-      ],
-      [
-        intake.vaultItems === 0 && intake.items > 0,
-        "no item names a vault; name the column (--map vault=…)",
-      ],
-      [
-        fold.late > 0,
-        "some items are too far out of order to be sorted; export them sorted by time",
-      ],
-    ),
-    ...unmapped.map(
-      (one) => `no column is known for --where ${one.key}=…; name it (--map ${roleOf(one)}=…)`,
-    ),
-  ];
 }
 
 /** Names the inputs that are cut off, if any: `audit.gz is cut off or damaged at line 812`. */
