@@ -1,4 +1,4 @@
-import { type ReplaySummary, type Rules, type VaultReport } from "../documents/audit.ts";
+import type { ReplaySummary, Rules, VaultReport } from "../documents/audit.ts";
 import { VaultError } from "../errors.ts";
 import { count, grouped } from "../terminal/count.ts";
 import { orAborted } from "../terminal/signals.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { eventKinds, verdicts } from "../audit/fold/events.ts";
+import { contradictions, eventKinds, verdicts } from "../audit/fold/events.ts";
 import { roles } from "../audit/read/item.ts";
 import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
 
@@ -76,24 +76,7 @@ const cause = z.object({
   refused: optional(refused),
 });
 
-const contradiction = z.object({
-  kind: z.enum([
-    "acknowledgement-without-start",
-    /** Of the same reference, by another clock. */
-    "acknowledgement-before-start",
-    "acknowledgement-after-expiry",
-    "acknowledgement-of-other-operation",
-    "activity-after-deletion",
-    "activity-while-locked",
-    "activity-before-creation",
-    "created-twice",
-    "refused-while-open",
-    /** An item says that it locked the vault, but by the rules another one did. */
-    "locked-at-another-moment",
-  ]),
-  text,
-  item,
-});
+const contradiction = z.object({ kind: z.enum(contradictions), text, item });
 
 const timelineEvent = z.object({
   item,
@@ -116,16 +99,12 @@ const vault = z.object({
   /** Reason of the certainty. */
   reason: text,
   state,
-  /** Time since which the vault is in this state, if the log shows it. */
-  since: optional(time),
   lockedAt: optional(time),
   cause: optional(cause),
   /** The open exchange. */
   exchange: optional(
     z.object({
       operation,
-      externalRef: maybeText,
-      startedAt: time,
       tokenExpiry: time,
       expired: z.boolean(),
       /** The item of its start. */
@@ -259,12 +238,8 @@ export const auditSummary = z.object({ event: z.literal("summary"), ...summary }
 
 export type OwnExchange = z.infer<typeof own>;
 export type ItemReference = z.infer<typeof item>;
-export type Certainty = z.infer<typeof certainty>;
-export type VaultState = z.infer<typeof state>;
 export type LockRule = z.infer<typeof rule>;
-export type Refused = z.infer<typeof refused>;
 export type Cause = z.infer<typeof cause>;
-export type Contradiction = z.infer<typeof contradiction>;
 export type TimelineEvent = z.infer<typeof timelineEvent>;
 export type VaultReport = z.infer<typeof vault>;
 export type Origin = z.infer<typeof origin>;
@@ -273,4 +248,3 @@ export type Columns = z.infer<typeof columns>;
 export type InputReport = z.infer<typeof input>;
 export type Rules = z.infer<typeof rules>;
 export type ReplaySummary = z.infer<typeof replaySummary>;
-export type WhatIfReport = z.infer<typeof whatIf>;

@@ -92,7 +92,12 @@ test("with --redact the same value is the same word everywhere, counted from its
     for (const word of words.filter((each) => typeof each === "string"))
       expect(redacted.outputs[name]).toContain(word);
   const short = ({ vaults }: typeof plain) =>
-    vaults.map(({ uuid, verdict, since, cause }) => ({ uuid, verdict, since, rule: cause?.rule }));
+    vaults.map(({ uuid, verdict, lockedAt, cause }) => ({
+      uuid,
+      verdict,
+      lockedAt,
+      rule: cause?.rule,
+    }));
   expect(short(redacted)).toEqual(short(plain));
   const last = redacted.vaults[1]?.cause?.chain.at(-1);
   expect([redacted.vaults[1]?.label, last?.own?.id]).toEqual(["label-1", last?.externalRef]);

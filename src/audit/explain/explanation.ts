@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import type { ItemReference, Refused } from "../../documents/audit.ts";
+import type { Cause, ItemReference } from "../../documents/audit.ts";
 import { count } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
@@ -14,7 +14,7 @@ export interface Explanation {
   sentences: string[];
   /** Who sent the calls that locked the vault or count. */
   client: Client;
-  refused?: Refused;
+  refused?: Cause["refused"];
   /** What the client did wrong: why its credentials were refused (`none` if the log does not show it), or how its starts ended. */
   why:
     | "own-exchange"

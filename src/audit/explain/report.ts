@@ -1,11 +1,5 @@
 import { defined } from "../../defined.ts";
-import type {
-  Certainty,
-  Contradiction,
-  TimelineEvent,
-  VaultReport,
-  WhatIfReport,
-} from "../../documents/audit.ts";
+import type { ReplaySummary, TimelineEvent, VaultReport } from "../../documents/audit.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { WhatIf } from "../flags.ts";
 import { type Verdict, verdicts } from "../fold/events.ts";
@@ -24,7 +18,7 @@ const iso = (time: number): string => new Date(Math.min(time, latest)).toISOStri
 export interface Ranked {
   vault: Vault;
   verdict: Verdict;
-  certainty: Certainty;
+  certainty: VaultReport["certainty"];
 }
 
 /** Returns the vaults to report, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
@@ -52,7 +46,6 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
   const exchange = isOpen ? openExchange(log, vault, evidence) : undefined;
   const isLocked = verdict === "locked";
   const label = log.labels?.get(uuid);
-  const since = lockedAt ?? (verdict === "deleted" ? vault.ending?.since : undefined);
   return defined({
     uuid,
     verdict,
@@ -64,7 +57,6 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     label: label === undefined ? null : log.pseudonyms.of("label", label),
     reason,
     state,
-    since: since === undefined ? undefined : iso(since),
     lockedAt: lockedAt === undefined ? undefined : iso(lockedAt),
     items: vault.items,
     firstAt: iso(vault.firstTime),
@@ -92,8 +84,6 @@ function openExchange(
   const expiry = lastStart + fold.rules.tokenLifetimeMs;
   return {
     operation: pending === 2 ? "update" : "get",
-    externalRef: item.externalRef ?? null,
-    startedAt: item.at,
     tokenExpiry: iso(expiry),
     expired: expiry <= asOf,
     item,
@@ -114,6 +104,8 @@ function timelineOf(
   const timelineOmitted = vault.items - events.length;
   return { timeline, ...(timelineOmitted > 0 && { timelineOmitted }) };
 }
+
+type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 
 /** Maximum number of vaults that a difference lists; more are counted only. */
 const maxListed = 1000;
@@ -153,7 +145,7 @@ const missing = "an item is missing";
 const otherLimits = "the limits differ from those assumed";
 
 /** What contradicts the log, behind the action of its item, and possible explanations. */
-const contradictionTexts: Record<Contradiction["kind"], string> = {
+const contradictionTexts: Record<VaultReport["contradictions"][number]["kind"], string> = {
   "acknowledgement-without-start": `without a start before it: ${missing}, it was acknowledged twice, or the clocks differ`,
   "acknowledgement-before-start":
     "is dated after its own acknowledgement: the clocks differ, and they count as a pair",

@@ -1,4 +1,4 @@
-import type { Certainty, LockRule, VaultState } from "../../documents/audit.ts";
+import type { LockRule, VaultReport } from "../../documents/audit.ts";
 import { wouldLock } from "../../exchange/lockout.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { eventCodes, isFailedAccess, isStart, type Verdict } from "../fold/events.ts";
@@ -7,14 +7,14 @@ import { said } from "../read/clip.ts";
 import { type Events, eventsOf, type Log, type VaultEvent } from "./log.ts";
 
 interface Confidence {
-  certainty: Certainty;
+  certainty: VaultReport["certainty"];
   reason: string;
 }
 
 /** A verdict on a vault, and how certain it is. */
 export interface Judgement extends Confidence {
   verdict: Verdict;
-  state: VaultState;
+  state: VaultReport["state"];
   rule?: LockRule;
   /** Time of the lock, in milliseconds since the epoch. */
   lockedAt?: number;

@@ -90,5 +90,21 @@ export const verdicts = ["locked", "at-risk", "open-exchange", "unknown", "delet
 
 export type Verdict = (typeof verdicts)[number];
 
+/** What contradicts a log. */
+export const contradictions = [
+  "acknowledgement-without-start",
+  /** Of the same reference, by another clock. */
+  "acknowledgement-before-start",
+  "acknowledgement-after-expiry",
+  "acknowledgement-of-other-operation",
+  "activity-after-deletion",
+  "activity-while-locked",
+  "activity-before-creation",
+  "created-twice",
+  "refused-while-open",
+  /** An item says that it locked the vault, but by the rules another one did. */
+  "locked-at-another-moment",
+] as const;
+
 /** Whether a verdict needs action. */
 export const isProblem = (verdict: Verdict): boolean => verdict !== "deleted" && verdict !== "ok";

@@ -1,6 +1,6 @@
-import type { Contradiction, LockRule } from "../../documents/audit.ts";
+import type { LockRule } from "../../documents/audit.ts";
 import { noEntry, type Entry, type ItemLocation } from "../read/item.ts";
-import { eventCodes, type EventKind } from "./events.ts";
+import { type contradictions, eventCodes, type EventKind } from "./events.ts";
 import { Rows } from "./order.ts";
 
 /** Maximum number of contradictions listed for a vault. */
@@ -30,9 +30,11 @@ export interface Ending {
   lastCall: number;
 }
 
+type Contradiction = (typeof contradictions)[number];
+
 /** What contradicts the log, by the item that does. */
 interface Contradicting {
-  kind: Contradiction["kind"];
+  kind: Contradiction;
   item: ItemLocation;
 }
 
@@ -126,7 +128,7 @@ export class Vault {
     this.invalidStart = 0;
   }
 
-  addContradiction(kind: Contradiction["kind"], entry: Entry): void {
+  addContradiction(kind: Contradiction, entry: Entry): void {
     const known = this.contradictions;
     if (known.length === maxContradictions) this.moreContradictions += 1;
     else this.contradictions = [...known, { kind, item: { ...entry } }];

@@ -4,7 +4,6 @@ import type {
   ReplaySummary,
   Rules,
   VaultReport,
-  WhatIfReport,
 } from "../../documents/audit.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
@@ -21,6 +20,8 @@ export interface Report {
   /** Worst first; read only as far as they are shown. */
   vaults: Iterable<VaultReport>;
 }
+
+type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 
 interface Outline {
   /** The first of them answers what was asked. */
@@ -119,10 +120,10 @@ const vaultsName = ({ vaultCount, verdicts: counts }: ReplaySummary): string =>
 const vaultHeads = "Vault,Verdict,Since (UTC),Rule,Confidence,Unacked,Failures,Label".split(",");
 
 function vaultRow(vault: VaultReport, rules: Rules, section: number | undefined): Row {
-  const { uuid, label, verdict, since = "", cause, certainty } = vault;
+  const { uuid, label, verdict, lockedAt = "", cause, certainty } = vault;
   const { starts, failed } = countersOf(vault, rules);
   const [words, rule] = [verdictWords(verdict), cause?.rule ?? ""];
-  const cells = [uuid, words, timeText(since), rule, certainty, starts, failed, label ?? ""];
+  const cells = [uuid, words, timeText(lockedAt), rule, certainty, starts, failed, label ?? ""];
   return { cells, verdict, section };
 }
 
@@ -142,9 +143,9 @@ function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table
 }
 
 /** Returns verdict, time and counters in a line. */
-const standing = ({ verdict, since, unackedStarts, failedAttempts }: VaultReport): string =>
+const standing = ({ verdict, lockedAt, unackedStarts, failedAttempts }: VaultReport): string =>
   [
-    `${verdictWords(verdict)}${since === undefined ? "" : ` since ${timeText(since)}`}`,
+    `${verdictWords(verdict)}${lockedAt === undefined ? "" : ` since ${timeText(lockedAt)}`}`,
     ...(unackedStarts === 0 ? [] : [count(unackedStarts, "unacknowledged start")]),
     ...(failedAttempts === 0 ? [] : [`${count(failedAttempts, "failed attempt")} in a row`]),
   ].join("; ");
@@ -303,8 +304,8 @@ function countersText(vault: VaultReport, rules: Rules): string {
 
 function openText({ exchange }: VaultReport): string {
   if (exchange === undefined) return "";
-  const { operation, startedAt, expired, tokenExpiry } = exchange;
-  return `The ${operation === "get" ? "read" : "update"} started at ${startedAt} is not acknowledged; its token ${expired ? "expired" : "expires"} at ${tokenExpiry}.`;
+  const { operation, expired, tokenExpiry, item } = exchange;
+  return `The ${operation === "get" ? "read" : "update"} started at ${item.at} is not acknowledged; its token ${expired ? "expired" : "expires"} at ${tokenExpiry}.`;
 }
 
 /** A row of a table of items. */

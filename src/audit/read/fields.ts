@@ -1,6 +1,7 @@
 import { parseTime } from "../columns/times.ts";
 import { isObject } from "../../protocol/json.ts";
 import { looksLikeAction, uuidOf } from "../columns/looks.ts";
+import { anyUuid } from "./item.ts";
 
 /** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
 export type Fields = Map<string, string>;
@@ -164,9 +165,6 @@ export function itemIn(fields: Fields, depth = 0): Looked {
   }
   return best;
 }
-
-/** A uuid in a text. */
-export const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Members looked at to find out what an object or list holds. */
 const maxMembers = 20;

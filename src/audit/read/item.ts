@@ -1,5 +1,4 @@
 import type { EventKind } from "../fold/events.ts";
-import { anyUuid } from "./fields.ts";
 
 /** An audit item of any export format: no fields are documented (docs/interface.md, Audit items). */
 export interface Item {
@@ -84,6 +83,9 @@ const maxListed = 100;
 
 /** Maximum number of uuids remembered of lines that could not be read. */
 const maxUuids = 100_000;
+
+/** A uuid in a text. */
+export const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 const everyUuid = new RegExp(anyUuid, "gi");
 

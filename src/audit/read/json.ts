@@ -13,7 +13,6 @@ import {
 } from "./bytes.ts";
 import {
   alike,
-  anyUuid,
   type Fields,
   isById,
   isEmptyWrapper,
@@ -23,7 +22,7 @@ import {
   similar,
   unlike,
 } from "./fields.ts";
-import type { Entry } from "./item.ts";
+import { anyUuid, type Entry } from "./item.ts";
 import type { ItemReader } from "./reader.ts";
 import { uuidLength } from "../fold/vault-table.ts";
 

@@ -2,10 +2,11 @@ import type { Bytes } from "./bytes.ts";
 import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
 import type { Fields, Looked } from "./fields.ts";
 import { isUuid } from "../../protocol/limits.ts";
-import { alike, anyUuid, isWrapper, itemIn, parse, unlike } from "./fields.ts";
+import { alike, isWrapper, itemIn, parse, unlike } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/looks.ts";
 import { parseTime } from "../columns/times.ts";
 import { count } from "../../terminal/count.ts";
+import { anyUuid } from "./item.ts";
 import type { Cells } from "./reader.ts";
 import { Cutter, JsonCutter, LineCutter, mostBroken, type Sink } from "./json.ts";
 
