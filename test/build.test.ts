@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, "..");
 function builtCheckout(): string {
   const checkout = tempDir("checkout");
   const parts = ["src", "completions", "dist", "package.json", "packaging"];
-  for (const name of [...parts, "rolldown.config.ts", "build.ts"])
+  for (const name of [...parts, "build.ts"])
     cpSync(join(root, name), join(checkout, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(checkout, "node_modules"));
   writeFileSync(join(checkout, "dist", "former.cjs"), "");

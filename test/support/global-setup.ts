@@ -1,7 +1,6 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build } from "../../build.ts";
 import { isCampaign } from "./campaign.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -10,8 +9,8 @@ const root = join(import.meta.dirname, "..", "..");
  * Before all tests: the program is built, and there is a folder for its compiled code; a campaign collects what its parts have tried.
  * Returns what removes that again, and prints the sums of a campaign.
  */
-export function setup(): () => void {
-  buildOnce();
+export async function setup(): Promise<() => void> {
+  await buildOnce();
   const compiled = mkdtempSync(join(tmpdir(), "vault-compiled-"));
   process.env["TEST_COMPILED"] = compiled;
   const tally = isCampaign ? join(compiled, "tally.ndjson") : undefined;
@@ -30,19 +29,17 @@ export function setup(): () => void {
  * another run of tests in this tree does not meet half of one. A build that fails leaves none: the tests of the program fail
  * then, the others need it not.
  */
-function buildOnce(): void {
-  const inputs = [
-    "package.json",
-    "rolldown.config.ts",
-    "build.ts",
-    ...filesUnder("packaging"),
-    ...filesUnder("src"),
-  ].map(changedAt);
+async function buildOnce(): Promise<void> {
+  const inputs = ["package.json", "build.ts", ...filesUnder("packaging"), ...filesUnder("src")].map(
+    changedAt,
+  );
   if (Math.max(...inputs) < changedAt("dist/vault.cjs")) return;
-  const { ok, output } = build();
-  if (ok) return;
-  rmSync(join(root, "dist"), { recursive: true, force: true });
-  process.stderr.write(`${output}the build failed: the program cannot be tested\n`);
+  try {
+    await (await import("../../build.ts")).build();
+  } catch (error) {
+    rmSync(join(root, "dist"), { recursive: true, force: true });
+    process.stderr.write(`${String(error)}\nthe build failed: the program cannot be tested\n`);
+  }
 }
 
 function filesUnder(folder: string): string[] {
