@@ -1,3 +1,4 @@
+import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
 import type { Way } from "../way.ts";
@@ -20,7 +21,12 @@ export function refusalError(
 ): VaultError {
   const { uuid, open } = vault;
   const { policy } = circumstances;
-  const spent = spentBy(vault, policy);
+  const notSent = (why: string, facts: ErrorFacts = {}): VaultError =>
+    new VaultError("guard", `not sent: ${why}`, {
+      uuid,
+      next: waysOn(vault, circumstances),
+      ...facts,
+    });
   switch (because) {
     case "held":
     case "save-owed":
@@ -29,11 +35,7 @@ export function refusalError(
       return new VaultError(
         "pending",
         "this read of a limited vault may not have been delivered, and acknowledging it uses it up",
-        {
-          uuid,
-          exchange: open === null ? undefined : summarize(open),
-          next: waysOn(vault, circumstances),
-        },
+        { uuid, exchange: exchangeOf(open), next: waysOn(vault, circumstances) },
       );
     case "open":
       return removalError(vault, "delete");
@@ -42,31 +44,23 @@ export function refusalError(
         ? removalError(vault, "delete")
         : inDoubtError(vault, circumstances);
     case "guard":
-      return new VaultError("guard", `not sent: ${whyGuarded(vault, circumstances)}`, {
-        uuid,
+      return notSent(whyGuarded(vault, circumstances), {
         next: withShown(waysOn(vault, circumstances), vault, wish),
-        spent,
+        spent: spentBy(vault, policy),
         by: vault.last?.by ?? undefined,
       });
     case "last-start":
-      return new VaultError(
-        "guard",
-        `not sent: ${vault.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
-        { uuid, next: [endedAtOnce(vault)], spent },
+      return notSent(
+        `${vault.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
+        { next: [endedAtOnce(vault)], spent: spentBy(vault, policy) },
       );
     case "choice":
-      return new VaultError("guard", `not sent: ${whyChoice(vault, candidates)}`, {
-        uuid,
-        next: waysOn(vault, circumstances),
-      });
+      return notSent(whyChoice(vault, candidates));
     case "refused-before":
     case "all-refused": {
+      const before = `the service has refused generation ${candidates[0]?.generation ?? ""} of vault ${uuid} before`;
       const why = explainRefusal(vault);
-      return new VaultError(
-        "guard",
-        `not sent: the service has refused generation ${candidates[0]?.generation ?? ""} of vault ${uuid} before${why === null ? "" : `. ${why}`}`,
-        { uuid, next: [importOf(uuid)] },
-      );
+      return notSent(why === null ? before : `${before}. ${why}`, { next: [importOf(uuid)] });
     }
     case "no-credentials":
       return noCredentials(uuid);
@@ -74,20 +68,15 @@ export function refusalError(
       return new VaultError(
         "no-credentials",
         `all stored credentials of vault ${uuid} were superseded; they are never sent`,
-        {
-          uuid,
-          next: [
-            {
-              ...command`vault import ${uuid} --credentials @FILE`,
-              note: "the credentials that replaced them",
-            },
-          ],
-        },
+        { uuid, next: [{ ...importOf(uuid), note: "the credentials that replaced them" }] },
       );
     case "generation":
       return notSendable(vault, wish);
   }
 }
+
+const exchangeOf = (open: VaultRecord["open"]): ErrorFacts["exchange"] =>
+  open === null ? undefined : summarize(open);
 
 /**
  * The error of a command whose last start was refused, once nothing more is done by itself. Something was sent, and the refusal of the
@@ -181,7 +170,7 @@ function heldError(vault: VaultRecord, wish: Wish, circumstances: Circumstances)
       : `an exchange of this vault is held (${what})`,
     {
       uuid,
-      exchange: open === null ? undefined : summarize(open),
+      exchange: exchangeOf(open),
       next: isDropped ? [command`vault ack ${uuid}`, dropping] : waysOn(vault, circumstances),
     },
   );
@@ -209,7 +198,7 @@ export const inDoubtError = (
 ): VaultError =>
   new VaultError("in-doubt", explainDoubt, {
     uuid: vault.uuid,
-    exchange: vault.open === null ? undefined : summarize(vault.open),
+    exchange: exchangeOf(vault.open),
     service: answer && serviceDetails(answer),
     next: waysOn(vault, circumstances),
   });
@@ -237,7 +226,7 @@ function removalError({ uuid, open }: VaultRecord, name: "delete" | "forget"): V
     name === "delete" ? ["deleted", ""] : ["forgotten", "; forgetting the vault now could lose it"];
   return new VaultError(isInDoubt ? "in-doubt" : "pending", `not ${done}: ${found}${risk}`, {
     uuid,
-    exchange: open === null ? undefined : summarize(open),
+    exchange: exchangeOf(open),
     next: [
       {
         ...(isInDoubt
