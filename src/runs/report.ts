@@ -68,11 +68,11 @@ interface Cause {
   /** `failed (rejected)`, `skipped (guard)`. */
   what: string;
   count: number;
-  /** Of the first one, with secrets replaced. */
+  /** Of the first one. */
   uuid: string;
   next: Way[];
   hint?: string | undefined;
-  /** The same command would skip them. */
+  /** The same command would skip them, or fail again: until a person does something. */
   stays: boolean;
 }
 
@@ -89,24 +89,12 @@ const forAny = ({ argv, fill = [], ...way }: Way, uuid: string): Way =>
       }
     : { argv, ...way, ...(fill.length > 0 ? { fill } : {}) };
 
-/** Whether a repetition of the command skips a vault that has failed so, or fails again: until a person does something. */
-const willStay = ({ code, facts: { exchange } }: VaultError, operation: string): boolean =>
-  ["locked", "guard", "rejected"].includes(code) ||
-  (code === "pending" && exchange?.state === "held") ||
-  // Only a read finds out.
-  (code === "in-doubt" && operation === "ack");
-
 /** What has kept vaults from being done. Its size does not grow with the number of vaults. */
 class Causes {
   readonly #causes = new Map<string, Cause>();
-  readonly #redact: (text: string) => string;
   readonly #options: Pick<ReportOptions, "operation" | "rest">;
 
-  constructor(
-    redact: (text: string) => string,
-    options: Pick<ReportOptions, "operation" | "rest">,
-  ) {
-    this.#redact = redact;
+  constructor(options: Pick<ReportOptions, "operation" | "rest">) {
     this.#options = options;
   }
 
@@ -116,14 +104,12 @@ class Causes {
     this.#add({ what: `skipped (${reason})`, uuid, next: ways, hint, stays: true });
   }
 
-  /** Redacts at once, because the secrets of an exchange are forgotten with it. */
-  fail(uuid: string, error: VaultError): void {
-    const { code, facts } = error;
-    const next = (facts.next ?? []).map(({ argv, ...way }) => ({
-      argv: argv.map(this.#redact),
-      ...way,
-    }));
-    const stays = willStay(error, this.#options.operation);
+  fail(uuid: string, { code, facts: { next = [], exchange } }: VaultError): void {
+    const stays =
+      ["locked", "guard", "rejected"].includes(code) ||
+      (code === "pending" && exchange?.state === "held") ||
+      // Only a read finds out.
+      (code === "in-doubt" && this.#options.operation === "ack");
     this.#add({ what: `failed (${code})`, uuid, next, stays });
   }
 
@@ -136,11 +122,9 @@ class Causes {
 
   /** Those of failures first, then those with most vaults: `2 failed (rejected), 1 skipped (guard)`. */
   inShort(): string {
-    const sums = [...Map.groupBy(this.#causes.values(), ({ what }) => what)].map(
-      ([what, causes]) => ({ what, sum: causes.reduce((sum, { count }) => sum + count, 0) }),
-    );
-    return sums
-      .toSorted((a, b) => (a.what[0] ?? "").localeCompare(b.what[0] ?? "") || b.sum - a.sum)
+    return [...Map.groupBy(this.#causes.values(), ({ what }) => what)]
+      .map(([what, causes]) => ({ what, sum: countOf(causes) }))
+      .sort((a, b) => (a.what[0] ?? "").localeCompare(b.what[0] ?? "") || b.sum - a.sum)
       .map(({ what, sum }) => `${grouped(sum)} ${what}`)
       .join(", ");
   }
@@ -152,12 +136,15 @@ class Causes {
       count === 1 ? next : next.map((way) => forAny(way, uuid)),
     );
     return {
-      count: staying.reduce((sum, { count }) => sum + count, 0),
+      count: countOf(staying),
       hint: staying.find(({ hint }) => hint !== undefined)?.hint,
       next: [...new Map(next.map((way) => [JSON.stringify(way), way])).values()],
     };
   }
 }
+
+const countOf = (causes: readonly Cause[]): number =>
+  causes.reduce((sum, { count }) => sum + count, 0);
 
 /** What a command with many vaults prints while it runs, and at its end. */
 export interface Report {
@@ -202,7 +189,7 @@ export function createReport(
 ): Report {
   const { host, narrator, redactor } = io;
   const tally: Tally = { total, done: 0, earlier: 0, failed: 0, skipped: 0 };
-  const causes = new Causes(redactor.redact, { operation, rest });
+  const causes = new Causes({ operation, rest });
   const progress = showProgress({ io, settings }, tally);
   let palette: Promise<Palette> | undefined;
   const printLine = async (event: ManyEvent): Promise<void> =>

@@ -302,14 +302,6 @@ describe("failures by cause", () => {
       "vault ack VAULT",
     ]);
   });
-
-  test("keep what was redacted when they came", async () => {
-    const { app, report } = open({ total: 1 });
-    app.io.redactor.add("hunter2");
-    const next = [command`vault get hunter2`];
-    await report.outcome(contents, failed(new VaultError("locked", "no", { next })));
-    expect(report.causes.staying().next).toEqual([command`vault get «redacted»`]);
-  });
 });
 
 describe("progress", () => {

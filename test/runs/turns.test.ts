@@ -7,6 +7,7 @@ import type { ServicePart } from "../../src/parts/service.ts";
 import type { Turns } from "../../src/runs/turns.ts";
 import { takeTurns } from "../../src/runs/turns.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
+import { command } from "../../src/way.ts";
 
 type Vault = { uuid: string; label: null };
 type Work = (context: ExchangeContext) => Promise<unknown>;
@@ -61,6 +62,21 @@ it("takes a vault that somebody else has again at the end, but not one whose loc
   expect((await taken).left).toEqual([]);
   expect(worked).toEqual(["0", "1", "2", "0"]);
   expect(told).toEqual(["1", "2", "0"]);
+});
+
+it("replaces the secrets of a vault in its failure, which outlives them", async () => {
+  const outcomes: unknown[] = [];
+  const next = [command`vault get hunter2`];
+  const work: Turns<Vault>["work"] = async (_, turn) => {
+    turn.learn("hunter2");
+    return await Promise.reject(new VaultError("locked", "no hunter2", { next }));
+  };
+  const app = { ...fakeBasics(), service: {} as ServicePart };
+  const tell = async (_: Vault, outcome: unknown): Promise<void> =>
+    Promise.resolve(void outcomes.push(outcome)).then(() => undefined);
+  await takeTurns(app, named("0"), { work, tell });
+  const told = { message: "no «redacted»", facts: { next: [command`vault get «redacted»`] } };
+  expect(outcomes).toMatchObject([{ ok: false, error: told }]);
 });
 
 it("has the vault made sure of right before each of its calls", async () => {
