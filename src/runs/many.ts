@@ -8,7 +8,6 @@ import type { Circumstances } from "../exchange/next-action.ts";
 import { beforeStart } from "../exchange/next-action.ts";
 import type { VaultSummary } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
-import { timeOf } from "../exchange/ulid.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { tableOf, updateDocument, writerOf } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
@@ -46,15 +45,14 @@ export async function runMany(
   // Missing settings are reported before a list is read.
   await app.service.client();
   const run = runOf(app, options, operation);
-  const { todo, known, doneAt } = await readList(app, options, run);
-  const form = formOf(app, options, operation);
+  const { todo, known } = await readList(app, options, run);
   const skipped = known.filter(([, outcome]) => !outcome.ok);
   if (options.dryRun === true) {
     await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped);
     return skipped.length === 0 ? 0 : 16;
   }
-  if (todo.length === 0 && skipped.length === 0)
-    warnOfNothingLeft(app, run.name, known.length, doneAt);
+  const form = formOf(app, options, operation);
+  if (todo.length === 0 && skipped.length === 0) warnOfNothingLeft(app, run.name, known.length);
   if (operation === "update" && options.yes !== true && todo.length > 0)
     await confirmUpdate(app, `new contents to ${todo.length} vaults`);
   prepareOut(app, options);
@@ -93,8 +91,6 @@ const restOf = (line: Way, { name, isNamed }: Run): Way => ({
 interface List {
   todo: Start[];
   known: [Start, Outcome][];
-  /** When the last of what was done before was begun. */
-  doneAt: number;
 }
 
 /** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
@@ -117,17 +113,14 @@ async function readList(app: App, options: VaultsOptions, run: Run): Promise<Lis
   }
   const circumstances = { policy: app.settings.policy, clock: store };
   const isKept = options.outDir !== undefined || options.exec !== undefined;
-  const list: List = { todo: [], known: [], doneAt: 0 };
+  const list: List = { todo: [], known: [] };
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
     const vault = vaults.vault(start.uuid);
-    if (before !== undefined && isDone(before)) {
-      list.known.push([start, { ok: true, earlier: true }]);
-      list.doneAt = Math.max(list.doneAt, timeOf(before.id));
-      continue;
-    }
     const skipped = vault && whySkipped(vault, start, isKept, circumstances);
-    if (skipped === undefined) list.todo.push(start);
+    if (before !== undefined && isDone(before))
+      list.known.push([start, { ok: true, earlier: true }]);
+    else if (skipped === undefined) list.todo.push(start);
     else list.known.push([start, { ok: false, ...skipped }]);
   }
   return list;
@@ -211,8 +204,7 @@ function formOf(
   const refuse = (message: string, hint: string): never => {
     throw new VaultError("usage", `${message}; nothing was sent`, { hint });
   };
-  const { from, all, exec, outDir, dryRun } = options;
-  if (dryRun === true) return output.format === "table" ? "rows" : "ndjson";
+  const { from, all, exec, outDir } = options;
   if (output.field !== undefined)
     refuse("--field prints one value, and there are many vaults", "use -o ndjson, and jq");
   if (flags["output"] === "json")

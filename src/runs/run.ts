@@ -17,7 +17,6 @@ import type { Program } from "../handover/program.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
-import { when } from "../terminal/time.ts";
 import type { Way } from "../way.ts";
 
 /** A run, as a command that begins or continues it knows it. */
@@ -101,18 +100,12 @@ export async function warnOfReplaced({ io, state }: App, given: string, way: Way
 }
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
-export function warnOfNothingLeft(
-  { io }: App,
-  name: string,
-  vaults: number,
-  doneAt?: number,
-): void {
+export function warnOfNothingLeft({ io }: App, name: string, vaults: number): void {
   const anew = io.line.argv.flatMap((word, index, words) =>
     words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
   );
   const all = vaults === 1 ? "its vault" : `all ${count(vaults, "vault")}`;
-  const last = doneAt === undefined ? "" : `, the last ${when(doneAt, io.host.now())}`;
-  io.narrator.warn(`run ${name} has done ${all} before${last}; nothing was sent`, [
+  io.narrator.warn(`run ${name} has done ${all} before; nothing was sent`, [
     { argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" },
   ]);
 }
