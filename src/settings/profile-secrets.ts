@@ -14,7 +14,7 @@ import { secretKeys } from "./config-keys.ts";
 import { command } from "../way.ts";
 
 /** Where the configuration of this user is. */
-export interface ConfigurationPlace extends KeyOwner {
+interface ConfigurationPlace extends KeyOwner {
   directory: string;
   clock: Clock;
   waiting: Waiting;

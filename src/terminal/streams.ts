@@ -58,18 +58,13 @@ export interface MessageStream extends TerminalFacts, Surroundable {
 
 export interface InputStream {
   readonly isTTY: boolean;
-  /** Reads to the end. Rejects with InputTooLong above `limit` bytes, and with the signal's reason if aborted. */
+  /** Reads to the end. Rejects with EFBIG above `limit` bytes, and with the signal's reason if aborted. */
   readAll(limit: number, signal?: AbortSignal): Promise<Uint8Array>;
   /** Reads chunk by chunk, without a limit; only once. */
   chunks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
 type Redaction = Pick<Redactor, "redact" | "redactValue">;
-
-export class InputTooLong extends Error {
-  override readonly name = "InputTooLong";
-  readonly code = "EFBIG";
-}
 
 export interface OutputOptions {
   facts: TerminalFacts;
@@ -180,7 +175,7 @@ function printableButColor(text: string): string {
   return parts.map((part, index) => (index % 2 === 1 ? part : printable(part))).join("");
 }
 
-/** Reads a stream to its end. Rejects with InputTooLong above `limit` bytes, and as `chunksOf` does. */
+/** Reads a stream to its end. Rejects with EFBIG above `limit` bytes, and as `chunksOf` does. */
 export async function readAll(
   input: NodeJS.ReadStream,
   limit: number,
@@ -190,7 +185,8 @@ export async function readAll(
   let length = 0;
   for await (const chunk of chunksOf(input, signal)) {
     length += chunk.length;
-    if (length > limit) throw new InputTooLong(`more than ${limit} bytes on standard input`);
+    if (length > limit)
+      throw Object.assign(new Error(`more than ${limit} bytes`), { code: "EFBIG" });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -135,7 +135,7 @@ export const columnWidths = (rows: readonly (readonly Cell[])[]): number[] =>
   );
 
 /** Narrows the widest column, by one at a time, until all fit into `available` or none can shrink. */
-export function shrink(widths: readonly number[], available: number, narrowest: number): number[] {
+function shrink(widths: readonly number[], available: number, narrowest: number): number[] {
   const result = [...widths];
   for (
     let excess = result.reduce((sum, width) => sum + width, 0) - available;

@@ -27,7 +27,7 @@ export function relativeTime(at: number, now: number | null): string {
 const two = (number: number): string => String(number).padStart(2, "0");
 
 /** Formats a time as `2026-11-24 14:02:11`, in the machine's time zone; without Intl, which takes as long to load as Node. */
-export function localSeconds(time: Date): string {
+function localSeconds(time: Date): string {
   const day = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(two);
   const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two);
   return `${day.join("-")} ${clock.join(":")}`;

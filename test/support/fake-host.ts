@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
 import { endGroup } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
-import { dataStream, InputTooLong, messageStream } from "../../src/terminal/streams.ts";
+import { dataStream, messageStream } from "../../src/terminal/streams.ts";
 import type { Basics, SettingsPart } from "../../src/parts/settings.ts";
 import { createIo } from "../../src/parts/io.ts";
 import type { SettingIo } from "../../src/settings/given.ts";
@@ -125,8 +125,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       isTTY: facts.isTTY,
       readAll: async (limit) => {
         const bytes = Buffer.from(options.input ?? "");
-        if (bytes.length > limit)
-          throw new InputTooLong(`more than ${limit} bytes on standard input`);
+        if (bytes.length > limit) throw Object.assign(new Error("too much"), { code: "EFBIG" });
         return bytes;
       },
       chunks: async function* () {
