@@ -1,5 +1,4 @@
 // npm run build: bundles the program into dist.
-import { spawnSync } from "node:child_process";
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build as bundle, type ChunkingContext } from "rolldown";
@@ -9,15 +8,6 @@ import { trimUndici, undiciSwitch } from "./packaging/undici.ts";
 const root = import.meta.dirname;
 const dist = join(root, "dist");
 const notices = "THIRD-PARTY-NOTICES.md";
-
-/** The commit of this checkout, with a mark if files have changed since. */
-function commit(): string {
-  const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--exclude=*"], {
-    encoding: "utf8",
-    cwd: root,
-  });
-  return status === 0 ? stdout.trim() : "unknown";
-}
 
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
@@ -86,7 +76,7 @@ async function bundleTo(dir: string): Promise<void> {
     platform: "node",
     // What cli-table3 would color borders with: its tables have none here.
     resolve: { alias: { "@colors/colors/safe": false } },
-    transform: { define: { VAULT_BUILD: JSON.stringify(commit()), ...undiciSwitch } },
+    transform: { define: undiciSwitch },
     plugins: [embedTexts(), trimUndici(), lazyBuiltins(), inventory()],
     output: {
       dir,

@@ -30,8 +30,6 @@ export interface Host extends Clock, Interrupts {
    */
   resolve(path: string): string;
   readonly platform: NodeJS.Platform;
-  /** Of the processor, as Node names it: `x64`. */
-  readonly arch: string;
   /**
    * Absolute.
    * @throws `usage` where the user has none: it is only to be asked for where a path depends on it
@@ -42,7 +40,7 @@ export interface Host extends Clock, Interrupts {
   readonly actor: Actor;
   /** The user that it acts for; undefined where the system has no numbers for users. */
   readonly uid: number | undefined;
-  readonly versions: { readonly node: string; readonly sqlite?: string };
+  readonly versions: { readonly node: string };
   readonly stdin: InputStream;
   readonly stdout: DataStream;
   readonly stderr: MessageStream;
@@ -135,7 +133,6 @@ export function createHost(
   return {
     env,
     platform: process.platform,
-    arch: process.arch,
     pid: process.pid,
     get actor() {
       return actorOf(process.pid);

@@ -9,7 +9,7 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   const { version } = packageJson;
   const edge: Edge = { json: false };
   try {
-    const shown = await shownVersion(argv, host, version);
+    const shown = shownVersion(argv, host);
     if (shown !== undefined) {
       await host.stdout.write(shown);
       return 0;
@@ -24,21 +24,16 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
 }
 
 /** The answer to --version, wherever it stands; as with node and docker, -v alone too. */
-async function shownVersion(
-  argv: readonly string[],
-  host: Host,
-  version: string,
-): Promise<string | undefined> {
+function shownVersion(argv: readonly string[], host: Host): string | undefined {
   const end = argv.indexOf("--");
   const words = end === -1 ? argv : argv.slice(0, end);
   const isAsked = words.some((word) => word === "--version" || word === "-V");
   if (!isAsked && argv.join(" ") !== "-v") return undefined;
+  const { version } = packageJson;
   // Of all that may stand beside it, only --json and -o json end so.
   const isJson = [...words, host.env["VAULTSVC_OUTPUT"] ?? ""].some((word) =>
     word.endsWith("json"),
   );
-  if (isAsked && words.some((word) => word === "--verbose" || word === "-v"))
-    return (await import("./commands/version.ts")).detailedVersion(version, host, isJson);
   return `${isJson ? JSON.stringify({ version }) : version}\n`;
 }
 

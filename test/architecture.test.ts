@@ -6,7 +6,7 @@ import { parseSync } from "rolldown/utils";
 /** Imports point one way. What is not listed is not allowed. */
 const table: Record<string, Allowance> = {
   main: {
-    parts: ["commands/program", "commands/version", "app", "host", "terminal", "errors", "way"],
+    parts: ["commands/program", "app", "host", "terminal", "errors", "way"],
   },
   app: {
     parts: ["parts", "store", "settings", "completion", "documents"],

@@ -6,7 +6,6 @@ import type { Lab } from "../support/lab.ts";
 import { expectExit, firstGetArgs, note, offlineCard, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { runVault, vaultBin } from "../support/run-vault.ts";
 
 const hasJq = spawnSync("jq", ["--version"]).status === 0;
 const documents: string[] = [];
@@ -41,26 +40,6 @@ it.each(["-qo json", "-vqo json", "-qojson", "-qo ndjson", "-q --output json"])(
     expect(JSON.parse(host.err)).toMatchObject({ error: { code: "usage" } });
   },
 );
-
-it("vault --version --verbose: what a report of a problem should name", async () => {
-  const node = expect.stringMatching(/^\d+\.\d+\.\d+$/) as string;
-  const result = await runVault(["--version", "--verbose", "--json"]);
-  expectExit(result, 0);
-  const details = expectOneDocument(result.stdout) as Record<string, unknown>;
-  expect(details).toEqual({
-    version: node,
-    build: expect.stringMatching(/^([\da-f]{7,}(-dirty)?|unknown)$/) as string,
-    node: process.versions.node,
-    sqlite: process.versions["sqlite"],
-    platform: `${process.platform} ${process.arch}`,
-    installed: { as: "checkout", path: vaultBin },
-  });
-  const { stdout } = await runVault(["-V", "-v"]);
-  expect(stdout).toContain(
-    `version\t${String(details["version"])}\nbuild\t${String(details["build"])}\nnode\t`,
-  );
-  expect(stdout).toContain(`installed\t${vaultBin} (checkout)\n`);
-});
 
 describe("output for programs", () => {
   let lab: Lab;
@@ -128,7 +107,6 @@ describe("output for programs", () => {
       ["get", "UUID", "--dry-run"],
       ["ack", "UUID"],
       ["label", "UUID", "a label"],
-      ["--version", "--verbose"],
       ["status"],
       ["status", "UUID", "--history"],
       ["guard"],

@@ -1,7 +1,6 @@
 import type { StatePart } from "../../parts/state.ts";
 import type { Basics } from "../../parts/settings.ts";
 import type { Remote } from "../../parts/service.ts";
-import type { Host } from "../../host.ts";
 import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt.ts";
 import type { App } from "../../app.ts";
@@ -42,7 +41,7 @@ export async function runDoctor(app: App, options: DoctorOptions): Promise<numbe
 
 async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   const { problem } = app.settings.configuration;
-  const findings = [nodeFinding(app.io.host)];
+  const findings = [ok("node", `Node ${app.io.host.versions.node}`)];
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
   const { host, output } = app.io;
@@ -74,12 +73,6 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
 
 const inspect = async (state: StatePart): Promise<StateFacts> =>
   await (await (await state.open()).state.whole()).inspect();
-
-/** An older Node than the program needs does not get this far. */
-const nodeFinding = ({ platform, versions: { node } }: Host): Finding =>
-  platform === "win32"
-    ? warning("node", `Node ${node} on Windows`, "untested: use Linux or macOS")
-    : ok("node", `Node ${node}`);
 
 async function configurationFinding({
   io: { host },
