@@ -30,7 +30,7 @@ function encode(value: number, length: number): string {
 }
 
 /** The time of a ULID; 0 for any other id, since an adopted exchange keeps the one that another machine gave it. */
-export function timeOf(id: string): number {
+function timeOf(id: string): number {
   if (!/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id)) return 0;
   let value = 0;
   for (const character of id.slice(0, timeLength)) value = value * 32 + alphabet.indexOf(character);

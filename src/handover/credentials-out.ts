@@ -6,7 +6,6 @@ import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import type { Credentials } from "../protocol/requests.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
 import { pairsOf, parseCredentials } from "../exchange/recovery/document.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
@@ -33,31 +32,11 @@ export class CredentialsOut {
   readonly #file: string;
   /** What this run found, or has written last; null if nothing was. */
   #content: string | null;
-  /** Credentials in the file that --credentials did not read: the state must have them. */
-  #unknown: GivenCredentials | undefined;
 
   constructor(path: string, file: string, content: string | null) {
     this.path = path;
     this.#file = file;
     this.#content = content;
-  }
-
-  /**
-   * Whether the content may be replaced, as far as that can be told without a state; `given` is what --credentials read.
-   *
-   * @throws `invalid-input` for another vault's credentials, and for what is neither credentials nor empty.
-   */
-  check(uuid: string, given: string | undefined): void {
-    if (given === this.#content || this.#isEmpty()) return;
-    const held = this.#parse(this.#content ?? "");
-    const named = held.uuid;
-    if (named !== undefined && named.toLowerCase() !== uuid.toLowerCase())
-      throw refusal(
-        `${this.path} holds credentials of vault ${named}`,
-        "name another file; this may be their only copy",
-        { uuid },
-      );
-    this.#unknown = held;
   }
 
   /**
@@ -70,25 +49,31 @@ export class CredentialsOut {
   }
 
   /**
-   * The other half of `check`: whether the state has all credentials that the file holds, or `given` is the same.
-   *
-   * @throws `invalid-input` if replacing the file could lose the vault.
+   * Whether the content may be replaced: it is empty, or what --credentials read, or the state has its credentials.
+   * @throws `invalid-input` for another vault's credentials, for what is neither credentials nor empty, and if replacing the file could
+   * lose the vault
    */
-  async checkKnown(
+  async check(
     { session }: Pick<ExchangeContext, "session">,
-    given: readonly Credentials[],
+    given: GivenCredentials | undefined,
   ): Promise<void> {
-    if (this.#unknown === undefined) return;
-    const record = await session.read();
-    const known = [...given];
-    for (const { generation } of record?.generations ?? [])
-      known.push(await session.credentials(generation));
-    for (const held of pairsOf(this.#unknown)) {
-      const isKnown = known.some(
-        (one) => one.encryptedData === held.encryptedData && one.payload === held.payload,
+    if (this.#isEmpty() || given?.exact === this.#content) return;
+    const { uuid } = session;
+    const held = this.#parse(this.#content ?? "");
+    if (held.uuid !== undefined && held.uuid.toLowerCase() !== uuid.toLowerCase())
+      throw refusal(
+        `${this.path} holds credentials of vault ${held.uuid}`,
+        "name another file; this may be their only copy",
+        { uuid },
       );
-      if (isKnown || (await session.isSuperseded(held))) continue;
-      const { uuid } = session;
+    const known = pairsOf(given);
+    for (const { generation } of (await session.read())?.generations ?? [])
+      known.push(await session.credentials(generation));
+    for (const { encryptedData, payload } of pairsOf(held)) {
+      const isKnown = known.some(
+        (one) => one.encryptedData === encryptedData && one.payload === payload,
+      );
+      if (isKnown || (await session.isSuperseded({ encryptedData, payload }))) continue;
       const again = command`vault get ${uuid} --credentials @${this.path} --credentials-out ${this.path}`;
       throw refusal(
         `${this.path} holds credentials that this state does not know; it may be their only copy`,

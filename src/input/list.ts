@@ -6,7 +6,7 @@ import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds } from "../protocol/endpoints.ts";
 import type { ErrorFacts, ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { checkRecovery } from "../exchange/recovery/exchange.ts";
+import { checkOwner } from "../exchange/recovery/exchange.ts";
 import { checkCredentials, deviceOf } from "../exchange/recovery/document.ts";
 import type { KnownVault } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
@@ -204,8 +204,7 @@ function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined)
   const { uuid } = line;
   const { operation } = forAll;
   const given = line.credentials && checkCredentials(line.credentials, "credentials");
-  const named = given?.uuid;
-  if (named !== undefined) checkRecovery(uuid, { uuid: named });
+  checkOwner(uuid, given?.uuid);
   const pair = given?.type === "pair" ? given : undefined;
   const device = line.device ?? deviceOf(given) ?? forAll.device;
   const asked = { uuid, operation, kind: line.kind ?? pair?.kind ?? forAll.kind, given, device };

@@ -5,7 +5,6 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import { settleInterrupted } from "../exchange/end.ts";
 import type { RunExchange } from "../exchange/records.ts";
-import { pairsOf } from "../exchange/recovery/document.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { createIds } from "../exchange/ulid.ts";
@@ -59,7 +58,7 @@ type Exchanged = Delivery | "earlier" | "settled";
 
 /**
  * Does the exchange of one vault, which is locked, unless the run has done it before.
- * @throws what `checkSameRun`, `CredentialsOut.checkKnown` and `runExchange` throw
+ * @throws what `checkSameRun`, `CredentialsOut.check` and `runExchange` throw
  */
 export async function exchange(
   app: App,
@@ -77,7 +76,7 @@ export async function exchange(
     if (begun?.state === "ending" && begun.delivered && (await isSettled(context)))
       return "settled";
   }
-  await outputs.out?.checkKnown(context, pairsOf(start.given));
+  await outputs.out?.check(context, start.given);
   const part = run && { name: run.name, digest: digestOf(start), delivery: run.delivery };
   const handover = createHandover(app, outputs, start);
   if (handover.leavesState && store.isNew)

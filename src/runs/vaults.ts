@@ -3,13 +3,11 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import { summarize } from "../exchange/context.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import { pairsOf } from "../exchange/recovery/document.ts";
-import { checkRecovery } from "../exchange/recovery/exchange.ts";
+import { checkOwner } from "../exchange/recovery/exchange.ts";
 import { beforeStart } from "../exchange/next-action.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import type { Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
-import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { withCredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, writerOf } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
@@ -64,11 +62,11 @@ async function runOne(
     if (program !== undefined) asked.takesTime = true;
     // Missing settings are reported before anything is written.
     await app.service.client();
-    const start = await completeStart(app, options, asked, { out, contents, program });
+    const start = await completeStart(app, options, asked, contents, program);
     if (options.dryRun === true) {
       const { dryRun } = await import("./dry-run.ts");
       return await app.service.withVault(uuid, async (context) => {
-        await out?.checkKnown(context, pairsOf(start.given));
+        await out?.check(context, start.given);
         await dryRun(app, context, start);
       });
     }
@@ -104,15 +102,8 @@ async function completeStart(
   app: App,
   options: VaultsOptions,
   asked: Unchecked,
-  {
-    out,
-    contents,
-    program,
-  }: {
-    out: CredentialsOut | undefined;
-    contents: GivenContents | undefined;
-    program: Program | undefined;
-  },
+  contents: GivenContents | undefined,
+  program: Program | undefined,
 ): Promise<Start> {
   const { io } = app;
   const { uuid, operation } = asked;
@@ -127,9 +118,7 @@ async function completeStart(
   }
   const start = await askForStart(io, record, asked);
   const { given, generation, force } = start;
-  const named = given?.uuid;
-  if (named !== undefined) checkRecovery(uuid, { uuid: named });
-  out?.check(uuid, given?.exact);
+  checkOwner(uuid, given?.uuid);
   prepareOut(app, options);
   checkOut(io.host, options, uuid);
   const kind = checkAsked(record, start);

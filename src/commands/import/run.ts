@@ -12,7 +12,7 @@ import { currentRecord } from "../../exchange/context.ts";
 import { aRead, candidates } from "../../exchange/next-action.ts";
 import type { GivenCredentials } from "../../exchange/recovery/document.ts";
 import { bareCredentials, checkCredentials, deviceOf } from "../../exchange/recovery/document.ts";
-import { adoptRecovery, checkRecovery } from "../../exchange/recovery/exchange.ts";
+import { adoptRecovery, checkOwner } from "../../exchange/recovery/exchange.ts";
 import { refusalError } from "../../exchange/refusals.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import { settledAs } from "../../exchange/states.ts";
@@ -133,7 +133,7 @@ async function readFile(app: App, file: string): Promise<Line[]> {
 async function checkEntry(app: Local, { uuid, kind, given }: Entry): Promise<void> {
   const known = await lookUp(app, uuid, true);
   if (given.type === "pair") chooseKind(uuid, known, kind);
-  if (given.uuid !== undefined) checkRecovery(uuid, { uuid: given.uuid });
+  checkOwner(uuid, given.uuid);
 }
 
 /** Many vaults at a time, lines of one vault in their order. */

@@ -39,30 +39,22 @@ export async function recoveryDocument(
  * @throws `invalid-input` for another vault's document, and `no-credentials` for one that is older than what was proven here
  */
 export async function adoptRecovery(
-  context: Pick<ExchangeContext, "session">,
+  { session }: Pick<ExchangeContext, "session">,
   document: RecoveryDocument,
 ): Promise<AdoptionOutcome> {
-  checkRecovery(context.session.uuid, document);
-  return await context.session.adopt(document);
+  checkOwner(session.uuid, document.uuid);
+  return await session.adopt(document);
 }
 
 /**
- * The part of `adoptRecovery` that needs no lock.
+ * Checks that given credentials are of this vault, if they name one.
  * @throws `invalid-input` for another vault's document
  */
-export function checkRecovery(uuid: string, document: Pick<RecoveryDocument, "uuid">): void {
-  if (document.uuid.toLowerCase() === uuid.toLowerCase()) return;
-  throw new VaultError(
-    "invalid-input",
-    `--credentials: this document belongs to vault ${document.uuid}`,
-    {
-      uuid,
-      next: [
-        {
-          ...command`vault get ${document.uuid} --credentials @FILE`,
-          note: "uses it with that vault",
-        },
-      ],
-    },
-  );
+export function checkOwner(uuid: string, named: string | undefined): void {
+  if (named === undefined || named.toLowerCase() === uuid.toLowerCase()) return;
+  const own = command`vault get ${named} --credentials @FILE`;
+  throw new VaultError("invalid-input", `--credentials: this document belongs to vault ${named}`, {
+    uuid,
+    next: [{ ...own, note: "uses it with that vault" }],
+  });
 }
