@@ -1,24 +1,15 @@
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StateDatabase } from "../../src/store/sqlite/state-database.ts";
-import {
-  held,
-  imported,
-  intent,
-  known,
-  standings,
-  started,
-  TestClock,
-} from "../contract/store-fixture.ts";
-import { tempDir } from "../support/cleanup.ts";
+import { held, imported, intent, known, standings, started } from "../contract/store-fixture.ts";
 import { temporaryState } from "./temporary-state.ts";
 
 /** A database whose commands are recorded. */
-function open() {
-  const path = join(tempDir("commits"), "state.db");
-  const connection = new DatabaseSync(path);
-  connection.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON;
+async function open() {
+  const { options, clock, path, dispose } = temporaryState();
+  const database = new StateDatabase(options);
+  const connection = await database.ensure();
+  connection.exec(`PRAGMA foreign_keys = ON;
     CREATE TABLE parents (id INTEGER PRIMARY KEY);
     CREATE TABLE notes (text TEXT UNIQUE, parent INTEGER REFERENCES parents DEFERRABLE INITIALLY DEFERRED)`);
   const commands: string[] = [];
@@ -27,8 +18,6 @@ function open() {
     commands.push(sql);
     exec(sql);
   });
-  const clock = new TestClock("2026-11-21T10:00:00Z");
-  const database = new StateDatabase(connection, path, clock);
   const count = (command: string): number => commands.filter((sql) => sql === command).length;
   const note = (text: string) => (db: DatabaseSync) => {
     db.prepare("INSERT INTO notes VALUES (?, NULL)").run(text);
@@ -41,15 +30,18 @@ function open() {
         .all()
         .map((row) => row["text"]),
     );
-  return { path, connection, clock, database, count, note, notes };
+  return { dispose, path, connection, clock, database, count, note, notes };
 }
 
 describe("changes that are asked for at the same time", () => {
-  let on: ReturnType<typeof open>;
-  beforeEach(() => {
-    on = open();
+  let on: Awaited<ReturnType<typeof open>>;
+  beforeEach(async () => {
+    on = await open();
   });
-  afterEach(() => on.connection.close());
+  afterEach(() => {
+    on.connection.close();
+    on.dispose();
+  });
 
   const write = async (...texts: string[]) =>
     await Promise.allSettled(texts.map(async (text) => await on.database.write(on.note(text))));

@@ -10,7 +10,7 @@ import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Clock } from "../../src/exchange/ports.ts";
 import type { KeySource } from "../../src/secrets/key-source.ts";
-import type { StoreOptions } from "../../src/store/sqlite/state-connection.ts";
+import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";

@@ -5,9 +5,8 @@ import type { Clock } from "../../exchange/ports.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import { isListed } from "../document.ts";
-import { openSnapshot } from "../sqlite/open-database.ts";
+import { openSnapshot, retryBusyDatabase } from "../sqlite/open-database.ts";
 import { all } from "../sqlite/query.ts";
-import { retryBusyDatabase } from "../sqlite/state-database.ts";
 import { listed } from "../statement.ts";
 import type { JournalEntry } from "./journal.ts";
 

@@ -5,10 +5,15 @@ import { keyFileOf, makeKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { metaOf, noteMeta, one } from "../sqlite/query.ts";
-import type { StateDatabase } from "../sqlite/state-database.ts";
 
 /** The name under which a state has the id of its key, in `meta`. */
 const keyName = "key";
+
+/** A database, in short transactions. */
+interface Changeable {
+  read<T>(query: (db: DatabaseSync) => T): Promise<T>;
+  write<T>(change: (db: DatabaseSync) => T): Promise<T>;
+}
 
 /** The error where this machine does not have the key of a state. */
 export class KeyLacking extends VaultError {}
@@ -77,7 +82,7 @@ export class Keyring {
   }
 
   /** The key of a state on this machine, which names it before this returns. Call it before anything is sealed. */
-  async prepare(database: StateDatabase): Promise<SealingKey> {
+  async prepare(database: Changeable): Promise<SealingKey> {
     const [named, needed] = await database.read((db) => [metaOf(db, keyName), neededKeyId(db)]);
     // One that was lost before it sealed anything is made anew.
     if (named !== undefined && (named === needed || (await this.find(named)) !== null))

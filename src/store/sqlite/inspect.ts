@@ -13,15 +13,15 @@ import type { StateParts } from "../stored-state.ts";
 import { marksOf, openSnapshot } from "./open-database.ts";
 import { all, metaOf, one } from "./query.ts";
 import { readerOf } from "./state-file.ts";
-import type { LocalStore } from "./state-connection.ts";
+import type { LocalStore } from "./state-database.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed, rowsOf } from "../document.ts";
 import { vaultRecord } from "../vault-record.ts";
 
 /** Inspects a state: opens its database read-only, creates nothing but the file of a key of version 0.2.0, and fixes nothing. Never throws. */
-export async function inspectState({ parts, state }: LocalStore): Promise<StateFacts> {
+export async function inspectState({ parts, database }: LocalStore): Promise<StateFacts> {
   const { directory, keySource } = parts;
-  const { path } = state.opening;
+  const { path } = database.opening;
   let found: ReturnType<typeof read> | null = null;
   let problem: VaultError | null = null;
   let db: DatabaseSync | null = null;
@@ -40,7 +40,7 @@ export async function inspectState({ parts, state }: LocalStore): Promise<StateF
   return {
     problem,
     vaults: found?.vaults ?? null,
-    locks: found === null ? [] : state.locks.holders(),
+    locks: found === null ? [] : database.locks.holders(),
     place: {
       type: "directory",
       directory,

@@ -9,9 +9,11 @@ import { unusableVersion } from "../schema.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
+import type { Clock } from "../../exchange/ports.ts";
+import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
-import { onState } from "../../files/state-error.ts";
+import { asStateError, isBusy, onState } from "../../files/state-error.ts";
 import { command } from "../../way.ts";
 
 export interface Opening {
@@ -221,4 +223,46 @@ export function openSnapshot(path: string): DatabaseSync {
     if (db.isOpen) db.close();
     throw error;
   }
+}
+
+/** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */
+const busyTimeoutMs = 30_000;
+
+/**
+ * Retries while the database is busy, for up to 30 seconds.
+ * @throws `state` if it is still busy then, and for every other failure of SQLite
+ */
+export async function retryBusyDatabase<T>(
+  clock: Clock,
+  path: string,
+  attempt: () => T,
+): Promise<T> {
+  let cause: unknown;
+  const done = await retryWhileBusy(
+    clock,
+    { deadline: clock.elapsed() + busyTimeoutMs },
+    25,
+    () => {
+      try {
+        return { result: attempt() };
+      } catch (error) {
+        if (!isBusy(error)) throw asStateError(path, error);
+        cause = error;
+        return null;
+      }
+    },
+  );
+  if (done === null) throw stillBusy(path, cause);
+  return done.result;
+}
+
+function stillBusy(path: string, cause: unknown): VaultError {
+  return new VaultError(
+    "state",
+    `the state cannot be used: ${path}: other programs have locked it for ${busyTimeoutMs / 1000} seconds`,
+    {
+      hint: "find out what is using it (a backup, a database browser), then run it again",
+      cause,
+    },
+  );
 }

@@ -1,14 +1,42 @@
+import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
-import type { Clock } from "../../exchange/ports.ts";
-import { retryWhileBusy } from "../../files/retry-while-busy.ts";
-import { asStateError, isBusy, isDamaged } from "../../files/state-error.ts";
+import type { Waiting } from "../../exchange/ports.ts";
+import { refuseNetwork } from "../../files/disk.ts";
+import {
+  checkPrivateDirectory,
+  ensurePrivateDirectory,
+  statIfThere,
+} from "../../files/private-directory.ts";
+import { asStateError, isBusy, isDamaged, onState } from "../../files/state-error.ts";
+import type { StateParts, StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
-import { checkNotNewer } from "./open-database.ts";
+import type { Opening } from "./open-database.ts";
+import {
+  checkNotNewer,
+  createDatabase,
+  isOlder,
+  migrate,
+  openDatabase,
+  retryBusyDatabase,
+} from "./open-database.ts";
 import { run } from "./query.ts";
+import { VaultLocks } from "./vault-lock.ts";
 
-/** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */
-const busyTimeoutMs = 30_000;
+export interface StoreOptions extends Omit<StateParts, "keyring"> {
+  /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
+  machineDirectory?: () => string;
+  /** Of the command. */
+  waiting?: Waiting;
+  /** As Node names it. */
+  platform: string;
+}
+
+/** A state on this machine, as the whole of it takes it. */
+export interface LocalStore extends StoredState {
+  readonly parts: StateParts & StoreOptions;
+  readonly database: StateDatabase;
+}
 
 /** What a change of a committed transaction has returned, or thrown: then it alone was not made. */
 type Outcome = { result: unknown } | { error: unknown };
@@ -21,29 +49,95 @@ interface Pending {
 }
 
 /**
- * One connection, used in short transactions that never span an await; each makes sure that the state is still in use. SQLite itself does not wait, which would block signals;
- * this class retries while the database is busy. The connection is never closed: the WAL stays when the process ends, and the next
- * process continues with it.
+ * The database of a state and its locks. Keeps one connection until another file is in its place, and uses it in short transactions that
+ * never span an await; each makes sure that the state is still in use. SQLite itself does not wait, which would block signals; this class
+ * retries while the database is busy. The connection is never closed: the WAL stays when the process ends, and the next process
+ * continues with it.
  */
 export class StateDatabase {
-  readonly #connection: DatabaseSync;
-  readonly #path: string;
-  readonly #clock: Clock;
+  readonly opening: Opening;
+  readonly locks: VaultLocks;
+  /** Inode number of the connected file, which changes where a damaged one is moved aside; null while there is none. */
+  file: number | null = null;
+  /** Whether this process has made it. */
+  isNew = false;
+  readonly #options: StoreOptions;
+  #connection: Promise<DatabaseSync | null> | null = null;
   /** In the order of the calls. */
   #pending: Pending[] = [];
   #isWriting = false;
 
-  constructor(connection: DatabaseSync, path: string, clock: Clock) {
-    this.#connection = connection;
-    this.#path = path;
-    this.#clock = clock;
+  constructor(options: StoreOptions) {
+    const { directory, platform, clock, by } = options;
+    this.#options = options;
+    this.opening = { path: join(directory, "vault.db"), platform };
+    this.locks = new VaultLocks(join(directory, "locks"), clock, by);
+  }
+
+  /** The connection; the database is created if there is none. */
+  async ensure(): Promise<DatabaseSync> {
+    const connection = await this.open();
+    if (connection !== null) return connection;
+    ensurePrivateDirectory(this.#options.directory);
+    createDatabase(this.opening);
+    this.isNew = true;
+    const made = await this.open();
+    if (made !== null) return made;
+    throw new VaultError(
+      "state",
+      `the state cannot be used: ${this.opening.path}: it is a broken link, or was removed immediately`,
+      {
+        hint: "if it is a symbolic link, fix or remove it, then run it again",
+      },
+    );
+  }
+
+  /** The connection, or null if there is no database. After a failure the next call tries again. */
+  async open(): Promise<DatabaseSync | null> {
+    if (this.file !== null && this.#fileNow() !== this.file) {
+      this.#connection = null;
+      this.file = null;
+    }
+    const opening = (this.#connection ??= this.#connect());
+    const forget = (): void => {
+      if (this.#connection === opening) this.#connection = null;
+    };
+    const connection = await opening.catch((error: unknown) => {
+      forget();
+      throw error;
+    });
+    if (connection === null) forget();
+    return connection;
+  }
+
+  async #connect(): Promise<DatabaseSync | null> {
+    refuseNetwork(this.#options.directory);
+    if (!checkPrivateDirectory(this.#options.directory)) return null;
+    const connection = await this.#retryBusy(() => openDatabase(this.opening));
+    const file = this.#fileNow();
+    if (connection === null || file === undefined) return null;
+    this.file = file;
+    const upgrade = async (): Promise<void> =>
+      await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", migrate));
+    if (isOlder(connection)) await this.locks.withAll(this.migrating(), upgrade);
+    return connection;
+  }
+
+  #fileNow(): number | undefined {
+    return onState(this.opening.path, () => statIfThere(this.opening.path))?.ino;
+  }
+
+  /** How long a migration waits for who uses a vault. */
+  migrating(): Waiting {
+    const { clock, waiting } = this.#options;
+    const signal = waiting?.signal ?? new AbortController().signal;
+    return { deadline: clock.elapsed() + 30_000, signal };
   }
 
   /** Runs queries on one snapshot. */
   async read<T>(query: (db: DatabaseSync) => T): Promise<T> {
-    return await retryBusyDatabase(this.#clock, this.#path, () =>
-      this.#transaction("BEGIN", query),
-    );
+    const connection = await this.ensure();
+    return await this.#retryBusy(() => this.#transaction(connection, "BEGIN", query));
   }
 
   /**
@@ -65,9 +159,8 @@ export class StateDatabase {
       const batch = this.#pending;
       this.#pending = [];
       try {
-        const outcomes = await retryBusyDatabase(this.#clock, this.#path, () =>
-          this.#commit(batch),
-        );
+        const connection = await this.ensure();
+        const outcomes = await this.#retryBusy(() => this.#commit(connection, batch));
         for (const [n, outcome] of outcomes.entries()) {
           const settle = batch[n]?.settle;
           if ("error" in outcome) settle?.reject(outcome.error);
@@ -81,23 +174,22 @@ export class StateDatabase {
   }
 
   /** Makes changes in one transaction, which is synced if one of them is to be. */
-  #commit(batch: readonly Pending[]): Outcome[] {
+  #commit(db: DatabaseSync, batch: readonly Pending[]): Outcome[] {
     const isSynced = batch.some(({ durability }) => durability === "synced");
-    if (!isSynced) this.#connection.exec("PRAGMA synchronous = NORMAL");
+    if (!isSynced) db.exec("PRAGMA synchronous = NORMAL");
     try {
-      return this.#transaction("BEGIN IMMEDIATE", (db) =>
+      return this.#transaction(db, "BEGIN IMMEDIATE", () =>
         batch.map(({ change }) =>
-          batch.length === 1 ? { result: change(db) } : this.#alone(change),
+          batch.length === 1 ? { result: change(db) } : this.#alone(db, change),
         ),
       );
     } finally {
-      if (!isSynced) this.#connection.exec("PRAGMA synchronous = FULL");
+      if (!isSynced) db.exec("PRAGMA synchronous = FULL");
     }
   }
 
   /** Makes one of several changes: if it throws, the others stay. */
-  #alone(change: Pending["change"]): Outcome {
-    const db = this.#connection;
+  #alone(db: DatabaseSync, change: Pending["change"]): Outcome {
     run(db, "SAVEPOINT change");
     try {
       const result = change(db);
@@ -108,7 +200,7 @@ export class StateDatabase {
       if (isBusy(error) || !db.isTransaction) throw error;
       run(db, "ROLLBACK TO change");
       run(db, "RELEASE change");
-      return { error: asStateError(this.#path, error) };
+      return { error: asStateError(this.opening.path, error) };
     }
   }
 
@@ -117,9 +209,10 @@ export class StateDatabase {
    * @throws `state` for a state that is damaged, or a file that cannot be written
    */
   async copyInto(empty: string, file: string): Promise<void> {
-    await retryBusyDatabase(this.#clock, this.#path, () => {
+    const connection = await this.ensure();
+    await this.#retryBusy(() => {
       try {
-        this.#connection.prepare("VACUUM INTO ?").run(empty);
+        connection.prepare("VACUUM INTO ?").run(empty);
       } catch (error) {
         if (isBusy(error) || isDamaged(error)) throw error;
         throw asStateError(file, error, "the backup cannot be written");
@@ -129,61 +222,25 @@ export class StateDatabase {
 
   /** Rewrites the database without what was removed from it, and empties the WAL as far as other readers permit. */
   async compact(): Promise<void> {
-    await retryBusyDatabase(this.#clock, this.#path, () =>
-      this.#connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"),
-    );
+    const connection = await this.ensure();
+    await this.#retryBusy(() => connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 
-  #transaction<T>(begin: string, work: (db: DatabaseSync) => T): T {
-    this.#connection.exec(begin);
+  #transaction<T>(db: DatabaseSync, begin: string, work: (db: DatabaseSync) => T): T {
+    db.exec(begin);
     try {
-      checkNotNewer(this.#connection, this.#path);
-      const result = work(this.#connection);
-      this.#connection.exec("COMMIT");
+      checkNotNewer(db, this.opening.path);
+      const result = work(db);
+      db.exec("COMMIT");
       return result;
     } catch (error) {
       // A failed write may have ended the transaction already.
-      if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+      if (db.isTransaction) db.exec("ROLLBACK");
       throw error;
     }
   }
-}
 
-/**
- * Retries while the database is busy, for up to 30 seconds.
- * @throws `state` if it is still busy then, and for every other failure of SQLite
- */
-export async function retryBusyDatabase<T>(
-  clock: Clock,
-  path: string,
-  attempt: () => T,
-): Promise<T> {
-  let cause: unknown;
-  const done = await retryWhileBusy(
-    clock,
-    { deadline: clock.elapsed() + busyTimeoutMs },
-    25,
-    () => {
-      try {
-        return { result: attempt() };
-      } catch (error) {
-        if (!isBusy(error)) throw asStateError(path, error);
-        cause = error;
-        return null;
-      }
-    },
-  );
-  if (done === null) throw stillBusy(path, cause);
-  return done.result;
-}
-
-function stillBusy(path: string, cause: unknown): VaultError {
-  return new VaultError(
-    "state",
-    `the state cannot be used: ${path}: other programs have locked it for ${busyTimeoutMs / 1000} seconds`,
-    {
-      hint: "find out what is using it (a backup, a database browser), then run it again",
-      cause,
-    },
-  );
+  async #retryBusy<T>(attempt: () => T): Promise<T> {
+    return await retryBusyDatabase(this.#options.clock, this.opening.path, attempt);
+  }
 }

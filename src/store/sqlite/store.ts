@@ -18,9 +18,8 @@ import type { Marks } from "../whole/marks.ts";
 import { LockedVault } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
 import { dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
-import type { StoreOptions } from "./state-connection.ts";
-import { StateConnection } from "./state-connection.ts";
-import type { StateDatabase } from "./state-database.ts";
+import type { StoreOptions } from "./state-database.ts";
+import { StateDatabase } from "./state-database.ts";
 
 /**
  * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
@@ -36,8 +35,9 @@ export class SqliteState extends StoredState implements State {
   readonly shown: string;
   readonly isShared = false;
   readonly parts: StateParts & StoreOptions;
-  readonly state: StateConnection;
-  #noted: StateDatabase | null = null;
+  readonly database: StateDatabase;
+  /** The file that was noted. */
+  #noted: number | null = null;
   /** Of this state, as of when the database was opened. */
   #marks: Marks | null = null;
   /** What this machine has kept of shared states. */
@@ -48,11 +48,11 @@ export class SqliteState extends StoredState implements State {
     this.shown = options.directory;
     const { keySource, directory, warn, keys } = options;
     this.parts = { ...options, keyring: new Keyring(keySource, directory, warn, keys) };
-    this.state = new StateConnection(options);
+    this.database = new StateDatabase(options);
   }
 
   get isNew(): boolean {
-    return this.state.isNew;
+    return this.database.isNew;
   }
 
   async create(grant?: string): Promise<Created> {
@@ -61,8 +61,8 @@ export class SqliteState extends StoredState implements State {
         "usage",
         "--grant: is for a shared state; the operating system guards this one",
       );
-    const created = (await this.state.open()) === null;
-    const { id } = await this.parts.keyring.prepare(await this.state.ensure());
+    const created = (await this.database.open()) === null;
+    const { id } = await this.parts.keyring.prepare(this.database);
     return { created, updated: false, keyId: id };
   }
 
@@ -72,7 +72,7 @@ export class SqliteState extends StoredState implements State {
   }
 
   async locks(): Promise<Lock[]> {
-    return (await this.state.open()) === null ? [] : this.state.locks.holders();
+    return (await this.database.open()) === null ? [] : this.database.locks.holders();
   }
 
   async whole(): Promise<WholeState> {
@@ -85,14 +85,13 @@ export class SqliteState extends StoredState implements State {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    await this.#ready(await this.state.ensure());
-    const lock = await this.state.locks.take(uuid, waiting);
+    await this.#ready();
+    const lock = await this.database.locks.take(uuid, waiting);
     try {
       // During the wait the key of the state may have changed, or a damaged state have made room for a backup. The lock prevents both from here on.
-      const database = await this.state.ensure();
-      await this.#ready(database);
-      await this.#note(database);
-      const parts = { ...this.parts, database, lock, breakers: this.breakersKnown };
+      await this.#ready();
+      await this.#note();
+      const parts = { ...this.parts, database: this.database, lock, breakers: this.breakersKnown };
       const session = new LockedVault({ ...parts, service, uuid });
       if (offers) await this.#bringBack(session);
       return session;
@@ -106,10 +105,11 @@ export class SqliteState extends StoredState implements State {
    * Records, once for each database that this process opens, the inode number of its file. If another number is on record, the state was
    * copied and the original may still be in use: its credentials are marked as known elsewhere, with one warning.
    */
-  async #note(database: StateDatabase): Promise<void> {
-    if (this.#noted === database) return;
+  async #note(): Promise<void> {
+    const { database } = this;
+    if (this.#noted === database.file) return;
     const now = this.now();
-    const file = String(this.state.file);
+    const file = String(database.file);
     const [marks, needed, isOverdue, noted] = await database.read((db) => [
       marksOf(db),
       neededKeyId(db),
@@ -130,7 +130,7 @@ export class SqliteState extends StoredState implements State {
         `the state in ${this.shown} was copied or moved: if the original is still in use, the two replace each other's credentials, ` +
           "and can lock a vault together",
       );
-    if (needed !== null) this.#noted = database;
+    if (needed !== null) this.#noted = database.file;
   }
 
   /** Offers what this machine has kept of the shared states that came here, where they had lost it, or the backup was older. */
@@ -153,8 +153,8 @@ export class SqliteState extends StoredState implements State {
     });
   }
 
-  async #ready(database: StateDatabase): Promise<void> {
-    await this.parts.keyring.ensure(await database.read(neededKeyId));
+  async #ready(): Promise<void> {
+    await this.parts.keyring.ensure(await this.database.read(neededKeyId));
   }
 
   override async beginCreation(creation: Creation): Promise<void> {
@@ -169,8 +169,7 @@ export class SqliteState extends StoredState implements State {
     longestMs = Number.POSITIVE_INFINITY,
   ): Promise<number> {
     if (intervalMs === 0) return 0;
-    const database = await this.state.ensure();
-    return await database.write(
+    return await this.database.write(
       (db) => reserveSlot(db, application, this.now(), intervalMs, longestMs),
       "unsynced",
     );
@@ -181,23 +180,22 @@ export class SqliteState extends StoredState implements State {
   }
 
   protected async read(statement: Statement): Promise<unknown[]> {
-    const database = await this.state.open();
-    return database === null ? [] : await database.read((db) => rowsIn(db, statement));
+    if ((await this.database.open()) === null) return [];
+    return await this.database.read((db) => rowsIn(db, statement));
   }
 
   protected async change(
     statements: readonly Statement[],
     durability: Durability,
   ): Promise<unknown[]> {
-    const database = await this.state.ensure();
-    return await database.write(
+    return await this.database.write(
       (db) => statements.map((statement) => rowsIn(db, statement))[0] ?? [],
       durability,
     );
   }
 
   protected async prepareKey(): Promise<void> {
-    await this.parts.keyring.prepare(await this.state.ensure());
+    await this.parts.keyring.prepare(this.database);
   }
 }
 

@@ -11,11 +11,11 @@ import {
   isOurs,
   marksOf,
   migrate,
+  retryBusyDatabase,
   schemaVersion,
 } from "./open-database.ts";
-import { retryBusyDatabase } from "./state-database.ts";
+import type { LocalStore } from "./state-database.ts";
 import { engineOf, readerOf } from "./state-file.ts";
-import type { LocalStore } from "./state-connection.ts";
 import { problemsOf } from "../backup/backup.ts";
 import type { Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
@@ -37,11 +37,11 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole extends StoredWhole<LocalStore> {
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null> {
-    if (!checkPrivateDirectory(this.shown) || !existsSync(this.store.state.opening.path))
+    if (!checkPrivateDirectory(this.shown) || !existsSync(this.store.database.opening.path))
       return null;
     // Whoever is to claim it or finish its move reads it, too.
     if (await this.#using("BEGIN", async (db) => await Promise.resolve(isOlder(db))))
-      await this.transact("move", this.store.state.migrating(), async () => Promise.resolve());
+      await this.transact("move", this.store.database.migrating(), async () => Promise.resolve());
     return await this.#using(
       "BEGIN",
       async (db) => await work(readerOf(db, this.store.parts.keyring)),
@@ -55,8 +55,8 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   ): Promise<T> {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
-    return await this.store.state.locks.withAll(waiting, async () => {
-      createDatabase(this.store.state.opening);
+    return await this.store.database.locks.withAll(waiting, async () => {
+      createDatabase(this.store.database.opening);
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
         const isUnused = schemaVersion(db) === unusableVersion;
         if (isUnused && operation !== "claim" && operation !== "move")
@@ -70,25 +70,25 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   }
 
   protected async expectUsable(): Promise<void> {
-    const database = await this.store.state.open();
-    if (database === null) {
+    const { database, parts } = this.store;
+    if ((await database.open()) === null) {
       throw new VaultError("state", `there is no state in ${this.shown}; nothing to back up`, {
         hint: "use another directory with --state",
       });
     }
-    await this.store.parts.keyring.ensure(await database.read(neededKeyId));
+    await parts.keyring.ensure(await database.read(neededKeyId));
   }
 
   /** By VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. */
   protected async copy(empty: string, file: string): Promise<void> {
     truncateSync(empty);
-    await (await this.store.state.ensure()).copyInto(empty, file);
+    await this.store.database.copyInto(empty, file);
   }
 
   async isDamaged(): Promise<boolean> {
     return await Promise.resolve(
       onState(this.shown, () => checkPrivateDirectory(this.shown)) &&
-        onState(this.shown, () => isUnreadable(this.store.state.opening.path)),
+        onState(this.shown, () => isUnreadable(this.store.database.opening.path)),
     );
   }
 
@@ -96,10 +96,10 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
     const moved = (): string | null =>
-      isUnreadable(this.store.state.opening.path)
+      isUnreadable(this.store.database.opening.path)
         ? moveAside(this.shown, this.store.parts.clock.now())
         : null;
-    return await this.store.state.locks.withAll(waiting, async () =>
+    return await this.store.database.locks.withAll(waiting, async () =>
       Promise.resolve(onState(this.shown, moved)),
     );
   }
@@ -116,10 +116,10 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     const rekeyed = await super.rekey(to, waiting);
     try {
       // Unused parts of the file must not keep what the old key opens.
-      await (await this.store.state.open())?.compact();
+      await this.store.database.compact();
     } catch (error) {
       this.store.parts.warn(
-        `unused parts of ${this.store.state.opening.path} may still hold what the old key opens: ${(error as Error).message}`,
+        `unused parts of ${this.store.database.opening.path} may still hold what the old key opens: ${(error as Error).message}`,
       );
     }
     return rekeyed;
@@ -128,7 +128,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   /** Does the work in one transaction of a connection of its own, whatever the version of the database. */
   async #using<T>(begin: string, work: (db: DatabaseSync) => Promise<T>): Promise<T> {
     const { clock, platform } = this.store.parts;
-    const { path } = this.store.state.opening;
+    const { path } = this.store.database.opening;
     const db = new DatabaseSync(withMode(path, "rw"));
     try {
       await retryBusyDatabase(clock, path, () => {
