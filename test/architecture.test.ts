@@ -171,8 +171,9 @@ const table: Record<string, Allowance> = {
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.
   sandbox: {
-    parts: ["files", "protocol", "duration", "errors", "way", "defined"],
-    packages: ["zod", "node:sqlite", "undici"],
+    parts: ["files", "protocol", "duration", "errors", "defined"],
+    types: ["documents/sandbox"],
+    packages: ["zod"],
   },
   terminal: {
     parts: ["protocol", "duration", "errors", "way", "actor"],

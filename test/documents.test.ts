@@ -17,9 +17,9 @@ import {
   topicTexts,
 } from "./support/markdown.ts";
 import { below, program } from "./support/program.ts";
-import { parseFault } from "../src/sandbox/faults/grammar.ts";
-import { plainActions } from "../src/sandbox/faults/faults.ts";
-import { defaultPolicy } from "../src/sandbox/model/policy.ts";
+import { parseFault } from "../src/sandbox/faults.ts";
+import { plainActions } from "../src/sandbox/faults.ts";
+import { completePolicy } from "../src/sandbox/policy.ts";
 
 const root = join(import.meta.dirname, "..");
 const names = Object.keys(topicTexts);
@@ -129,7 +129,7 @@ describe("the README and the topics say what the program does", () => {
       expect(words(actions)).toContain(action.split("=")[0]);
       parseFault(`any:${action}`);
     }
-    for (const key of Object.keys(defaultPolicy)) expect(start).toContain(`"${key}"`);
+    for (const key of Object.keys(completePolicy({}))) expect(start).toContain(`"${key}"`);
   });
 
   test("documents of JSON are JSON", () => {

@@ -113,7 +113,7 @@ const start = {
 export type StartOptions = OptionsOf<typeof start>;
 
 /** Of all commands that steer a running sandbox. */
-const control = {
+export const control = {
   readyFile: {
     flag: "--ready-file <file>",
     help: "ready file of the running sandbox (default: STATE-sandbox.json)",

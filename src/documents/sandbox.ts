@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
+import { device } from "../protocol/fields.ts";
 import {
   count,
   credentials,
-  device,
   kind,
   maybeText,
   maybeTime,
@@ -12,13 +12,17 @@ import {
   vault,
 } from "./parts.ts";
 
-const application = z.object({ uuid: text, apiKey: text });
-
 export const start = z.object({
   baseUrl: text,
-  application,
+  application: z.object({ uuid: text, apiKey: text }),
   vaults: z.array(
-    z.object({ ...vault, label: text, kind, credentials, device: z.optional(device) }),
+    z.object({
+      ...vault,
+      label: text,
+      kind,
+      credentials,
+      device: z.optional(z.looseObject(device.shape)),
+    }),
   ),
 });
 
@@ -88,12 +92,12 @@ const scenario = z.object({
 
 export const rehearse = z.object({ scenarios: z.array(scenario), warnings: z.array(text) });
 
+export type AuditItem = z.infer<typeof item>;
 export type StartDocument = z.infer<typeof start>;
-export type EnvDocument = z.infer<typeof env>;
 export type StatusDocument = z.infer<typeof status>;
 export type StopDocument = z.infer<typeof stop>;
 export type ResetDocument = z.infer<typeof reset>;
 export type LockDocument = z.infer<typeof lock>;
 export type FaultDocument = z.infer<typeof fault>;
-export type AuditDocument = z.infer<typeof audit>;
-export type RehearseDocument = z.infer<typeof rehearse>;
+export type AuditDocument = { items: AuditItem[] };
+export type Scenario = z.infer<typeof scenario>;

@@ -14,7 +14,7 @@ import { givenKey, parseGivenKey } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import { isShared } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
-import type { Settings } from "../settings/settings.ts";
+import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { stateDirectory } from "../store/paths.ts";
 import { directoryOf, type Basics, type SettingsPart } from "./settings.ts";
 
@@ -23,6 +23,8 @@ export interface StatePart {
   store: () => Promise<State>;
   /** The state with its key; for another profile, as the settings are with that. */
   open: (profile?: NamedProfile) => Promise<OpenState>;
+  /** The state of a profile, whatever else is given; with a directory, keys and configuration are there. */
+  openAlone: (profile: NamedProfile, directory?: string) => Promise<OpenState>;
   /** See `openHistory`. */
   history: () => Promise<StateHistory | null>;
   /** A secret from where its setting has it, which the redactor knows from then on. */
@@ -51,6 +53,11 @@ export function createState({ io, settings }: Basics): StatePart {
     store: async () => (await opened()).state,
     open: async (other) =>
       other === undefined ? await opened() : await openState(needs, settings.of(other), other),
+    openAlone: async (other, directory = settings.configuration.directory) => {
+      const configuration = { ...settings.configuration, directory, keys: join(directory, "keys") };
+      const place = { ...needs, settings: { ...settings, configuration } };
+      return await openState(place, resolveSettings({}, {}, other.settings), other);
+    },
     history: async () => await openHistory(io.host, settings, opened),
     secretSetting,
   };

@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { auditToCsv } from "../../src/sandbox/control/audit-export.ts";
+import { auditExport } from "../../src/sandbox/audit.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { failure, line, log, moment, replayText, replayWith, vaultUuid } from "./support.ts";
 
@@ -41,7 +41,7 @@ describe("a content", () => {
     ["in gzip of UTF-16", gzipSync(big)],
     ["in an array", JSON.stringify(items)],
     ["in a wrapper", JSON.stringify({ total: 1, items }, null, 2)],
-    ["in CSV", auditToCsv(items as never)],
+    ["in CSV", auditExport("items.csv")?.(items as never) as string],
     ["in texts", wrapped((item) => ({ log: `${item}\n`, stream: "stdout", time: moment(0) }))],
     ["in bytes", wrapped((item) => ({ MESSAGE: [...Buffer.from(item)], _HOSTNAME: "h" }))],
   ])("%s is the same, from a file and a stream", async (_what, content) => {

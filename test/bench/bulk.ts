@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import type { ReadyDocument } from "../../src/sandbox/control/ready.ts";
+import type { StartDocument } from "../../src/documents/sandbox.ts";
 import { atEndOfFile, endFile, tempDir } from "../support/cleanup.ts";
 import { startServer } from "../support/postgres.ts";
 
@@ -115,7 +115,7 @@ async function placeFor(fsync: "on" | "off"): Promise<string> {
   return fsync === "off" ? `${location}&durable=assumed` : location;
 }
 
-async function startSandbox(count: number, options: readonly string[]): Promise<ReadyDocument> {
+async function startSandbox(count: number, options: readonly string[]): Promise<StartDocument> {
   const home = tempDir("bulk");
   const [seed, readyFile] = [join(home, "seed.json"), join(home, "ready.json")];
   const creditCard = {
@@ -140,7 +140,7 @@ async function startSandbox(count: number, options: readonly string[]): Promise<
     await once(child, "exit");
   });
   while (!existsSync(readyFile)) await setTimeout(50);
-  return JSON.parse(readFileSync(readyFile, "utf8")) as ReadyDocument;
+  return JSON.parse(readFileSync(readyFile, "utf8")) as StartDocument;
 }
 
 /** Makes the states. Each has vaults of its own, because only one state has the pair that the service accepts. */

@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
+import type { VaultInput } from "../../src/sandbox/seeds.ts";
 import {
   card,
   expectError,

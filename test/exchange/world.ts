@@ -7,7 +7,7 @@ import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
 import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { createIds } from "../../src/exchange/ulid.ts";
-import { openSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import { openSandbox } from "../../src/sandbox/server.ts";
 import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
@@ -56,7 +56,14 @@ export class World {
       now: () => this.time,
       randomSeed: options.seed,
       application,
-      seed: [],
+      seed: [
+        {
+          kind: "credit-card/offline",
+          label: "model",
+          creditCard,
+          ...(options.maxUsage === undefined ? {} : { maxUsage: options.maxUsage }),
+        },
+      ],
       policy: {
         tokenTtlMs: 60_000,
         rate: 1000,
@@ -65,12 +72,8 @@ export class World {
     });
     this.sandbox = opened.sandbox;
     this.#handle = opened.handle;
-    const vault = this.sandbox.addVault({
-      kind: "credit-card/offline",
-      label: "model",
-      creditCard,
-      ...(options.maxUsage === undefined ? {} : { maxUsage: options.maxUsage }),
-    });
+    const [vault] = this.sandbox.vaults();
+    if (vault === undefined) throw new Error("a world needs a vault");
     this.uuid = vault.uuid;
     this.first = vault.credentials;
     this.#store = this.#openStore();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { classify } from "../../src/protocol/classify.ts";
-import { completePolicy, isWhitelisted } from "../../src/sandbox/model/policy.ts";
+import { completePolicy, isWhitelisted } from "../../src/sandbox/policy.ts";
 import { jwtKeys, makeJwt } from "../support/keys.ts";
 import type { Answer } from "./support.ts";
 import { Bench, containing, properties } from "./support.ts";
@@ -12,8 +12,9 @@ const jwt = { publicKey: keys.publicKey, claims: { role: ["reader", "writer"], i
 const classOf = ({ status, body }: Answer) => classify({ httpStatus: status, body: { ...body } });
 
 describe("JWT", () => {
-  const bench = new Bench({ policy: { rate: 0, jwt } });
-  const vault = bench.generic();
+  const seed = [{ kind: "generic/offline", content: "a secret" } as const];
+  const bench = new Bench({ policy: { rate: 0, jwt }, seed });
+  const vault = bench.seeded();
 
   function start(authorization: string | undefined): Answer {
     const headers = authorization === undefined ? {} : { authorization };
@@ -80,8 +81,9 @@ describe("the address whitelist", () => {
   });
 
   test("others get 403 about the application, and an audit item with address and endpoint", () => {
-    const bench = new Bench({ policy: { rate: 0, whitelist: ["10.0.0.0/8"] } });
-    const vault = bench.online();
+    const seed = [{ kind: "generic/online", content: "a secret" } as const];
+    const bench = new Bench({ policy: { rate: 0, whitelist: ["10.0.0.0/8"] }, seed });
+    const vault = bench.seeded();
     const answer = bench.start(vault);
     expect(answer.status).toBe(403);
     expect(classOf(answer)).toBe("application");
@@ -90,7 +92,7 @@ describe("the address whitelist", () => {
       outcome: "FAILURE",
       vaultUuid: vault.uuid,
       ipAddress: "127.0.0.1",
-      endpoint: `POST /vaultsvc/v1-2/vault/credit-card/online/${vault.uuid}/get-start`,
+      endpoint: `POST /vaultsvc/v1-2/vault/generic/online/${vault.uuid}/get-start`,
     });
     expect(bench.sandbox.inspect(vault.uuid)).toMatchObject({
       failedAccesses: 0,

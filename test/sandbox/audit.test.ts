@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { auditExport, auditToCsv, auditToNdjson } from "../../src/sandbox/control/audit-export.ts";
-import type { AuditItem } from "../../src/sandbox/model/state.ts";
+import type { AuditItem } from "../../src/documents/sandbox.ts";
+import { auditExport } from "../../src/sandbox/audit.ts";
 import { Bench, matching, wrongPair } from "./support.ts";
 
 describe("the audit", () => {
@@ -79,6 +79,8 @@ describe("the audit", () => {
 });
 
 describe("its export", () => {
+  const exported = (file: string, items: readonly AuditItem[]): string =>
+    String(auditExport(file)?.(items));
   const item = (externalRef: string | null): AuditItem => ({
     id: "1",
     time: "2026-11-20T14:00:00.000Z",
@@ -93,11 +95,11 @@ describe("its export", () => {
   });
 
   test("NDJSON: a line an item", () => {
-    const lines = auditToNdjson([item('"\n'), item(null)]).split("\n");
+    const lines = exported("a.ndjson", [item('"\n'), item(null)]).split("\n");
     expect(lines).toHaveLength(3);
     expect(JSON.parse(lines[0] ?? "")).toEqual(item('"\n'));
     expect(lines[2]).toBe("");
-    expect(auditToNdjson([])).toBe("");
+    expect(exported("a.ndjson", [])).toBe("");
   });
 
   test.each([
@@ -115,7 +117,7 @@ describe("its export", () => {
     ['=HYPERLINK("http://x","y")', `"'=HYPERLINK(""http://x"",""y"")"`],
     ["a=b", "a=b"],
   ])("CSV: the cell %j", (externalRef, cell) => {
-    const csv = auditToCsv([item(externalRef)]);
+    const csv = exported("a.csv", [item(externalRef)]);
     expect(csv).toBe(
       "id,time,action,outcome,vaultUuid,applicationUuid,externalRef,ipAddress,endpoint,description\r\n" +
         `1,2026-11-20T14:00:00.000Z,READ_VAULT,SUCCESS,,a,${cell},127.0.0.1,POST /x,read started\r\n`,

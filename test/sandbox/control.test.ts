@@ -1,11 +1,11 @@
 import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { connectControl } from "../../src/sandbox/control/client.ts";
-import { refuseForeign } from "../../src/sandbox/server/server.ts";
-import type { ReadyFile } from "../../src/sandbox/control/ready.ts";
-import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
-import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import type { AuditDocument, StartDocument } from "../../src/documents/sandbox.ts";
+import type { ReadyFile } from "../../src/sandbox/client.ts";
+import { callSandbox } from "../../src/sandbox/client.ts";
+import { refuseForeign, startSandbox } from "../../src/sandbox/server.ts";
+import { httpServer } from "../support/servers.ts";
 import {
   anyText,
   containing,
@@ -67,6 +67,8 @@ describe("foreign requests", () => {
   });
 });
 
+const content = "a secret";
+
 describe("the control routes", () => {
   test("need the token", async () => {
     const sandbox = await running();
@@ -88,75 +90,86 @@ describe("the control routes", () => {
       404,
     );
     for (const body of ["{", "1", '{"faults":1}', '{"faults":["end:cut", null]}']) {
-      const refused = await request(sandbox, "POST", "/sandbox/faults", body, { authorization });
+      const refused = await request(sandbox, "POST", "/sandbox/fault", body, { authorization });
       expect(refused.status).toBe(400);
     }
     expect(sandbox.faults.armed).toBe(0);
   });
 
-  test("lock, unlock, inspect, fault, audit and reset from another process", async () => {
+  test("lock, unlock, fault, audit and reset from another process", async () => {
     const readyFile = path.join(temporaryFolder(), "ready.json");
     const sandbox = await running({ readyFile });
     const vault = nth(sandbox, 3);
-    const client = connectControl(readyFile);
-    expect(await client.lock(vault.uuid)).toMatchObject({ state: "locked", lockReason: "console" });
+    const call = async (...[route, given]: [Parameters<typeof callSandbox>[1], object?]) =>
+      await callSandbox(readyFile, route, given);
+    const locked = await call(`POST lock/${encodeURIComponent(vault.label)}`);
+    expect(locked).toMatchObject({ uuid: vault.uuid, status: "locked", lockReason: "console" });
     expect((await start(sandbox, vault)).status).toBe(423);
-    expect(await client.unlock(vault.uuid)).toMatchObject({ state: "active" });
+    expect(await call(`POST unlock/${vault.uuid}`)).toMatchObject({ status: "active" });
     const started = await start(sandbox, vault);
     await end(sandbox, vault, started.body.transactionToken?.token ?? "");
-    const seen = JSON.stringify(await client.inspect(vault.uuid));
-    expect(JSON.parse(seen)).toMatchObject({ usesRemaining: 2, counts: { acknowledged: 1 } });
+    const seen = JSON.stringify(await call(`POST unlock/${vault.uuid}`));
+    expect(JSON.parse(seen)).toMatchObject({ usesRemaining: 2, exchange: null });
     expect(seen).not.toContain("three times");
     expect(seen).not.toContain(sandbox.sandbox.inspect(vault.uuid).pair.payload);
-    expect((await client.audit()).map(({ action }) => action).slice(-2)).toEqual([
+    const { items } = (await call("GET audit")) as AuditDocument;
+    expect(items.map(({ action }) => action).slice(-2)).toEqual([
       "READ_VAULT",
       "ACKNOWLEDGE_READ_VAULT",
     ]);
 
-    expect(await client.addFaults(["any:status=503*all"])).toBe(1);
+    const always = { faults: ["any:status=503*all"] };
+    expect(await call("POST fault", always)).toEqual({ armed: 1 });
     expect((await start(sandbox, vault)).status).toBe(503);
-    await client.clearFaults();
+    expect(await call("POST fault", { faults: ["end:cut"], clear: true })).toEqual({ armed: 1 });
     expect((await start(sandbox, vault)).status).toBe(403);
-    await client.addFaults(["any:status=503*all"]);
-    expect(await client.reset()).toBe(5);
-    expect(await client.audit()).toHaveLength(5);
-    const { vaults } = JSON.parse(fs.readFileSync(readyFile, "utf8")) as { vaults: KnownVault[] };
+    await call("POST fault", always);
+    expect(await call("POST reset")).toEqual({ vaults: 5 });
+    expect(await call("GET audit")).toMatchObject({ items: { length: 5 } });
+    const { vaults } = JSON.parse(fs.readFileSync(readyFile, "utf8")) as StartDocument;
     const renewed = vaults.find(({ uuid }) => uuid === vault.uuid) ?? vault;
     expect((await start(sandbox, vault)).status).toBe(403);
     expect((await start(sandbox, renewed)).body.vault).toMatchObject({ usesRemaining: 3 });
-    expect((await client.inspect(vault.uuid)).counts).toMatchObject({ starts: 1, failed: 1 });
   });
 
-  test("failures are told clearly", async () => {
-    const folder = temporaryFolder();
-    const readyFile = path.join(folder, "ready.json");
-    await expect(connectControl(readyFile).reset()).rejects.toMatchObject({
-      code: "usage",
-      message: containing("no such file"),
-    });
-    fs.writeFileSync(readyFile, "{}");
-    await expect(connectControl(readyFile).reset()).rejects.toMatchObject({
-      code: "usage",
-      message: containing("not the ready file"),
-    });
-    fs.writeFileSync(readyFile, '{"baseUrl":"http://example.org:80","controlToken":"x"}');
-    await expect(connectControl(readyFile).reset()).rejects.toMatchObject({ code: "usage" });
+  test("none runs where a ready file leads to nothing, to something else or to another sandbox", async () => {
+    const readyFile = path.join(temporaryFolder(), "ready.json");
+    const call = async () => await callSandbox(readyFile, "POST reset");
+    expect(await call()).toBeNull();
     const sandbox = await running({ readyFile });
-    await expect(connectControl(readyFile).lock("0".repeat(36))).rejects.toMatchObject({
-      code: "invalid-input",
-    });
-    const other = path.join(folder, "other.json");
-    fs.writeFileSync(other, JSON.stringify({ baseUrl: sandbox.baseUrl, controlToken: "x" }));
-    await expect(connectControl(other).reset()).rejects.toMatchObject({ code: "unauthorized" });
     const left = fs.readFileSync(readyFile);
+    const { baseUrl, controlToken } = sandbox;
+    for (const other of [{}, { baseUrl: "http://example.org:80", controlToken }, { baseUrl }]) {
+      fs.writeFileSync(readyFile, JSON.stringify({ controlToken: "x", ...other }));
+      expect(await call()).toBeNull();
+    }
+    fs.writeFileSync(readyFile, left);
     await sandbox.close();
     expect(fs.existsSync(readyFile)).toBe(false);
     fs.writeFileSync(readyFile, left);
-    await expect(connectControl(readyFile).reset()).rejects.toMatchObject({
-      code: "network",
-      // Another process may have been given the port meanwhile.
-      message: expect.stringMatching(/nothing listens|no answer/) as string,
+    expect(await call()).toBeNull();
+    const { url } = await httpServer((_, response) => response.end("<html>"));
+    fs.writeFileSync(readyFile, JSON.stringify({ baseUrl: url, controlToken }));
+    expect(await call()).toBeNull();
+  });
+
+  test("what it refuses is said as it says it", async () => {
+    const readyFile = path.join(temporaryFolder(), "ready.json");
+    await running({
+      readyFile,
+      seed: ["one", "twice", "twice"].map((label) => ({ kind: "generic/offline", label, content })),
     });
+    const refused: [Parameters<typeof callSandbox>[1], object, string][] = [
+      [`POST lock/${"0".repeat(36)}`, {}, "no vault 000"],
+      ["POST lock/none", {}, "no vault none; nothing was changed"],
+      ["POST lock/twice", {}, "2 vaults with the label twice; nothing was changed"],
+      ["POST fault", { faults: ["start:explode"], clear: true }, "the action must be one of"],
+    ];
+    for (const [route, given, message] of refused)
+      await expect(callSandbox(readyFile, route, given)).rejects.toMatchObject({
+        code: "invalid-input",
+        message: containing(message),
+      });
   });
 
   test("the ready file is for its owner alone and holds the document and the token", async () => {

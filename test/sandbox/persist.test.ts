@@ -3,16 +3,16 @@ import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
-import { connectControl } from "../../src/sandbox/control/client.ts";
-import type { ReadyFile } from "../../src/sandbox/control/ready.ts";
-import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
+import type { ReadyFile } from "../../src/sandbox/client.ts";
+import { callSandbox } from "../../src/sandbox/client.ts";
+import { demoSeed } from "../../src/sandbox/seeds.ts";
 import { Bench, temporaryFolder, wrongPair } from "./support.ts";
 
 const node = path.resolve(import.meta.dirname, "../../node_modules/.bin/node");
 /** A sandbox for a test to kill, with its arguments DATA and READY. Prints its process id once it listens. */
 const sandboxProcess = `
-import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
-import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import { demoSeed } from "../../src/sandbox/seeds.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
 const [, dataFolder, readyFile] = process.argv;
 await startSandbox({ now: () => Date.now(), seed: demoSeed, dataFolder, readyFile });
 process.stdout.write(process.pid + "\\n");`;
@@ -148,9 +148,8 @@ test("kill -9 in the middle of an exchange: the next sandbox goes on where it wa
   const second = await spawnSandbox(dataFolder, readyFile);
   expect(second.ready.application).toEqual(application);
   expect(second.ready.vaults[1]).toEqual(vault);
-  expect(await connectControl(readyFile).inspect(vault.uuid)).toMatchObject({
-    unackedStarts: 1,
-    pending: { operation: "get" },
+  expect(await callSandbox(readyFile, `POST unlock/${vault.uuid}`)).toMatchObject({
+    exchange: { operation: "get" },
   });
   const headers = { "x-application-uuid": application.uuid, "x-api-key": application.apiKey };
   const ended = await fetch(target(second.ready.baseUrl, "get-end"), {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { completePolicy, defaultPolicy, parsePolicy } from "../../src/sandbox/model/policy.ts";
-import { demoSeed, parseSeed } from "../../src/sandbox/seeds/seeds.ts";
-import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
+import { completePolicy, parsePolicy } from "../../src/sandbox/policy.ts";
+import { demoSeed, parseSeed } from "../../src/sandbox/seeds.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
 import { Bench, card } from "./support.ts";
 
 const text = (contents: unknown): string =>
@@ -103,7 +103,7 @@ describe("a seed", () => {
 
 describe("a policy", () => {
   test("is completed with the defaults of the interface", () => {
-    expect(defaultPolicy).toMatchObject({
+    expect(completePolicy({})).toMatchObject({
       failedAttempts: 3,
       unackedStarts: 5,
       rate: 25,
@@ -112,7 +112,7 @@ describe("a policy", () => {
     });
     const policy = parsePolicy(text({ failedAttempts: 2, idempotentEnd: true }), "--policy");
     expect(completePolicy(policy)).toEqual({
-      ...defaultPolicy,
+      ...completePolicy({}),
       failedAttempts: 2,
       idempotentEnd: true,
     });

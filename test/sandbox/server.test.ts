@@ -1,8 +1,8 @@
 import http from "node:http";
 import { describe, expect, test } from "vitest";
-import { parseFault } from "../../src/sandbox/faults/grammar.ts";
-import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
-import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import { parseFault } from "../../src/sandbox/faults.ts";
+import { demoSeed } from "../../src/sandbox/seeds.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
 import { containing, end, nth, request, running, start, target } from "./support.ts";
 
 describe("over sockets", () => {

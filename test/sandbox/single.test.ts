@@ -1,48 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { SingleOperation } from "../../src/protocol/endpoints.ts";
-import { kinds, isCreditCard, isOnline, singleEndpoint } from "../../src/protocol/endpoints.ts";
-import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
-import { demoDevice } from "../../src/sandbox/seeds/seeds.ts";
+import type { Kind } from "../../src/protocol/endpoints.ts";
+import { kinds, isCreditCard } from "../../src/protocol/endpoints.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
 import type { Answer } from "./support.ts";
 import { Bench, card, otherText, properties, wrongPair } from "./support.ts";
 
 /** Extended operations: these tests fix behavior that no source confirms, so that it does not change unnoticed. */
 class ExtendedBench extends Bench {
-  single(
-    vault: Pick<KnownVault, "kind" | "uuid">,
-    operation: SingleOperation,
-    body?: unknown,
-    headers?: Record<string, string>,
-  ): Answer {
-    const { method, path } = singleEndpoint(vault.kind, operation);
-    const { uuid, apiKey } = this.sandbox.application;
-    const application = headers ?? { "x-application-uuid": uuid, "x-api-key": apiKey };
-    const answer = this.raw({
-      method,
-      path: `/vaultsvc/v1-2${path(vault.uuid)}`,
-      body: body === undefined ? "" : JSON.stringify(body),
-      headers: operation === "info" ? application : {},
-    });
-    return { ...answer, body: JSON.parse(answer.body) as Answer["body"] };
-  }
-
-  create(
-    kind: KnownVault["kind"],
-    vault: Record<string, unknown> = {},
-    more: Record<string, unknown> = {},
-  ): Answer {
+  override create(kind: Kind, vault: Record<string, unknown> = {}, more = {}): Answer {
     const contents = isCreditCard(kind) ? { creditCard: card } : { content: "a text" };
-    const body = {
-      application: this.sandbox.application,
-      externalRef: "order-1",
-      vault: { ...contents, ...vault },
-      ...more,
-    };
-    return this.single(
-      { kind, uuid: "" },
-      "create",
-      isOnline(kind) ? { device: demoDevice, ...body } : body,
-    );
+    return super.create(kind, { ...contents, ...vault }, { externalRef: "order-1", ...more });
   }
 
   delete(vault: KnownVault): Answer {

@@ -134,8 +134,9 @@ describe("the application", () => {
 
 describe("paths", () => {
   test("unknown ones, other methods, another prefix", () => {
-    const bench = new Bench({ prefix: "/sanctum/v1-2/" });
-    const vault = bench.offline();
+    const seed = [{ kind: "generic/offline", content: "a secret" } as const];
+    const bench = new Bench({ prefix: "/sanctum/v1-2/", seed });
+    const vault = bench.seeded();
     const path = `/vault/${vault.kind}/${vault.uuid}/get-start`;
     const body = JSON.stringify(bench.startBody(vault));
     expect(bench.raw({ path: `/vaultsvc/v1-2${path}`, body }).status).toBe(404);

@@ -2,7 +2,7 @@ import { execFile, spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { parseFault } from "../../src/sandbox/faults/grammar.ts";
+import { parseFault } from "../../src/sandbox/faults.ts";
 import { section, topicBlocks, topicText, topicTexts } from "../support/markdown.ts";
 import type { Postgres } from "../support/postgres.ts";
 import { postgres } from "../support/postgres.ts";

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
-import { demoSeed } from "../../src/sandbox/seeds/seeds.ts";
-import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import { demoSeed } from "../../src/sandbox/seeds.ts";
+import type { RunningSandbox } from "../../src/sandbox/server.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import { postgres } from "../support/postgres.ts";
 import { startProxy } from "../support/proxies.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
+import type { VaultInput } from "../../src/sandbox/seeds.ts";
 import { stride } from "./campaign.ts";
 import type { Lab } from "./lab.ts";
 import { openLab } from "./lab.ts";

@@ -1,17 +1,17 @@
 import { expect } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
-import { parseFault } from "../../src/sandbox/faults/grammar.ts";
-import type { Sandbox } from "../../src/sandbox/model/model.ts";
-import { startSandbox } from "../../src/sandbox/server/start-sandbox.ts";
-import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server/start-sandbox.ts";
-import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
-import type { KnownVault } from "../../src/sandbox/model/vaults.ts";
+import { parseFault } from "../../src/sandbox/faults.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { startSandbox } from "../../src/sandbox/server.ts";
+import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server.ts";
+import type { VaultInput } from "../../src/sandbox/seeds.ts";
+import type { KnownVault } from "../../src/sandbox/vaults.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
 import { creditCard, device } from "./examples.ts";
 import { atEndOfFile } from "./cleanup.ts";
-import type { LoggedRequest } from "../../src/sandbox/model/request-log.ts";
+import type { LoggedRequest } from "../../src/sandbox/sandbox.ts";
 
 /** A service and the machines that use it. */
 export interface Lab {

@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import { main } from "../../src/main.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
-import type { RunningSandbox } from "../../src/sandbox/server/start-sandbox.ts";
+import type { RunningSandbox } from "../../src/sandbox/server.ts";
 import type { Way } from "../../src/way.ts";
 import { helpOf } from "./help.ts";
 import { checkDocument, checkPrinted } from "./documents.ts";

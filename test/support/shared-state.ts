@@ -9,7 +9,7 @@ import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
 import type { Postgres } from "./postgres.ts";
 import { postgres } from "./postgres.ts";
-import type { VaultInput } from "../../src/sandbox/seeds/seeds.ts";
+import type { VaultInput } from "../../src/sandbox/seeds.ts";
 import type { Lab } from "./lab.ts";
 import { expectExit, firstGet, offlineNote, openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";

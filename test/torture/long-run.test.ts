@@ -1,7 +1,7 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { plainActions } from "../../src/sandbox/faults/faults.ts";
+import { plainActions } from "../../src/sandbox/faults.ts";
 import { runKilledAt } from "../support/crash.ts";
 import { Dice } from "../support/dice.ts";
 import {

@@ -1,112 +1,88 @@
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Host } from "../../host.ts";
-import { defined } from "../../defined.ts";
-import { VaultError } from "../../errors.ts";
-import type { ReadyDocument, RunningDocument } from "../../sandbox/control/ready.ts";
-import type { RunningSandbox, SandboxSettings } from "../../sandbox/server/start-sandbox.ts";
-import { startSandbox } from "../../sandbox/server/start-sandbox.ts";
+import type { App } from "../../app.ts";
+import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
+import { isLabel } from "../../cli/values.ts";
+import type { StartDocument } from "../../documents/sandbox.ts";
+import { bareCredentials } from "../../exchange/recovery/document.ts";
+import type { OpenState } from "../../parts/state.ts";
+import type { RunningDocument } from "../../sandbox/handler.ts";
+import type { RunningSandbox, SandboxSettings } from "../../sandbox/server.ts";
+import { startSandbox } from "../../sandbox/server.ts";
+import { serviceName } from "../../settings/settings.ts";
 import { shellQuoted } from "../../way.ts";
 
 /** Environment of a program that uses a sandbox. */
 type Environment = Record<string, string>;
 
+/** What of a running sandbox a client needs. */
+type Ready = StartDocument & Pick<RunningDocument, "apiPrefix">;
+
 /** Variables of the program, with a state and a configuration of their own in `folder`. */
-export function settingsFor(ready: ReadyDocument, folder: string, apiPrefix?: string): Environment {
-  return defined({
-    VAULTSVC_BASE_URL: ready.baseUrl,
-    VAULTSVC_API_PREFIX: apiPrefix,
-    VAULTSVC_APP_UUID: ready.application.uuid,
-    VAULTSVC_API_KEY: ready.application.apiKey,
-    VAULTSVC_STATE: join(folder, "state"),
-    VAULTSVC_CONFIG_DIR: join(folder, "config"),
-  });
-}
+export const settingsFor = (ready: Ready, folder: string): Environment => ({
+  VAULTSVC_BASE_URL: ready.baseUrl,
+  VAULTSVC_API_PREFIX: ready.apiPrefix,
+  VAULTSVC_APP_UUID: ready.application.uuid,
+  VAULTSVC_API_KEY: ready.application.apiKey,
+  VAULTSVC_STATE: join(folder, "state"),
+  VAULTSVC_CONFIG_DIR: join(folder, "config"),
+});
 
-/** The caller's environment without the settings of this program and of PostgreSQL: a private sandbox must not reach a real state. */
-export function withoutSettings(env: Readonly<Record<string, string | undefined>>): Environment {
-  const kept = Object.entries(env).filter(
-    ([name, value]) => value !== undefined && !/^(VAULTSVC_|PG)/.test(name),
-  );
-  return Object.fromEntries(kept) as Environment;
-}
-
-/**
- * Runs this program in a process of its own, as a user would.
- * @throws `internal` with what it says if it fails, `interrupted` where a Ctrl-C on the terminal has reached it, too
- */
-export async function runProgram(
-  host: Host,
-  args: readonly string[],
-  env: Environment,
-  input: string,
-): Promise<void> {
-  const [runtime = "", ...entry] = host.program;
-  const child = spawn(runtime, [...entry, ...args], { env, stdio: ["pipe", "ignore", "pipe"] });
-  let errors = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
-  child.stdin.on("error", () => {});
-  child.stdin.end(input);
-  const code = await new Promise((resolve, reject) =>
-    child.once("error", reject).once("close", resolve),
-  );
-  if (code === 130 || host.interrupted.aborted)
-    throw new VaultError("interrupted", "interrupted: the sandbox was not prepared", {
-      retry: "safe",
-    });
-  if (code !== 0)
-    throw new VaultError(
-      "internal",
-      `the sandbox could not be prepared: vault ${args[0]} failed: ${errors.trim()}`,
-    );
-}
-
-/** Imports every vault of a sandbox, with its device, into the state that `env` names. */
+/** Imports the vaults of a sandbox, with their devices, as far as the state does not know them. */
 export async function importVaults(
-  host: Host,
-  { vaults }: ReadyDocument,
-  env: Environment,
+  { io }: App,
+  { state }: OpenState,
+  { vaults, ...ready }: Ready,
 ): Promise<void> {
+  const service = serviceName({ ...ready, insecureHttp: false });
+  const known = (await state.summaries(service)).map(({ uuid }) => uuid);
   // Several vaults of a seed may have one label, or none, and then the kind stands for it. In a state, the first one has it.
-  const isFirst = (label: string, index: number): boolean =>
-    vaults.findIndex((other) => other.label === label) === index;
-  const known = vaults.map((vault, index) => ({
-    ...vault,
-    label: isFirst(vault.label, index) ? vault.label : null,
-  }));
-  const lines = known.map((vault) => `${JSON.stringify(vault)}\n`).join("");
-  await runProgram(
-    host,
-    ["import", "--file", "-", "--json"],
-    { ...withoutSettings(host.env), ...env },
-    lines,
-  );
+  const labels = vaults.map(({ label }) => label);
+  const add = async ([at, vault]: readonly [number, Ready["vaults"][number]]): Promise<void> => {
+    if (known.includes(vault.uuid.toLowerCase())) return;
+    const session = await state.lock(service, vault.uuid, io.waiting);
+    try {
+      await session.recordPair({
+        credentials: bareCredentials(vault.credentials),
+        kind: vault.kind,
+        device: vault.device,
+        label: labels.indexOf(vault.label) === at && isLabel(vault.label) ? vault.label : undefined,
+      });
+    } finally {
+      await session.release();
+    }
+  };
+  await eachOf(vaults.entries(), vaultsAtATime, add);
+}
+
+/** Imports the vaults into the state of a folder, which `settingsFor` names. */
+async function prepareFolder(app: App, ready: Ready, folder: string): Promise<void> {
+  const settings = { state: join(folder, "state") };
+  const profile = { name: "default", exists: false, settings };
+  const opened = await app.state.openAlone(profile, join(folder, "config"));
+  await importVaults(app, opened, ready);
 }
 
 /**
- * Returns a folder with a state in which the vaults of a running sandbox are imported: one per run of it, beside its ready file, made
- * at the first call and removed when another run has taken its place.
+ * Returns a folder with a state in which the vaults of a running sandbox are imported: one per run of it, beside its ready file, which
+ * takes the place of that of another run.
  */
 export async function preparedFolder(
-  host: Host,
+  app: App,
   ready: RunningDocument,
   readyFile: string,
 ): Promise<string> {
   const all = readyFile.replace(/\.json$/, "");
-  const name = `env-${createHash("sha256").update(ready.controlToken).digest("hex").slice(0, 12)}`;
-  const folder = join(all, name);
-  const done = join(folder, "imported");
-  if (existsSync(done)) return folder;
-  mkdirSync(all, { recursive: true, mode: 0o700 });
-  for (const old of readdirSync(all))
-    if (old.startsWith("env-")) rmSync(join(all, old), { recursive: true, force: true });
-  mkdirSync(folder, { mode: 0o700 });
-  await importVaults(host, ready, settingsFor(ready, folder, ready.apiPrefix));
-  writeFileSync(done, "");
-  return folder;
+  const digest = createHash("sha256").update(ready.controlToken).digest("hex");
+  const name = `env-${digest.slice(0, 12)}`;
+  mkdirSync(join(all, name), { recursive: true, mode: 0o700 });
+  for (const other of readdirSync(all))
+    if (other.startsWith("env-") && other !== name)
+      rmSync(join(all, other), { recursive: true, force: true });
+  await prepareFolder(app, ready, join(all, name));
+  return join(all, name);
 }
 
 /** A sandbox of this process, in a temporary folder with a state, a configuration and a command `vault` that is this program. */
@@ -124,9 +100,10 @@ export interface PrivateSandbox {
  * @throws what `startSandbox` throws
  */
 export async function openPrivateSandbox(
-  host: Host,
+  app: App,
   settings: SandboxSettings,
 ): Promise<PrivateSandbox> {
+  const { env, program } = app.io.host;
   const folder = mkdtempSync(join(tmpdir(), "vault-sandbox-"));
   let running: RunningSandbox | undefined;
   const stop = async (): Promise<void> => await running?.close();
@@ -139,27 +116,31 @@ export async function openPrivateSandbox(
     running = await startSandbox({ ...settings, readyFile: join(folder, "state-sandbox.json") });
     // The state stays: the program may go on without the service.
     void running.stopped.then(stop);
-    const ours = settingsFor(running, folder, settings.prefix);
-    await importVaults(host, running, ours);
-    const rest = withoutSettings(host.env);
-    const PATH = [commandsIn(folder, host.program), rest["PATH"]].filter(Boolean).join(":");
-    return {
-      folder,
-      running,
-      env: { ...rest, ...ours, ...exampleVault(running), PATH },
-      close,
+    const ready = { ...running, apiPrefix: app.settings.apiPrefix };
+    await prepareFolder(app, ready, folder);
+    // The vault that the examples of the help are about: an offline credit card, or else the first one.
+    const { vaults } = running;
+    const example = vaults.find(({ kind }) => kind === "credit-card/offline") ?? vaults[0];
+    const rest = withoutSettings(env);
+    const own = {
+      ...settingsFor(ready, folder),
+      ...(example && { VAULT: example.uuid }),
+      PATH: [commandsIn(folder, program), rest["PATH"]].filter(Boolean).join(":"),
     };
+    return { folder, running, env: { ...rest, ...own }, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** The vault that the examples of the help are about: an offline credit card, or else the first one. */
-const exampleVault = ({ vaults }: ReadyDocument): Environment =>
-  defined({
-    VAULT: (vaults.find(({ kind }) => kind === "credit-card/offline") ?? vaults[0])?.uuid,
-  });
+/** The caller's environment without the settings of this program and of PostgreSQL: a private sandbox must not reach a real state. */
+function withoutSettings(env: Readonly<Record<string, string | undefined>>): Environment {
+  const kept = Object.entries(env).filter(
+    ([name, value]) => value !== undefined && !/^(VAULTSVC_|PG)/.test(name),
+  );
+  return Object.fromEntries(kept) as Environment;
+}
 
 /** A folder with the commands `vault` and `vaultsvc`: this very program on this very runtime, whatever is installed. */
 function commandsIn(folder: string, program: readonly string[]): string {

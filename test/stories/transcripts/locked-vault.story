@@ -31,6 +31,6 @@ $ . ./settings; vault guard "$CARD" --reset --yes && vault get "$CARD" --field v
 $ vault sandbox exec -- sh -c 'vault sandbox lock "demo offline note"; vault sandbox unlock "demo offline note"; vault sandbox lock note'
 | e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21 is locked
 | e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21 is active
-| <vault>: the sandbox has no vault with the label note; nothing was changed
+| the sandbox has no vault note; nothing was changed
 | next: vault sandbox status
 exit 3

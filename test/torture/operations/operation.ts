@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Pair } from "../../../src/protocol/answers.ts";
-import type { VaultInput } from "../../../src/sandbox/seeds/seeds.ts";
+import type { VaultInput } from "../../../src/sandbox/seeds.ts";
 import {
   expectExit,
   expectFarFromLock,

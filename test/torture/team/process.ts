@@ -1,5 +1,5 @@
 import type { Call, Clock, Reply, Service, VaultSession } from "../../../src/exchange/ports.ts";
-import { openSandbox } from "../../../src/sandbox/server/start-sandbox.ts";
+import { openSandbox } from "../../../src/sandbox/server.ts";
 import { fingerprint } from "../../../src/secrets/fingerprints.ts";
 import type { HttpRequest } from "../../../src/service/request.ts";
 import { requestOf } from "../../../src/service/request.ts";

@@ -2,11 +2,11 @@ import { combinationOf } from "../../../../src/exchange/start/credentials.ts";
 import type { Pair } from "../../../../src/protocol/answers.ts";
 import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
 import type { Call, Reply } from "../../../../src/exchange/ports.ts";
-import { Faults } from "../../../../src/sandbox/faults/faults.ts";
-import type { Handler } from "../../../../src/sandbox/server/handler.ts";
-import { createHandler } from "../../../../src/sandbox/server/handler.ts";
-import { Sandbox } from "../../../../src/sandbox/model/model.ts";
-import type { State as SandboxState, VaultState } from "../../../../src/sandbox/model/state.ts";
+import { Faults } from "../../../../src/sandbox/faults.ts";
+import type { Handler } from "../../../../src/sandbox/handler.ts";
+import { createHandler } from "../../../../src/sandbox/handler.ts";
+import { Sandbox } from "../../../../src/sandbox/sandbox.ts";
+import type { State as SandboxState, VaultState } from "../../../../src/sandbox/state.ts";
 import type { HttpRequest } from "../../../../src/service/request.ts";
 import { requestOf } from "../../../../src/service/request.ts";
 import type { Operation, Service } from "../state.ts";
@@ -85,14 +85,16 @@ export class RealService {
 
   constructor(pairs: RealPairs) {
     this.#pairs = pairs;
-    this.#state = { application, vaults: {}, initial: [], audit: [], drawn: 0 };
+    let state: SandboxState | undefined;
     // Two services on one state: what is answered to a repeated end call is a policy.
     const make = (idempotentEnd: boolean): Sandbox =>
       new Sandbox({
         now: () => this.#now,
         randomSeed: "model",
         application,
-        state: this.#state,
+        state,
+        seed: [{ uuid, kind, label: "model", creditCard }],
+        save: (saved) => void (state = saved),
         policy: { tokenTtlMs: lifetime, rate: 0, idempotentEnd },
       });
     const handler = (sandbox: Sandbox): Handler =>
@@ -105,7 +107,7 @@ export class RealService {
       });
     this.#sandbox = make(false);
     this.#handlers = { harsh: handler(this.#sandbox), idempotent: handler(make(true)) };
-    this.#sandbox.addVault({ uuid, kind, label: "model", creditCard });
+    this.#state = state as unknown as SandboxState;
   }
 
   load(service: Service, left: Operation): void {

@@ -1,19 +1,19 @@
-import type { AnyEndpoint } from "../../protocol/endpoints.ts";
-import { isOnline } from "../../protocol/endpoints.ts";
-import type { CreditCard, Device, Metadata } from "../../protocol/fields.ts";
-import { uuid as uuidField } from "../../protocol/fields.ts";
-import type { Application, Credentials } from "../../protocol/requests.ts";
-import { requestSchema } from "../../protocol/requests.ts";
-import type { Violation } from "../../protocol/validate.ts";
-import { validate } from "../../protocol/validate.ts";
-import { sameSecret } from "../seeds/random.ts";
-import { record, actionOf } from "./audit.ts";
-import { refuseJwt } from "./jwt.ts";
+import type { AnyEndpoint } from "../protocol/endpoints.ts";
+import { isOnline } from "../protocol/endpoints.ts";
+import type { CreditCard, Device, Metadata } from "../protocol/fields.ts";
+import { uuid as uuidField } from "../protocol/fields.ts";
+import type { Application, Credentials } from "../protocol/requests.ts";
+import { requestSchema } from "../protocol/requests.ts";
+import type { Violation } from "../protocol/validate.ts";
+import { validate } from "../protocol/validate.ts";
+import type { AuditAction } from "./audit.ts";
+import { record } from "./audit.ts";
 import type { Outcome } from "./outcome.ts";
 import { refuse, refuseInvalid, refuseRate } from "./outcome.ts";
+import { isWhitelisted, refuseJwt } from "./policy.ts";
+import { sameSecret } from "./random.ts";
 import type { VaultState, World } from "./state.ts";
 import { findVault } from "./vaults.ts";
-import { isWhitelisted } from "./policy.ts";
 
 /** One request of a vault endpoint. */
 export interface Call {
@@ -29,20 +29,20 @@ export interface Call {
   target: string;
 }
 
-/** Validated body of a start or delete call, for all kinds. */
-export interface StartBody {
+interface Body {
   application: Application;
   device?: Device;
   externalRef?: string;
+}
+
+/** Validated body of a start or delete call, for all kinds. */
+export interface StartBody extends Body {
   newVault?: { creditCard?: CreditCard; content?: string };
   vault: { credentials: Credentials };
 }
 
 /** Validated body of a create call. */
-export interface CreateBody {
-  application: Application;
-  device?: Device;
-  externalRef?: string;
+export interface CreateBody extends Body {
   metadata?: Metadata;
   vault: {
     creditCard?: CreditCard;
@@ -87,35 +87,28 @@ function checkApplication(world: World, call: Call): string | undefined {
     call.endpoint.applicationIn === "body"
       ? ["application.uuid", "application.apiKey"]
       : ["x-application-uuid", "x-api-key"];
-  if (given.uuid?.toLowerCase() !== uuid.toLowerCase()) return uuidName;
-  return given.apiKey !== undefined && sameSecret(given.apiKey, apiKey) ? undefined : keyName;
+  if (given.uuid.toLowerCase() !== uuid.toLowerCase()) return uuidName;
+  return sameSecret(given.apiKey, apiKey) ? undefined : keyName;
 }
 
-function claimedApplication(call: Call): Partial<Application> {
-  if (call.endpoint.applicationIn === "headers")
-    return textFields({
-      uuid: call.headers["x-application-uuid"],
-      apiKey: call.headers["x-api-key"],
-    });
-  const body = call.body as
-    { application?: { uuid?: unknown; apiKey?: unknown } } | null | undefined;
-  return textFields({ uuid: body?.application?.uuid, apiKey: body?.application?.apiKey });
+/** Returns the application that a call names; what is missing or no text is empty. */
+function claimedApplication({ endpoint, headers, body }: Call): Application {
+  const text = (value: unknown): string => (typeof value === "string" ? value : "");
+  const given =
+    endpoint.applicationIn === "headers"
+      ? { uuid: headers["x-application-uuid"], apiKey: headers["x-api-key"] }
+      : (body as { application?: Partial<Application> } | null | undefined)?.application;
+  return { uuid: text(given?.uuid), apiKey: text(given?.apiKey) };
 }
-
-const textFields = (given: Record<"uuid" | "apiKey", unknown>): Partial<Application> => ({
-  ...(typeof given.uuid === "string" ? { uuid: given.uuid } : {}),
-  ...(typeof given.apiKey === "string" ? { apiKey: given.apiKey } : {}),
-});
 
 /** Records an audit item, with address and endpoint, if the key is in the body (docs/interface.md, Application key). */
 function refuseApplication(world: World, call: Call, property: string): Outcome {
   if (call.endpoint.applicationIn === "body") {
-    const claimed = claimedApplication(call).uuid ?? null;
     record(world, {
       action: "API_KEY_CHECK",
       outcome: "FAILURE",
       ...originOf(call),
-      applicationUuid: claimed,
+      applicationUuid: claimedApplication(call).uuid || null,
       description: "API key check failed",
     });
   }
@@ -131,12 +124,8 @@ function refuseAddress(world: World, call: Call): Outcome | undefined {
     ...originOf(call),
     description: "address not in the whitelist",
   });
-  return refuse(
-    world,
-    "address",
-    undefined,
-    "the IP address is not in the whitelist of the application",
-  );
+  const message = "the IP address is not in the whitelist of the application";
+  return refuse(world, "address", undefined, message);
 }
 
 /** Checks the JWT on offline vault endpoints, if the application requires one (docs/interface.md, JWT). */
@@ -156,7 +145,10 @@ export function originOf(call: Call) {
   };
 }
 
-/** Records the outcome of a call that reached its vault. */
+/** Audit actions of starts and deletes, and of end calls (docs/interface.md, Audit items). */
+const actions = { get: "READ_VAULT", update: "UPDATE_VAULT", delete: "DELETE_VAULT" } as const;
+
+/** Records the outcome of a start, an end or a delete that reached its vault. */
 export function recordCall(
   world: World,
   call: Call,
@@ -164,9 +156,10 @@ export function recordCall(
   externalRef: string | null,
   description: string,
 ): void {
-  const action = actionOf(call.endpoint);
-  if (action !== null)
-    record(world, { action, outcome, ...originOf(call), externalRef, description });
+  const { operation, step } = call.endpoint;
+  const begun = actions[operation as keyof typeof actions];
+  const action = (step === "end" ? `ACKNOWLEDGE_${begun}` : begun) as AuditAction;
+  record(world, { action, outcome, ...originOf(call), externalRef, description });
 }
 
 /** Returns the vault if it has the kind of the endpoint and is active, else the refusal: 404, 410 or 423. */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { VaultError } from "../../errors.ts";
-import { isCreditCard, isOnline, kinds } from "../../protocol/endpoints.ts";
-import type { Device } from "../../protocol/fields.ts";
+import { VaultError } from "../errors.ts";
+import { isCreditCard, isOnline, kinds } from "../protocol/endpoints.ts";
+import type { Device } from "../protocol/fields.ts";
 import {
   base64,
   creditCard,
@@ -10,11 +10,10 @@ import {
   metadata,
   positiveLong,
   uuid,
-} from "../../protocol/fields.ts";
-import { parseList } from "../../protocol/json.ts";
-import { checkGiven } from "../../protocol/validate.ts";
-import { offlineCredentials } from "../../protocol/requests.ts";
-import { objectOf } from "./object-of.ts";
+} from "../protocol/fields.ts";
+import { parseList } from "../protocol/json.ts";
+import { checkGiven } from "../protocol/validate.ts";
+import { offlineCredentials } from "../protocol/requests.ts";
 
 export const demoDevice: Device = {
   browserType: "Firefox",
@@ -87,6 +86,19 @@ export function parseSeed(text: string, source: string): readonly VaultInput[] {
     throw new VaultError("invalid-input", `${source}: two vaults have the UUID ${twice}`);
   return inputs;
 }
+
+/** Returns the schema of an object with these fields and no others; `what` is the word for one of them. */
+export const objectOf = <Fields extends z.core.$ZodShape>(
+  fields: Fields,
+  what: string,
+  rule: string,
+) =>
+  z.strictObject(fields, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys"
+        ? `${issue.keys.join(", ")} is not a ${what}; known ${what}s: ${Object.keys(fields).join(", ")}`
+        : rule,
+  });
 
 const text = z.exactOptional(z.string({ error: "must be text" }));
 

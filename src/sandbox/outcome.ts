@@ -1,7 +1,7 @@
-import type { Violation } from "../../protocol/validate.ts";
-import { newUuid } from "../seeds/random.ts";
+import { defined } from "../defined.ts";
+import type { Violation } from "../protocol/validate.ts";
+import { newUuid } from "./random.ts";
 import type { World } from "./state.ts";
-import { defined } from "../../defined.ts";
 
 /** A request to the handler. */
 export interface SandboxRequest {
@@ -113,3 +113,7 @@ export function refuseRate(world: Pick<World, "random">, retryAfter: number): Ou
     body: { ...outcome.body, retryAfter },
   };
 }
+
+/** Returns an error that does not say whether the request was processed. */
+export const serverError = (status: number, random: World["random"]): Outcome =>
+  refusal({ random }, status, `HTTP-${status}`, [{ message: "the service could not answer" }]);

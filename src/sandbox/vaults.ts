@@ -1,22 +1,14 @@
-import { VaultError } from "../../errors.ts";
-import type { Kind } from "../../protocol/endpoints.ts";
-import type { Device } from "../../protocol/fields.ts";
-import type { Credentials } from "../../protocol/requests.ts";
+import { VaultError } from "../errors.ts";
+import { defined } from "../defined.ts";
+import type { AuditItem, StartDocument } from "../documents/sandbox.ts";
 import { record } from "./audit.ts";
-import { newPair, newUuid } from "../seeds/random.ts";
-import type { AuditItem, LockReason, VaultState, World } from "./state.ts";
-import type { VaultInput } from "../seeds/seeds.ts";
-import { checkVaultInput } from "../seeds/seeds.ts";
-import { defined } from "../../defined.ts";
+import { newPair, newUuid } from "./random.ts";
+import type { VaultInput } from "./seeds.ts";
+import { checkVaultInput } from "./seeds.ts";
+import type { VaultState, World } from "./state.ts";
 
 /** A vault as its owner knows it, and as the ready document lists it. */
-export interface KnownVault {
-  uuid: string;
-  kind: Kind;
-  credentials: Credentials;
-  label: string;
-  device?: Device;
-}
+export type KnownVault = StartDocument["vaults"][number];
 
 /**
  * Creates a vault and records its CREATE_VAULT item, with the origin of the call.
@@ -76,6 +68,10 @@ export function findVault(world: World, uuid: string): VaultState | undefined {
   return vault;
 }
 
+/** Returns every vault, brought up to the current time. */
+export const allVaults = (world: World): VaultState[] =>
+  Object.keys(world.state.vaults).flatMap((uuid) => findVault(world, uuid) ?? []);
+
 /** Applies the effects of time: tokens expire, expiryDate deletes, autoLockDate locks. */
 function bringUpToDate(world: World, vault: VaultState): void {
   if (vault.state === "deleted") return;
@@ -100,7 +96,7 @@ export function remove(
 }
 
 /** Locks a vault. A pending exchange stays: its end call is refused until an unlock, and its token may still be valid then. */
-export function lock(vault: VaultState, reason: LockReason): void {
+export function lock(vault: VaultState, reason: NonNullable<VaultState["lockReason"]>): void {
   vault.state = "locked";
   vault.lockReason = reason;
 }

@@ -1,0 +1,85 @@
+import crypto from "node:crypto";
+import fs from "node:fs";
+import path from "node:path";
+import { VaultError } from "../errors.ts";
+import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
+import { releaseLockFile, tryLockFile } from "../files/lock-file.ts";
+import { createFolder } from "../files/private-directory.ts";
+import type { State } from "./state.ts";
+
+/** The folder of `--data`, which only one sandbox uses at a time. */
+export interface DataFolder {
+  /** State of an earlier sandbox; undefined in a new folder. */
+  readonly state: State | undefined;
+  /**
+   * Saves the state, durably when it returns; does nothing if the state has not changed.
+   * @throws `state` if the file cannot be written; it keeps its former contents
+   */
+  save(state: State): void;
+  /** Releases the folder; the operating system does so when the process dies. */
+  close(): void;
+}
+
+/**
+ * Opens the folder, creating it if needed, and locks it.
+ * @throws `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged
+ */
+export function openDataFolder(folder: string): DataFolder {
+  const file = path.join(folder, "sandbox.json");
+  const trying = <T>(what: string, work: () => T): T => {
+    try {
+      return work();
+    } catch (cause) {
+      if (cause instanceof VaultError) throw cause;
+      const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
+      throw new VaultError("state", `--data ${folder}: cannot be ${what} (${code})`, { cause });
+    }
+  };
+  const lock = trying("created or used", () => {
+    if (!fs.existsSync(folder)) createFolder(path.resolve(folder));
+    return tryLockFile(path.join(folder, "sandbox.lock"));
+  });
+  if (lock === null)
+    throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, {
+      hint: "stop it, or choose another directory",
+    });
+  const close = (): void => releaseLockFile(lock);
+  try {
+    removeLeftovers(file);
+    let saved = trying("read", () => (fs.existsSync(file) ? stateIn(file) : ""));
+    const save = (state: State): void => {
+      const next = JSON.stringify(state);
+      if (next === saved) return;
+      const whole = `{"version":1,"sha256":"${digest(next)}","state":${next}}\n`;
+      trying("written", () => replaceFile(file, whole));
+      saved = next;
+    };
+    return { state: saved === "" ? undefined : (JSON.parse(saved) as State), save, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Returns the saved state as text, once it is whole. */
+function stateIn(file: string): string {
+  const [, version, sum, state = ""] =
+    /^\{"version":(\d+),"sha256":"([0-9a-f]{64})","state":(.*)\}\n$/s.exec(
+      fs.readFileSync(file, "utf8"),
+    ) ?? [];
+  if (version !== undefined && version !== "1") {
+    throw new VaultError(
+      "state",
+      `${file}: written by a newer version of this program (${version})`,
+      { hint: "update this program" },
+    );
+  }
+  if (version === undefined || digest(state) !== sum) {
+    throw new VaultError("state", `${file}: the file is damaged; it was not changed`, {
+      hint: "restore it from a copy, or choose another directory",
+    });
+  }
+  return state;
+}
+
+const digest = (text: string): string => crypto.createHash("sha256").update(text).digest("hex");

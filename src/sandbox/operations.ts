@@ -1,0 +1,220 @@
+import { defined } from "../defined.ts";
+import type { Pair } from "../protocol/answers.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import type { Device } from "../protocol/fields.ts";
+import type { Call, CreateBody, StartBody } from "./call.ts";
+import { isOutcome, openVault, originOf, presentVault, recordCall } from "./call.ts";
+import type { Outcome } from "./outcome.ts";
+import { refuse, refuseInvalid, success } from "./outcome.ts";
+import { newPair, newToken, sameSecret } from "./random.ts";
+import type { PendingExchange, VaultState, World } from "./state.ts";
+import { createVault, findVault, lock, remove } from "./vaults.ts";
+
+/**
+ * Handles get-start and update-start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count as a start without
+ * acknowledgement, drop a pending exchange, and return a new pair, which is not valid before the end call.
+ */
+export function start(world: World, call: Call, operation: Operation, body: StartBody): Outcome {
+  const vault = openVault(world, call);
+  if (isOutcome(vault)) return vault;
+  const wrong = refuseCredentials(world, call, vault, body);
+  if (wrong !== undefined) return wrong;
+  const externalRef = body.externalRef ?? null;
+  vault.pending = null;
+  vault.failedAccesses = 0;
+  vault.unackedStarts += 1;
+  vault.maxUnackedStarts = Math.max(vault.maxUnackedStarts, vault.unackedStarts);
+  if (vault.unackedStarts >= world.policy.unackedStarts) {
+    lock(vault, "unacknowledged");
+    const why = "too many starts without acknowledgement";
+    recordCall(world, call, "FAILURE", externalRef, `${why}, vault locked`);
+    return refuse(world, "locked", "vaultUuid", `the vault is locked: ${why}`);
+  }
+  vault.counts.starts += 1;
+  vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
+  vault.pending = {
+    operation,
+    token: newToken(world.random),
+    offered: newPair(world.random),
+    startedAt: world.now,
+    expiresAt: world.now + world.policy.tokenTtlMs,
+    externalRef,
+    creditCard: body.newVault?.creditCard ?? null,
+    content: body.newVault?.content ?? null,
+  };
+  const reads = operation === "get";
+  recordCall(world, call, "SUCCESS", externalRef, `${reads ? "read" : "update"} started`);
+  return success({
+    transactionToken: {
+      token: vault.pending.token,
+      expiry: iso(vault.pending.expiresAt),
+      /** The unit is not documented: a client must not rely on milliseconds. */
+      timeToExpire: world.policy.tokenTtlMs,
+    },
+    vault: responseVault(reads, vault, vault.pending.offered),
+  });
+}
+
+/** Counts wrong credentials as a failed attempt, and locks the vault at the limit. The refusal is the same in either case. */
+function refuseCredentials(
+  world: World,
+  call: Call,
+  vault: VaultState,
+  body: StartBody,
+): Outcome | undefined {
+  const property = wrongCredential(vault, body);
+  if (property === undefined) return undefined;
+  vault.counts.failed += 1;
+  vault.failedAccesses += 1;
+  vault.maxFailedAccesses = Math.max(vault.maxFailedAccesses, vault.failedAccesses);
+  const locks = vault.failedAccesses >= world.policy.failedAttempts;
+  if (locks) lock(vault, "failed");
+  const description = `bad credentials (${property})${locks ? ", vault locked" : ""}`;
+  recordCall(world, call, "FAILURE", body.externalRef ?? null, description);
+  return refuse(world, "credentials", property, "the vault credentials are wrong");
+}
+
+/** Returns the property of the request that does not match the vault, or undefined. */
+function wrongCredential(vault: VaultState, body: StartBody): string | undefined {
+  const { hashedPin, ...given } = body.vault.credentials;
+  if (!samePair(vault.pair, given)) return "vault.credentials";
+  if (!sameSecret(hashedPin ?? "", vault.hashedPin ?? "")) return "vault.credentials";
+  const { device } = body;
+  return vault.device === null || device === undefined || deviceMatches(vault.device, device)
+    ? undefined
+    : "device";
+}
+
+export const samePair = (a: Pair, b: Pair): boolean =>
+  [sameSecret(a.encryptedData, b.encryptedData), sameSecret(a.payload, b.payload)].every(Boolean);
+
+/**
+ * Handles get-end and update-end, after `admit`. Only an end call makes the offered pair current, applies an update and uses up a
+ * read. A token that is wrong, expired or used changes nothing.
+ */
+export function end(world: World, call: Call, token: string): Outcome {
+  const { operation } = call.endpoint;
+  const known = findVault(world, call.uuid);
+  if (known !== undefined) known.counts.ends += 1;
+  const isRepeated =
+    known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
+  if (world.policy.idempotentEnd && isRepeated) return success();
+  const vault = openVault(world, call);
+  if (isOutcome(vault)) return vault;
+  if (vault.pending === null || !isTokenOf(vault.pending, operation, token)) {
+    return refuse(world, "token", "token", "the token is unknown or has expired");
+  }
+  acknowledge(world, call, vault, vault.pending);
+  return success();
+}
+
+function acknowledge(world: World, call: Call, vault: VaultState, pending: PendingExchange): void {
+  const { operation, token, externalRef } = pending;
+  vault.pair = pending.offered;
+  vault.creditCard = pending.creditCard ?? vault.creditCard;
+  vault.content = pending.content ?? vault.content;
+  vault.pending = null;
+  vault.acknowledged = { operation, token };
+  vault.failedAccesses = 0;
+  vault.unackedStarts = 0;
+  vault.lastModified = world.now;
+  vault.counts.acknowledged += 1;
+  const what = operation === "get" ? "read" : "update";
+  recordCall(world, call, "SUCCESS", externalRef, `${what} acknowledged`);
+  if (operation === "get" && vault.usesRemaining !== null) {
+    vault.usesRemaining -= 1;
+    if (vault.usesRemaining === 0) remove(world, vault, "no uses remain");
+  }
+}
+
+/** Whether an end call names the operation and token of an exchange. */
+const isTokenOf = (
+  exchange: { operation: Operation; token: string } | null,
+  operation: string,
+  token: string,
+): boolean =>
+  exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);
+
+// The extended operations, after `admit` (docs/interface.md, Extended operations). The method of a delete and the responses to a create
+// and a delete are guesses.
+
+/** Creates a vault. The response shows it as a start does, without its contents. */
+export function createCall(world: World, call: Call, body: CreateBody): Outcome {
+  const { vault, device, metadata, externalRef = null } = body;
+  // The schema accepts more dates than the model can store.
+  if (vault.expiryDate !== undefined && Number.isNaN(Date.parse(vault.expiryDate)))
+    return refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a valid date" }]);
+  const input = { kind: call.endpoint.kind, ...vault, ...defined({ device, metadata }) };
+  const { ipAddress, endpoint } = originOf(call);
+  const created = createVault(world, input, "vault", { ipAddress, endpoint, externalRef });
+  return success({ vault: responseVault(false, created, created.pair) });
+}
+
+/** Deletes a vault at once, even if an exchange is pending. Wrong credentials count as a failed attempt, as for a start. */
+export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
+  const vault = openVault(world, call);
+  if (isOutcome(vault)) return vault;
+  const wrong = refuseCredentials(world, call, vault, body);
+  if (wrong !== undefined) return wrong;
+  const { ipAddress, endpoint } = originOf(call);
+  const origin = { ipAddress, endpoint, externalRef: body.externalRef ?? null };
+  remove(world, vault, "vault deleted", world.now, origin);
+  return success();
+}
+
+/** Describes a vault, locked or not. Counts nothing and changes no date. */
+export function infoCall(world: World, call: Call): Outcome {
+  const vault = presentVault(world, call);
+  if (isOutcome(vault)) return vault;
+  return success({ ...facts(vault), metadata: vault.metadata ?? {} });
+}
+
+const iso = (time: number): string => new Date(time).toISOString();
+
+/** Returns the vault of a response (docs/interface.md, Vault). `usesRemaining` includes the read under way: 1 is the last one. */
+function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {
+  const { creditCard, content } = vault;
+  const contents = { creditCard: creditCard ?? undefined, content: content ?? undefined };
+  return {
+    uuid: vault.uuid,
+    credentials: pair,
+    ...(reads ? defined(contents) : {}),
+    ...facts(vault),
+  };
+}
+
+/** Returns the properties of a vault in a response, without credentials and contents. */
+function facts(vault: VaultState): Record<string, unknown> {
+  return {
+    ...defined({
+      usesRemaining: vault.usesRemaining ?? undefined,
+      expiryDate: vault.expiryDate === null ? undefined : iso(vault.expiryDate),
+    }),
+    autoLockDate: iso(vault.autoLockDate),
+    dateCreated: iso(vault.dateCreated),
+    lastModified: iso(vault.lastModified),
+  };
+}
+
+/**
+ * Tolerant matching (docs/interface.md, Device): a newer browser version or additional fonts match; another browser or operating
+ * system, an older version or a missing font does not.
+ */
+function deviceMatches(known: Device, given: Device): boolean {
+  return (
+    given.browserType === known.browserType &&
+    given.osType === known.osType &&
+    !isOlder(given.browserVersion, known.browserVersion) &&
+    known.fonts.every((font) => given.fonts.includes(font))
+  );
+}
+
+/** Compares dotted versions number by number; missing parts count as 0. */
+function isOlder(version: string, than: string): boolean {
+  const [a, b] = [version.split(".").map(Number), than.split(".").map(Number)];
+  for (let i = 0; i < Math.max(a.length, b.length); i += 1) {
+    const difference = (a[i] ?? 0) - (b[i] ?? 0);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}

@@ -1,0 +1,146 @@
+import { createPublicKey, verify } from "node:crypto";
+import { BlockList, isIPv4 } from "node:net";
+import * as z from "zod/mini";
+import { object } from "../protocol/answers.ts";
+import { parseGivenJson } from "../protocol/json.ts";
+import { checkGiven } from "../protocol/validate.ts";
+import { defaults } from "../protocol/limits.ts";
+import { objectOf } from "./seeds.ts";
+
+function isPublicKey(pem: string): boolean {
+  // createPublicKey also accepts a private key, which does not belong in a policy.
+  if (!pem.includes("BEGIN PUBLIC KEY")) return false;
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPublicKey(pem);
+    return asymmetricKeyType === "ec" && asymmetricKeyDetails?.namedCurve === "secp384r1";
+  } catch {
+    return false;
+  }
+}
+
+const keyRule = 'must be a P-384 public key in PEM, "-----BEGIN PUBLIC KEY-----…"';
+const claimRule = 'must be a text or a list of them, like ["reader","writer"]';
+const texts = z.array(z.string()).check(z.minLength(1, { error: claimRule }));
+
+/** Settings in the management console of an application that requires a JWT (docs/interface.md, JWT). */
+const jwtPolicy = z.object(
+  {
+    /** PEM, P-384. */
+    publicKey: z.string({ error: keyRule }).check(z.refine(isPublicKey, { error: keyRule })),
+    /** Required value of each claim, or a list of allowed values. */
+    claims: z.optional(
+      z.record(z.string(), z.union([z.string(), texts], { error: claimRule }), {
+        error: 'must be an object, like {"role":["reader","writer"]}',
+      }),
+    ),
+  },
+  { error: "must be an object with a publicKey" },
+);
+
+const whole = (least: number, standard: number) => {
+  const error = `must be a whole number of at least ${least}, like ${standard}`;
+  return z._default(z.int({ error }).check(z.gte(least, { error })), standard);
+};
+
+/** Whether an entry is an IPv4 address or a CIDR range, such as `10.1.0.0/16`. */
+function isWhitelistEntry(entry: string): boolean {
+  const [address = "", bits = "32", ...more] = entry.split("/");
+  return isIPv4(address) && /^\d{1,2}$/.test(bits) && Number(bits) <= 32 && more.length === 0;
+}
+
+const whitelistRule = 'must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]';
+
+/** Limits of the emulated service, and choices that the interface leaves open (docs/interface.md, Unknown). */
+const policy = objectOf(
+  {
+    /** Consecutive failed attempts that lock a vault. */
+    failedAttempts: whole(1, defaults.failedAttempts),
+    /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches the limit is refused. */
+    unackedStarts: whole(1, defaults.unackedStarts),
+    /** Lifetime of a transaction token. */
+    tokenTtlMs: whole(1, defaults.tokenLifetimeMs),
+    /** Requests per application in any window of one second; 0 is no limit. */
+    rate: whole(0, defaults.rate),
+    /** Time from an accepted start to the autoLockDate. */
+    autoLockAfterMs: whole(1, defaults.autoLockAfterMs),
+    /** Whether a repeated end call succeeds after the first one did; otherwise it is an error. */
+    idempotentEnd: z._default(z.boolean({ error: "must be true or false" }), false),
+    /** JWT that offline vault endpoints require; null for none. */
+    jwt: z._default(z.nullable(jwtPolicy), null),
+    /** IPv4 addresses and CIDR ranges that may call; an empty list allows all. */
+    whitelist: z._default(
+      z
+        .array(z.string(), { error: whitelistRule })
+        .check(z.refine((list) => list.every(isWhitelistEntry), { error: whitelistRule })),
+      [],
+    ),
+  },
+  "setting",
+  'must be an object, such as {"failedAttempts":3,"tokenTtlMs":300000}',
+);
+export type Policy = z.infer<typeof policy>;
+
+/**
+ * Checks a partial policy and completes it with the defaults.
+ * @throws `invalid-input` naming the setting
+ */
+export const completePolicy = (given: unknown, where = "policy"): Policy =>
+  checkGiven(policy, given, where, undefined, "place");
+
+/**
+ * Parses a policy, as `--policy FILE` has it.
+ * @throws `invalid-input` naming the setting
+ */
+export const parsePolicy = (text: string, source: string): Policy =>
+  completePolicy(parseGivenJson(text, source, 'for example {"failedAttempts":3}'), source);
+
+/** Whether an address is in one of the ranges. An empty list allows every address. */
+export function isWhitelisted(remoteAddress: string, entries: readonly string[]): boolean {
+  if (entries.length === 0) return true;
+  const address = remoteAddress.replace(/^::ffff:/i, "");
+  const ranges = new BlockList();
+  for (const entry of entries) {
+    const [network = "", bits = "32"] = entry.split("/");
+    ranges.addSubnet(network, Number(bits), "ipv4");
+  }
+  return isIPv4(address) && ranges.check(address, "ipv4");
+}
+
+/** Returns why an `Authorization` header is refused, or undefined. `now` is in milliseconds. The reason never quotes the header. */
+export function refuseJwt(
+  policy: NonNullable<Policy["jwt"]>,
+  authorization: string | undefined,
+  now: number,
+): string | undefined {
+  if (authorization === undefined) return "the JWT is missing";
+  const [, header, payload, signature] =
+    /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i.exec(authorization) ?? [];
+  const head = decode(header);
+  const claims = decode(payload);
+  if (head === undefined || claims === undefined || signature === undefined)
+    return "the JWT is malformed";
+  if (head["alg"] !== "ES384") return "the JWT is not signed with ES384";
+  const signed = Buffer.from(`${header}.${payload}`);
+  const key = { key: policy.publicKey, dsaEncoding: "ieee-p1363" } as const;
+  if (!verify("sha384", signed, key, Buffer.from(signature, "base64url")))
+    return "the signature of the JWT is wrong";
+  const { exp, nbf } = claims;
+  if (typeof exp !== "number") return "the JWT has no exp";
+  if (exp * 1000 <= now) return "the JWT has expired";
+  if (nbf !== undefined && (typeof nbf !== "number" || nbf * 1000 > now))
+    return "the JWT is not valid yet";
+  const missing = Object.entries(policy.claims ?? {}).find(
+    ([claim, wanted]) => ![wanted].flat().includes(claims[claim] as string),
+  );
+  return missing === undefined
+    ? undefined
+    : `the JWT's claim ${missing[0]} is missing or not one that is allowed`;
+}
+
+function decode(part: string | undefined): Record<string, unknown> | undefined {
+  try {
+    return object(JSON.parse(Buffer.from(part ?? "", "base64url").toString("utf8")));
+  } catch {
+    return undefined;
+  }
+}

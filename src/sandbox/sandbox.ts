@@ -1,0 +1,240 @@
+import { VaultError } from "../errors.ts";
+import type { AuditItem } from "../documents/sandbox.ts";
+import type { Pair } from "../protocol/answers.ts";
+import type { AnyEndpoint } from "../protocol/endpoints.ts";
+import type { Application } from "../protocol/requests.ts";
+import type { Call, CreateBody, StartBody } from "./call.ts";
+import { admit, RateWindow } from "./call.ts";
+import { createCall, deleteCall, end, infoCall, samePair, start } from "./operations.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Policy } from "./policy.ts";
+import { completePolicy } from "./policy.ts";
+import type { Random } from "./random.ts";
+import { newPair, newUuid, seededRandom, systemRandom } from "./random.ts";
+import type { VaultInput } from "./seeds.ts";
+import type { State, VaultState, World } from "./state.ts";
+import type { KnownVault } from "./vaults.ts";
+import { allVaults, createVault, findVault, knownVault, lock, unlock } from "./vaults.ts";
+
+export interface SandboxOptions {
+  now(): number;
+  policy?: Partial<Policy> | undefined;
+  /** Makes uuids, credentials and tokens the same on every run, except the control token. */
+  randomSeed?: string | undefined;
+  /** Default: that of the state, else a random one. */
+  application?: Application | undefined;
+  /** The vaults of a new sandbox (`parseSeed`), which `reset` and `rewind` restore. */
+  seed?: readonly VaultInput[] | undefined;
+  /** State of an earlier sandbox, used instead of `seed`. */
+  state?: State | undefined;
+  /** Saves the state after every change, before the response is sent. The call throws what this throws. */
+  save?(state: State): void;
+}
+
+/** A request that arrived: what a client sends. */
+export interface LoggedRequest {
+  /** Like `credit-card/online get-start`, or `generic/offline info`. */
+  endpoint: string;
+  method: AnyEndpoint["method"];
+  operation: AnyEndpoint["operation"];
+  step: AnyEndpoint["step"];
+  uuid: string;
+  time: number;
+  /** Which credentials of the vault, when it arrived, a start or a delete had; null for other calls. */
+  credentials: "current" | "offered" | "neither" | null;
+  /** False if a fault prevented processing. */
+  processed: boolean;
+  /** HTTP status of the processed request, even if the response was lost. */
+  status: number | null;
+}
+
+const keptRequests = 10_000;
+
+/** The emulated service without a socket: its endpoints, the administrator's console, and what to inspect. */
+export class Sandbox {
+  readonly random: Random;
+  readonly #state: State;
+  readonly #policy: Policy;
+  readonly #window: RateWindow;
+  readonly #now: () => number;
+  readonly #save: () => void;
+  readonly #requests: LoggedRequest[] = [];
+
+  constructor(options: SandboxOptions) {
+    const { randomSeed, application, seed = [] } = options;
+    const state = options.state ?? {
+      application: { uuid: "", apiKey: "" },
+      vaults: {},
+      initial: [],
+      audit: [],
+      drawn: 0,
+    };
+    this.#state = state;
+    this.#now = () => options.now();
+    this.#save = () => options.save?.(state);
+    this.#policy = completePolicy(options.policy ?? {});
+    this.#window = new RateWindow(this.#policy.rate);
+    this.random = randomSeed === undefined ? systemRandom : seededRandom(randomSeed, state);
+    if (options.state === undefined) {
+      state.application = { uuid: newUuid(this.random), apiKey: newUuid(this.random) };
+      for (const [index, input] of seed.entries()) {
+        const { uuid, pair } = createVault(this.#world(), input, `seed, vault ${index + 1}`);
+        state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
+      }
+    }
+    state.application = application ?? state.application;
+    this.#save();
+  }
+
+  get application(): Application {
+    return { ...this.#state.application };
+  }
+
+  /** Processes a request of a vault endpoint. */
+  call(call: Call): Outcome {
+    const world = this.#world();
+    const admitted = admit(world, this.#window, call);
+    const outcome = admitted.ok ? route(world, call, admitted.body) : admitted.outcome;
+    this.#save();
+    return outcome;
+  }
+
+  /** Adds a request to the log of `requests()`, whether or not it will be processed; the caller completes what is returned. */
+  received({ endpoint, uuid, body }: Call): LoggedRequest {
+    const { kind, method, operation, step } = endpoint;
+    const world = this.#world();
+    const hasPair = step === "start" || operation === "delete";
+    const request: LoggedRequest = {
+      endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
+      method,
+      operation,
+      step,
+      uuid,
+      time: world.now,
+      credentials: hasPair ? whichPair(findVault(world, uuid), body) : null,
+      processed: false,
+      status: null,
+    };
+    this.#requests.push(request);
+    if (this.#requests.length > keptRequests) this.#requests.shift();
+    return request;
+  }
+
+  /**
+   * Restores the seed, with new credentials; removes other vaults, exchanges, counters and audit items; keeps the application. The old
+   * credentials stay invalid: a client that has seen them replaced never sends them again.
+   */
+  reset(): void {
+    this.#begin((input) => ({
+      ...input,
+      credentials: newPair(this.random),
+    }));
+  }
+
+  /** Resets with the credentials of the seed, for clients whose state is restored as well. */
+  rewind(): void {
+    this.#begin((input) => input);
+  }
+
+  #begin(again: (input: VaultInput) => VaultInput): void {
+    this.#state.vaults = {};
+    this.#state.audit = [];
+    for (const input of this.#state.initial) createVault(this.#world(), again(input));
+    this.#save();
+  }
+
+  /** Returns every vault that is not deleted, with its current credentials. */
+  vaults(): KnownVault[] {
+    return allVaults(this.#world())
+      .filter(({ state }) => state !== "deleted")
+      .map(knownVault);
+  }
+
+  /**
+   * Locks the vault with this uuid or label in the console.
+   * @throws `invalid-input` for an unknown or deleted vault and for an ambiguous label, as `unlock` does
+   */
+  lock(name: string): VaultState {
+    return this.#change(name, (vault) => lock(vault, "console"));
+  }
+
+  /** Unlocks a vault in the console, which resets both counters and moves autoLockDate. */
+  unlock(name: string): VaultState {
+    return this.#change(name, (vault) => unlock(this.#world(), vault));
+  }
+
+  #change(name: string, change: (vault: VaultState) => void): VaultState {
+    const vault = this.#find(name);
+    if (vault.state === "deleted")
+      throw new VaultError("invalid-input", `the vault ${name} was deleted`);
+    change(vault);
+    this.#save();
+    return vault;
+  }
+
+  /**
+   * Returns a copy of a vault, deleted or not, which later requests do not change.
+   * @throws `invalid-input` for an unknown vault
+   */
+  inspect(uuid: string): VaultState {
+    return structuredClone(this.#find(uuid));
+  }
+
+  /** Whether a vault is active and accepts this pair. Counts nothing, and ignores that the next start might lock the vault. */
+  accepts(uuid: string, pair: Pair): boolean {
+    const vault = this.#find(uuid);
+    return vault.state === "active" && samePair(vault.pair, pair);
+  }
+
+  /** Returns the last 10,000 requests of vault endpoints, oldest first. */
+  requests(): readonly LoggedRequest[] {
+    return this.#requests;
+  }
+
+  /** Returns all audit items in the order of recording. */
+  audit(): readonly AuditItem[] {
+    // Deletes what has expired, which is an item too.
+    allVaults(this.#world());
+    return this.#state.audit;
+  }
+
+  #world(): World {
+    return { state: this.#state, policy: this.#policy, random: this.random, now: this.#now() };
+  }
+
+  #find(name: string): VaultState {
+    const vault = findVault(this.#world(), name);
+    if (vault !== undefined) return vault;
+    const labeled = this.vaults().filter(({ label }) => label === name);
+    const [only] = labeled;
+    if (only !== undefined && labeled.length === 1) return this.#find(only.uuid);
+    const which = only === undefined ? "no vault" : `${labeled.length} vaults with the label`;
+    throw new VaultError("invalid-input", `the sandbox has ${which} ${name}; nothing was changed`);
+  }
+}
+
+function route(world: World, call: Call, body: unknown): Outcome {
+  const { operation, step } = call.endpoint;
+  if (step === "end") return end(world, call, (body as { token: string }).token);
+  switch (operation) {
+    case "get":
+    case "update":
+      return start(world, call, operation, body as StartBody);
+    case "create":
+      return createCall(world, call, body as CreateBody);
+    case "delete":
+      return deleteCall(world, call, body as StartBody);
+    case "info":
+      return infoCall(world, call);
+  }
+}
+
+function whichPair(vault: VaultState | undefined, body: unknown): LoggedRequest["credentials"] {
+  const given = (body as Partial<StartBody> | null | undefined)?.vault?.credentials;
+  const { encryptedData, payload }: Record<keyof Pair, unknown> = { ...given } as Pair;
+  if (vault === undefined || typeof encryptedData !== "string" || typeof payload !== "string")
+    return "neither";
+  const pair = { encryptedData, payload };
+  if (samePair(vault.pair, pair)) return "current";
+  return vault.pending !== null && samePair(vault.pending.offered, pair) ? "offered" : "neither";
+}

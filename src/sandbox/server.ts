@@ -1,0 +1,243 @@
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { VaultError } from "../errors.ts";
+import type { StartDocument } from "../documents/sandbox.ts";
+import { isLoopback } from "../protocol/address.ts";
+import { defaults } from "../protocol/limits.ts";
+import { removeReadyFile, writeReadyFile } from "./client.ts";
+import { openDataFolder } from "./data-folder.ts";
+import type { FaultRule } from "./faults.ts";
+import { Faults } from "./faults.ts";
+import type { Handler, Serving } from "./handler.ts";
+import { createHandler } from "./handler.ts";
+import type { SandboxResponse } from "./outcome.ts";
+import { refusal, write } from "./outcome.ts";
+import type { Random } from "./random.ts";
+import { newToken, systemRandom } from "./random.ts";
+import type { SandboxOptions } from "./sandbox.ts";
+import { Sandbox } from "./sandbox.ts";
+
+/** `seed`: an existing data folder keeps its own vaults. */
+export interface SandboxSettings extends Omit<SandboxOptions, "state" | "save"> {
+  /** Default 0: any free port. */
+  port?: number | undefined;
+  /** Path before `/vault/…`; default `/vaultsvc/v1-2`. */
+  prefix?: string;
+  /** Delay before each response of a vault endpoint, in milliseconds. */
+  latencyMs?: number | undefined;
+  /** `--data`: keeps everything except faults, policy and the request log. */
+  dataFolder?: string | undefined;
+  readyFile?: string;
+  faults?: readonly FaultRule[];
+  /** Called when a fault has taken effect on a call, before anything of the answer is sent. */
+  onFault?: () => void;
+}
+
+/** A sandbox in this process, without a socket. */
+export interface OpenSandbox {
+  sandbox: Sandbox;
+  faults: Faults;
+  handle: Handler;
+  controlToken: string;
+  /** Releases the data folder. */
+  close(): void;
+}
+
+/** A sandbox with a socket; `vaults` are those at the start. */
+export interface RunningSandbox extends Omit<OpenSandbox, "close">, StartDocument {
+  /** Resolves when somebody has asked for its end (`vault sandbox stop`). */
+  stopped: Promise<void>;
+  /** Closes every connection at once, releases the data folder and removes the ready file. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a sandbox without a socket.
+ * @throws `invalid-input` for an invalid seed or policy, `busy` or `state` for a data folder that cannot be used
+ */
+export function openSandbox(settings: SandboxSettings, serving?: Serving): OpenSandbox {
+  const { dataFolder, prefix = defaults.apiPrefix, latencyMs = 0, onFault } = settings;
+  const folder = dataFolder === undefined ? undefined : openDataFolder(dataFolder);
+  try {
+    const sandbox = new Sandbox({
+      ...settings,
+      state: folder?.state,
+      save: (state) => folder?.save(state),
+    });
+    const faults = new Faults();
+    faults.add(settings.faults ?? []);
+    const controlToken = newToken(systemRandom);
+    const handle = createHandler({
+      sandbox,
+      faults,
+      prefix: prefix.replace(/\/+$/, ""),
+      latencyMs,
+      controlToken,
+      serving,
+      onFault,
+    });
+    return { sandbox, faults, handle, controlToken, close: () => folder?.close() };
+  } catch (error) {
+    folder?.close();
+    throw error;
+  }
+}
+
+/**
+ * Starts a sandbox on 127.0.0.1. Resolves once it listens and the ready file is written; if it throws, nothing is left running.
+ * @throws what `openSandbox` throws, `usage` for a port that cannot be used, `state` for a ready file that cannot be written
+ */
+export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
+  const { readyFile, prefix: apiPrefix = defaults.apiPrefix } = settings;
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+  // Assigned below: no request comes before it listens.
+  let port = 0;
+  const document = (): StartDocument => ({
+    baseUrl: `http://127.0.0.1:${port}`,
+    application: open.sandbox.application,
+    vaults: open.sandbox.vaults(),
+  });
+  const { controlToken, ...open }: OpenSandbox = openSandbox(settings, {
+    ready: () => ({ ...document(), controlToken, apiPrefix }),
+    renewReadyFile: () => renewReadyFile(),
+    stop,
+  });
+  const renewReadyFile = (): void => {
+    if (readyFile !== undefined) writeReadyFile(readyFile, { ...document(), controlToken });
+  };
+  let server: RunningServer | undefined;
+  const close = async (): Promise<void> => {
+    if (readyFile !== undefined) removeReadyFile(readyFile, controlToken);
+    await server?.close();
+    open.close();
+  };
+  try {
+    server = await listen(open.handle, open.sandbox.random, settings.port ?? 0);
+    port = server.port;
+    renewReadyFile();
+    return { ...open, controlToken, ...document(), stopped, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface RunningServer {
+  port: number;
+  /** Closes all connections at once; delayed responses are never sent. A second call does nothing. */
+  close(): Promise<void>;
+}
+
+const bodyLimit = 1024 * 1024;
+
+/**
+ * Listens on 127.0.0.1; port 0 is any free port.
+ * @throws `usage` if the port cannot be used
+ */
+export async function listen(
+  handle: Handler,
+  random: Random,
+  port: number,
+): Promise<RunningServer> {
+  const timers = new Set<NodeJS.Timeout>();
+  const refused = (status: number, code: string, message: string): SandboxResponse =>
+    write(refusal({ random }, status, code, [{ message }]));
+  const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    const foreign = refuseForeign(request.headers);
+    if (foreign !== undefined) {
+      send(request, response, refused(403, "FOREIGN", foreign));
+      request.resume();
+      return;
+    }
+    receive(request, (body) => {
+      if (body === undefined) {
+        response.setHeader("connection", "close");
+        send(request, response, refused(413, "TOO-LARGE", "the body is larger than 1 MiB"));
+        return;
+      }
+      const answer = handle({
+        method: request.method ?? "",
+        path: request.url ?? "",
+        // Node makes one value of repeated headers, except of Set-Cookie, which no request of the interface has.
+        headers: request.headers as Record<string, string | undefined>,
+        body,
+        remoteAddress: request.socket.remoteAddress ?? "",
+      });
+      if (answer.delayMs === undefined || answer.delayMs === 0)
+        return send(request, response, answer);
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        send(request, response, answer);
+      }, answer.delayMs);
+      timers.add(timer);
+    });
+  });
+  await bind(server, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      for (const timer of timers) clearTimeout(timer);
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+function bind(server: http.Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const isTaken = cause.code === "EADDRINUSE";
+      const why = isTaken ? "is taken by another program" : `cannot be used (${cause.code})`;
+      const hint = "choose another --port, or 0 for any free one";
+      reject(new VaultError("usage", `--port ${port}: the port ${why}`, { hint, cause }));
+    });
+    server.listen(port, "127.0.0.1", resolve);
+  });
+}
+
+/** Calls back once: with the body, or with undefined as soon as it is too long. It never calls back for an incomplete body. */
+function receive(request: http.IncomingMessage, done: (body: string | undefined) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  request.on("data", (chunk: Buffer) => {
+    const within = size <= bodyLimit;
+    size += chunk.length;
+    if (size <= bodyLimit) chunks.push(chunk);
+    else if (within) done(undefined);
+  });
+  request.on("end", () => {
+    if (size <= bodyLimit) done(Buffer.concat(chunks).toString("utf8"));
+  });
+  request.on("error", () => request.destroy());
+}
+
+function send(
+  request: http.IncomingMessage,
+  response: http.ServerResponse,
+  answer: SandboxResponse,
+): void {
+  if (answer.transport === "hang") return;
+  if (answer.transport === "drop") {
+    request.socket.destroy();
+    return;
+  }
+  const body = Buffer.from(answer.body);
+  response.writeHead(answer.status, { ...answer.headers, "content-length": String(body.length) });
+  if (answer.transport === "cut")
+    response.write(body.subarray(0, body.length >> 1), () => request.socket.destroy());
+  else response.end(body, answer.afterwards);
+}
+
+/**
+ * Returns why a request is refused, or undefined. A web page could reach a server on loopback through a browser: directly (the request
+ * has an `Origin`) or by a host name that resolves to loopback (its `Host` is not a loopback address).
+ */
+export function refuseForeign(
+  headers: Record<string, string | string[] | undefined>,
+): string | undefined {
+  if (headers["origin"] !== undefined) return "requests with an Origin are refused";
+  const name = /^(.+?)(?::\d{1,5})?$/.exec(String(headers["host"]))?.[1] ?? "";
+  return isLoopback(name.toLowerCase()) ? undefined : "the Host must be a loopback address";
+}
