@@ -24,7 +24,7 @@ import type { StoredState } from "../stored-state.ts";
 import { VaultError } from "../../errors.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
-import { onState, asStateError, isDamaged, systemCode } from "../../files/state-error.ts";
+import { onState, asStateError, isDamaged, systemCode, unusable } from "../../files/state-error.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import { command } from "../../way.ts";
 
@@ -198,16 +198,12 @@ function checkHeader(file: string): void {
   }
   const header = onBackup(file, () => headerOf(file));
   if (header === null)
-    throw unusable(file, "it is damaged, or was not written by vault state backup");
+    throw unusableBackup(file, "it is damaged, or was not written by vault state backup");
   if (header.hasWal) {
-    throw new VaultError(
-      "state",
-      `the backup cannot be used: ${file}: it is a copy of a state's database, which is incomplete without its WAL`,
-      {
-        hint: "nothing was changed; back up a copy of the whole state folder instead",
-        next: [command`vault state backup FILE --state FOLDER`],
-      },
-    );
+    const why = "it is a copy of a state's database, which is incomplete without its WAL";
+    throw unusableBackup(file, why, "back up a copy of the whole state folder instead").with({
+      next: [command`vault state backup FILE --state FOLDER`],
+    });
   }
 }
 
@@ -239,14 +235,12 @@ function headerOf(file: string): { hasWal: boolean; version: number } | null {
 }
 
 const damaged = (file: string, problem: string): VaultError =>
-  unusable(
+  unusableBackup(
     file,
     `it is damaged (${problem})`,
     "copy it again from where it was made, or use another backup",
   );
 
-function unusable(file: string, why: string, what = "use another backup"): VaultError {
-  return new VaultError("state", `the backup cannot be used: ${file}: ${why}`, {
-    hint: `nothing was changed; ${what}`,
-  });
+function unusableBackup(file: string, why: string, what = "use another backup"): VaultError {
+  return unusable(file, why, { hint: `nothing was changed; ${what}` }, "the backup");
 }

@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { diskOf } from "../../files/disk.ts";
 import { statIfThere } from "../../files/private-directory.ts";
-import { onState } from "../../files/state-error.ts";
+import { onState, unusable } from "../../files/state-error.ts";
 import { keyPlace } from "../../secrets/key-source.ts";
 import { backupFile, problemsOf } from "../backup/backup.ts";
 import { Keyring } from "../keys/keyring.ts";
@@ -29,10 +29,7 @@ export async function inspectState({ parts, database }: LocalStore): Promise<Sta
     db = onState(path, () => (statIfThere(path) === null ? null : openSnapshot(path)));
     found = onState(path, () => db && read(db, parts));
   } catch (error) {
-    problem =
-      error instanceof VaultError
-        ? error
-        : new VaultError("state", `the state cannot be used: ${path}: ${String(error)}`);
+    problem = error instanceof VaultError ? error : unusable(path, String(error));
   }
   const key = await tryKey(parts, found?.keyId ?? null, found?.damage.length === 0 ? db : null);
   db?.close();

@@ -13,7 +13,7 @@ import type { Clock } from "../../exchange/ports.ts";
 import { retryWhileBusy } from "../../files/retry-while-busy.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
-import { asStateError, isBusy, onState } from "../../files/state-error.ts";
+import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
 import { command } from "../../way.ts";
 
 export interface Opening {
@@ -132,14 +132,10 @@ export const isOurs = (connection: DatabaseSync): boolean =>
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
 export function checkOurs(connection: DatabaseSync, path: string): void {
   if (!isOurs(connection)) {
-    throw new VaultError(
-      "state",
-      `the state cannot be used: ${path}: it is damaged, or was not created by this program`,
-      {
-        hint: "nothing was changed; use another directory with --state",
-        next: [command`vault state restore FILE`],
-      },
-    );
+    throw unusable(path, "it is damaged, or was not created by this program", {
+      hint: "nothing was changed; use another directory with --state",
+      next: [command`vault state restore FILE`],
+    });
   }
   checkNotNewer(connection, path);
 }
@@ -256,13 +252,8 @@ export async function retryBusyDatabase<T>(
   return done.result;
 }
 
-function stillBusy(path: string, cause: unknown): VaultError {
-  return new VaultError(
-    "state",
-    `the state cannot be used: ${path}: other programs have locked it for ${busyTimeoutMs / 1000} seconds`,
-    {
-      hint: "find out what is using it (a backup, a database browser), then run it again",
-      cause,
-    },
-  );
-}
+const stillBusy = (path: string, cause: unknown): VaultError =>
+  unusable(path, `other programs have locked it for ${busyTimeoutMs / 1000} seconds`, {
+    hint: "find out what is using it (a backup, a database browser), then run it again",
+    cause,
+  });

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
 import {
@@ -8,7 +7,7 @@ import {
   ensurePrivateDirectory,
   statIfThere,
 } from "../../files/private-directory.ts";
-import { asStateError, isBusy, isDamaged, onState } from "../../files/state-error.ts";
+import { asStateError, isBusy, isDamaged, onState, unusable } from "../../files/state-error.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import type { Opening } from "./open-database.ts";
@@ -83,13 +82,9 @@ export class StateDatabase {
     this.isNew = true;
     const made = await this.open();
     if (made !== null) return made;
-    throw new VaultError(
-      "state",
-      `the state cannot be used: ${this.opening.path}: it is a broken link, or was removed immediately`,
-      {
-        hint: "if it is a symbolic link, fix or remove it, then run it again",
-      },
-    );
+    throw unusable(this.opening.path, "it is a broken link, or was removed immediately", {
+      hint: "if it is a symbolic link, fix or remove it, then run it again",
+    });
   }
 
   /** The connection, or null if there is no database. After a failure the next call tries again. */
