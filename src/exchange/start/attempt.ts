@@ -151,9 +151,7 @@ async function recorded(
 ): Promise<Again | null> {
   if (outcome.type === "not-sent") return await notSent(context, sent, outcome);
   if (outcome.type === "refused") return await refused(context, sent, outcome, before);
-  return sent.start.operation === "delete"
-    ? await deleteUnanswered(context, sent, outcome)
-    : await unanswered(context, sent, outcome);
+  return await unanswered(context, sent, outcome);
 }
 
 async function notSent(
@@ -171,27 +169,33 @@ async function notSent(
   });
 }
 
-type NoAnswer = Reply & { type: "no-answer" };
-
-async function noteUnanswered(
-  context: ExchangeContext,
-  exchangeId: string,
-  { tooLarge, cause }: NoAnswer,
-): Promise<"network" | "service"> {
-  const code = tooLarge ? "service" : "network";
-  await context.session.noteUnanswered(exchangeId, note(context, code, cause));
-  return code;
-}
-
 async function unanswered(
   context: ExchangeContext,
-  { exchangeId, pair, decision: { wish, next: decide }, tries }: Sent,
-  reply: NoAnswer,
+  { exchangeId, pair, start, decision: { wish, next: decide }, tries }: Sent,
+  reply: Reply & { type: "no-answer" },
 ): Promise<Again> {
   const { uuid } = context.session;
-  await noteUnanswered(context, exchangeId, reply);
+  const code = reply.tooLarge ? "service" : "network";
+  await context.session.noteUnanswered(exchangeId, note(context, code, reply.cause));
   const vault = await currentRecord(context);
-  if (context.signal.aborted) throw interrupted(context, vault.last ?? undefined);
+  const { aborted } = context.signal;
+  const service = reply.answer && serviceDetails(reply.answer);
+  // A delete that may have arrived is never repeated.
+  if (start.operation === "delete") {
+    const what = aborted
+      ? "interrupted while the delete was in progress"
+      : `the delete was sent, but ${whatCame(reply)}`;
+    const info = {
+      ...command`vault info ${uuid}`,
+      note: "is the vault still there? then run it again",
+    };
+    throw new VaultError(
+      aborted ? "interrupted" : code,
+      `${what}; the vault may have been deleted; its credentials are kept`,
+      { uuid, retry: "after-status", service, next: [info] },
+    );
+  }
+  if (aborted) throw interrupted(context, vault.last ?? undefined);
   if (reply.tooLarge) {
     throw new VaultError(
       "service",
@@ -220,39 +224,13 @@ async function unanswered(
   throw new VaultError("network", `the start was sent, but ${whatCame(reply)}`, {
     uuid,
     retry: "after-status",
-    service: reply.answer && serviceDetails(reply.answer),
+    service,
     hint: counts + due,
     next:
       next.do === "refuse"
         ? refusalError(vault, next, wish, context).facts.next
         : [{ ...command`vault status ${uuid}`, note: "then run it again" }],
   });
-}
-
-/** A delete that may have arrived is never repeated. */
-async function deleteUnanswered(
-  context: ExchangeContext,
-  { exchangeId }: Sent,
-  reply: NoAnswer,
-): Promise<never> {
-  const { uuid } = context.session;
-  const code = await noteUnanswered(context, exchangeId, reply);
-  const what = "the vault may have been deleted; its credentials are kept";
-  const isStopped = context.signal.aborted;
-  throw new VaultError(
-    isStopped ? "interrupted" : code,
-    isStopped
-      ? `interrupted while the delete was in progress; ${what}`
-      : `the delete was sent, but ${whatCame(reply)}; ${what}`,
-    {
-      uuid,
-      retry: "after-status",
-      service: reply.answer && serviceDetails(reply.answer),
-      next: [
-        { ...command`vault info ${uuid}`, note: "is the vault still there? then run it again" },
-      ],
-    },
-  );
 }
 
 /** Settles what ① counted by a whole answer that is not an accepted SUCCESS. */
