@@ -26,7 +26,7 @@ import { command } from "../../way.ts";
 import type { AckOptions } from "../ack.ts";
 import { acknowledgedOne, checkOwn } from "./past.ts";
 import type { ForeignToken } from "./token.ts";
-import { acknowledgeToken } from "./token.ts";
+import { acknowledgeForeign } from "./token.ts";
 
 interface Result {
   acknowledged: Acknowledged[];
@@ -38,33 +38,22 @@ interface Result {
 
 /** Acknowledges exchanges. Exit 0 means all of them. */
 export async function runAck(app: App, options: AckOptions): Promise<number> {
-  const foreign = foreignToken(options);
+  const { vaults, token, exchange } = options;
+  if ((token ?? exchange) !== undefined && vaults.length !== 1)
+    throw new VaultError("usage", "--token and --exchange require one vault", {
+      next: [command`vault ack --help`],
+    });
   await askSettings(app);
   await app.service.client();
-  const result =
-    foreign !== undefined
-      ? { acknowledged: [await acknowledgeToken(app, foreign)], failed: [] }
-      : isMany(options)
-        ? await acknowledgeMany(app, options)
-        : await acknowledgeOne(app, options);
+  const result = isMany(options)
+    ? await acknowledgeMany(app, options)
+    : await acknowledgeOne(app, options);
   if (result === null) return 0;
   await print(app.io, result).catch((error: unknown) => {
     throw result.failure ?? error;
   });
   if (result.failure !== undefined) throw result.failure;
   return 0;
-}
-
-/** Returns the token of another machine, if one is given. @throws `usage` for what is about one vault, without one */
-function foreignToken({ vaults, exchange, ...options }: AckOptions): ForeignToken | undefined {
-  const { token, kind, operation } = options;
-  const [uuid, ...others] = vaults;
-  const flag = token === undefined ? "--exchange" : "--token";
-  if ((token ?? exchange) !== undefined && (uuid === undefined || others.length > 0))
-    throw new VaultError("usage", `${flag} requires one vault`, {
-      next: [command`vault ack --help`],
-    });
-  return uuid && token && kind && operation ? { uuid, kind, operation, token } : undefined;
 }
 
 /** Acknowledges many at a time. Returns null where each outcome was told at once, and throws then as `runAll`. */
@@ -139,17 +128,25 @@ async function acknowledgeOne(app: App, options: AckOptions): Promise<Result> {
 async function acknowledging(
   { io, settings, state }: Local,
   uuid: string,
-  { exchange: wanted, unread = false, saved = false, saveCmd }: AckOptions,
+  { exchange: wanted, unread = false, saved = false, saveCmd, ...options }: AckOptions,
   tell: (last: ExchangeRecord) => void = () => undefined,
 ): Promise<(context: ExchangeContext) => Promise<Acknowledged[]>> {
   const store = await state.store();
+  const foreign = await foreignToken(io, options);
   const now = io.output.format === "table" ? io.host.now() : null;
   const save: AckChoice["save"] =
     saveCmd === undefined
       ? undefined
       : async (document, before) => await saveRecovery({ io, settings }, saveCmd, document, before);
   return async (context) => {
-    const record = await context.session.read();
+    const { session } = context;
+    const record = await session.read();
+    const open = record?.open?.id;
+    // That of an exchange of this machine is recorded.
+    if (foreign !== undefined && (!open || (await session.token(open)) !== foreign.token)) {
+      const label = record?.label ?? null;
+      return [asAcknowledged({ uuid, label }, await acknowledgeForeign(context, foreign), false)];
+    }
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
     const past = { ...context, store, reader: { self: io.host.actor, now } };
     if (wanted !== undefined && record.open?.id !== wanted)
@@ -166,8 +163,17 @@ async function acknowledging(
   };
 }
 
+/** The token of --token, which another machine may have obtained. */
+async function foreignToken(
+  io: Io,
+  { token: given, kind, operation }: Pick<AckOptions, "kind" | "operation" | "token">,
+): Promise<ForeignToken | undefined> {
+  if (given === undefined || kind === undefined || operation === undefined) return undefined;
+  return { kind, operation, token: await io.secretOption(given, "--token") };
+}
+
 const asAcknowledged = (
-  { uuid, label }: VaultRecord,
+  { uuid, label }: Named,
   exchange: Acknowledged["exchange"],
   isEarlier: boolean,
 ): Acknowledged => ({
