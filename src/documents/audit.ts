@@ -55,14 +55,6 @@ const rule = z.enum([
   "unseen",
 ]);
 
-/** What the log shows of credentials whose refusals locked the vault. */
-const refused = z.object({
-  /** The acknowledgement that replaced them. */
-  replacedBy: optional(item),
-  /** Description in sentences, whose values come from the items. */
-  text,
-});
-
 const cause = z.object({
   rule,
   /** The item that locked the vault; absent for a lock by time or one that the log does not show. */
@@ -73,7 +65,8 @@ const cause = z.object({
   reason: text,
   /** Description in a sentence, whose values come from the items. */
   text,
-  refused: optional(refused),
+  /** The acknowledgement that replaced the refused credentials. */
+  replacedBy: optional(item),
 });
 
 const contradiction = z.object({ kind: z.enum(contradictions), text, item });

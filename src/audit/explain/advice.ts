@@ -15,7 +15,7 @@ export function causeOf(
   { fold: { rules } }: Log,
   { ending }: Vault,
   evidence: Evidence,
-  { refused }: Explanation,
+  { why, item: other }: Explanation,
 ): Cause {
   const { rule = "unseen", lockedAt = 0, chain } = evidence;
   const { certainty, reason } = evidence.ofRule ?? evidence;
@@ -50,21 +50,23 @@ export function causeOf(
     certainty,
     reason,
     text: `${locked}${how[rule]}.`,
-    ...defined({ refused }),
+    ...defined({ replacedBy: why === "never-valid" ? undefined : other }),
   };
 }
 
 /** What the client did wrong, and what to change. */
-function faultWords({ client, why, refused }: Explanation, probably: string, lifetime: string) {
-  const at = refused?.replacedBy?.at;
-  const own = `sent credentials that its own exchange, acknowledged at ${at}, had replaced: it does not store the new ones, or does not use them.`;
+function faultWords({ client, why, item }: Explanation, probably: string, lifetime: string) {
+  const replaced = `, acknowledged at ${item?.at}, had replaced`;
+  const own = (which: string) =>
+    `sent credentials that its own exchange${which}${replaced}: it does not store the new ones, or does not use them.`;
   const newest =
     "Send only the newest acknowledged credentials, and never send refused ones again.";
   const did = {
-    "own-exchange": `${probably}${own} ${newest}`,
-    "same-address": `probably ${own} ${newest}`,
-    "other-exchange": `${probably}sent credentials that another exchange, acknowledged at ${at}, had replaced: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts. ${newest}`,
-    "never-valid": `${probably}sent the new credentials of a start that was never acknowledged, which never became valid. Start again with the credentials before them, and acknowledge.`,
+    "own-exchange": `${probably}${own("")} ${newest}`,
+    "same-address": `probably ${own(inBrackets(item))} ${newest}`,
+    "other-exchange": `${probably}sent credentials that another exchange${inBrackets(item)}${replaced}: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts. ${newest}`,
+    "never-valid": `${probably}sent the new credentials of a start at ${item?.at} that was never acknowledged, which never became valid. Start again with the credentials before them, and acknowledge.`,
+    creation: `${probably}sent credentials that were never valid: nothing in this log has replaced those of the vault's creation. ${newest}`,
     device:
       "was refused for its device, not for its credentials: send the device (browser and operating system) with which the vault was created.",
     pin: "was refused for its PIN, not for its credentials: send the hashedPin with which the vault was created.",

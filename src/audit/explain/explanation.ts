@@ -1,5 +1,4 @@
-import { defined } from "../../defined.ts";
-import type { Cause, ItemReference } from "../../documents/audit.ts";
+import type { ItemReference } from "../../documents/audit.ts";
 import { count } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
@@ -7,29 +6,31 @@ import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
 import { countsAsFailure, type Evidence, hasUnknownReason } from "./verdict.ts";
 import type { Client, Log, VaultEvent } from "./log.ts";
-import { clientOf, clientWords, inBrackets, recurring } from "./log.ts";
+import { clientOf, clientWords, recurring } from "./log.ts";
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
 export interface Explanation {
   sentences: string[];
   /** Who sent the calls that locked the vault or count. */
   client: Client;
-  refused?: Cause["refused"];
   /** What the client did wrong: why its credentials were refused (`none` if the log does not show it), or how its starts ended. */
   why:
     | "own-exchange"
     | "same-address"
     | "other-exchange"
     | "never-valid"
+    | "creation"
     | "device"
     | "pin"
     | "unknown-reason"
     | "none"
     | "refused-ends"
     | "no-ends";
+  /** The acknowledgement that replaced refused credentials, or the start of which they are. */
+  item?: ItemReference;
 }
 
-type Trace = Pick<Explanation, "why" | "refused">;
+type Trace = Pick<Explanation, "why" | "item">;
 
 /** Explains a vault by its newest events, of which it reads those that matter. */
 export function explain(
@@ -109,27 +110,12 @@ function traceOf(
   const own = exchanges[at];
   const other = own ? exchanges.slice(at + 1).find(isOver) : exchanges.findLast(isOver);
   const { start, end } = other ?? own ?? {};
-  const ofOwn = end === undefined ? "never-valid" : isNamed ? "own-exchange" : "same-address";
-  const why = other ? "other-exchange" : own ? ofOwn : "none";
-  const same = isNamed ? `reference ${externalRef}` : `address ${address}`;
-  const replaced = `${inBrackets(start ?? end)}, acknowledged at ${end?.at}, replaced the refused credentials.`;
-  const sentences = {
-    none:
-      past[0]?.event === "create"
-        ? "Nothing replaced the credentials of the vault's creation in this log: the refused ones were never valid."
-        : "The newest items of this vault do not show which exchange replaced the refused credentials.",
-    "never-valid": `The last accepted start with ${same}, at ${start?.at}, was never acknowledged: the new credentials in its response never became valid.`,
-    "own-exchange": `The client's own exchange${replaced}`,
-    "same-address": `An exchange from the same address${replaced}`,
-    "other-exchange": `An exchange${replaced}`,
-  };
-  const mayShare = address !== undefined && (!externalRef || clients.has(externalRef));
-  const isNeighbor = (one: string): boolean =>
-    past.some(({ item }) => item.address === address && item.externalRef === one);
-  const others = [...clients].filter((one) => mayShare && one !== externalRef && isNeighbor(one));
-  const shared = ` Address ${address} is shared: reference ${listed(others)} used it too.`;
-  const text = `${sentences[why]}${others.length > 0 ? shared : ""}`;
-  return { why, refused: { ...defined({ replacedBy: end }), text } };
+  if (end !== undefined) {
+    const ofOwn = isNamed ? "own-exchange" : "same-address";
+    return { why: other ? "other-exchange" : ofOwn, item: end };
+  }
+  if (start !== undefined) return { why: "never-valid", item: start };
+  return { why: past[0]?.event === "create" ? "creation" : "none" };
 }
 
 /** Tells how the unacknowledged starts among these events ended. */

@@ -212,7 +212,7 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
     const locks = cause?.item !== undefined && index === length - 1;
     return { item, mark: locks ? "locks" : undefined };
   });
-  const replaced = cause?.refused?.replacedBy;
+  const replaced = cause?.replacedBy;
   if (replaced !== undefined) led.unshift({ item: replaced, mark: "replaces" });
   const timeline = (vault.timeline ?? []).map(({ item, isCause, locks, ...counts }): Entry => {
     const mark = locks ? "locks" : isCause ? "cause" : undefined;
@@ -225,7 +225,6 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
     facts: factsOf({
       Why: [
         cause?.text,
-        cause?.refused?.text,
         verdict === "locked" ? "" : countersText(vault, rules),
         openText(vault),
         ...vault.explanation,
