@@ -1,15 +1,9 @@
 import type { Acknowledged } from "../../documents/exchange.ts";
 import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
-import {
-  dispositionOf,
-  refusal,
-  serviceDetails,
-  whatCame,
-  wording,
-} from "../../exchange/dispositions.ts";
+import { dispositionOf, refusal, serviceDetails, wording } from "../../exchange/dispositions.ts";
 import type { EndCall } from "../../exchange/ports.ts";
-import { sendSingle } from "../../exchange/single/call.ts";
+import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 
 /** A token from another machine, as --token gives it, and the exchange that it ends. */
@@ -37,14 +31,7 @@ export async function acknowledgeForeign(
       throw outstanding(error);
     },
   );
-  if (reply.type !== "answer") {
-    const what =
-      reply.type === "not-sent"
-        ? `no connection to the service: ${reply.cause}`
-        : `the acknowledgement was sent, but ${whatCame(reply)}`;
-    const facts = { uuid, retry: "safe", hint: "run it again" } as const;
-    throw outstanding(new VaultError("network", what, facts));
-  }
+  if (reply.type !== "answer") throw outstanding(refusedSingle(reply, call));
   const { answer } = reply;
   if (isSuccess(answer))
     return {

@@ -1,7 +1,7 @@
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
-import { serviceDetails, whatCame } from "../../exchange/dispositions.ts";
+import { serviceDetails } from "../../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
 import type { SingleCall } from "../../exchange/ports.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
@@ -12,7 +12,6 @@ import type { InfoDocument } from "../../documents/exchange.ts";
 import type { InfoOptions } from "../info.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { lookUp } from "../../input/read-start.ts";
-import { defined } from "../../defined.ts";
 
 /** Sends no credentials of the vault; of what is known here it changes the dates only. */
 export async function runInfo(app: App, options: InfoOptions): Promise<number> {
@@ -37,16 +36,8 @@ async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuc
   const context = await app.service.single();
   const call: SingleCall = { step: "info", kind: asked, uuid: target };
   const reply = await sendSingle(context, call, 2);
-  if (reply.type === "no-answer") {
-    if (app.io.host.interrupted.aborted)
-      throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
-    throw new VaultError(reply.tooLarge ? "service" : "network", whatCame(reply), {
-      uuid: target,
-      retry: "safe",
-      hint: "run it again (it does not count toward lockout)",
-      ...defined({ service: reply.answer && serviceDetails(reply.answer) }),
-    });
-  }
+  if (reply.type === "no-answer" && app.io.host.interrupted.aborted)
+    throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
   if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, call);
   if (isOtherVault(reply.answer, target)) {

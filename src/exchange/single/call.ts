@@ -1,5 +1,12 @@
 import { VaultError } from "../../errors.ts";
-import { dispositionOf, refusal, serviceDetails, unsupported, wording } from "../dispositions.ts";
+import {
+  dispositionOf,
+  refusal,
+  serviceDetails,
+  unsupported,
+  whatCame,
+  wording,
+} from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
 import { nextTry } from "../context.ts";
 import type { EndCall, Reply, SingleCall } from "../ports.ts";
@@ -59,16 +66,26 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
   }
 }
 
-/** The error for a call that had no effect: it was not sent, or the service refused it. */
-export function refusedSingle(
-  reply: Exclude<Reply, { type: "no-answer" }>,
-  call: SingleCall,
-): VaultError {
+/** The error for a call that was not accepted: it was not sent, got no answer, which a repetition would not worsen, or was refused. */
+export function refusedSingle(reply: Reply, call: SingleCall | EndCall): VaultError {
   const uuid = call.step === "create" ? undefined : call.uuid;
+  if (reply.type === "no-answer")
+    return new VaultError(
+      reply.tooLarge ? "service" : "network",
+      `the ${call.step === "end" ? "acknowledgement" : call.step} was sent, but ${whatCame(reply)}`,
+      {
+        uuid,
+        retry: "safe",
+        hint: "run it again (it does not count toward lockout)",
+        service: reply.answer && serviceDetails(reply.answer),
+      },
+    );
   if (reply.type === "not-sent") {
     return new VaultError("network", `no connection to the service: ${reply.cause}`, {
       uuid,
-      hint: reply.hint ?? "nothing was sent; run it again when the service is available",
+      hint:
+        reply.hint ??
+        `${call.step === "create" ? "nothing was sent; " : ""}run it again when the service is available`,
     });
   }
   const { answer } = reply;
