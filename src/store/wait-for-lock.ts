@@ -7,25 +7,32 @@ import { retryWhileBusy } from "../files/retry-while-busy.ts";
 const longestPauseMs = 100;
 
 /**
- * Tries to take the lock of a vault (without `uuid`, of the whole state) until it succeeds. `obstacle` says what is in the way at the
- * deadline.
- * @throws `busy` at the deadline, `interrupted` when aborted, and what the attempt throws
+ * Tries to take the lock of a vault (without `uuid`, of the whole state) until it succeeds: until the attempt returns something else
+ * than what is in the way, of which whoever waits is told the holder.
+ * @throws what is in the way at the deadline, `interrupted` when aborted, and what the attempt throws
  */
 export async function waitForLock<T>(
   clock: Clock,
   waiting: Waiting,
   uuid: string | undefined,
-  attempt: () => T | null | Promise<T | null>,
-  obstacle: () => VaultError = () => busy(uuid),
+  attempt: () => T | VaultError | Promise<T | VaultError>,
 ): Promise<T> {
+  let obstacle = busy(uuid);
   try {
     waiting.signal.throwIfAborted();
-    const result = await retryWhileBusy(clock, waiting, longestPauseMs, attempt);
-    if (result !== null) return result;
+    const done = await retryWhileBusy(clock, waiting, longestPauseMs, async () => {
+      const result = await attempt();
+      if (!(result instanceof VaultError)) return { result };
+      obstacle = result;
+      const { by, since } = result.facts;
+      if (by !== undefined && since !== undefined) waiting.tell?.({ by, since });
+      return null;
+    });
+    if (done !== null) return done.result;
   } catch (error) {
     throw waiting.signal.aborted ? interrupted(uuid) : error;
   }
-  throw obstacle();
+  throw obstacle;
 }
 
 export const busy = (

@@ -113,33 +113,20 @@ export async function transactWhole<T>(
       WHERE NOT ${isClosed("gate.")} OR gate.value::jsonb ->> 'token' = $2 RETURNING 1 AS closed`,
     values: [said, token],
   };
-  let obstacle = busy(undefined);
-  const closed = async (): Promise<boolean> => {
-    try {
-      const [, rows = []] = await database.transact([waitingFor(300), close]);
-      if (rows.length > 0) return true;
-    } catch (error) {
-      if (!isLocked(error)) throw error;
-    }
-    obstacle = busyAtGate((await database.query(atGate(schema)))[0]);
-    return false;
-  };
-  const attempt = async (): Promise<{ result: T } | null> => {
-    if (!(await closed())) return null;
+  const attempt = async (): Promise<{ result: T } | VaultError> => {
+    const isClosed = await database
+      .transact([waitingFor(300), close])
+      .then(([, rows = []]) => rows.length > 0)
+      .catch(unlessLocked);
+    if (isClosed !== true) return busyAtGate((await database.query(atGate(schema)))[0]);
     const done = await behindGate(place, token, work);
     if ("result" in done) return done;
-    if (done.lease === null) {
-      obstacle = busy(undefined);
-      await clock.sleep(lockMs, waiting.signal);
-      return null;
-    }
-    const who = holderIn(done.lease);
-    if (who !== undefined) waiting.tell?.(who);
-    obstacle = busy(done.lease["uuid"] as string, who);
-    return null;
+    if (done.lease !== null) return busy(done.lease["uuid"] as string, holderIn(done.lease));
+    await clock.sleep(lockMs, waiting.signal);
+    return busy(undefined);
   };
   try {
-    return (await waitForLock(clock, waiting, undefined, attempt, () => obstacle)).result;
+    return (await waitForLock(clock, waiting, undefined, attempt)).result;
   } catch (error) {
     // The gate ends by itself where that fails.
     await database.transact([waitingFor(300), opening(schema, token)]).catch(() => undefined);
@@ -211,4 +198,9 @@ export const holderIn = ({ holder, since }: Row): Holder | undefined =>
 function actorIn(text: string): Actor {
   const { host, pid, user, role } = JSON.parse(text) as Actor;
   return { host, pid, user, ...defined({ role }) };
+}
+
+/** For what may be left undone where a row or a table that it needs is locked. */
+export function unlessLocked(error: unknown): void {
+  if (!isLocked(error)) throw error;
 }

@@ -99,8 +99,7 @@ export class Lease {
       sql: `SELECT * FROM (${holders(schema).sql}) AS held WHERE service = $1 AND uuid = $2`,
       values: [service, uuid],
     };
-    let obstacle = busy(uuid);
-    const attempt = async (): Promise<[Lease, Row[][]] | null> => {
+    const attempt = async (): Promise<[Lease, Row[][]] | VaultError> => {
       const sent = instant(clock);
       try {
         const [, [taken] = [], [owner] = [], [gate] = [], ...rows] = await database.transact([
@@ -113,17 +112,14 @@ export class Lease {
         if (taken !== undefined)
           return [new Lease(place, uuid, [String(taken["id"]), epoch], sent), rows];
         if (owner === undefined) await place.check();
-        obstacle = owner === undefined ? busyAtGate(gate) : busy(uuid, holderIn(owner));
-        const who = holderIn(owner ?? gate ?? {});
-        if (who !== undefined) waiting.tell?.(who);
+        return owner === undefined ? busyAtGate(gate) : busy(uuid, holderIn(owner));
       } catch (error) {
-        if (isLocked(error)) obstacle = busyAtGate((await database.query(atGate(schema)))[0]);
-        else if (error instanceof AnswerLost) obstacle = error;
-        else throw error;
+        if (isLocked(error)) return busyAtGate((await database.query(atGate(schema)))[0]);
+        if (error instanceof AnswerLost) return error;
+        throw error;
       }
-      return null;
     };
-    return await waitForLock(clock, waiting, uuid, attempt, () => obstacle);
+    return await waitForLock(clock, waiting, uuid, attempt);
   }
 
   /**

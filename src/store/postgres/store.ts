@@ -17,9 +17,8 @@ import { aboutIn, aboutStatement, checkIncarnation } from "./about.ts";
 import type { Address } from "./address.ts";
 import { addressHere, passwordFromFile } from "./address.ts";
 import type { Row } from "./connection.ts";
-import { isLocked } from "./connection.ts";
 import { Database } from "./database.ts";
-import { holders, lockIn, transactAtGate, waitingFor } from "./gate.ts";
+import { holders, lockIn, transactAtGate, unlessLocked, waitingFor } from "./gate.ts";
 import { Lease } from "./lease.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { dialectOf } from "./schema.ts";
@@ -296,10 +295,6 @@ const knownPrints = ({ prefix, texts }: Dialect, kept: readonly Entry[]): Statem
 
 /** How long pruning waits, in milliseconds: what can be done another time is. */
 const pruningMs = 300;
-
-function unlessLocked(error: unknown): void {
-  if (!isLocked(error)) throw error;
-}
 
 interface Opening extends Omit<SharedOptions, "address"> {
   /** `postgres://…` */

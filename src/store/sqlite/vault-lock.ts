@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import type { Actor, Holder } from "../../actor.ts";
+import type { Actor } from "../../actor.ts";
+import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import {
   isFree,
@@ -94,21 +95,15 @@ export class VaultLocks {
 
   /** Takes what `attempt` takes. `uuid` is undefined for the whole state. */
   async #wait<T>(waiting: Waiting, uuid: string | undefined, attempt: () => T | null): Promise<T> {
-    const inTheWay = (): Lock | undefined =>
-      (uuid === undefined ? this.holders() : this.#holder(nameOf(uuid)))[0];
-    const tellingAttempt = (): T | null => {
-      const taken = attempt();
-      const other = taken === null && waiting.tell !== undefined ? inTheWay() : undefined;
-      if (other !== undefined) waiting.tell?.(asHolder(other));
-      return taken;
-    };
     if (!existsSync(this.#path("gate"))) ensurePrivateDirectory(this.#directory);
-    return await waitForLock(this.#clock, waiting, uuid, tellingAttempt, () => {
-      const other = inTheWay();
-      if (other !== undefined) return busy(other.uuid, asHolder(other));
-      const isWhole = uuid === undefined || isLockTaken(this.#path("gate"));
-      return isWhole ? busy(undefined, undefined, "changing the whole state") : busy(uuid);
-    });
+    return await waitForLock(this.#clock, waiting, uuid, () => attempt() ?? this.#obstacle(uuid));
+  }
+
+  #obstacle(uuid: string | undefined): VaultError {
+    const [other] = uuid === undefined ? this.holders() : this.#holder(nameOf(uuid));
+    if (other !== undefined) return busy(other.uuid, { by: other.holder, since: other.since });
+    const isWhole = uuid === undefined || isLockTaken(this.#path("gate"));
+    return isWhole ? busy(undefined, undefined, "changing the whole state") : busy(uuid);
   }
 
   #tryTake(uuid: string): VaultLock | null {
@@ -198,5 +193,3 @@ export class VaultLocks {
     return join(this.#directory, `${name}.${kind}`);
   }
 }
-
-const asHolder = ({ holder, since }: Lock): Holder => ({ by: holder, since });
