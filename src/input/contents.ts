@@ -1,5 +1,5 @@
 import type { Io } from "../parts/io.ts";
-import { readExactly, readSecret, readValue } from "../settings/given.ts";
+import { readValue } from "../settings/given.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultContents } from "../exchange/start/start.ts";
 import type { Kind } from "../protocol/endpoints.ts";
@@ -43,13 +43,11 @@ export async function readContents(io: Io, options: ContentsOptions): Promise<Gi
   const card =
     options.card === undefined
       ? await readParts(io, options)
-      : parseCard(await readSecret(options.card, "--card", io.sources));
+      : parseCard(await io.secretOption(options.card, "--card"));
   if (card.number !== undefined) io.redactor.add(card.number);
   if (options.content === undefined) return { card, content: undefined };
   // They are no document: a final newline is part of them.
-  const content = await readSecret(options.content, "--content", io.sources, readExactly);
-  io.redactor.add(content);
-  return { card, content };
+  return { card, content: await io.secretOption(options.content, "--content", "exactly") };
 }
 
 /**

@@ -8,7 +8,7 @@ import type { ServicePart } from "../parts/service.ts";
 import { VaultError } from "../errors.ts";
 import type { GivenCredentials } from "../exchange/recovery/document.ts";
 import { deviceOf, pairsOf, parseCredentials } from "../exchange/recovery/document.ts";
-import { meant, readExactly, readSecret } from "../settings/given.ts";
+import { meant } from "../settings/given.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
 import type { Unchecked } from "../exchange/start/start.ts";
@@ -71,7 +71,7 @@ export async function readGiven(
     return { type: "pair", credentials: pair };
   }
   if (credentials === undefined) return undefined;
-  const exact = await readSecret(credentials, "--credentials", io.sources, readExactly);
+  const exact = await io.secretOption(credentials, "--credentials", "exactly");
   const text = meant(exact, "--credentials");
   io.redactor.add(text);
   return { ...readCredentials(io.redactor, text, "--credentials"), exact };

@@ -5,7 +5,7 @@ import type { Host } from "../host.ts";
 import type { ValueSources } from "../settings/given.ts";
 import { once } from "../settings/once.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
-import { readGiven, valueSources } from "../settings/given.ts";
+import { readSecret, valueSources } from "../settings/given.ts";
 import { createNarrator, type Narrator } from "../terminal/narrator.ts";
 import type { Way } from "../way.ts";
 import { createRedactor, type Redactor } from "../terminal/redactor.ts";
@@ -30,7 +30,7 @@ export interface Io {
   /** Where the values of options come from: files, variables, standard input. */
   sources: ValueSources;
   /** A secret from where an option has it, which the redactor knows from then on. */
-  secretOption: (spec: string, flag: string) => Promise<string>;
+  secretOption: (spec: string, flag: string, how?: "exactly") => Promise<string>;
   /** When all waiting and retrying of this command ends; the time starts at the first wait. */
   waiting: Waiting;
 }
@@ -86,8 +86,8 @@ export function createIo(
     redactor,
     ask: createPrompts(host, mayAsk),
     sources,
-    secretOption: async (spec, flag) =>
-      await readGiven({ sources, redactor }, { text: spec, source: flag, fromFlag: true }),
+    secretOption: async (spec, flag, how) =>
+      await readSecret({ sources, redactor }, { text: spec, source: flag, fromFlag: true }, how),
     waiting: {
       get deadline() {
         return deadline();

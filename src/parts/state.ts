@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { once } from "../settings/once.ts";
 import type { Sourced } from "../settings/given.ts";
-import { readGiven } from "../settings/given.ts";
+import { readSecret } from "../settings/given.ts";
 import type { StateHistory } from "../store/journal/history.ts";
 import type { State, WholeState } from "../store/state.ts";
 import type { Waiting } from "../exchange/ports.ts";
@@ -38,7 +38,7 @@ export interface Local extends Basics {
 
 export function createState({ io, settings }: Basics): StatePart {
   const secretSetting = async (setting: Sourced): Promise<string> => {
-    if (setting.fromProfile !== true) return await readGiven(io, setting);
+    if (setting.fromProfile !== true) return await readSecret(io, setting);
     const at = {
       profile: settings.profileInUse.name,
       key: setting.source.replace("config key ", ""),

@@ -89,11 +89,7 @@ export const readValue = async (
 ): Promise<string> => meant(await readExactly(spec, flag, sources), flag);
 
 /** As `readValue`, byte for byte. */
-export async function readExactly(
-  spec: string,
-  flag: string,
-  sources: ValueSources,
-): Promise<string> {
+async function readExactly(spec: string, flag: string, sources: ValueSources): Promise<string> {
   if (isStdin(spec)) return await sources.read("-", flag);
   if (spec.startsWith("@")) return await sources.read(spec.slice(1), flag);
   if (!spec.startsWith("env:")) return spec;
@@ -123,22 +119,10 @@ export function meant(exact: string, source: string): string {
 export const secretSeen = (flag: string, use: string): string =>
   `${flag} has a secret on the command line, where other users of this machine can see it; use ${use}`;
 
-/** Reads a secret. Warns about a literal. */
-export async function readSecret(
-  spec: string,
-  flag: string,
-  sources: ValueSources,
-  read = readValue,
-): Promise<string> {
-  if (isLiteral(spec)) sources.warn(secretSeen(flag, `${flag} @FILE, - or env:NAME`));
-  return await read(spec, flag, sources);
-}
-
 /** Everything that reading a setting may touch, besides its text. */
 export interface SettingIo {
   host: {
     env: Readonly<Record<string, string | undefined>>;
-    readFile(path: string): Promise<Uint8Array>;
     now(): number;
     /** Kills a process group. */
     endGroup(pid: number): void;
@@ -147,22 +131,29 @@ export interface SettingIo {
   sources: ValueSources;
   redactor: {
     add: (secret: string) => void;
-    redact: (text: string) => string;
     holds: (text: string) => boolean;
   };
 }
 
-/** Reads and registers a secret: from a flag in any form, from environment or profile as `@FILE` or the value itself. */
-export async function readGiven(
+/**
+ * Reads and registers a secret: from a flag in any form, with a warning about a literal, from environment or profile as `@FILE` or the
+ * value itself. `how`: each byte counts, as in contents.
+ * @throws `invalid-input`, which names the source and never shows a value
+ */
+export async function readSecret(
   { sources, redactor }: { sources: ValueSources; redactor: Pick<SettingIo["redactor"], "add"> },
   { text, source, fromFlag }: Sourced,
+  how?: "exactly",
 ): Promise<string> {
-  // A secret that begins with @ is taken for a path, and not shown.
-  const exact = async (): Promise<string> =>
-    text.startsWith("@")
+  if (fromFlag && isLiteral(text))
+    sources.warn(secretSeen(source, `${source} @FILE, - or env:NAME`));
+  // A secret in a variable that begins with @ is taken for a path, and not shown.
+  const exact = fromFlag
+    ? await readExactly(text, source, sources)
+    : text.startsWith("@")
       ? await sources.read(text.slice(1), source, "the file that it names")
       : text;
-  const value = fromFlag ? await readSecret(text, source, sources) : meant(await exact(), source);
+  const value = how === "exactly" ? exact : meant(exact, source);
   redactor.add(value);
   return value;
 }

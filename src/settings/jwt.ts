@@ -4,7 +4,7 @@ import { isObject, parseJson } from "../protocol/json.ts";
 import { unseenIn } from "../protocol/validate.ts";
 import { command } from "../way.ts";
 import type { SettingIo, Sourced } from "./given.ts";
-import { readGiven, readValue } from "./given.ts";
+import { readSecret, readValue } from "./given.ts";
 import type { Settings } from "./settings.ts";
 
 /** The bearer token of an application, in memory only. */
@@ -36,7 +36,7 @@ export async function createBearerToken(
 ): Promise<BearerToken | undefined> {
   const { jwt, jwtCommand, jwtPrivateKeyFile } = settings;
   if (jwt !== undefined) {
-    const token = checked(await readGiven(io, jwt), jwt.source, io);
+    const token = checked(await readSecret(io, jwt), jwt.source, io);
     return { ready: async () => Promise.resolve(), current: () => token };
   }
   if (jwtCommand === undefined)

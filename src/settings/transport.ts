@@ -11,7 +11,7 @@ import { createBearerToken } from "./jwt.ts";
 import type { Settings } from "./settings.ts";
 import { missingIn, missingSettings } from "./settings.ts";
 import type { SettingIo } from "./given.ts";
-import { isLiteral, readGiven } from "./given.ts";
+import { isLiteral, readSecret } from "./given.ts";
 import { defined } from "../defined.ts";
 import { command } from "../way.ts";
 
@@ -28,12 +28,12 @@ interface ClientSettings extends Transport {
 export async function readClientSettings(
   settings: Settings,
   io: SettingIo,
-  readSecret: (spec: Sourced) => Promise<string>,
+  openSecret: (spec: Sourced) => Promise<string>,
 ): Promise<ClientSettings> {
   const { appUuid: uuid, baseUrl = "", apiPrefix, timeout: timeoutMs } = settings;
   if (uuid === undefined || settings.apiKey === undefined)
     throw missingSettings(missingIn(settings));
-  const apiKey = await readSecret(settings.apiKey);
+  const apiKey = await openSecret(settings.apiKey);
   checkGiven(identifier, apiKey, "--api-key", "nothing was sent");
   const transport = await readTransport(settings, io);
   return {
@@ -116,7 +116,7 @@ async function chooseProxy(
 ): Promise<ProxySetting | undefined> {
   if (given?.fromFlag === true) {
     const isSecret = !isLiteral(given.text) || /:[^/]*@/.test(given.text);
-    return parseProxy(isSecret ? await readGiven(io, given) : given.text, given.source, io);
+    return parseProxy(isSecret ? await readSecret(io, given) : given.text, given.source, io);
   }
   if (isLoopback(target.hostname)) return undefined;
   const noProxy = variable(io.host.env, ["no_proxy", "NO_PROXY"]);

@@ -12,13 +12,7 @@ import {
 } from "../../src/settings/settings.ts";
 import { parseDuration } from "../../src/duration.ts";
 import { findProfile, profileValue } from "../../src/settings/config-file.ts";
-import {
-  readExactly,
-  readGiven,
-  readSecret,
-  readValue,
-  valueSources,
-} from "../../src/settings/given.ts";
+import { readSecret, readValue, valueSources } from "../../src/settings/given.ts";
 import { asVaultError } from "../../src/errors.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { fakeHost } from "../support/fake-host.ts";
@@ -201,6 +195,10 @@ describe("values", () => {
       (message) => void warnings.push(message),
     ).sources;
   const sources = made();
+  const secret = async (text: string, from = sources, how?: "exactly"): Promise<string> => {
+    const io = { sources: from, redactor: createRedactor() };
+    return await readSecret(io, { text, source: "--api-key", fromFlag: true }, how);
+  };
 
   test.each([
     ["@there", "from a file"],
@@ -208,21 +206,21 @@ describe("values", () => {
     ["env:SECRET", "from the environment"],
     ["literal", "literal"],
   ])("%s", async (spec, value) => {
-    expect(await readSecret(spec, "--api-key", sources)).toBe(value);
+    expect(await secret(spec)).toBe(value);
   });
 
   test.each(["@marked", "-", "@-", "env:MARKED", marked("secret")])(
     "%j has no byte order mark and no final newlines, but where each byte counts",
     async (spec) => {
       expect(await readValue(spec, "--api-key", made(marked("secret")))).toBe("secret");
-      expect(await readExactly(spec, "--content", made(marked("secret")))).toBe(marked("secret"));
+      expect(await secret(spec, made(marked("secret")), "exactly")).toBe(marked("secret"));
     },
   );
 
   test("a variable and a profile are read as flags are", async () => {
     const io = { sources, redactor: createRedactor() };
     for (const text of ["@marked", marked("secret")])
-      expect(await readGiven(io, { text, source: "VAULTSVC_API_KEY", fromFlag: false })).toBe(
+      expect(await readSecret(io, { text, source: "VAULTSVC_API_KEY", fromFlag: false })).toBe(
         "secret",
       );
   });
@@ -230,13 +228,14 @@ describe("values", () => {
   test("a secret in a variable that begins with @ is no path that a message shows", async () => {
     const io = { sources, redactor: { add: () => undefined } };
     const given = { text: "@pass word", source: "VAULTSVC_STATE_PASSPHRASE", fromFlag: false };
-    await expect(readGiven(io, given)).rejects.toThrow(
+    await expect(readSecret(io, given)).rejects.toThrow(
       /^VAULTSVC_STATE_PASSPHRASE: cannot read the file that it names \(ENOENT\)$/,
     );
   });
 
   test("only a literal draws a warning, which does not repeat it", () => {
-    expect(warnings).toHaveLength(1);
+    // "literal", and "secret" with a mark, each by itself.
+    expect(warnings).toHaveLength(2);
     expect(warnings[0]).toMatch(/^--api-key has a secret on the command line/);
     expect(warnings[0]).not.toMatch(/literal/);
   });

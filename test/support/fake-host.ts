@@ -265,7 +265,6 @@ export function fakeIo({
     host: {
       env,
       now: () => clock.now,
-      readFile: async (path) => Buffer.from(await readFile(path)),
       endGroup: (pid) => {
         told.ended.push(pid);
         process.kill(-pid, "SIGKILL");
@@ -284,8 +283,6 @@ export function fakeIo({
     ).sources,
     redactor: {
       add: (secret) => void (told.secrets.includes(secret) || told.secrets.push(secret)),
-      redact: (text) =>
-        told.secrets.reduce((redacted, secret) => redacted.replaceAll(secret, "…"), text),
       holds: (text) => told.secrets.some((secret) => text.includes(secret)),
     },
   };
