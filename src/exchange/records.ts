@@ -239,35 +239,17 @@ export interface InterruptedCreation extends Creation {
   startedAt: string;
 }
 
-/**
- * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
- * the exchange.
- */
-export interface RecoveryDocument {
-  uuid: string;
-  label: string | null;
-  kind: Kind;
+/** What a state needs of the recovery document of an exchange that it adopts. */
+export interface AdoptedExchange {
   exchangeId: string;
   operation: Operation;
-  /** Null, like the next two, in a document that does not say it. */
-  externalRef: string | null;
-  startedAt: string | null;
-  /** Number of the new credentials in the state that wrote the document. */
-  generation: number | null;
+  kind: Kind;
   old: Credentials;
   new: Credentials;
   token: string;
   tokenExpiry: string | null;
   device?: Device | undefined;
   /** A read of a limited vault that was not delivered: it waits for a decision. */
-  unread?: true | undefined;
-}
-
-/** What a state needs of the document of an exchange that it adopts. */
-export interface AdoptedExchange extends Omit<
-  RecoveryDocument,
-  "uuid" | "label" | "externalRef" | "startedAt" | "generation" | "unread"
-> {
   unread?: boolean | undefined;
 }
 

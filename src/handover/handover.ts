@@ -7,7 +7,7 @@ import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Delivery, Handover } from "../exchange/delivery.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
-import { credentialsJson, deviceOf, recoveryJson } from "../exchange/recovery/document.ts";
+import { credentialsJson, deviceOf } from "../exchange/recovery/document.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
@@ -114,7 +114,7 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
       if (recovery !== undefined) {
         const { unread, ...rest } = recovery;
         const document = isShown ? rest : defined({ ...rest, unread });
-        if (out !== undefined) await writeRecovery(out, recoveryJson(document));
+        if (out !== undefined) await writeRecovery(out, document);
         if (saveCmd !== undefined)
           replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
       }

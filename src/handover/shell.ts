@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import type { GetDocument } from "../documents/exchange.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
-import type { RecoveryDocument } from "../exchange/records.ts";
-import { recoveryJson } from "../exchange/recovery/document.ts";
+import type { RecoveryDocument } from "../exchange/recovery/document.ts";
 import { learnAll } from "../input/read-start.ts";
 import type { Basics } from "../parts/settings.ts";
 import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";
@@ -63,8 +62,8 @@ export async function saveRecovery(
   given: string | null,
 ): Promise<string> {
   learnAll(basics.io.redactor.add, { type: "recovery", document });
-  const text = await passTo(basics, "save-cmd", command, recoveryJson(document), {
-    VAULTSVC_EXCHANGE_ID: document.exchangeId,
+  const text = await passTo(basics, "save-cmd", command, document, {
+    VAULTSVC_EXCHANGE_ID: document.exchange.id,
     // Of the document that is to be replaced: a database replaces its row only if the row still has it. Empty if there is none.
     VAULTSVC_GIVEN_SHA256: given ?? "",
   });

@@ -100,7 +100,7 @@ function settlesFirst(
   { given }: Start,
 ): string | null {
   if (given?.type === "recovery" && recordedAs === null) {
-    return `acknowledge exchange ${given.document.exchangeId} of the recovery document`;
+    return `acknowledge exchange ${given.document.exchange.id} of the recovery document`;
   }
   if (open === null) return null;
   const what = `exchange ${open.id} (${open.operation}), which is ${open.state}`;

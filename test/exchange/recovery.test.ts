@@ -3,11 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { device } from "../support/examples.ts";
 import type { GivenCredentials } from "../../src/exchange/recovery/document.ts";
-import {
-  credentialsJson,
-  parseCredentials,
-  recoveryJson,
-} from "../../src/exchange/recovery/document.ts";
+import { credentialsJson, parseCredentials } from "../../src/exchange/recovery/document.ts";
 
 /** Documents of every form that was ever written. Never change or remove one: users have them on disk. */
 const folder = join(import.meta.dirname, "..", "fixtures", "version-1", "documents");
@@ -16,26 +12,34 @@ const text = (name: string): string => readFileSync(join(folder, name), "utf8");
 const uuid = "123e4567-e89b-42d3-a456-426614174000";
 const old = { encryptedData: "ZW5j", payload: "cGF5" };
 const pin = { hashedPin: "c2VjcmV0LXBpbg==" };
-const document = {
-  uuid,
-  label: null,
-  kind: "generic/offline" as const,
-  exchangeId: "01KDGQ1R8Z4T6WQ0S3VHX9BNMA",
-  operation: "get" as const,
+const exchange = {
+  id: "01KDGQ1R8Z4T6WQ0S3VHX9BNMA",
+  operation: "get",
   externalRef: null,
   startedAt: null,
+  tokenExpiry: "2026-11-21T12:05:00.000Z",
   generation: null,
+};
+const document = {
+  format: 2,
+  uuid,
+  label: null,
+  kind: "generic/offline",
+  exchange,
+  status: "pending",
   old,
   new: { encryptedData: "bmV3", payload: "cGF6" },
   token: "dG9rZW4=",
-  tokenExpiry: "2026-11-21T12:05:00.000Z",
 };
 const whole = {
   ...document,
   label: "spare card",
-  externalRef: "order-1",
-  startedAt: "2026-11-21T12:00:00.000Z",
-  generation: 7,
+  exchange: {
+    ...exchange,
+    externalRef: "order-1",
+    startedAt: "2026-11-21T12:00:00.000Z",
+    generation: 7,
+  },
   unread: true,
 };
 
@@ -71,7 +75,7 @@ const forms: Record<string, unknown> = {
     ...whole,
     label: null,
     kind: "credit-card/offline",
-    operation: "update",
+    exchange: { ...whole.exchange, operation: "update" },
     unread: undefined,
   }),
   "recovery-of-an-online-vault.json": recovery({
@@ -115,7 +119,7 @@ describe("a document that --credentials takes", () => {
   });
 
   const rewritten = (given: GivenCredentials): unknown => {
-    if (given.type === "recovery") return recoveryJson(given.document);
+    if (given.type === "recovery") return given.document;
     const { uuid: named = "", label = null, kind = "generic/offline", ...rest } = given;
     return credentialsJson({ uuid: named, label, kind, ...rest });
   };
@@ -174,14 +178,16 @@ describe("a document that --credentials takes", () => {
     "with the token expiry %j has an unknown one",
     (tokenExpiry) => {
       expect(parseCredentials(expiring(tokenExpiry), "--credentials")).toMatchObject({
-        document: { tokenExpiry: null },
+        document: { exchange: { tokenExpiry: null } },
       });
     },
   );
 
   it("of local time without an offset is one of UTC", () => {
     const given = parseCredentials(expiring("2026-11-21T12:05"), "--credentials");
-    expect(given).toMatchObject({ document: { tokenExpiry: "2026-11-21T12:05:00.000Z" } });
+    expect(given).toMatchObject({
+      document: { exchange: { tokenExpiry: "2026-11-21T12:05:00.000Z" } },
+    });
   });
 
   it.each<[string, object, RegExp]>([

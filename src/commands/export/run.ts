@@ -7,7 +7,7 @@ import { refusalError } from "../../exchange/refusals.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
-import { bareCredentials, recoveryJson } from "../../exchange/recovery/document.ts";
+import { bareCredentials } from "../../exchange/recovery/document.ts";
 import { recoveryDocument } from "../../exchange/recovery/exchange.ts";
 import type { ExportedVault } from "../../documents/state.ts";
 import type { ExportOptions } from "../export.ts";
@@ -117,6 +117,6 @@ async function credentialsOf(
   }
   await session.markElsewhere(given);
   return isOfOpen
-    ? recoveryJson(await recoveryDocument(context, record, open))
+    ? await recoveryDocument(context, record, open)
     : bareCredentials(await session.credentials(chosen));
 }

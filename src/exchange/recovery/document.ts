@@ -5,7 +5,6 @@ import { date } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { kinds, operations } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
-import type { RecoveryDocument } from "../records.ts";
 import { device, opaque, uuid } from "../../protocol/fields.ts";
 import { parseGivenJson } from "../../protocol/json.ts";
 import type { Credentials } from "../../protocol/requests.ts";
@@ -17,30 +16,43 @@ const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 /** What every document says of its vault. */
 const vault = { uuid, label: z.optional(z.nullable(z.string({ error: "must be a text" }))), kind };
 
-/** What cannot be read of it is unknown: it must not keep anybody from the credentials. */
-const informs = z.optional(z.unknown());
+/** Null if it is not there or cannot be read: that must not keep anybody from the credentials. */
+const informs = <T>(read: (value: unknown) => T | null) =>
+  z.pipe(z.optional(z.unknown()), z.transform(read));
+
+/** The format of documents, the first one. It is read for ever. */
+const newestFormat = 2 as const;
 
 const pending = z.object({
+  format: z.literal(newestFormat),
   ...vault,
+  label: z._default(vault.label, null),
+  exchange: z.object(
+    {
+      id: opaque,
+      operation: z.enum(operations, { error: `must be ${operations.join(" or ")}` }),
+      externalRef: informs((value) => (typeof value === "string" ? value : null)),
+      startedAt: informs(date),
+      tokenExpiry: informs(date),
+      /** Number of the new credentials in the state that wrote the document. */
+      generation: informs((value) => (Number.isSafeInteger(value) ? (value as number) : null)),
+    },
+    { error: 'must be an object, such as {"id":"…","operation":"get","tokenExpiry":"…"}' },
+  ),
+  status: z.literal("pending", { error: 'must be "pending"' }),
   old: onlineCredentials,
   new: onlineCredentials,
   token: opaque,
   device: z.optional(device),
   /** A read of a limited vault whose contents may not have been delivered: only a person may decide to acknowledge it. */
   unread: z.optional(z.literal(true, { error: "must be true, or left out" })),
-  exchange: z.object(
-    {
-      id: opaque,
-      operation: z.enum(operations, { error: `must be ${operations.join(" or ")}` }),
-      externalRef: informs,
-      startedAt: informs,
-      tokenExpiry: informs,
-      generation: informs,
-    },
-    { error: 'must be an object, such as {"id":"…","operation":"get","tokenExpiry":"…"}' },
-  ),
-  status: z.literal("pending", { error: 'must be "pending"' }),
 });
+
+/**
+ * The recovery document that --credentials-out and --save-cmd receive before the end call. With it, another machine can finish
+ * the exchange.
+ */
+export type RecoveryDocument = z.infer<typeof pending>;
 
 /** Also what `vault export` prints, which has no format; of an open exchange, `credentials` is a recovery document. */
 const withCredentials = z.object({
@@ -51,9 +63,6 @@ const withCredentials = z.object({
   ),
   device: z.optional(device),
 });
-
-/** The format of documents, the first one. It is read for ever. */
-const newestFormat = 2 as const;
 
 export type GivenCredentials = {
   /** The document, byte for byte as --credentials had it. */
@@ -87,17 +96,8 @@ export function checkCredentials(value: unknown, flag: string): GivenCredentials
     return given.type === "pair" ? { ...given, ...rest } : given;
   }
   if (keys["format"] !== undefined) {
-    const { exchange, status: _, label = null, ...rest } = checkGiven(pending, value, flag, valid);
-    const { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation } = exchange;
-    const facts = {
-      externalRef: typeof externalRef === "string" ? externalRef : null,
-      startedAt: date(startedAt),
-      tokenExpiry: date(tokenExpiry),
-      generation:
-        typeof generation === "number" && Number.isSafeInteger(generation) ? generation : null,
-    };
-    const document = { ...rest, label, exchangeId, operation, ...facts };
-    return { type: "recovery", uuid: document.uuid, label, document };
+    const document = checkGiven(pending, value, flag, valid);
+    return { type: "recovery", uuid: document.uuid, label: document.label ?? null, document };
   }
   return { type: "pair", credentials: checkGiven(onlineCredentials, value, flag, valid) };
 }
@@ -118,32 +118,6 @@ function checkFormat(format: unknown, flag: string): void {
 
 const valid =
   'a valid value: {"encryptedData":"…","payload":"…"}, or a document as --credentials-out writes it';
-
-/** A recovery document in the newest format. */
-export function recoveryJson(document: RecoveryDocument) {
-  const {
-    uuid,
-    label,
-    kind,
-    exchangeId,
-    operation,
-    externalRef,
-    startedAt,
-    tokenExpiry,
-    generation,
-    ...rest
-  } = document;
-  const exchange = { id: exchangeId, operation, externalRef, startedAt, tokenExpiry, generation };
-  return {
-    format: newestFormat,
-    uuid,
-    label,
-    kind,
-    exchange,
-    status: "pending" as const,
-    ...rest,
-  };
-}
 
 /** The document of credentials that --credentials-out holds after the acknowledgement. */
 export function credentialsJson({

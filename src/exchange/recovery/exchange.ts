@@ -3,7 +3,8 @@ import { command } from "../../way.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import { isUnread } from "../context.ts";
-import type { AdoptionOutcome, OpenExchange, RecoveryDocument, VaultRecord } from "../records.ts";
+import type { AdoptionOutcome, OpenExchange, VaultRecord } from "../records.ts";
+import type { RecoveryDocument } from "./document.ts";
 
 /** Reads the recovery document of an exchange after ② from the state. */
 export async function recoveryDocument(
@@ -15,19 +16,31 @@ export async function recoveryDocument(
   if (exchange.newGeneration === null)
     throw new VaultError("internal", `exchange ${exchange.id} has no new pair`);
   const device = record.generations.find((g) => g.generation === exchange.baseGeneration)?.device;
+  const {
+    id,
+    operation,
+    externalRef,
+    startedAt,
+    tokenExpiry,
+    newGeneration: generation,
+  } = exchange;
   return {
+    format: 2,
     uuid: session.uuid,
     label: record.label,
     kind: exchange.kind,
-    exchangeId: exchange.id,
-    operation: exchange.operation,
-    externalRef: exchange.externalRef === "" ? null : exchange.externalRef,
-    startedAt: exchange.startedAt,
+    exchange: {
+      id,
+      operation,
+      externalRef: externalRef === "" ? null : externalRef,
+      startedAt,
+      tokenExpiry,
+      generation,
+    },
+    status: "pending",
     old: await session.credentials(exchange.baseGeneration),
     new: await session.credentials(exchange.newGeneration),
-    token: await session.token(exchange.id),
-    tokenExpiry: exchange.tokenExpiry,
-    generation: exchange.newGeneration,
+    token: await session.token(id),
     ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
     ...(isUnread(exchange) ? { unread: true } : {}),
   };
@@ -42,8 +55,11 @@ export async function adoptRecovery(
   { session }: Pick<ExchangeContext, "session">,
   document: RecoveryDocument,
 ): Promise<AdoptionOutcome> {
-  checkOwner(session.uuid, document.uuid);
-  return await session.adopt(document);
+  const { uuid, exchange, kind, old, new: offered, token, device, unread } = document;
+  checkOwner(session.uuid, uuid);
+  const { id: exchangeId, operation, tokenExpiry } = exchange;
+  const adopted = { exchangeId, operation, tokenExpiry, kind, old, new: offered, token };
+  return await session.adopt({ ...adopted, device, unread });
 }
 
 /**
