@@ -242,7 +242,7 @@ function conclude(
     late: fold.late,
     notes: [
       ...exports.filter((input) => input.items === 0).map(({ name }) => `${name} has no items`),
-      ...classifier.say(["elsewhere", "endpoint"]),
+      ...classifier.say(["endpoint"]),
       ...classifier.say(beforeRelease(rules.release, "1.2.11") ? [] : ["former"]),
       ...said(
         [

@@ -13,8 +13,6 @@ const sentences = {
   /** In a log without outcomes. */
   description: `The log has no outcomes, and descriptions that do not tell whether the call was accepted: VALUES. Describe failed attempts (--failure PATTERN), or name the column (--map outcome=COLUMN).`,
   reason: `Reasons of refusals that were not recognized, and may be failed attempts: VALUES. Describe those that are (--failure PATTERN).`,
-  /** Understood, and not about credentials. */
-  elsewhere: `refusals for a reason other than the vault's credentials count as no failed attempt: VALUES`,
   endpoint: `actions without a known name count by the endpoint of the call: VALUES`,
   former: `names of actions are from before release 1.2.11: VALUES; if the service is that old, use --release 1.2.10`,
 };
@@ -34,8 +32,8 @@ export interface Meaning {
   readonly kind: EventKind | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
-  /** Counted for each item: the action has no known name, or one of releases before 1.2.11 (docs/interface.md, Audit items). */
-  readonly noted: "unnamed" | "former" | undefined;
+  /** The action has a name of releases before 1.2.11 (docs/interface.md, Audit items). */
+  readonly isFormer: boolean;
   readonly described: Map<string | undefined, Known>;
 }
 
@@ -55,8 +53,8 @@ export class Classifier {
   readonly #word: (text: string) => string;
   readonly #meanings = new Map<string, Meaning>();
   #known = 0;
-  /** Number of items by text; `unnamed` has all with an action without a known name, some of which say why they failed. */
-  readonly #counts = new Map<Remark | "unnamed", Map<string, number>>();
+  /** Number of items by text. */
+  readonly #counts = new Map<Remark, Map<string, number>>();
 
   /** `word` returns a text as it may be shown. */
   constructor(
@@ -78,7 +76,6 @@ export class Classifier {
     if (known !== undefined) return known;
     const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
-    const isFormer = /REGISTER_VAULT|(?:START|COMPLETE)_USE_VAULT/.test(normal(action));
     const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
     const given = { action, outcome, inverted };
     const [kind] = this.#classify(given);
@@ -91,7 +88,7 @@ export class Classifier {
       ...given,
       kind: isPlain ? kind : undefined,
       asksEndpoint,
-      noted: isFormer ? "former" : isUnnamed ? "unnamed" : undefined,
+      isFormer: /REGISTER_VAULT|(?:START|COMPLETE)_USE_VAULT/.test(normal(action)),
       described: new Map<string | undefined, Known>(),
     });
   }
@@ -101,7 +98,7 @@ export class Classifier {
    * endpoint only where the meaning asks for it.
    */
   take(meaning: Meaning, description?: string, endpoint?: string): EventKind {
-    if (meaning.noted !== undefined) this.#note(meaning.noted, meaning.action);
+    if (meaning.isFormer) this.#note("former", meaning.action);
     if (meaning.kind !== undefined) return meaning.kind;
     const { action, asksEndpoint, described } = meaning;
     const called = asksEndpoint ? byEndpoint(action, endpoint) : undefined;
@@ -121,18 +118,14 @@ export class Classifier {
   /** Says what may make a report wrong, or what else was taken for something: values with their numbers of items, most frequent first. */
   say(remarks: readonly Remark[]): string[] {
     return remarks.flatMap((remark) => {
-      const all = remark === "action" ? this.#counts.get("unnamed") : undefined;
-      const counts = [...(this.#counts.get(remark) ?? [])].sort(([, a], [, b]) => b - a);
-      const values = counts.map(([text, count]) => {
-        const of = all?.get(text) ?? count;
-        const times = count === of ? `×${grouped(count)}` : `(${grouped(count)} of ${grouped(of)})`;
-        return `${clip(this.#word(text))} ${times}`;
-      });
+      const values = [...(this.#counts.get(remark) ?? [])]
+        .sort(([, a], [, b]) => b - a)
+        .map(([text, count]) => `${clip(this.#word(text))} ×${grouped(count)}`);
       return values.length === 0 ? [] : sentences[remark].replace("VALUES", () => listed(values));
     });
   }
 
-  #note(remark: Remark | "unnamed", text: string): void {
+  #note(remark: Remark, text: string): void {
     const counts = this.#counts.get(remark) ?? new Map<string, number>();
     this.#counts.set(remark, counts);
     const count = counts.get(text);
@@ -222,9 +215,8 @@ const refusals: Partial<Record<Reason | "locking", EventKind>> = {
   unavailable: "not-performed",
 };
 
-/** Kinds that an item tells in whatever call, and those that have nothing to do with the vault's credentials. */
+/** Kinds that an item tells in whatever call. */
 const ofAnyCall = /^(?:failed-device|failed-pin|locking-failure|refused-locked)$/;
-const elsewhere = /^(?:gone|unclear-start|not-performed)$/;
 
 /** The texts of an item; `rest` is what its action says beside the name. */
 interface Texts {
@@ -256,10 +248,9 @@ function refusal(
       ? ["application"]
       : ["other", "action"];
   }
-  const hasReason = description !== undefined;
-  if (kind !== undefined) return hasReason && elsewhere.test(kind) ? [kind, "elsewhere"] : [kind];
+  if (kind !== undefined) return [kind];
   if (isFailure) return [failed];
-  return hasReason ? ["refused", "reason"] : ["refused"];
+  return description === undefined ? ["refused"] : ["refused", "reason"];
 }
 
 /** Returns what a refusal is if only the description mentions it, and the outcome is not understood. */
