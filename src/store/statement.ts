@@ -78,6 +78,12 @@ export function inserting(
     WHERE true ORDER BY n ${conflict === undefined ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
 }
 
+/** Records a fact in `meta`; a mark as JSON. */
+export const marking = (prefix: string, name: string, value: string): Statement => ({
+  sql: `INSERT INTO ${prefix}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+  values: [name, value],
+});
+
 /** A column as SQL has it: columns are spelled as the fields of records, and PostgreSQL would fold them. */
 export const quoted = (column: string): string => `"${column}"`;
 

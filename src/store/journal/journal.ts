@@ -1,12 +1,10 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { Actor } from "../../actor.ts";
 import type { JournalledOperation, PastExchange } from "../../exchange/records.ts";
 import type { ExchangeState } from "../../exchange/states.ts";
 import { exchangeStates } from "../../exchange/states.ts";
 import { firstIdAt } from "../../exchange/ulid.ts";
-import { noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import type { Dialect, Put, Statement } from "../statement.ts";
-import { inserting, written } from "../statement.ts";
+import { inserting, marking, written } from "../statement.ts";
 
 /** How long journal entries are kept, and what runs have begun. */
 const journalDays = 400;
@@ -50,27 +48,13 @@ export function prunedBefore(oldest: string | null | undefined, now: number): st
 
 /** Removes entries from before that time, and what was begun in runs before it: the id of an exchange sorts by its time. */
 export const pruning = (prefix: string, before: string): Statement[] => [
+  marking(prefix, "journal-from", before),
   { sql: `DELETE FROM ${prefix}journal WHERE at < $1`, values: [before] },
   {
     sql: `DELETE FROM ${prefix}runs WHERE exchange < $1`,
     values: [firstIdAt(Date.parse(before))],
   },
 ];
-
-/** Whether `prune` would remove anything. */
-export const isPruningDue = (db: DatabaseSync, now: number): boolean =>
-  prunedBefore(oldestIn(db), now) !== null;
-
-/** Removes what is older than `journalDays`, as `pruning`. */
-export function prune(db: DatabaseSync, now: number): void {
-  const from = prunedBefore(oldestIn(db), now);
-  if (from === null) return;
-  noteMeta(db, "journal-from", from);
-  for (const statement of pruning("", from)) rowsIn(db, statement);
-}
-
-const oldestIn = (db: DatabaseSync): string | undefined =>
-  one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at;
 
 /** The entries about the exchanges of a vault, or about one of them, newest first. */
 export const entriesOf = (

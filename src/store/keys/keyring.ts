@@ -15,9 +15,6 @@ interface Changeable {
   write<T>(change: (db: DatabaseSync) => T): Promise<T>;
 }
 
-/** The error where this machine does not have the key of a state. */
-export class KeyLacking extends VaultError {}
-
 /**
  * The keys of a state by their ids, each obtained at its first use. The state names the one that seals it; a state that names none yet
  * makes a new one, so that two states never share a key.
@@ -43,7 +40,7 @@ export class Keyring {
 
   /**
    * The key with this id, from its source.
-   * @throws {KeyLacking} naming where it is to be set, if its source does not have it
+   * @throws `state`, naming where it is to be set, if its source does not have it
    */
   async key(id: string): Promise<SealingKey> {
     const { given } = this.#source;
@@ -114,20 +111,20 @@ export class Keyring {
     });
   }
 
-  #lacking(id: string, other?: SealingKey): KeyLacking {
+  #lacking(id: string, other?: SealingKey): VaultError {
     const { folder, given, flag } = this.#source;
     const file = keyFileOf(folder, id);
     const what = `the secrets in ${this.#state} are encrypted with key ${id}`;
     const ways = flag ?? "--state-key, VAULTSVC_STATE_KEY or the config key stateKeyCommand";
     if (given === undefined)
-      return new KeyLacking("state", `the key file ${file} is missing, and ${what}`, {
+      return new VaultError("state", `the key file ${file} is missing, and ${what}`, {
         hint: `copy it there from its backup, or from another machine that uses this state; or set that key with ${ways} (no other key opens them)`,
       });
     const has = other === undefined ? "" : `, and ${given.by} has key ${other.id}`;
     const isThere = existsSync(file)
       ? `${file} has that key`
       : `put the file of that key at ${file}`;
-    return new KeyLacking("state", `wrong key: ${what}${has}; nothing was changed`, {
+    return new VaultError("state", `wrong key: ${what}${has}; nothing was changed`, {
       hint:
         flag === undefined || flag === given.by
           ? `set ${given.by} to key ${id}; or leave it out: ${isThere}`

@@ -38,7 +38,7 @@ const form =
 export function parseAddress(
   location: string,
   env: Readonly<Record<string, string | undefined>>,
-  user: string,
+  user = userName(),
 ): Address {
   // Left by something that did not replace them: no part of them is shown.
   if (/[\s"'`]|\$\{/.test(location))
@@ -91,12 +91,6 @@ export const isSamePlace = (one: string, other: string): boolean =>
   withoutRole(one) === withoutRole(other);
 
 export const withoutRole = (shown: string): string => shown.replace(/\/\/[^@/]*@/, "//");
-
-/** As `parseAddress`, for the user of this process. */
-export const addressHere = (
-  location: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Address => parseAddress(location, env, userName());
 
 function hostIn(text: string, port = "5432"): { host: string; port: number } {
   const [, bracketed, host = bracketed ?? "", given] =

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { replaceFile } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import type { KnownVault } from "../sqlite/known-vaults.ts";
-import { addressHere, withoutRole } from "./address.ts";
+import { parseAddress, withoutRole } from "./address.ts";
 
 /** The folder in the state directory of this machine, with a file for each address; `shown` is the address as in messages. */
 const pathOf = (directory: string, shown: string): string => {
@@ -34,7 +34,7 @@ export function readKnownShared(
   location: string,
   env: Readonly<Record<string, string | undefined>>,
 ): KnownVault[] {
-  const { shown } = addressHere(location, env);
+  const { shown } = parseAddress(location, env);
   const path = pathOf(directory, shown);
   // What others can write is not believed.
   if (!existsSync(path) || (statSync(join(directory, "shared")).mode & 0o022) !== 0) return [];

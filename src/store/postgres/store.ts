@@ -15,7 +15,7 @@ import type { StoredVaultSession } from "../vault-session.ts";
 import type { About } from "./about.ts";
 import { aboutIn, aboutStatement, checkIncarnation } from "./about.ts";
 import type { Address } from "./address.ts";
-import { addressHere, passwordFromFile } from "./address.ts";
+import { parseAddress, passwordFromFile } from "./address.ts";
 import type { Row } from "./connection.ts";
 import { Database } from "./database.ts";
 import { holders, lockIn, transactAtGate, unlessLocked, waitingFor } from "./gate.ts";
@@ -309,7 +309,7 @@ interface Opening extends Omit<SharedOptions, "address"> {
  * @throws `usage` for an address that cannot be used
  */
 export function openShared({ location, env, learnSecret, ...options }: Opening): PostgresStore {
-  const address = addressHere(location, env);
+  const address = parseAddress(location, env);
   if (address.password !== undefined) learnSecret(address.password);
   const findPassword: Address["findPassword"] = (at) => {
     const password = passwordFromFile(env["HOME"], { ...address, ...at }, options.warn);

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import type { Dialect, Statement } from "../statement.ts";
+import { marking } from "../statement.ts";
 
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
@@ -38,7 +39,7 @@ export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
 
 export function noteMeta(db: DatabaseSync, name: string, value: string): void {
-  run(db, "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", name, value);
+  rowsIn(db, marking("", name, value));
 }
 
 /** All rows of a query. */

@@ -9,7 +9,7 @@ import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
 import { clockJump } from "../statement.ts";
 import { raising } from "../document.ts";
-import { isPruningDue, prune } from "../journal/journal.ts";
+import { prunedBefore, pruning } from "../journal/journal.ts";
 import type { StateParts } from "../stored-state.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
@@ -108,15 +108,15 @@ export class SqliteState extends StoredState implements State {
   async #note(): Promise<void> {
     const { database } = this;
     if (this.#noted === database.file) return;
-    const now = this.now();
     const file = String(database.file);
-    const [marks, needed, isOverdue, noted] = await database.read((db) => [
+    const [marks, needed, oldest, noted] = await database.read((db) => [
       marksOf(db),
       neededKeyId(db),
-      isPruningDue(db, now),
+      one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
       metaOf(db, "file"),
     ]);
-    if (isOverdue) await database.write((db) => prune(db, now), "unsynced");
+    const before = prunedBefore(oldest, this.now());
+    if (before !== null) await this.change(pruning("", before), "unsynced");
     this.#marks = marks;
     const note = (db: DatabaseSync): boolean => {
       // Read again: of several that come here at the same time, one marks the credentials.

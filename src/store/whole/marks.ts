@@ -1,5 +1,4 @@
 import { VaultError } from "../../errors.ts";
-import type { Statement } from "../statement.ts";
 import type { Since } from "../steps/rows.ts";
 import type { Way } from "../../way.ts";
 import { command } from "../../way.ts";
@@ -45,12 +44,6 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
     doubts: parsed("doubts", 0),
   };
 }
-
-/** Records a fact in `meta`; a mark as JSON. */
-export const marking = (prefix: string, name: string, value: string): Statement => ({
-  sql: `INSERT INTO ${prefix}meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
-  values: [name, value],
-});
 
 /** Ids of the states before a state, with more of them. */
 export const withPredecessors = (

@@ -5,9 +5,8 @@ import type { VaultColumns } from "../document.ts";
 import { columns, isKnownIn, resealed, sealedValuesOf } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
-import { inserting, keys } from "../statement.ts";
+import { inserting, keys, marking } from "../statement.ts";
 import type { Marks } from "./marks.ts";
-import { marking } from "./marks.ts";
 
 /** Operations on a whole state. */
 export type WholeOperation = "claim" | "move" | "rekey";
