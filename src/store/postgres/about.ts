@@ -6,7 +6,6 @@ import type { Statement } from "../statement.ts";
 import type { Row } from "./connection.ts";
 import { cannotBeUsed } from "./connection.ts";
 import type { Database } from "./database.ts";
-import { transactAtGate } from "./gate.ts";
 import { nothingThere, olderVersion } from "./reasons.ts";
 import { place, schemaVersion } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
@@ -119,23 +118,27 @@ export function checkVersion(
  * @throws `state` for a copy, until it is claimed
  */
 export async function checkIncarnation(
-  at: { schema: string; database: Database; warn: (message: string) => void },
+  {
+    schema,
+    database,
+    warn,
+  }: { schema: string; database: Pick<Database, "address">; warn: (message: string) => void },
   { original, timeline, noted }: About,
+  change: (statement: Statement) => Promise<Row[]>,
 ): Promise<boolean> {
-  const { address } = at.database;
+  const { address } = database;
   if (!original) throw copied(address);
   if (timeline === noted) return false;
-  const [marked = []] = await transactAtGate(at, [takenOver(at.schema, noted, timeline)]);
   // Without a row, somebody else was faster, and has said so.
-  if (marked.length > 0)
-    at.warn(
+  if ((await change(takenOver(schema, noted, timeline))).length > 0)
+    warn(
       `${address.shown}: another server has taken over, and may lack the last changes: no credentials count as proven before they have worked again`,
     );
   return true;
 }
 
 /** The error for a copy. */
-export const copied = (address: Address): VaultError =>
+const copied = (address: Address): VaultError =>
   new VaultError(
     "state",
     `the state ${address.shown} is a copy (it was made on another server or in another database); nothing was sent`,

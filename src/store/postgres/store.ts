@@ -244,7 +244,11 @@ export class PostgresStore extends StoredState implements State {
     const { database, keyring, clock } = this.parts;
     const about = aboutIn(row, database.address);
     this.#said = { now: about.now, at: clock.elapsed() };
-    const isTakenOver = await checkIncarnation(this.parts, about);
+    const isTakenOver = await checkIncarnation(
+      this.parts,
+      about,
+      async (statement) => (await transactAtGate(this.parts, [statement]))[0] ?? [],
+    );
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
       await database

@@ -18,7 +18,6 @@ import {
   checkIncarnation,
   checkDurable,
   checkVersion,
-  copied,
   metaIn,
   readMeta,
   reborn,
@@ -157,24 +156,17 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
   ): Promise<T> {
     const { database, keyring, schema } = this.store.parts;
     const { address } = database;
-    const { fence, moved } = marksIn(await readMeta(address, database));
-    // What is not used any more is not checked any more; a copy is what may be claimed.
-    const isUnused = fence !== null || moved !== null;
-    if (operation === "move" && !isUnused) {
-      // Without its key: a place to which a state is moved gets that one's.
-      const [about] = await database.query(aboutStatement(schema));
-      await checkIncarnation(this.store.parts, aboutIn(about, address));
-    } else if (operation !== "move" && operation !== "claim") await this.store.ready();
+    // Closing the gate must not make a state where there is none.
+    await readMeta(address, database);
     return await transactWhole(this.store.parts, operation, waiting, async (query) => {
-      const [about] = await query(aboutStatement(schema));
-      const meta = metaIn(about, address);
+      const [row] = await query(aboutStatement(schema));
+      const meta = metaIn(row, address);
       const marks = marksIn(meta);
-      const isFenced = marks.fence !== null || marks.moved !== null;
-      if (!isFenced) aboutIn(about, address);
-      else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
-      // A copy is claimed; but a move that was unfinished when it was made can be finished: its target knows what became of it.
-      const isTaken = operation === "claim" || (operation === "move" && isFenced);
-      if (!isTaken && about?.["original"] !== true) throw copied(address);
+      if (marks.fence === null && marks.moved === null) {
+        const about = aboutIn(row, address);
+        // A copy is what may be claimed.
+        if (operation !== "claim") await checkIncarnation(this.store.parts, about, query);
+      } else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
       const { key = "" } = meta;
       const result = await work(new Whole(engineOf(schema, query), marks, keyring, key));
       if (operation === "claim") for (const statement of reborn(schema)) await query(statement);
@@ -188,15 +180,6 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
 
   protected async copy(empty: string): Promise<void> {
     await this.read(async (whole) => await writeStateFile(empty, whole));
-  }
-
-  async isDamaged(): Promise<boolean> {
-    await this.store.ready();
-    return false;
-  }
-
-  async moveAside(): Promise<null> {
-    return await Promise.resolve(null);
   }
 
   async inspect(): Promise<StateFacts> {

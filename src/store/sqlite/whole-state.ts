@@ -85,14 +85,14 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     await this.store.database.copyInto(empty, file);
   }
 
-  async isDamaged(): Promise<boolean> {
+  override async isDamaged(): Promise<boolean> {
     return await Promise.resolve(
       onState(this.shown, () => checkPrivateDirectory(this.shown)) &&
         onState(this.shown, () => isUnreadable(this.store.database.opening.path)),
     );
   }
 
-  async moveAside(waiting: Waiting): Promise<string | null> {
+  override async moveAside(waiting: Waiting): Promise<string | null> {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
     const moved = (): string | null =>

@@ -29,8 +29,6 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
     waiting: Waiting,
     work: (whole: Whole) => Promise<T>,
   ): Promise<T>;
-  abstract isDamaged(): Promise<boolean>;
-  abstract moveAside(waiting: Waiting): Promise<string | null>;
   abstract inspect(): Promise<StateFacts>;
   abstract history(): Promise<StateHistory | null>;
   /** @throws `state` for one that is not there, or that is not used any more, and where this machine lacks its key */
@@ -42,6 +40,15 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
     checkTarget(this.store.parts, file, force);
     await this.expectUsable();
     return await writeBackup(this.store, file, async (empty) => await this.copy(empty, file));
+  }
+
+  async isDamaged(): Promise<boolean> {
+    await this.expectUsable();
+    return false;
+  }
+
+  async moveAside(_waiting: Waiting): Promise<string | null> {
+    return await Promise.resolve(null);
   }
 
   async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
