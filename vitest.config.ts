@@ -90,6 +90,7 @@ export default defineConfig({
     isolate: torture !== undefined,
     /** Most tests wait for child processes: two cores take a few files more than that at a time. */
     maxWorkers: 3,
+    expect: { poll: { timeout: 30_000 } },
     testTimeout: timeout,
     hookTimeout: timeout,
     sequence: { sequencer: LongestFirst },

@@ -92,8 +92,10 @@ export type Format = (typeof outputFormats)[number];
 export interface Command extends Descriptor {
   /** As `command` has joined it: its options fit the descriptor. */
   run?: (app: App, options: never) => Promise<number>;
-  /** In place of `run`, for what needs neither settings nor state: the text for stdout, which is shown by the pager. */
+  /** In place of `run`, for what needs neither settings nor state: the text for stdout. */
   print?: (options: never, format: Format, program: () => CommanderCommand) => Promise<string>;
+  /** What `print` returns for a person is shown by the pager. */
+  isShown?: true;
   commands?: readonly Command[];
 }
 

@@ -60,7 +60,10 @@ export async function runProgram(
     const globals = command.optsWithGlobals();
     if (descriptor.print !== undefined) {
       const whole = (): CliCommand => buildProgram(root, host);
-      help.push(await descriptor.print(given as never, formatOf(globals, host), whole));
+      const format = formatOf(globals, host);
+      const text = await descriptor.print(given as never, format, whole);
+      if (descriptor.isShown === true && format === "table") help.push(text);
+      else await host.stdout.write(text);
       return;
     }
     if (takesProgram(descriptor) && !argv.includes("--")) throw noProgram(command);

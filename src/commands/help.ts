@@ -26,6 +26,7 @@ const descriptor = {
 /** Prints help; needs neither settings nor state. */
 export const help: Command = {
   ...descriptor,
+  isShown: true,
   print: async ({ words }: OptionsOf<typeof descriptor>, format, program) =>
     await (await import("./help/text.ts")).helpText(program(), words, format),
 };

@@ -169,7 +169,7 @@ test.each<[string, string[]]>([
       ":done",
     ],
   ],
-  ["help lock", ["lockout", ":done"]],
+  ["help reco", ["recovery", ":done"]],
   ["help nothing ", [":done"]],
   ["completion ", ["bash", "zsh", "fish", ":done"]],
 ])("%s", async (line, expected) => {

@@ -131,7 +131,7 @@ describe("a start is lost", () => {
     const result = await vault("get", uuid, "--json", "--verbose");
     expectExit(result, 0);
     expect(result.stderr).toMatch(
-      /Waiting: the service did not respond to a start; the next trial start is due in \d+(?:\.\d)? s/,
+      /Waiting: the service did not respond to a start; the next trial start is due in \d+(?:\.\d)?s/,
     );
     // An interval for the opening, and one for the start that the vault has lost itself.
     expect(clock.time - began).toBeGreaterThanOrEqual(4000);

@@ -96,7 +96,7 @@ describe("is printed without a pager", () => {
     ["with CI", ["status"], { env: { CI: "1" } }],
     ["with cat", ["status"], { env: { VAULT_PAGER: "cat" } }],
     ["JSON", ["status", "--json"]],
-    ["help as JSON", ["help", "--json"]],
+    ["a schema as JSON", ["help", "json", "--json"]],
     ["a script to be installed", ["completion", "bash"]],
     ["vault alone", [], { rows: 10 }],
     ["a group alone", ["sandbox"], { rows: 10 }],
