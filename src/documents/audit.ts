@@ -112,9 +112,8 @@ const vault = z.object({
   lastAt: time,
   /** Items that count toward lockout, oldest first, if the vault is not locked. */
   counting: z.array(item),
+  /** The first ones. */
   contradictions: z.array(contradiction),
-  /** Number of further contradictions, which are not listed. */
-  moreContradictions: count,
   /** Sentences on what else the log shows: late and refused acknowledgements, who has called since the lock, who shares an address. */
   explanation: z.array(text),
   /** What to do, without a command; `next` has the commands. */

@@ -110,8 +110,7 @@ test("an unreadable line and a column without outcomes make it likely", async ()
 test("the first twenty contradictions are listed, and the last 24 items of a chain, which names what locked", async () => {
   const many = (letter: string): string =>
     Array.from({ length: 30 }, (_, index) => `${letter}${index + 1}c`).join(" ");
-  const { contradictions, moreContradictions } = await reportOfOne(log(`C0 ${many("A")}`));
-  expect([contradictions.length, moreContradictions]).toEqual([20, 10]);
+  expect((await reportOfOne(log(`C0 ${many("A")}`))).contradictions).toHaveLength(20);
   const chainOf = async (letters: string) =>
     (await reportOfOne(log(letters))).cause?.chain.map((one) => one.line).join(" ");
   expect(await chainOf("C0 F1 F2 F3 F4 F5 L6")).toBe("2 3 4");

@@ -3,7 +3,7 @@ import { noEntry, type Entry, type ItemLocation } from "../read/item.ts";
 import { type contradictions, eventCodes, type EventKind } from "./events.ts";
 import { Rows } from "./order.ts";
 
-/** Maximum number of contradictions listed for a vault. */
+/** Maximum number of contradictions of a vault that are kept: the first ones tell most. */
 const maxContradictions = 20;
 
 /** How a vault came to be locked or deleted. */
@@ -87,7 +87,6 @@ export class Vault {
   readonly number: number;
   readonly firstTime: number;
   contradictions: readonly Contradicting[] = none;
-  moreContradictions = 0;
   /** Items that came too late to be sorted, and those without ids that were taken for items of another input. */
   late = 0;
   alike = 0;
@@ -129,9 +128,8 @@ export class Vault {
   }
 
   addContradiction(kind: Contradiction, entry: Entry): void {
-    const known = this.contradictions;
-    if (known.length === maxContradictions) this.moreContradictions += 1;
-    else this.contradictions = [...known, { kind, item: { ...entry } }];
+    if (this.contradictions.length < maxContradictions)
+      this.contradictions = [...this.contradictions, { kind, item: { ...entry } }];
   }
 }
 

@@ -8,7 +8,7 @@ import type {
 import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
-import { originWords } from "../explain/answer.ts";
+import { originWords } from "../explain/report.ts";
 import { eventWords, isProblem, verdicts, type Verdict } from "../fold/events.ts";
 
 // The outline of a report: strings, in the order in which a person needs them, and each thing once. Any of them may hold what somebody wrote
@@ -237,12 +237,9 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
       Developer: [advice.developer === advice.support ? "" : advice.developer],
       Who: [sharedBy(led, whoOf)],
       Description: [sharedBy(led, saidOf)],
-      Contradictions: [
-        ...vault.contradictions.map(
-          ({ text, item }) => `${timeText(item.at)}, ${item.input}, line ${item.line}: ${text}`,
-        ),
-        ...more(vault.moreContradictions),
-      ],
+      Contradictions: vault.contradictions.map(
+        ({ text, item }) => `${timeText(item.at)}, ${item.input}, line ${item.line}: ${text}`,
+      ),
     }),
     ways: advice.next,
     tables: itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, led),

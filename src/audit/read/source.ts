@@ -202,17 +202,7 @@ function recognize(
   sample: readonly RawRecord[],
   options: EntryOptions,
 ): Recognized {
-  const lists = new Set<string>();
-  const times = new TimeReader();
-  if (options.columns !== undefined)
-    return {
-      columns: options.columns,
-      times,
-      warnings: [],
-      order: "oldest-first",
-      isText: false,
-      lists,
-    };
+  const { columns } = options;
   const records = likest(sample);
   const isUnlike = records.every(({ likeness }) => likeness === unlike);
   const said = isUnlike ? errorIn(textOf(head)) : undefined;
@@ -220,11 +210,14 @@ function recognize(
     throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
       hint: "export the items again",
     });
-  for (const { list } of records) if (list !== undefined) lists.add(list);
-  const choice = chooseColumns(records, options, name);
+  const choice =
+    columns === undefined
+      ? chooseColumns(records, options, name)
+      : { columns, times: new TimeReader(), warnings: [] };
   const order = orderOf(
     records.map(({ fields }) => choice.times.parse(timeIn(fields, choice.columns))),
   );
+  const lists = new Set(records.flatMap(({ list }) => list ?? []));
   return { ...choice, order, isText: records.some(({ isText }) => isText), lists };
 }
 

@@ -1,7 +1,7 @@
 import type { Local } from "../../parts/state.ts";
 import { type Replay, replay } from "../../audit/replay.ts";
 import { newestRelease } from "../../audit/flags.ts";
-import { cutWords } from "../../audit/explain/answer.ts";
+import { cutWords } from "../../audit/explain/report.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
