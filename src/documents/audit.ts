@@ -77,33 +77,25 @@ const timelineEvent = z.object({
   unackedStarts: count,
   failedAttempts: count,
   state,
-  /** Whether the event is part of the cause of the lock. */
+  /** Whether it is part of the cause of the lock, and whether it locked the vault. */
   isCause: z.boolean(),
-  /** Whether the event locked the vault. */
   locks: z.boolean(),
 });
 
+/** The open exchange, by the item of its start. */
+const exchange = z.object({ operation, tokenExpiry: time, expired: z.boolean(), item });
+
 const vault = z.object({
   uuid: text,
-  /** Label on this machine. */
+  /** On this machine. */
   label: maybeText,
   verdict: z.enum(verdicts),
   certainty,
-  /** Reason of the certainty. */
   reason: text,
   state,
   lockedAt: optional(time),
   cause: optional(cause),
-  /** The open exchange. */
-  exchange: optional(
-    z.object({
-      operation,
-      tokenExpiry: time,
-      expired: z.boolean(),
-      /** The item of its start. */
-      item,
-    }),
-  ),
+  exchange: optional(exchange),
   unackedStarts: count,
   failedAttempts: count,
   /** Number of items, and times of the first and the last one. */
@@ -123,9 +115,8 @@ const vault = z.object({
   timelineOmitted: optional(count),
 });
 
-/** Origin of locks. `rule` is set only if the origin is not a client: `auto-lock`, `administrator` or `unseen`. */
+/** Origin of the locks of so many vaults. `rule` is set only if it is not a client: `auto-lock`, `administrator` or `unseen`. */
 const origin = z.object({
-  /** Number of vaults. */
   vaults: count,
   rule: optional(rule),
   externalRef: optional(text),
@@ -142,13 +133,7 @@ const column = z.object({
   /** Of a time: the column with the time of day, which follows that of the date. */
   and: optional(text),
 });
-const maybeColumn = optional(column);
-const columns = z.object(
-  Object.fromEntries(roles.map((role) => [role, maybeColumn])) as Record<
-    (typeof roles)[number],
-    typeof maybeColumn
-  >,
-);
+const columns = z.partialRecord(z.enum(roles), column);
 
 const input = z.object({
   name: text,
@@ -179,26 +164,19 @@ const rules = z.object({
   outcomes: optional(z.record(text, z.enum(["success", "failure"]))),
 });
 
-/** Differences that other limits would make. */
+/** Differences that other limits would make; `moreChanged` vaults differ and are not listed. */
 const whatIf = z.object({
   change: text,
   vaults: z.array(z.object({ uuid: text, before: vault, after: vault })),
   unchanged: count,
-  /** Number of vaults that differ and are not listed. */
   moreChanged: count,
 });
 
 const summary = {
-  /** The answer: what is wrong, and who caused it. */
-  found: z.object({
-    /** Sentences with values from items. */
-    text,
-    /** Origins of the locks or, if no vault is locked, of the risks; most vaults first. */
-    by: z.array(origin),
-  }),
+  /** The answer in sentences, and the origins of the locks or, if no vault is locked, of the risks; most vaults first. */
+  found: z.object({ text, by: z.array(origin) }),
   /** What may make the rest wrong, each with the flag that decides it: lists passed over, columns guessed, zones assumed, words not understood. */
   warnings: z.array(text),
-  /** Number of items read. */
   items: count,
   /** Time of the verdicts: --until, else that of the last item. */
   asOf: maybeTime,
