@@ -177,8 +177,6 @@ export const restore = z.object({
   restored: z.object({
     ...holdings,
     state: text,
-    /** Folder to which a damaged state was moved. */
-    aside: maybeText,
     vaults: z.array(restoredVault),
   }),
   /** Vaults that others held for too long: nothing of them was restored. */

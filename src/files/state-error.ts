@@ -1,4 +1,5 @@
 import { closeSync, openSync } from "node:fs";
+import { dirname } from "node:path";
 import type { ErrorFacts } from "../errors.ts";
 import { isOutOfFiles, outOfFiles, VaultError } from "../errors.ts";
 import type { Way } from "../way.ts";
@@ -10,10 +11,19 @@ interface Cause {
   next?: Way[];
 }
 
-const damaged: Cause = {
-  cause: "it is damaged, or not a database",
-  next: [{ ...command`vault state restore FILE`, note: "moves the damaged files aside" }],
-};
+/** What a backup lacks is only in the folder that is moved. */
+function damagedAt(path: string): Cause {
+  const folder = dirname(path);
+  const aside = `${folder}.damaged`;
+  return {
+    cause: "it is damaged, or not a database",
+    next: [
+      { ...command`mv ${folder} ${aside}`, note: "moves the state aside, whole" },
+      { ...command`vault state restore FILE`, note: "then" },
+    ],
+  };
+}
+
 const full: Cause = {
   cause: "the disk is full",
   hint: "free some space there, then run it again",
@@ -43,14 +53,12 @@ const sqliteCauses: Readonly<Record<number, Cause>> = {
     cause: "reading or writing failed",
     hint: "check the disk (space, quota, file size limit), then run it again",
   },
-  11: damaged,
   13: full,
   14: {
     cause: "it cannot be opened",
     hint: "check that its folder exists, is yours, is writable and has free space, then run it again",
   },
   23: denied,
-  26: damaged,
 };
 
 const systemCauses: Readonly<Record<string, Cause>> = {
@@ -73,6 +81,12 @@ export const unusable = (
   facts: ErrorFacts = {},
   what = "the state",
 ): VaultError => new VaultError("state", `${what} cannot be used: ${path}: ${why}`, facts);
+
+/** The error for a state of which SQLite says what is wrong with it. */
+export function damagedState(path: string, problem: string): VaultError {
+  const { cause, next } = damagedAt(path);
+  return unusable(path, `${cause} (${problem})`, { next });
+}
 
 /** Whether SQLite found the database locked by another connection, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {
@@ -105,7 +119,9 @@ export function asStateError(
   const known =
     sqlite === undefined
       ? systemCauses[system ?? ""]
-      : (reasonOf(sqlite, path) ?? sqliteCauses[sqlite]);
+      : isDamaged(error)
+        ? damagedAt(path)
+        : (reasonOf(sqlite, path) ?? sqliteCauses[sqlite]);
   const { cause, hint, next }: Cause = known ?? {
     cause: "it failed",
     hint: "check the file and its folder, then run it again",

@@ -120,16 +120,13 @@ export interface RestoreFacts {
   vaults: RestoredVault[];
   /** Vaults that others held for too long; nothing of them was restored. */
   failed: { service: string; uuid: string; label: string | null; error: VaultError }[];
-  /** The folder to which a state that cannot be read was moved; null if there was none. */
-  aside: string | null;
 }
 
 /** A restore that was prepared: nothing is changed yet. */
 export interface Restore {
   backup: Holdings;
-  /** There is no state yet that holds anything, or it cannot be read. */
+  /** There is no state yet that holds anything. */
   isEmpty: boolean;
-  isDamaged: boolean;
   /** @throws `interrupted`, `state`, with some of the vaults restored; `busy` before that */
   run: (waiting: Waiting) => Promise<RestoreFacts>;
 }

@@ -10,6 +10,7 @@ import {
   statSync,
   truncateSync,
   writeFileSync,
+  renameSync,
 } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -43,7 +44,6 @@ describe.concurrent("vault state restore", () => {
     expect(restoredOf(result)).toMatchObject({
       file,
       state: other.stateDir,
-      aside: null,
       pending: 0,
       vaults,
     });
@@ -182,25 +182,23 @@ describe.concurrent("vault state restore", () => {
     const code = exit === 3 ? "invalid-input" : "state";
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectError(result, exit, code, message);
-    // What moves a damaged state aside leads back to the same file.
+    // The way out of a damaged state leads back to the same file.
     expect(result.stderr).not.toContain("vault state restore FILE");
     await expectInStep(lab, machine, uuid);
   });
 
-  it("moves a damaged state aside whole, and says where", async () => {
+  it("refuses a damaged state; once that is moved aside it restores", async () => {
     const { lab, machine, uuid, file } = await warm();
     expectExit(await machine.vault("state", "backup", file), 0);
     const other = anew(lab, machine);
     expectExit(await other.vault("state", "restore", file), 0);
-    const path = join(other.stateDir, "vault.db");
-    writeFileSync(path, "garbage");
-    writeFileSync(`${path}-wal`, "of old");
-    const result = await other.vault("state", "restore", file, "--yes", "--json");
-    expectExit(result, 0);
-    const { aside } = restoredOf(result);
-    expect(result.stderr).toMatch(/the damaged state was moved to .*damaged-/);
-    expect(readFileSync(join(aside ?? "", "vault.db"), "utf8")).toBe("garbage");
-    expect(readFileSync(join(aside ?? "", "vault.db-wal"), "utf8")).toBe("of old");
+    writeFileSync(join(other.stateDir, "vault.db"), "garbage");
+    const again = ["state", "restore", file, "--yes", "--json"];
+    const refused = await other.vault(...again);
+    expectError(refused, 14, "state", /damaged/);
+    expect(helpOf(errorOf(refused))).toContain(`mv ${other.stateDir} ${other.stateDir}.damaged`);
+    renameSync(other.stateDir, `${other.stateDir}.damaged`);
+    expectExit(await other.vault(...again), 0);
     expectExit(await other.vault("get", uuid), 0);
     await expectInStep(lab, other, uuid);
   });
@@ -217,7 +215,7 @@ describe.concurrent("vault state restore", () => {
     writeFileSync(path, Buffer.concat([Buffer.alloc(4096), readFileSync(path).subarray(4096)]));
     const result = await torn.vault("state", "restore", file, "--yes", "--json");
     expectExit(result, 0);
-    expect(restoredOf(result)).toMatchObject({ aside: null, vaults: [{ uuid, kept: "here" }] });
+    expect(restoredOf(result)).toMatchObject({ vaults: [{ uuid, kept: "here" }] });
     expectExit(await torn.vault("get", uuid), 0);
   });
 

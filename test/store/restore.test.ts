@@ -3,7 +3,7 @@ import { writeBackup } from "../../src/store/backup/backup.ts";
 import type { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/sqlite/store.ts";
@@ -224,18 +224,21 @@ describe("a state that is restored while others have it open", () => {
     expect(state.sql("PRAGMA user_version")).toEqual([{ user_version: 99 }]);
   });
 
-  it("a damaged state is moved aside whole, once", async () => {
+  it("nothing is restored into a damaged state, which says how it is moved aside", async () => {
     writeFileSync(state.path, "garbage");
-    writeFileSync(`${state.path}-wal`, "of old");
-    // As if the process had been killed after the first file.
-    const begun = join(state.directory, "damaged-20260101T000000Z-1");
-    mkdirSync(begun);
-    renameSync(`${state.path}-wal`, join(begun, "vault.db-wal"));
-    const { aside, vaults } = await restore();
-    expect([aside, vaults]).toMatchObject([begun, [{ outcome: "taken" }]]);
-    expect(readdirSync(begun)).toEqual(expect.arrayContaining(["vault.db", "vault.db-wal"]));
-    expect((await restore()).aside).toBe(null);
-    for (const name of readdirSync(begun)) rmSync(join(begun, name));
-    expect((await restore()).aside).toBe(null);
+    const aside = `${state.directory}.damaged`;
+    await expect(restore()).rejects.toMatchObject({
+      code: "state",
+      facts: {
+        next: [
+          { argv: ["mv", state.directory, aside] },
+          { argv: ["vault", "state", "restore", "FILE"] },
+        ],
+      },
+    });
+    renameSync(state.directory, aside);
+    whole = wholeOf();
+    expect(await restore()).toMatchObject({ vaults: [{ outcome: "taken" }] });
+    expect(readFileSync(join(aside, "vault.db"), "utf8")).toBe("garbage");
   });
 });

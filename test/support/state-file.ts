@@ -21,7 +21,6 @@ interface Backup {
 interface Restored {
   file: string;
   state: string;
-  aside: string | null;
   pending: number;
   vaults: {
     uuid: string;

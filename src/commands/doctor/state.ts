@@ -61,8 +61,10 @@ function directoryFinding(
     return ok("state", `none yet in ${directory}; the first read or import creates it`);
   const [first] = damage;
   if (first !== undefined) {
+    const aside = `${directory}.damaged`;
     return bad("state", `${directory} is damaged: ${first}`, [
-      { ...command`vault state restore FILE`, note: "moves the damaged files aside" },
+      { ...command`mv ${directory} ${aside}`, note: "moves the state aside, whole" },
+      { ...command`vault state restore FILE`, note: "then" },
     ]);
   }
   return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);

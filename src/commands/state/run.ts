@@ -139,31 +139,23 @@ export async function runRestore(
       ? undefined
       : givenKey(await io.secretOption(options.backupKey, flag), flag);
   const place = opened.shown;
-  const { backup, isEmpty, isDamaged, run } = await (
-    await opened.whole()
-  ).prepareRestore(file, key);
+  const { backup, isEmpty, run } = await (await opened.whole()).prepareRestore(file, key);
   const { restoredTable, restoredVault } = await import("./view.ts");
   const what = count(backup.vaults, "vault");
-  const question = isDamaged
-    ? `The state in ${place} is damaged. Move it aside and restore ${what} from the backup?`
-    : `Restore ${what} from the backup into the state in ${place}? What is there stays.`;
-  if (isDamaged || !isEmpty) await confirmOrFail(io.ask, options.yes === true, question);
+  const question = `Restore ${what} from the backup into the state in ${place}? What is there stays.`;
+  if (!isEmpty) await confirmOrFail(io.ask, options.yes === true, question);
   const facts = await run(io.waiting);
   const vaults = facts.vaults.map(restoredVault);
   const inDoubt = vaults.filter(
     ({ exchange }) => exchange?.state === "in-doubt" && exchange.from === "file",
   ).length;
-  if (facts.aside !== null)
-    io.narrator.warn(
-      `the damaged state was moved to ${facts.aside}; what it had that the backup lacks is only there`,
-    );
   if (inDoubt > 0)
     io.narrator.warn(
       `${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`,
     );
   const { keyId, format } = backup;
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
-  const restored = { file, pending, keyId, format, state: place, aside: facts.aside, vaults };
+  const restored = { file, pending, keyId, format, state: place, vaults };
   const failed = facts.failed.map(({ error, ...vault }) => ({ ...vault, error: error.toJSON() }));
   const document: RestoreDocument = { restored, failed };
   const failure = failureOf(facts, file);

@@ -116,7 +116,6 @@ export async function restoredTable(
     ["Kept", `${count(here, "vault")} from here, ${file} from the backup, ${both} merged`],
     ["Pending", pendingCell(restored.pending, palette.warn)],
     ["Key", restored.keyId ?? "none: nothing is encrypted"],
-    ...(restored.aside === null ? [] : [["Aside", restored.aside] satisfies [string, Cell]]),
   ];
   const options = { palette, ...view.facts };
   const told = restored.vaults.filter(

@@ -28,10 +28,8 @@ import { countedThere, restoreVault, told } from "./restore-vault.ts";
 /** A state into which a backup is restored. */
 interface Restorable extends WholePlace {
   readonly store: Pick<StoredState, "dialect" | "lock" | "record">;
-  /** Whether what is there is damaged, so that it can only be moved aside. Makes sure of all else before anybody is asked. */
-  isDamaged(): Promise<boolean>;
-  /** Moves what is damaged aside whole, unless somebody else has meanwhile; returns where to. */
-  moveAside(waiting: Waiting): Promise<string | null>;
+  /** Makes sure that what is there is whole, before anybody is asked. @throws `state` */
+  expectWhole(): Promise<void>;
 }
 
 /**
@@ -46,15 +44,13 @@ export async function prepareRestore(
   file: string,
 ): Promise<Restore> {
   const backup = await checkBackup(file, keyring);
-  const isDamaged = await place.isDamaged();
+  await place.expectWhole();
   const isEmpty = async (): Promise<boolean> =>
     (await place.read(async (here) => await here.isEmpty())) ?? true;
   return {
     backup,
-    isEmpty: isDamaged || (await isEmpty()),
-    isDamaged,
+    isEmpty: await isEmpty(),
     run: async (waiting) => {
-      const aside = isDamaged ? await place.moveAside(waiting) : null;
       const db = openBackup(file);
       try {
         // Where nothing is sealed, any will do.
@@ -66,7 +62,7 @@ export async function prepareRestore(
           await place.store.record(appendingAlone(place.store.dialect, ...entries));
         const facts = await restoreAll(place, reader, waiting);
         await place.store.record(...(await ending(place, reader.marks, file, now(), facts)));
-        return { ...facts, aside };
+        return facts;
       } finally {
         db.close();
       }
@@ -79,7 +75,7 @@ async function restoreAll(
   place: Restorable,
   reader: BackupReader,
   waiting: Waiting,
-): Promise<Omit<RestoreFacts, "aside">> {
+): Promise<RestoreFacts> {
   const past = new Set(
     await place.read(async (here) => await here.exchangesAmong(reader.counted())),
   );

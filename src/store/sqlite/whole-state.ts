@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, renameSync, statSync, truncateSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, truncateSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { inspectState } from "./inspect.ts";
 import {
@@ -8,7 +7,6 @@ import {
   configure,
   createDatabase,
   isOlder,
-  isOurs,
   marksOf,
   migrate,
   retryBusyDatabase,
@@ -29,9 +27,8 @@ import { Whole } from "../whole/whole.ts";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { refuseNetwork } from "../../files/disk.ts";
-import { syncFolder } from "../../files/durable-file.ts";
 import { checkPrivateDirectory, ensurePrivateDirectory } from "../../files/private-directory.ts";
-import { isDamaged, asStateError, onState } from "../../files/state-error.ts";
+import { asStateError, damagedState } from "../../files/state-error.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
@@ -85,23 +82,14 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     await this.store.database.copyInto(empty, file);
   }
 
-  override async isDamaged(): Promise<boolean> {
-    return await Promise.resolve(
-      onState(this.shown, () => checkPrivateDirectory(this.shown)) &&
-        onState(this.shown, () => isUnreadable(this.store.database.opening.path)),
+  override async expectWhole(): Promise<void> {
+    const { path } = this.store.database.opening;
+    if (!checkPrivateDirectory(this.shown) || !existsSync(path)) return;
+    const [problem] = await this.#using(
+      "BEGIN",
+      async (db) => await Promise.resolve(problemsOf(db)),
     );
-  }
-
-  override async moveAside(waiting: Waiting): Promise<string | null> {
-    refuseNetwork(this.shown);
-    ensurePrivateDirectory(this.shown);
-    const moved = (): string | null =>
-      isUnreadable(this.store.database.opening.path)
-        ? moveAside(this.shown, this.store.parts.clock.now())
-        : null;
-    return await this.store.database.locks.withAll(waiting, async () =>
-      Promise.resolve(onState(this.shown, moved)),
-    );
+    if (problem !== undefined) throw damagedState(path, problem);
   }
 
   async inspect(): Promise<StateFacts> {
@@ -145,48 +133,4 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
       db.close();
     }
   }
-}
-
-/** Whether the database is damaged, or no database of this program, or was just being moved aside. */
-function isUnreadable(path: string): boolean {
-  if (!existsSync(path)) return false;
-  if (begunAside(dirname(path)) !== undefined) return true;
-  try {
-    if (!statSync(path).isFile()) return true;
-    // Others may write meanwhile, so it is not opened as immutable. The file alone may be torn, and its WAL have what it lacks.
-    const db = new DatabaseSync(withMode(path, "ro"), { readOnly: true });
-    try {
-      return !isOurs(db) || problemsOf(db).length > 0;
-    } finally {
-      db.close();
-    }
-  } catch (error) {
-    if (isDamaged(error)) return true;
-    throw error;
-  }
-}
-
-/** A folder to which the WAL of a damaged state was moved, and the database was not. */
-function begunAside(directory: string): string | undefined {
-  const folders = readdirSync(directory).filter((name) => name.startsWith("damaged-"));
-  const has = (folder: string, name: string): boolean => existsSync(join(directory, folder, name));
-  const begun = folders.find((folder) => has(folder, "vault.db-wal") && !has(folder, "vault.db"));
-  return begun && join(directory, begun);
-}
-
-/**
- * Moves a damaged database into a folder beside it, and returns that. Its WAL goes first, because a new database must not meet
- * it. Call it with every vault locked.
- */
-function moveAside(directory: string, now: number): string {
-  const stamp = new Date(now).toISOString().replaceAll(/[-:]|\.\d+/g, "");
-  const folder = begunAside(directory) ?? mkdtempSync(join(directory, `damaged-${stamp}-`));
-  syncFolder(directory);
-  for (const name of ["vault.db-shm", "vault.db-wal", "vault.db"]) {
-    if (!existsSync(join(directory, name))) continue;
-    renameSync(join(directory, name), join(folder, name));
-    syncFolder(folder);
-    syncFolder(directory);
-  }
-  return folder;
 }

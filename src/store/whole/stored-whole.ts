@@ -42,13 +42,9 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
     return await writeBackup(this.store, file, async (empty) => await this.copy(empty, file));
   }
 
-  async isDamaged(): Promise<boolean> {
+  /** @throws `state` for one that is damaged, or that is not used any more: nothing is restored into that */
+  async expectWhole(): Promise<void> {
     await this.expectUsable();
-    return false;
-  }
-
-  async moveAside(_waiting: Waiting): Promise<string | null> {
-    return await Promise.resolve(null);
   }
 
   async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
