@@ -7,8 +7,6 @@ import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, outcomeOf } from "../meaning/words.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
-import type { Kind } from "./looks.ts";
-import { isInverted, isOthers, isProperty, isSystems, rankOf } from "./looks.ts";
 import { TimeReader, timesHint, zoneOf } from "./times.ts";
 import * as looks from "./looks.ts";
 
@@ -82,7 +80,7 @@ function profilesOf(records: readonly { fields: Fields }[]): Profile[] {
 
 /** Gives a date the time of day that is in a column of its own. */
 function withClock(profiles: readonly Profile[]): readonly Profile[] {
-  const times = profiles.filter(({ name }) => rankOf("time", name) < Infinity);
+  const times = profiles.filter(({ name }) => looks.rankOf("time", name) < Infinity);
   const date = times.find((one) => mostly(one, looks.isDate));
   const clock = times.find((one) => mostly(one, looks.isTimeOfDay));
   if (date === undefined || clock === undefined) return profiles;
@@ -107,12 +105,12 @@ const isUuid = (text: string): boolean => looks.uuidOf(text) !== null;
 
 /** Whether the "true" of a column, or any number but 0, is a failure. */
 const isFailure = (profile: Profile): boolean =>
-  rankOf("failure", profile.name) < Infinity &&
+  looks.rankOf("failure", profile.name) < Infinity &&
   (mostly(profile, looks.looksLikeFlag, 0.8) ||
     (profile.texts.includes("0") && mostly(profile, (text) => /^\d{1,9}$/.test(text), 0.8)));
 
 const holdsOutcomes = (profile: Profile): boolean => {
-  const isGood = isInverted(profile);
+  const isGood = looks.isInverted(profile);
   return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
 };
 
@@ -134,7 +132,7 @@ const timeKinds = ["time", "arrival", "creation"] as const;
 const unnamed = 2 * timeKinds.length;
 
 /** Kinds of names that a column of a role may have; those of its own name alone if none are listed. */
-const kindsOf: Partial<Record<Role, readonly Kind[]>> = {
+const kindsOf: Partial<Record<Role, readonly looks.Kind[]>> = {
   time: timeKinds,
   vault: ["vault", "target"],
   outcome: ["outcome", "success", "status", "failure", "error"],
@@ -202,7 +200,7 @@ class Search {
   #take(role: Role, profile: Profile | undefined, by?: "--map"): void {
     if (profile === undefined || !this.#isOpen(role)) return;
     const { name, and } = profile;
-    const isNamed = (kindsOf[role] ?? [role]).some((kind) => rankOf(kind, name) < Infinity);
+    const isNamed = (kindsOf[role] ?? [role]).some((kind) => looks.rankOf(kind, name) < Infinity);
     this.#columns[role] = {
       name,
       by: by ?? (isNamed ? "name" : "value"),
@@ -225,9 +223,9 @@ class Search {
   }
 
   /** Returns the free columns whose name fits, and most of their values, best first. */
-  #named(kind: Kind, is: (text: string) => boolean = () => true): Profile[] {
+  #named(kind: looks.Kind, is: (text: string) => boolean = () => true): Profile[] {
     return this.#free()
-      .map((profile) => ({ profile, rank: rankOf(kind, profile.name) }))
+      .map((profile) => ({ profile, rank: looks.rankOf(kind, profile.name) }))
       .filter(({ profile, rank }) => rank < Infinity && mostly(profile, is))
       .sort((a, b) => a.rank - b.rank)
       .map(({ profile }) => profile);
@@ -235,13 +233,15 @@ class Search {
 
   /** Returns the free columns whose values fit, but not those of users, sessions and machines. */
   #valued(is: (text: string) => boolean, part = 0.8): Profile[] {
-    return this.#free().filter((profile) => !isOthers(profile.name) && mostly(profile, is, part));
+    return this.#free().filter(
+      (profile) => !looks.isOthers(profile.name) && mostly(profile, is, part),
+    );
   }
 
   /** Columns of uuids that may be the vault's, because they repeat; the one with most values is first. Ids never repeat. */
   #repeating(): Profile[] {
     return this.#valued(isUuid)
-      .filter(({ name }) => rankOf("application", name) === Infinity)
+      .filter(({ name }) => looks.rankOf("application", name) === Infinity)
       .filter(({ texts, distinct }) => distinct < texts.length || texts.length === 1)
       .sort((a, b) => b.distinct - a.distinct);
   }
@@ -295,10 +295,10 @@ class Search {
     const named = timeKinds.flatMap((kind, index) =>
       this.#named(kind)
         .filter((one) => kind !== "creation" || !this.#isOfVault(one))
-        .map((one) => ({ ...one, rank: 2 * index + Number(isSystems(one.name)) })),
+        .map((one) => ({ ...one, rank: 2 * index + Number(looks.isSystems(one.name)) })),
     );
     const others = this.#free()
-      .filter(({ name }) => !isProperty(name) && named.every((one) => one.name !== name))
+      .filter(({ name }) => !looks.isProperty(name) && named.every((one) => one.name !== name))
       .filter((one) => mostly(one, looks.isRecentTime, 0.8))
       .map((one) => ({ ...one, rank: unnamed }));
     const found = [...named, ...others].sort((a, b) => a.rank - b.rank);
@@ -368,7 +368,7 @@ class Search {
       return { one, reasons: one.texts.filter(isReason).length };
     });
     const [best] = found.sort((a, b) => b.reasons - a.reasons);
-    const isError = outcome?.isWhole === false && rankOf("error", outcome.name) < Infinity;
+    const isError = outcome?.isWhole === false && looks.rankOf("error", outcome.name) < Infinity;
     this.#take("description", best?.one ?? (isError ? outcome : undefined));
     if (outcome !== undefined || (best?.reasons ?? 0) > 0) return;
     const isFlag = (text: string) => looks.looksLikeFlag(text) || looks.looksLikeLevel(text);

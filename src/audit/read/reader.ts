@@ -2,7 +2,7 @@ import type { Columns } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
 import { timeIn } from "../columns/choose.ts";
 import type { TimeReader } from "../columns/times.ts";
-import { uuidInEndpoint, uuidOf } from "../columns/looks.ts";
+import { isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
 import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
 import type { Bytes } from "./bytes.ts";
 import {
@@ -24,11 +24,9 @@ import {
   viewOf,
 } from "./bytes.ts";
 import { clip } from "./clip.ts";
-import { isInverted } from "../columns/looks.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
-import type { Entry, Item, Role } from "./item.ts";
-import { noEntry, properties, roles } from "./item.ts";
+import { type Entry, type Item, noEntry, properties, type Role, roles } from "./item.ts";
 
 /** What the columns of an input mean. */
 export interface Layout {
