@@ -4,7 +4,7 @@ import { endOf, type EventKind, isAcknowledgement } from "./events.ts";
 import type { Overlap } from "./overlap.ts";
 import { beforeRelease } from "../flags.ts";
 import type { VaultTable } from "./vault-table.ts";
-import { type Ending, Rings, Vault } from "./vault.ts";
+import { Ending, Rings, Vault } from "./vault.ts";
 
 /** Maximum difference between the clocks of a start and of its acknowledgement. */
 const clockSkew = 5000;
@@ -94,7 +94,7 @@ export class Fold {
     if (!this.#expiresInvalid || vault.invalidStart === 0) return;
     const since = vault.invalidStart + this.rules.tokenLifetimeMs;
     if (vault.ending !== undefined || since > now) return;
-    vault.ending = { ...ended, since, event: "failed-attempt", rule: "expired-invalid-start" };
+    vault.ending = new Ending({ since, event: "failed-attempt", rule: "expired-invalid-start" });
     this.#freeze(vault);
   }
 
@@ -324,7 +324,7 @@ export class Fold {
     if (vault.ended === "deleted") return vault.addContradiction("activity-after-deletion", entry);
     const { time: since, event } = entry;
     vault.pending = 0;
-    vault.ending = { ...ended, state: "deleted", since, event, rule: "unseen" };
+    vault.ending = new Ending({ state: "deleted", since, event });
   }
 
   #lock(
@@ -335,7 +335,7 @@ export class Fold {
     if (vault.ended === "locked") return;
     // A call that finds the vault locked did not lock it.
     this.#hasLocked = how.rule !== "unseen" && how.isGuess !== true;
-    vault.ending = { ...ended, since, event, ...how };
+    vault.ending = new Ending({ since, event, ...how });
   }
 
   #reopen(vault: Vault): void {
@@ -344,17 +344,6 @@ export class Fold {
     vault.ending = undefined;
   }
 }
-
-const ended = {
-  state: "locked" as const,
-  count: 0,
-  isSaid: false,
-  isGuess: false,
-  isLikely: false,
-  isUnsure: false,
-  calls: 0,
-  lastCall: 0,
-};
 
 /** Events about locks, by what they are without: nobody knows what a call refused because of a lock would have been. */
 const withoutLocks: Partial<Record<EventKind, EventKind>> = {

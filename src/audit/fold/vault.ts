@@ -7,27 +7,31 @@ import { Rows } from "./order.ts";
 const maxContradictions = 20;
 
 /** How a vault came to be locked or deleted. */
-export interface Ending {
-  state: "locked" | "deleted";
+export class Ending {
+  state: "locked" | "deleted" = "locked";
   /** Time at which it was, in milliseconds since the epoch. */
-  since: number;
+  since = 0;
   /** What did it, or showed it. */
-  event: EventKind;
+  event: EventKind = "lock";
   /** Rule that locked a locked vault. */
-  rule: LockRule;
+  rule: LockRule = "unseen";
   /** Number of items that led to it by the rule. */
-  count: number;
+  count = 0;
   /** An item says that the vault was locked. */
-  isSaid: boolean;
+  isSaid = false;
   /** The rule is what the calls before make likely. */
-  isGuess: boolean;
+  isGuess = false;
   /** Calls whose reason is not known made the lock, if they counted. */
-  isLikely: boolean;
+  isLikely = false;
   /** A later item may have unlocked it, or shown it open: what it means is not understood. */
-  isUnsure: boolean;
+  isUnsure = false;
   /** Calls since. */
-  calls: number;
-  lastCall: number;
+  calls = 0;
+  lastCall = 0;
+
+  constructor(of: Pick<Ending, "since" | "event"> & Partial<Ending>) {
+    Object.assign(this, of);
+  }
 }
 
 type Contradiction = (typeof contradictions)[number];
