@@ -1,7 +1,7 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
 import { Entries } from "../../src/audit/fold/order.ts";
-import { noEntry, Skips } from "../../src/audit/read/item.ts";
+import { Entry, Skips } from "../../src/audit/read/item.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { Input } from "../../src/audit/read/input.ts";
@@ -76,7 +76,7 @@ const kept: (string | undefined)[] = [];
 const entries = new Entries();
 for (const _ of source.read(entries)) {
   for (let at = 0; at < entries.count; at++)
-    if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, { ...noEntry })).description);
+    if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, new Entry())).description);
   entries.shift(entries.count);
 }
 source.input.close();

@@ -1,4 +1,4 @@
-import { type Entry, noEntry } from "../read/item.ts";
+import { Entry } from "../read/item.ts";
 import { eventCodes, eventKinds, type EventKind } from "./events.ts";
 
 /** Words of four bytes that an entry takes. */
@@ -86,7 +86,7 @@ export class Entries {
   sort(): void {
     const order = Array.from({ length: this.count }, (_, index) => index);
     const sorted = new Entries();
-    const entry = { ...noEntry };
+    const entry = new Entry();
     for (const index of order.sort((a, b) => this.timeAt(a) - this.timeAt(b)))
       sorted.push(this.get(index, entry));
     this.#rows = sorted.#rows;
@@ -95,7 +95,7 @@ export class Entries {
 
   /** Turns the order of the entries from an index on around. */
   reverse(from: number): void {
-    const [one, other] = [{ ...noEntry }, { ...noEntry }];
+    const [one, other] = [new Entry(), new Entry()];
     for (let [low, high] = [from, this.count - 1]; low < high; low++, high--) {
       this.get(low, one);
       this.#set(low, this.get(high, other));
@@ -169,7 +169,7 @@ export class TimeOrder extends Entries {
     this.#isSorted = true;
     const count = isEnd ? this.count : this.count - windowSize;
     if (count <= 0) return;
-    const entry = { ...noEntry };
+    const entry = new Entry();
     for (let index = 0; index < count; index++) this.#pass(this.get(index, entry));
     this.shift(count);
   }

@@ -1,5 +1,5 @@
 import type { LockRule } from "../../documents/audit.ts";
-import { noEntry, type Entry, type ItemLocation } from "../read/item.ts";
+import { Entry, type ItemLocation } from "../read/item.ts";
 import { type contradictions, eventCodes, type EventKind } from "./events.ts";
 import { Rows } from "./order.ts";
 
@@ -133,7 +133,10 @@ export class Vault {
 
   addContradiction(kind: Contradiction, entry: Entry): void {
     if (this.contradictions.length < maxContradictions)
-      this.contradictions = [...this.contradictions, { kind, item: { ...entry } }];
+      this.contradictions = [
+        ...this.contradictions,
+        { kind, item: Object.assign(new Entry(), entry) },
+      ];
   }
 }
 
@@ -194,16 +197,15 @@ export class Rings {
     const kept = Math.min(count, this.#size);
     return Array.from({ length: kept }, (_, index): Seen => {
       const row = this.#rowOf(ring, count - kept + index);
-      const entry = this.#pageOf(ring).get(row, { ...noEntry });
+      const entry = this.#pageOf(ring).get(row, new Entry());
       const { idHash: state } = entry;
-      return {
-        ...entry,
+      return Object.assign(entry, {
         unackedStarts: (state >> 17) & most,
         failedAttempts: (state >> 5) & most,
         pending: (state >> 3) & 3,
         ended: endings[(state >> 1) & 3],
         locks: (state & 1) !== 0,
-      };
+      });
     });
   }
 

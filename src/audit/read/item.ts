@@ -17,41 +17,28 @@ export interface Item {
   application?: string;
 }
 
-/** Where an item is, which is read again if a report needs it. */
-export interface ItemLocation {
-  /** Index of the input on the command line, from 0. */
-  input: number;
-  /** Line where the record begins, or number of the element; from 1. */
-  line: number;
-  event: EventKind;
-  /** Offset of the record in the text of the input, and its length, in bytes. */
-  offset: number;
-  length: number;
-}
-
 /** An item on its way through the fold. */
-export interface Entry extends ItemLocation {
+export class Entry {
   /** Milliseconds since the epoch. */
-  time: number;
+  time = Number.NaN;
   /** Number of its vault (VaultTable); -1 if it names none. */
-  vault: number;
+  vault = -1;
   /** Place of the event in `eventKinds`, once it is sorted. */
-  code: number;
+  code = 0;
+  event: EventKind = "other";
+  /** Index of the input on the command line, from 0. */
+  input = 0;
+  /** Line where the record begins, or number of the element; from 1. */
+  line = 0;
+  /** Offset of the record in the text of the input, and its length, in bytes. */
+  offset = 0;
+  length = 0;
   /** Hash of the item's id or, without one, of its content (bytes.ts). */
-  idHash: number;
+  idHash = 0;
 }
 
-export const noEntry: Entry = {
-  time: Number.NaN,
-  vault: -1,
-  code: 0,
-  event: "other",
-  input: 0,
-  line: 0,
-  offset: 0,
-  length: 0,
-  idHash: 0,
-};
+/** Where an item is, which is read again if a report needs it. */
+export type ItemLocation = Pick<Entry, "input" | "line" | "event" | "offset" | "length">;
 
 /** Properties of an item that a column can hold, by the names of their roles in `--map`. */
 export const properties = {

@@ -26,7 +26,7 @@ import {
 import { clip } from "./clip.ts";
 import type { Classifier, Meaning } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
-import { type Entry, type Item, noEntry, properties, type Role, roles } from "./item.ts";
+import { Entry, type Item, properties, type Role, roles } from "./item.ts";
 
 /** What the columns of an input mean. */
 export interface Layout {
@@ -107,7 +107,7 @@ export class ItemReader {
   readonly #words: TextValues<Word>;
   readonly #texts: TextValues<string>;
   /** The entry of the record at hand. */
-  readonly #entry = { ...noEntry };
+  readonly #entry = new Entry();
 
   /** Slots by cell of a row. */
   #slots: readonly number[] | undefined;
@@ -290,8 +290,7 @@ export class ItemReader {
     const result = item.outcome ?? this.#noOutcome;
     const meaning = classifier.meaningOf(item.action, result, this.#inverted);
     const { id } = item;
-    return {
-      ...noEntry,
+    return Object.assign(new Entry(), {
       time: item.time,
       vault: vaults.of(item.vault ?? ""),
       event: classifier.take(meaning, item.description, item.endpoint),
@@ -303,7 +302,7 @@ export class ItemReader {
         id === undefined
           ? contentHashOf(given, from, to)
           : idHashOf(viewOf(Buffer.from(id)), 0, Buffer.byteLength(id)),
-    };
+    });
   }
 
   /** Returns the number of the vault that a value names; -1 if it is none. */
