@@ -135,9 +135,6 @@ function describe(
   return ["Nothing was sent. This would be sent:\n", ...lines].join("");
 }
 
-/** Maximum number of skipped vaults in a table. */
-const mostRows = 100;
-
 /** --dry-run: prints what would be done with many vaults. */
 export async function dryRunOfMany(
   { io, settings }: Basics,
@@ -160,7 +157,7 @@ export async function dryRunOfMany(
       skipped: skipped.map(({ uuid, reason }) => ({ uuid, reason })),
     },
   };
-  await io.output.print(document, async ({ facts }) => {
+  await io.output.show(document, async ({ facts }) => {
     const options = { palette: await createPalette(facts.color), ...facts };
     const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;
     const plan = [
@@ -169,15 +166,12 @@ export async function dryRunOfMany(
       ["Time", `about ${durationInWords(seconds * 1000)} ${atRate}`],
       ["Skipped", grouped(skipped.length)],
     ] as const;
-    const shown = skipped.slice(0, facts.isTTY ? mostRows : undefined);
-    const rows = shown.map(({ uuid, label, reason }) => [uuid, label ?? "", reason]);
-    const left = skipped.length - shown.length;
+    const rows = skipped.map(({ uuid, label, reason }) => [uuid, label ?? "", reason]);
     return [
       facts.isTTY ? "Nothing was sent. This would be done:\n" : "",
       factsTable(plan, options),
       ...(rows.length > 0 && facts.isTTY ? ["\n"] : []),
       rows.length > 0 ? listTable(["Vault", "Label", "Skipped"], rows, options) : "",
-      left > 0 ? `  and ${grouped(left)} more; --json lists them all\n` : "",
     ].join("");
   });
 }

@@ -83,7 +83,7 @@ describe("the plan of many vaults", () => {
     `);
   });
 
-  test("with nothing skipped, and with more than a person reads", async () => {
+  test("with nothing skipped, and with very many", async () => {
     const none = await printed({ isTTY: true }, []);
     expect(none.trimEnd().split("\n").at(-1)).toBe("  Skipped  0");
     const many = Array.from(
@@ -94,9 +94,6 @@ describe("the plan of many vaults", () => {
           { ok: false, skipped: "locked" },
         ] as const,
     );
-    const text = await printed({ isTTY: true }, many);
-    expect(text).toContain("\n  and 99,900 more; --json lists them all\n");
-    expect(text.split("\n").length).toBeLessThan(120);
     const lines = (await printed({}, many)).trimEnd().split("\n");
     expect(lines).toHaveLength(4 + many.length);
     expect(lines.slice(2, 5)).toEqual([
