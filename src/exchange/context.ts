@@ -182,8 +182,8 @@ interface NextTry {
 
 /**
  * Returns how long to wait before a call is repeated, after a 429 as after a lost response: as long as the service asks
- * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. The loops that wait are those of run, end, single/call,
- * single/delete and commands/ack/token; service/places waits before a call, so that no 429 comes.
+ * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. What waits is start/attempt, end and
+ * single/call; service/places waits before a call, so that no 429 comes.
  */
 export function nextTry(
   { clock, deadline }: { clock: Clock; deadline: number },
