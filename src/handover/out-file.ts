@@ -47,19 +47,25 @@ export function prepareOut(
 function prepareFolder({ io, settings }: Basics, folder: string): void {
   const path = io.host.resolve(folder);
   checkNotOurs({ io, settings }, "--out-dir", join(path, "x"));
-  try {
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) createFolder(path);
-    if (!statSync(path).isDirectory()) throw Object.assign(new Error(), { code: "ENOTDIR" });
-    accessSync(path, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why =
-      code === "ENOTDIR" || code === "EEXIST"
-        ? "is not a folder"
-        : `cannot be written to (${code})`;
+  const why = obstacleIn(path, true);
+  if (why !== null)
     throw new VaultError("invalid-input", `--out-dir: ${folder} ${why}; nothing was sent`, {
       hint: "name a folder that you can write to, such as --out-dir ./vaults",
     });
+}
+
+/** Why no file can be made in a folder, which is made first if it `mayMiss`; null if one can. */
+function obstacleIn(folder: string, mayMiss: boolean): string | null {
+  try {
+    if (mayMiss && statSync(folder, { throwIfNoEntry: false }) === undefined) createFolder(folder);
+    if (!statSync(folder).isDirectory()) return "is not a folder";
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return "does not exist";
+    const isFile = code === "ENOTDIR" || code === "EEXIST";
+    return isFile ? "is not a folder" : `cannot be written to (${code})`;
   }
 }
 
@@ -132,21 +138,13 @@ export function checkWritable(
   path: string,
 ): void {
   checkNotOurs({ io, settings }, flag, path);
-  const folder = dirname(io.host.resolve(path));
-  const refuse = (why: string): VaultError =>
-    new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
-      hint: `name a file in a folder that you can write to, such as ${flag} ./${flag === "--out" ? "vault" : "pair"}.json`,
-    });
-  const why = obstacleAt(io.host.resolve(path));
-  if (why !== null) throw refuse(`${path} is ${why}`);
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw refuse(
-      code === "ENOENT"
-        ? `the folder ${folder} does not exist`
-        : `the folder ${folder} cannot be written to (${code})`,
-    );
-  }
+  const file = io.host.resolve(path);
+  const folder = dirname(file);
+  const obstacle = obstacleAt(file);
+  const inFolder = obstacleIn(folder, false);
+  if (obstacle === null && inFolder === null) return;
+  const why = obstacle === null ? `the folder ${folder} ${inFolder}` : `${path} is ${obstacle}`;
+  throw new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
+    hint: `name a file in a folder that you can write to, such as ${flag} ./${flag === "--out" ? "vault" : "pair"}.json`,
+  });
 }
