@@ -4,7 +4,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { command } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, nextTry, note, pause } from "../context.ts";
-import type { CallOutcome, Refused } from "../dispositions.ts";
+import type { Refused } from "../dispositions.ts";
 import { outcomeOf, refusal, serviceDetails, whatCame, wording } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
 import type { Seen } from "../breaker.ts";
@@ -116,7 +116,12 @@ export async function attempt<Success>(
   if (outcome.type === "accepted")
     return { before, kind, exchangeId, externalRef, pair, success: outcome.success };
   const sent = { exchangeId, pair, start, decision, tries };
-  const again = await recorded(context, sent, outcome, before);
+  const again =
+    outcome.type === "not-sent"
+      ? await notSent(context, sent, outcome)
+      : outcome.type === "refused"
+        ? await refused(context, sent, outcome, before)
+        : await unanswered(context, sent, outcome);
   if (again === null) return null;
   tries.calls += 1;
   context.emit({ type: "retrying", step: call.step, ...again });
@@ -133,25 +138,10 @@ interface Sent {
   tries: Tries;
 }
 
-/** A wait before the call is repeated. */
+/** A wait before the call is repeated. What records the end of a call returns it, or throws where that is not done. */
 interface Again {
   waitMs: number;
   cause: string;
-}
-
-/**
- * Records what a call counts that was not accepted. Returns the wait before it is repeated, null after a refusal of the credentials.
- * @throws the error of a call that is not repeated, or not in time
- */
-async function recorded(
-  context: ExchangeContext,
-  sent: Sent,
-  outcome: Exclude<CallOutcome, { type: "accepted" }>,
-  before: VaultRecord,
-): Promise<Again | null> {
-  if (outcome.type === "not-sent") return await notSent(context, sent, outcome);
-  if (outcome.type === "refused") return await refused(context, sent, outcome, before);
-  return await unanswered(context, sent, outcome);
 }
 
 async function notSent(
