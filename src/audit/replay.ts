@@ -119,7 +119,8 @@ class Intake {
   newest = Number.NEGATIVE_INFINITY;
   readonly #options: ReplayOptions;
   readonly #vaults: VaultTable;
-  readonly #select: (entry: Entry) => void;
+  readonly #selection: Selection | undefined;
+  readonly #itemOf: (location: ItemLocation) => Item;
 
   constructor(
     options: ReplayOptions,
@@ -130,7 +131,8 @@ class Intake {
     const { rules, whatIf, timeline } = options;
     this.#options = options;
     this.#vaults = vaults;
-    this.#select = (entry) => selection?.take(entry, itemOf);
+    this.#selection = selection;
+    this.#itemOf = itemOf;
     const shared = { table: vaults, overlap: this.overlap, itemOf, events: kept[timeline] };
     this.fold = new Fold({ ...shared, rules });
     const limits = { ...rules.limits, ...whatIf?.limits };
@@ -154,7 +156,7 @@ class Intake {
       return;
     }
     if (!this.#vaults.isWanted(vault)) return;
-    this.#select(entry);
+    this.#selection?.take(entry, this.#itemOf);
     if (event === "other") this.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.take(entry);
   }
