@@ -26,8 +26,8 @@ export interface SettingDefinition {
   example?: string;
   /** The words for it in the error about missing settings: nothing can be sent without it. */
   required?: string;
-  /** `vault init` keeps its flag in the profile. */
-  init?: "kept";
+  /** `vault init` does not keep its flag in the profile. */
+  init?: "not-kept";
   /**
    * Parses a value that was given.
    * @throws `usage` or `invalid-input`, which names the flag, variable or config key
@@ -114,6 +114,7 @@ export const settingDefinitions = {
     flag: "--profile <name>",
     env: "VAULTSVC_PROFILE",
     key: "currentProfile",
+    init: "not-kept",
     fallback: "default",
     parse: text,
     help: "profile to use (default)",
@@ -139,7 +140,6 @@ export const settingDefinitions = {
     env: "VAULTSVC_API_PREFIX",
     key: "apiPrefix",
     fallback: defaults.apiPrefix,
-    init: "kept",
     parse: valid(isPath, `must be a path, such as ${defaults.apiPrefix}`),
     help: "path prefix of the API (/vaultsvc/v1-2)",
   },
@@ -190,7 +190,6 @@ export const settingDefinitions = {
     env: "VAULTSVC_DEVICE",
     key: "device",
     form: "json",
-    init: "kept",
     parse: given,
     help: "device for online vaults: @FILE or JSON",
   },
@@ -200,7 +199,6 @@ export const settingDefinitions = {
     key: "state",
     form: "path",
     example: "/var/lib/vaultsvc",
-    init: "kept",
     parse: checked(checkLocation),
     help: "the state: a directory, or postgres://…",
   },
@@ -242,7 +240,6 @@ export const settingDefinitions = {
     key: "rateLimit",
     form: "number",
     fallback: String(defaults.rate),
-    init: "kept",
     parse: wholeNumber(0),
     help: "requests per second, over all processes (25; 0 = unlimited)",
   },
@@ -251,7 +248,6 @@ export const settingDefinitions = {
     env: "VAULTSVC_TIMEOUT",
     key: "timeout",
     fallback: "30s",
-    init: "kept",
     // A shorter one would spend starts that nothing can answer, and open the breaker for everybody.
     parse: milliseconds(100),
     help: "time limit of one request, at least 100ms (30s)",
@@ -261,7 +257,6 @@ export const settingDefinitions = {
     env: "VAULTSVC_MAX_WAIT",
     key: "maxWait",
     fallback: "2m",
-    init: "kept",
     parse: milliseconds(),
     help: "total time limit, retries included (2m)",
   },
@@ -269,14 +264,12 @@ export const settingDefinitions = {
     flag: "--ca <file>",
     key: "ca",
     form: "path",
-    init: "kept",
     parse: given,
     help: "trust only the certificates in this PEM file and NODE_EXTRA_CA_CERTS",
   },
   proxy: {
     flag: "--proxy <url>",
     key: "proxy",
-    init: "kept",
     parse: given,
     help: "proxy for the service (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)",
   },
@@ -285,7 +278,6 @@ export const settingDefinitions = {
     key: "policy.failedAttempts",
     form: "number",
     fallback: String(defaults.failedAttempts),
-    init: "kept",
     parse: threshold,
     help: "failed attempts that lock a vault, at least 2 (3)",
   },
@@ -294,7 +286,6 @@ export const settingDefinitions = {
     key: "policy.unackedStarts",
     form: "number",
     fallback: String(defaults.unackedStarts),
-    init: "kept",
     parse: threshold,
     help: "unacknowledged starts that lock a vault, at least 2 (5)",
   },
@@ -302,6 +293,7 @@ export const settingDefinitions = {
     flag: "-o, --output <format>",
     env: "VAULTSVC_OUTPUT",
     key: "output",
+    init: "not-kept",
     fallback: "table",
     example: "json",
     parse: word(outputFormats),

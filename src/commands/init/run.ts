@@ -205,9 +205,11 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
 async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Profile> {
   let profile = former;
   for (const name of settingNames) {
-    const { init, key } = definitionOf(name);
+    const { init, key, required } = definitionOf(name);
     const flag = settings.flags[name];
-    if (init !== "kept" || key === undefined || typeof flag !== "string") continue;
+    // The required ones are asked for.
+    if (init !== undefined || required !== undefined) continue;
+    if (key === undefined || typeof flag !== "string") continue;
     const text = formOf(key) === "json" ? await readValue(flag, `--${name}`, io.sources) : flag;
     const isPath = formOf(key) === "path" && !/^[a-z]+:\/\//i.test(text);
     const value = storable(io, isPath ? io.host.resolve(text) : text);
