@@ -1,4 +1,4 @@
-import type { Command, Descriptor, OptionsOf, OptionValues } from "../cli/command.ts";
+import type { Command, Descriptor, OptionValues } from "../cli/command.ts";
 import { loaded, vaultArgument } from "../cli/command.ts";
 import { port } from "../cli/values.ts";
 
@@ -16,21 +16,23 @@ const emulation = {
   },
 } as const;
 
+const program = {
+  command: {
+    term: "<command...>",
+    help: "program and arguments, after --",
+    values: { from: "programs" },
+  },
+} as const;
+
 export type EmulationOptions = OptionValues<typeof emulation>;
 
-const exec = {
+export const exec = {
   name: "exec",
   summary: "run a program against a private sandbox",
   description:
     "Start a sandbox for one program, with its own state and configuration, in which the demo vaults are imported; run the program " +
     "with VAULTSVC_* and VAULT (for the examples of the help) set; then stop the sandbox and exit with the program's exit code. Your own state is not touched.",
-  arguments: {
-    command: {
-      term: "<command...>",
-      help: "program and arguments, after --",
-      values: { from: "programs" },
-    },
-  },
+  arguments: program,
   options: emulation,
   examples: [
     "vault sandbox exec -- sh",
@@ -40,22 +42,14 @@ const exec = {
   mode: "lenient",
 } as const satisfies Descriptor;
 
-export type ExecOptions = OptionsOf<typeof exec>;
-
-const rehearse = {
+export const rehearse = {
   name: "rehearse",
   summary: "test whether a program survives every failure",
   description:
     "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost, or the program " +
     "killed, before or after the service has processed it. After each, run the program again without a failure, then the check. " +
     "Exit 17 if a vault was lost or locked.",
-  arguments: {
-    command: {
-      term: "<command...>",
-      help: "program and arguments, after --; run many times",
-      values: { from: "programs" },
-    },
-  },
+  arguments: program,
   options: {
     check: {
       flag: "--check <command>",
@@ -74,9 +68,7 @@ const rehearse = {
   mode: "lenient",
 } as const satisfies Descriptor;
 
-export type RehearseOptions = OptionsOf<typeof rehearse>;
-
-const start = {
+export const start = {
   name: "start",
   summary: "start a sandbox that serves until interrupted",
   description:
@@ -109,8 +101,6 @@ const start = {
   ],
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
-
-export type StartOptions = OptionsOf<typeof start>;
 
 /** Of all commands that steer a running sandbox. */
 export const control = {

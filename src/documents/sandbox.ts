@@ -1,29 +1,15 @@
 import * as z from "zod/mini";
 import { device } from "../protocol/fields.ts";
-import {
-  count,
-  credentials,
-  kind,
-  maybeText,
-  maybeTime,
-  operation,
-  text,
-  time,
-  vault,
-} from "./parts.ts";
+import { count, credentials, kind, maybeText, operation } from "./parts.ts";
+import { maybeTime, text, time, vault } from "./parts.ts";
+
+const listed = { ...vault, label: text, kind };
+const known = { ...listed, credentials, device: z.optional(z.looseObject(device.shape)) };
 
 export const start = z.object({
   baseUrl: text,
   application: z.object({ uuid: text, apiKey: text }),
-  vaults: z.array(
-    z.object({
-      ...vault,
-      label: text,
-      kind,
-      credentials,
-      device: z.optional(z.looseObject(device.shape)),
-    }),
-  ),
+  vaults: z.array(z.object(known)),
 });
 
 export const env = z.object({ env: z.record(text, text) });
@@ -35,7 +21,7 @@ export const status = z.union([
     baseUrl: text,
     application: z.object({ uuid: text }),
     readyFile: text,
-    vaults: z.array(z.object({ ...vault, label: text, kind })),
+    vaults: z.array(z.object(listed)),
   }),
 ]);
 

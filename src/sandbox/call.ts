@@ -1,15 +1,10 @@
-import type { AnyEndpoint } from "../protocol/endpoints.ts";
-import { isOnline } from "../protocol/endpoints.ts";
+import { isOnline, type AnyEndpoint } from "../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../protocol/fields.ts";
 import { uuid as uuidField } from "../protocol/fields.ts";
-import type { Application, Credentials } from "../protocol/requests.ts";
-import { requestSchema } from "../protocol/requests.ts";
-import type { Violation } from "../protocol/validate.ts";
-import { validate } from "../protocol/validate.ts";
-import type { AuditAction } from "./audit.ts";
-import { record } from "./audit.ts";
-import type { Outcome } from "./outcome.ts";
-import { refuse, refuseInvalid, refuseRate } from "./outcome.ts";
+import { requestSchema, type Application, type Credentials } from "../protocol/requests.ts";
+import { validate, type Violation } from "../protocol/validate.ts";
+import { record, type AuditAction } from "./audit.ts";
+import { rateLimited, Refusal, refuse, refuseInvalid } from "./outcome.ts";
 import { isWhitelisted, refuseJwt } from "./policy.ts";
 import { sameSecret } from "./random.ts";
 import type { VaultState, World } from "./state.ts";
@@ -53,16 +48,16 @@ export interface CreateBody extends Body {
   };
 }
 
-type Admitted = { ok: true; body: unknown } | { ok: false; outcome: Outcome };
-
 /**
  * Checks everything that does not depend on the vault: the rate limit (every call of a known application counts, even an invalid one),
  * path and body, the application (in the body of a start call, in the headers of an end call), the caller's address, and the JWT.
+ * Returns the validated body.
+ * @throws Refusal
  */
-export function admit(world: World, window: RateWindow, call: Call): Admitted {
+export function admit(world: World, window: RateWindow, call: Call): unknown {
   const wrong = checkApplication(world, call);
   const wait = wrong === undefined ? window.admit(world.now) : 0;
-  if (wait > 0) return { ok: false, outcome: refuseRate(world, wait) };
+  if (wait > 0) throw new Refusal(rateLimited(world.random, wait));
   const path = validate(uuidField, call.uuid);
   const violations: Violation[] =
     path.ok || call.endpoint.operation === "create"
@@ -72,11 +67,11 @@ export function admit(world: World, window: RateWindow, call: Call): Admitted {
   if (call.body === undefined && call.endpoint.method !== "GET")
     violations.push({ path: "", rule: "must be JSON" });
   else if (!checked.ok) violations.push(...checked.violations);
-  if (violations.length > 0) return { ok: false, outcome: refuseInvalid(world, violations) };
-  if (wrong !== undefined) return { ok: false, outcome: refuseApplication(world, call, wrong) };
-  const barred = refuseAddress(world, call) ?? refuseToken(world, call);
-  if (barred !== undefined) return { ok: false, outcome: barred };
-  return { ok: true, body: checked.ok ? checked.value : undefined };
+  if (violations.length > 0) refuseInvalid(world, violations);
+  if (wrong !== undefined) refuseApplication(world, call, wrong);
+  checkAddress(world, call);
+  checkToken(world, call);
+  return checked.ok ? checked.value : undefined;
 }
 
 /** Returns the wrong property, or undefined if uuid and key are correct. */
@@ -102,7 +97,7 @@ function claimedApplication({ endpoint, headers, body }: Call): Application {
 }
 
 /** Records an audit item, with address and endpoint, if the key is in the body (docs/interface.md, Application key). */
-function refuseApplication(world: World, call: Call, property: string): Outcome {
+function refuseApplication(world: World, call: Call, property: string): never {
   if (call.endpoint.applicationIn === "body") {
     record(world, {
       action: "API_KEY_CHECK",
@@ -112,12 +107,12 @@ function refuseApplication(world: World, call: Call, property: string): Outcome 
       description: "API key check failed",
     });
   }
-  return refuse(world, "application", property, "the application or its key is wrong");
+  refuse(world, "application", property, "the application or its key is wrong");
 }
 
 /** Records an audit item, as a failed key check does (docs/interface.md, IP whitelist). */
-function refuseAddress(world: World, call: Call): Outcome | undefined {
-  if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return undefined;
+function checkAddress(world: World, call: Call): void {
+  if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return;
   record(world, {
     action: "ADDRESS_CHECK",
     outcome: "FAILURE",
@@ -125,15 +120,15 @@ function refuseAddress(world: World, call: Call): Outcome | undefined {
     description: "address not in the whitelist",
   });
   const message = "the IP address is not in the whitelist of the application";
-  return refuse(world, "address", undefined, message);
+  refuse(world, "address", undefined, message);
 }
 
 /** Checks the JWT on offline vault endpoints, if the application requires one (docs/interface.md, JWT). */
-function refuseToken(world: World, call: Call): Outcome | undefined {
+function checkToken(world: World, call: Call): void {
   const { jwt } = world.policy;
-  if (jwt === null || isOnline(call.endpoint.kind)) return undefined;
+  if (jwt === null || isOnline(call.endpoint.kind)) return;
   const why = refuseJwt(jwt, call.headers["authorization"], world.now);
-  return why === undefined ? undefined : refuse(world, "jwt", "authorization", why);
+  if (why !== undefined) refuse(world, "jwt", "authorization", why);
 }
 
 /** Returns the properties of an audit item that tell where a call came from. */
@@ -162,24 +157,26 @@ export function recordCall(
   record(world, { action, outcome, ...originOf(call), externalRef, description });
 }
 
-/** Returns the vault if it has the kind of the endpoint and is active, else the refusal: 404, 410 or 423. */
-export function openVault(world: World, call: Call): VaultState | Outcome {
+/**
+ * Returns the vault if it has the kind of the endpoint and is active.
+ * @throws Refusal (404, 410 or 423)
+ */
+export function openVault(world: World, call: Call): VaultState {
   const vault = presentVault(world, call);
-  if (isOutcome(vault) || vault.state !== "locked") return vault;
-  return refuse(world, "locked", "vaultUuid", "the vault is locked");
+  if (vault.state === "locked") refuse(world, "locked", "vaultUuid", "the vault is locked");
+  return vault;
 }
 
-/** Returns the vault, locked or not, else the refusal: 404 or 410. */
-export function presentVault(world: World, call: Call): VaultState | Outcome {
+/**
+ * Returns the vault, locked or not.
+ * @throws Refusal (404 or 410)
+ */
+export function presentVault(world: World, call: Call): VaultState {
   const vault = findVault(world, call.uuid);
-  if (vault === undefined || vault.kind !== call.endpoint.kind)
-    return refuse(world, "unknown", "vaultUuid", "no such vault");
-  return vault.state === "deleted"
-    ? refuse(world, "deleted", "vaultUuid", "the vault was deleted")
-    : vault;
+  if (vault?.kind !== call.endpoint.kind) refuse(world, "unknown", "vaultUuid", "no such vault");
+  if (vault.state === "deleted") refuse(world, "deleted", "vaultUuid", "the vault was deleted");
+  return vault;
 }
-
-export const isOutcome = (value: VaultState | Outcome): value is Outcome => "body" in value;
 
 /** Admits at most `rate` requests in any window of one second. Refused requests do not count. */
 export class RateWindow {

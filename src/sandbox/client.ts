@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import http from "node:http";
+import path from "node:path";
 import { once } from "node:events";
 import { json } from "node:stream/consumers";
 import { VaultError } from "../errors.ts";
@@ -13,11 +14,12 @@ export interface ReadyFile extends StartDocument {
 }
 
 /**
- * Writes the ready file atomically, with mode 0600.
+ * Writes the ready file atomically, with mode 0600, in a folder that is made if needed.
  * @throws `state` if it cannot be written
  */
 export function writeReadyFile(file: string, ready: ReadyFile): void {
   try {
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     removeLeftovers(file);
     replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
   } catch (cause) {

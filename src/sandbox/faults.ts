@@ -3,8 +3,7 @@ import { parseDuration } from "../duration.ts";
 import type { AnyEndpoint, Step } from "../protocol/endpoints.ts";
 import { operations, singleOperations } from "../protocol/endpoints.ts";
 import { isUuid } from "../protocol/limits.ts";
-import type { Outcome, SandboxResponse } from "./outcome.ts";
-import { refuseRate, serverError, write } from "./outcome.ts";
+import { rateLimited, serverError, write, type Outcome, type SandboxResponse } from "./outcome.ts";
 import type { Random } from "./random.ts";
 
 /** Requests that a fault applies to; an absent property matches all. */
@@ -174,10 +173,10 @@ export function before(
 ): SandboxResponse | undefined {
   if (fault === "drop-before") return { status: 0, headers: {}, body: "", transport: "drop" };
   if (typeof fault !== "object" || !("status" in fault)) return undefined;
-  if (fault.status === 429) return write(refuseRate({ random }, fault.retryAfter ?? 1));
+  if (fault.status === 429) return write(rateLimited(random, fault.retryAfter ?? 1));
   const headers: Record<string, string> =
     fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
-  return write({ ...serverError(fault.status, random), headers });
+  return write({ ...serverError(random, fault.status), headers });
 }
 
 /** Returns the response to a processed request, as a fault changes it. */
@@ -197,7 +196,7 @@ export function after(
   if (fault === "no-credentials") return write(withoutCredentials(outcome));
   if (typeof fault !== "object") return answer;
   if ("delayMs" in fault) return { ...answer, delayMs: fault.delayMs };
-  return "errorAfter" in fault ? write(serverError(fault.errorAfter, random)) : answer;
+  return "errorAfter" in fault ? write(serverError(random, fault.errorAfter)) : answer;
 }
 
 type Json = Record<string, unknown>;

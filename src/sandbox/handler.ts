@@ -7,12 +7,10 @@ import type {
   StartDocument,
   StopDocument,
 } from "../documents/sandbox.ts";
-import type { AnyEndpoint } from "../protocol/endpoints.ts";
-import { endpoints, singleEndpoints } from "../protocol/endpoints.ts";
+import { endpoints, singleEndpoints, type AnyEndpoint } from "../protocol/endpoints.ts";
 import { parseJson } from "../protocol/json.ts";
 import type { Call } from "./call.ts";
-import type { Faults } from "./faults.ts";
-import { after, before, parseFault } from "./faults.ts";
+import { after, before, parseFault, type Faults } from "./faults.ts";
 import type { SandboxRequest, SandboxResponse } from "./outcome.ts";
 import { refusal, serverError, write } from "./outcome.ts";
 import { sameSecret } from "./random.ts";
@@ -62,11 +60,11 @@ export function createHandler(parts: HandlerParts): Handler {
       ? findEndpoint(path.slice(parts.prefix.length))
       : undefined;
     if (found === undefined)
-      return write(refusal({ random }, 404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]));
+      return write(refusal(random, 404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]));
     const { endpoint, uuid } = found;
     if (endpoint.method !== request.method) {
       const message = `the method must be ${endpoint.method}`;
-      const wrong = refusal({ random }, 405, "METHOD", [{ message }]);
+      const wrong = refusal(random, 405, "METHOD", [{ message }]);
       return write({ ...wrong, headers: { allow: endpoint.method } });
     }
     const { headers, remoteAddress } = request;
@@ -125,7 +123,7 @@ function answerCall(parts: HandlerParts, call: Call): SandboxResponse {
   } catch (error) {
     logged.status = 500;
     const reason = error instanceof VaultError ? error.message : "internal failure of the sandbox";
-    const failure = serverError(500, sandbox.random);
+    const failure = serverError(sandbox.random, 500);
     return write({ ...failure, body: { ...failure.body, reason } });
   }
 }

@@ -3,9 +3,8 @@ import type { Pair } from "../protocol/answers.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Call, CreateBody, StartBody } from "./call.ts";
-import { isOutcome, openVault, originOf, presentVault, recordCall } from "./call.ts";
-import type { Outcome } from "./outcome.ts";
-import { refuse, refuseInvalid, success } from "./outcome.ts";
+import { openVault, originOf, presentVault, recordCall } from "./call.ts";
+import { refuse, refuseInvalid, success, type Outcome } from "./outcome.ts";
 import { newPair, newToken, sameSecret } from "./random.ts";
 import type { PendingExchange, VaultState, World } from "./state.ts";
 import { createVault, findVault, lock, remove } from "./vaults.ts";
@@ -16,9 +15,7 @@ import { createVault, findVault, lock, remove } from "./vaults.ts";
  */
 export function start(world: World, call: Call, operation: Operation, body: StartBody): Outcome {
   const vault = openVault(world, call);
-  if (isOutcome(vault)) return vault;
-  const wrong = refuseCredentials(world, call, vault, body);
-  if (wrong !== undefined) return wrong;
+  checkCredentials(world, call, vault, body);
   const externalRef = body.externalRef ?? null;
   vault.pending = null;
   vault.failedAccesses = 0;
@@ -28,7 +25,7 @@ export function start(world: World, call: Call, operation: Operation, body: Star
     lock(vault, "unacknowledged");
     const why = "too many starts without acknowledgement";
     recordCall(world, call, "FAILURE", externalRef, `${why}, vault locked`);
-    return refuse(world, "locked", "vaultUuid", `the vault is locked: ${why}`);
+    refuse(world, "locked", "vaultUuid", `the vault is locked: ${why}`);
   }
   vault.counts.starts += 1;
   vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
@@ -36,7 +33,6 @@ export function start(world: World, call: Call, operation: Operation, body: Star
     operation,
     token: newToken(world.random),
     offered: newPair(world.random),
-    startedAt: world.now,
     expiresAt: world.now + world.policy.tokenTtlMs,
     externalRef,
     creditCard: body.newVault?.creditCard ?? null,
@@ -55,15 +51,13 @@ export function start(world: World, call: Call, operation: Operation, body: Star
   });
 }
 
-/** Counts wrong credentials as a failed attempt, and locks the vault at the limit. The refusal is the same in either case. */
-function refuseCredentials(
-  world: World,
-  call: Call,
-  vault: VaultState,
-  body: StartBody,
-): Outcome | undefined {
+/**
+ * Counts wrong credentials as a failed attempt, and locks the vault at the limit. The refusal is the same in either case.
+ * @throws Refusal
+ */
+function checkCredentials(world: World, call: Call, vault: VaultState, body: StartBody): void {
   const property = wrongCredential(vault, body);
-  if (property === undefined) return undefined;
+  if (property === undefined) return;
   vault.counts.failed += 1;
   vault.failedAccesses += 1;
   vault.maxFailedAccesses = Math.max(vault.maxFailedAccesses, vault.failedAccesses);
@@ -71,7 +65,7 @@ function refuseCredentials(
   if (locks) lock(vault, "failed");
   const description = `bad credentials (${property})${locks ? ", vault locked" : ""}`;
   recordCall(world, call, "FAILURE", body.externalRef ?? null, description);
-  return refuse(world, "credentials", property, "the vault credentials are wrong");
+  refuse(world, "credentials", property, "the vault credentials are wrong");
 }
 
 /** Returns the property of the request that does not match the vault, or undefined. */
@@ -100,9 +94,8 @@ export function end(world: World, call: Call, token: string): Outcome {
     known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
   if (world.policy.idempotentEnd && isRepeated) return success();
   const vault = openVault(world, call);
-  if (isOutcome(vault)) return vault;
   if (vault.pending === null || !isTokenOf(vault.pending, operation, token)) {
-    return refuse(world, "token", "token", "the token is unknown or has expired");
+    refuse(world, "token", "token", "the token is unknown or has expired");
   }
   acknowledge(world, call, vault, vault.pending);
   return success();
@@ -143,19 +136,17 @@ export function createCall(world: World, call: Call, body: CreateBody): Outcome 
   const { vault, device, metadata, externalRef = null } = body;
   // The schema accepts more dates than the model can store.
   if (vault.expiryDate !== undefined && Number.isNaN(Date.parse(vault.expiryDate)))
-    return refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a valid date" }]);
+    refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a valid date" }]);
   const input = { kind: call.endpoint.kind, ...vault, ...defined({ device, metadata }) };
   const { ipAddress, endpoint } = originOf(call);
-  const created = createVault(world, input, "vault", { ipAddress, endpoint, externalRef });
+  const created = createVault(world, input, { ipAddress, endpoint, externalRef });
   return success({ vault: responseVault(false, created, created.pair) });
 }
 
 /** Deletes a vault at once, even if an exchange is pending. Wrong credentials count as a failed attempt, as for a start. */
 export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   const vault = openVault(world, call);
-  if (isOutcome(vault)) return vault;
-  const wrong = refuseCredentials(world, call, vault, body);
-  if (wrong !== undefined) return wrong;
+  checkCredentials(world, call, vault, body);
   const { ipAddress, endpoint } = originOf(call);
   const origin = { ipAddress, endpoint, externalRef: body.externalRef ?? null };
   remove(world, vault, "vault deleted", world.now, origin);
@@ -165,7 +156,6 @@ export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
 /** Describes a vault, locked or not. Counts nothing and changes no date. */
 export function infoCall(world: World, call: Call): Outcome {
   const vault = presentVault(world, call);
-  if (isOutcome(vault)) return vault;
   return success({ ...facts(vault), metadata: vault.metadata ?? {} });
 }
 

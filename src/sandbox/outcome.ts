@@ -1,6 +1,6 @@
 import { defined } from "../defined.ts";
 import type { Violation } from "../protocol/validate.ts";
-import { newUuid } from "./random.ts";
+import { newUuid, type Random } from "./random.ts";
 import type { World } from "./state.ts";
 
 /** A request to the handler. */
@@ -55,7 +55,7 @@ export const success = (body: Record<string, unknown> = {}): Outcome => ({
 
 /** Returns an error with responseStatus and error uuid (docs/interface.md, Errors). Details never quote the request. */
 export function refusal(
-  world: Pick<World, "random">,
+  random: Random,
   status: number,
   code: string,
   details: DetailedError[],
@@ -65,7 +65,7 @@ export function refusal(
     headers: {},
     body: {
       responseStatus: { status: "ERROR", code, detailedErrors: details },
-      errorUuid: newUuid(world.random),
+      errorUuid: newUuid(random),
     },
   };
 }
@@ -82,38 +82,46 @@ const refusals = {
   locked: [423, "VAULT-LOCKED"],
 } as const;
 
+/** Ends the processing of a call with the outcome of its refusal. */
+export class Refusal extends Error {
+  readonly outcome: Outcome;
+
+  constructor(outcome: Outcome) {
+    super("refused");
+    this.outcome = outcome;
+  }
+}
+
+/** @throws Refusal */
 export function refuse(
-  world: World,
+  { random }: World,
   why: keyof typeof refusals,
   property: string | undefined,
   message: string,
-): Outcome {
+): never {
   const [status, code] = refusals[why];
-  return refusal(world, status, code, [
-    { ...defined({ property }), message, errorReasons: [code.toLowerCase().replaceAll("-", " ")] },
-  ]);
+  const errorReasons = [code.toLowerCase().replaceAll("-", " ")];
+  const details = [{ ...defined({ property }), message, errorReasons }];
+  throw new Refusal(refusal(random, status, code, details));
 }
 
-export function refuseInvalid(world: World, violations: readonly Violation[]): Outcome {
+/** @throws Refusal */
+export function refuseInvalid({ random }: World, violations: readonly Violation[]): never {
   const details = violations.map(({ path, rule }) => {
     const property = path === "" ? "body" : path;
     return { property, message: `${property} ${rule}`, errorReasons: [rule] };
   });
-  return refusal(world, 400, "VALIDATION", details);
+  throw new Refusal(refusal(random, 400, "VALIDATION", details));
 }
 
 /** Returns a 429 with `Retry-After` and, next to `responseStatus`, `retryAfter` in whole seconds (docs/interface.md, Limits). */
-export function refuseRate(world: Pick<World, "random">, retryAfter: number): Outcome {
-  const outcome = refusal(world, 429, "RATE-LIMIT", [
-    { message: "rate limit exceeded", errorReasons: ["too many requests"] },
-  ]);
-  return {
-    ...outcome,
-    headers: { "retry-after": String(retryAfter) },
-    body: { ...outcome.body, retryAfter },
-  };
+export function rateLimited(random: Random, retryAfter: number): Outcome {
+  const detail = { message: "rate limit exceeded", errorReasons: ["too many requests"] };
+  const { status, body } = refusal(random, 429, "RATE-LIMIT", [detail]);
+  const headers = { "retry-after": String(retryAfter) };
+  return { status, headers, body: { ...body, retryAfter } };
 }
 
 /** Returns an error that does not say whether the request was processed. */
-export const serverError = (status: number, random: World["random"]): Outcome =>
-  refusal({ random }, status, `HTTP-${status}`, [{ message: "the service could not answer" }]);
+export const serverError = (random: Random, status: number): Outcome =>
+  refusal(random, status, `HTTP-${status}`, [{ message: "the service could not answer" }]);

@@ -7,21 +7,6 @@ export interface Random {
 
 export const systemRandom: Random = { bytes: (size) => crypto.randomBytes(size) };
 
-/**
- * Creates a reproducible source for tests: its values depend only on the seed and the number of draws, and are not secret. The caller
- * keeps the counter, so that a restart does not repeat values.
- */
-export function seededRandom(seed: string, counter: { drawn: number }): Random {
-  const block = (): Buffer => {
-    counter.drawn += 1;
-    return crypto.createHash("sha512").update(`${seed}\n${counter.drawn}`).digest();
-  };
-  return {
-    bytes: (size) =>
-      Buffer.concat(Array.from({ length: Math.ceil(size / 64) }, block)).subarray(0, size),
-  };
-}
-
 /** Returns a version 4 uuid, which is also the format of an application key. */
 export function newUuid(random: Random): string {
   const bytes = random.bytes(16);

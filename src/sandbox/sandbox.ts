@@ -3,14 +3,11 @@ import type { AuditItem } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
 import type { AnyEndpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
-import type { Call, CreateBody, StartBody } from "./call.ts";
-import { admit, RateWindow } from "./call.ts";
+import { admit, RateWindow, type Call, type CreateBody, type StartBody } from "./call.ts";
 import { createCall, deleteCall, end, infoCall, samePair, start } from "./operations.ts";
-import type { Outcome } from "./outcome.ts";
-import type { Policy } from "./policy.ts";
-import { completePolicy } from "./policy.ts";
-import type { Random } from "./random.ts";
-import { newPair, newUuid, seededRandom, systemRandom } from "./random.ts";
+import { Refusal, type Outcome } from "./outcome.ts";
+import { completePolicy, type Policy } from "./policy.ts";
+import { newPair, newUuid, systemRandom, type Random } from "./random.ts";
 import type { VaultInput } from "./seeds.ts";
 import type { State, VaultState, World } from "./state.ts";
 import type { KnownVault } from "./vaults.ts";
@@ -19,8 +16,8 @@ import { allVaults, createVault, findVault, knownVault, lock, unlock } from "./v
 export interface SandboxOptions {
   now(): number;
   policy?: Partial<Policy> | undefined;
-  /** Makes uuids, credentials and tokens the same on every run, except the control token. */
-  randomSeed?: string | undefined;
+  /** Source of uuids, credentials and tokens, except the control token. Default: the system's. */
+  random?: Random;
   /** Default: that of the state, else a random one. */
   application?: Application | undefined;
   /** The vaults of a new sandbox (`parseSeed`), which `reset` and `rewind` restore. */
@@ -32,16 +29,11 @@ export interface SandboxOptions {
 }
 
 /** A request that arrived: what a client sends. */
-export interface LoggedRequest {
+export interface LoggedRequest extends Pick<AnyEndpoint, "method" | "operation" | "step"> {
   /** Like `credit-card/online get-start`, or `generic/offline info`. */
   endpoint: string;
-  method: AnyEndpoint["method"];
-  operation: AnyEndpoint["operation"];
-  step: AnyEndpoint["step"];
   uuid: string;
   time: number;
-  /** Which credentials of the vault, when it arrived, a start or a delete had; null for other calls. */
-  credentials: "current" | "offered" | "neither" | null;
   /** False if a fault prevented processing. */
   processed: boolean;
   /** HTTP status of the processed request, even if the response was lost. */
@@ -61,24 +53,23 @@ export class Sandbox {
   readonly #requests: LoggedRequest[] = [];
 
   constructor(options: SandboxOptions) {
-    const { randomSeed, application, seed = [] } = options;
+    const { random = systemRandom, application, seed = [] } = options;
     const state = options.state ?? {
       application: { uuid: "", apiKey: "" },
       vaults: {},
       initial: [],
       audit: [],
-      drawn: 0,
     };
     this.#state = state;
     this.#now = () => options.now();
     this.#save = () => options.save?.(state);
     this.#policy = completePolicy(options.policy ?? {});
     this.#window = new RateWindow(this.#policy.rate);
-    this.random = randomSeed === undefined ? systemRandom : seededRandom(randomSeed, state);
+    this.random = random;
     if (options.state === undefined) {
       state.application = { uuid: newUuid(this.random), apiKey: newUuid(this.random) };
-      for (const [index, input] of seed.entries()) {
-        const { uuid, pair } = createVault(this.#world(), input, `seed, vault ${index + 1}`);
+      for (const input of seed) {
+        const { uuid, pair } = createVault(this.#world(), input);
         state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
       }
     }
@@ -93,25 +84,26 @@ export class Sandbox {
   /** Processes a request of a vault endpoint. */
   call(call: Call): Outcome {
     const world = this.#world();
-    const admitted = admit(world, this.#window, call);
-    const outcome = admitted.ok ? route(world, call, admitted.body) : admitted.outcome;
-    this.#save();
-    return outcome;
+    try {
+      return route(world, call, admit(world, this.#window, call));
+    } catch (error) {
+      if (error instanceof Refusal) return error.outcome;
+      throw error;
+    } finally {
+      this.#save();
+    }
   }
 
   /** Adds a request to the log of `requests()`, whether or not it will be processed; the caller completes what is returned. */
-  received({ endpoint, uuid, body }: Call): LoggedRequest {
+  received({ endpoint, uuid }: Call): LoggedRequest {
     const { kind, method, operation, step } = endpoint;
-    const world = this.#world();
-    const hasPair = step === "start" || operation === "delete";
     const request: LoggedRequest = {
       endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
       method,
       operation,
       step,
       uuid,
-      time: world.now,
-      credentials: hasPair ? whichPair(findVault(world, uuid), body) : null,
+      time: this.#now(),
       processed: false,
       status: null,
     };
@@ -227,14 +219,4 @@ function route(world: World, call: Call, body: unknown): Outcome {
     case "info":
       return infoCall(world, call);
   }
-}
-
-function whichPair(vault: VaultState | undefined, body: unknown): LoggedRequest["credentials"] {
-  const given = (body as Partial<StartBody> | null | undefined)?.vault?.credentials;
-  const { encryptedData, payload }: Record<keyof Pair, unknown> = { ...given } as Pair;
-  if (vault === undefined || typeof encryptedData !== "string" || typeof payload !== "string")
-    return "neither";
-  const pair = { encryptedData, payload };
-  if (samePair(vault.pair, pair)) return "current";
-  return vault.pending !== null && samePair(vault.pending.offered, pair) ? "offered" : "neither";
 }

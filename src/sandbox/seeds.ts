@@ -1,25 +1,24 @@
 import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
 import { isCreditCard, isOnline, kinds } from "../protocol/endpoints.ts";
-import type { Device } from "../protocol/fields.ts";
-import {
-  base64,
-  creditCard,
-  dateTime,
-  device,
-  metadata,
-  positiveLong,
-  uuid,
-} from "../protocol/fields.ts";
+import * as fields from "../protocol/fields.ts";
 import { parseList } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { offlineCredentials } from "../protocol/requests.ts";
 
-export const demoDevice: Device = {
+export const demoDevice: fields.Device = {
   browserType: "Firefox",
   browserVersion: "128.0",
   osType: "Linux",
   fonts: ["Arial", "DejaVu Sans"],
+};
+
+const ada = { number: "4111111111111111", name: "Ada Lovelace", expiryMonth: 4, expiryYear: 2031 };
+const grace = {
+  number: "5555555555554444",
+  name: "Grace Hopper",
+  expiryMonth: 12,
+  expiryYear: 2030,
 };
 
 /** A vault of each kind, and one with a limited number of reads, with the same uuids every time. The card numbers are the public ones for tests. */
@@ -28,12 +27,7 @@ export const demoSeed: readonly VaultInput[] = [
     uuid: "8a1f6f0e-6f1c-4b7e-9f5b-3f1f5a7f1c11",
     kind: "credit-card/online",
     label: "demo online card",
-    creditCard: {
-      number: "4111111111111111",
-      name: "Ada Lovelace",
-      expiryMonth: 4,
-      expiryYear: 2031,
-    },
+    creditCard: ada,
     hashedPin: "ZGVtby1oYXNoZWQtcGlu",
     device: demoDevice,
   },
@@ -41,12 +35,7 @@ export const demoSeed: readonly VaultInput[] = [
     uuid: "b6f9a1d2-0a4f-4b7f-8d55-2a4a9f6f7e02",
     kind: "credit-card/offline",
     label: "demo offline card",
-    creditCard: {
-      number: "5555555555554444",
-      name: "Grace Hopper",
-      expiryMonth: 12,
-      expiryYear: 2030,
-    },
+    creditCard: grace,
   },
   {
     uuid: "e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21",
@@ -107,24 +96,24 @@ const vaultInput = objectOf(
     kind: z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` }),
     label: text,
     /** Credit-card vaults. */
-    creditCard: z.exactOptional(creditCard),
+    creditCard: z.exactOptional(fields.creditCard),
     /** Generic vaults. */
     content: text,
     /** Offline vaults: LIMITED, the number of reads. */
-    maxUsage: z.exactOptional(positiveLong),
+    maxUsage: z.exactOptional(fields.positiveLong),
     /** Offline vaults: TIME_EXPIRY, ISO 8601. */
     expiryDate: z.exactOptional(
-      dateTime.check(
+      fields.dateTime.check(
         z.refine((value) => !Number.isNaN(Date.parse(value)), { error: "is not a valid date" }),
       ),
     ),
     /** Online vaults: if given, every start must have it. */
-    hashedPin: z.exactOptional(base64),
+    hashedPin: z.exactOptional(fields.base64),
     /** Online vaults: the device that starts must match; any device, if absent. */
-    device: z.exactOptional(device),
+    device: z.exactOptional(fields.device),
     /** Key-value pairs that an info call returns. */
-    metadata: z.exactOptional(metadata),
-    uuid: z.exactOptional(uuid),
+    metadata: z.exactOptional(fields.metadata),
+    uuid: z.exactOptional(fields.uuid),
     credentials: z.exactOptional(offlineCredentials),
   },
   "field",
@@ -138,24 +127,18 @@ export type VaultInput = z.infer<typeof vaultInput>;
  * Checks a vault of a seed. Unknown fields are errors.
  * @throws `invalid-input` naming the vault and the field
  */
-export function checkVaultInput(given: unknown, where: string): VaultInput {
+function checkVaultInput(given: unknown, where: string): VaultInput {
   const input = checkGiven(vaultInput, given, where, undefined, "place");
   const { kind } = input;
-  const fail = (field: string, rule: string): never => {
-    throw new VaultError("invalid-input", `${where}: ${field} ${rule}`);
-  };
-  const needs = (name: keyof VaultInput, wanted: boolean) => {
-    if (wanted && input[name] === undefined) fail(name, `is missing: a ${kind} vault needs it`);
-  };
-  const allows = (name: keyof VaultInput, allowed: boolean) => {
-    if (!allowed && input[name] !== undefined) fail(name, `does not belong to a ${kind} vault`);
-  };
-  needs("creditCard", isCreditCard(kind));
-  needs("content", !isCreditCard(kind));
-  allows("creditCard", isCreditCard(kind));
-  allows("content", !isCreditCard(kind));
-  for (const name of ["maxUsage", "expiryDate"] as const) allows(name, !isOnline(kind));
-  for (const name of ["hashedPin", "device"] as const) allows(name, isOnline(kind));
+  const contents = isCreditCard(kind) ? "creditCard" : "content";
+  const limits = isOnline(kind) ? ["hashedPin", "device"] : ["maxUsage", "expiryDate"];
+  const fitting = [contents, ...limits, "kind", "label", "metadata", "uuid", "credentials"];
+  const wrong = Object.keys(input).find((name) => !fitting.includes(name));
+  const why =
+    input[contents] === undefined
+      ? `${contents} is missing: a ${kind} vault needs it`
+      : wrong && `${wrong} does not belong to a ${kind} vault`;
+  if (why !== undefined) throw new VaultError("invalid-input", `${where}: ${why}`);
   // Not the checked one: a device keeps what the interface does not name.
   return given as VaultInput;
 }

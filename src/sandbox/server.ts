@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { VaultError } from "../errors.ts";
@@ -6,16 +7,11 @@ import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
 import { removeReadyFile, writeReadyFile } from "./client.ts";
 import { openDataFolder } from "./data-folder.ts";
-import type { FaultRule } from "./faults.ts";
-import { Faults } from "./faults.ts";
-import type { Handler, Serving } from "./handler.ts";
-import { createHandler } from "./handler.ts";
-import type { SandboxResponse } from "./outcome.ts";
-import { refusal, write } from "./outcome.ts";
-import type { Random } from "./random.ts";
-import { newToken, systemRandom } from "./random.ts";
-import type { SandboxOptions } from "./sandbox.ts";
-import { Sandbox } from "./sandbox.ts";
+import { Faults, type FaultRule } from "./faults.ts";
+import { createHandler, type Handler, type Serving } from "./handler.ts";
+import { refusal, write, type SandboxResponse } from "./outcome.ts";
+import { newToken, systemRandom, type Random } from "./random.ts";
+import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** `seed`: an existing data folder keeps its own vaults. */
 export interface SandboxSettings extends Omit<SandboxOptions, "state" | "save"> {
@@ -141,7 +137,7 @@ export async function listen(
 ): Promise<RunningServer> {
   const timers = new Set<NodeJS.Timeout>();
   const refused = (status: number, code: string, message: string): SandboxResponse =>
-    write(refusal({ random }, status, code, [{ message }]));
+    write(refusal(random, status, code, [{ message }]));
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
     if (foreign !== undefined) {
@@ -172,7 +168,14 @@ export async function listen(
       timers.add(timer);
     });
   });
-  await bind(server, port);
+  try {
+    await once(server.listen(port, "127.0.0.1"), "listening");
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const why = code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${code})`;
+    const hint = "choose another --port, or 0 for any free one";
+    throw new VaultError("usage", `--port ${port}: the port ${why}`, { hint, cause });
+  }
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {
@@ -183,18 +186,6 @@ export async function listen(
       });
     },
   };
-}
-
-function bind(server: http.Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const isTaken = cause.code === "EADDRINUSE";
-      const why = isTaken ? "is taken by another program" : `cannot be used (${cause.code})`;
-      const hint = "choose another --port, or 0 for any free one";
-      reject(new VaultError("usage", `--port ${port}: the port ${why}`, { hint, cause }));
-    });
-    server.listen(port, "127.0.0.1", resolve);
-  });
 }
 
 /** Calls back once: with the body, or with undefined as soon as it is too long. It never calls back for an incomplete body. */

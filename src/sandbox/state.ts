@@ -15,15 +15,12 @@ export interface State {
   /** Vaults that a reset restores, with the uuids and credentials assigned at first. */
   initial: VaultInput[];
   audit: AuditItem[];
-  /** Number of random values drawn: a seeded sandbox continues after them when restarted. */
-  drawn: number;
 }
 
 export interface PendingExchange {
   operation: Operation;
   token: string;
   offered: Pair;
-  startedAt: number;
   /** The token is invalid from this millisecond on. */
   expiresAt: number;
   externalRef: string | null;

@@ -1,29 +1,21 @@
-import { VaultError } from "../errors.ts";
 import { defined } from "../defined.ts";
 import type { AuditItem, StartDocument } from "../documents/sandbox.ts";
 import { record } from "./audit.ts";
 import { newPair, newUuid } from "./random.ts";
 import type { VaultInput } from "./seeds.ts";
-import { checkVaultInput } from "./seeds.ts";
 import type { VaultState, World } from "./state.ts";
 
 /** A vault as its owner knows it, and as the ready document lists it. */
 export type KnownVault = StartDocument["vaults"][number];
 
-/**
- * Creates a vault and records its CREATE_VAULT item, with the origin of the call.
- * @throws `invalid-input` for an invalid vault or a uuid in use
- */
+/** Creates a vault, whose uuid is not in use, and records its CREATE_VAULT item, with the origin of the call. */
 export function createVault(
   world: World,
   given: VaultInput,
-  where = "vault",
   origin: Partial<AuditItem> = {},
 ): VaultState {
-  const input = structuredClone(checkVaultInput(given, where));
+  const input = structuredClone(given);
   const uuid = input.uuid ?? newUuid(world.random);
-  if (findVault(world, uuid) !== undefined)
-    throw new VaultError("invalid-input", `${where}: UUID ${uuid} is taken by another vault`);
   const vault: VaultState = {
     uuid,
     kind: input.kind,

@@ -213,8 +213,7 @@ describe("left at ③", () => {
       expect(next.code).toBe("ok");
       expect(next.delivered[0]?.settled).toMatchObject([{ outcome }]);
       expect(
-        world.sandbox.requests().filter((r) => r.step === "start" && r.credentials === "current")
-          .length,
+        world.sandbox.requests().filter((r) => r.step === "start" && r.status === 200).length,
       ).toBeGreaterThan(1);
       expect(await currentIsAccepted(world)).toBe(true);
       expect((await known(world)).generations.find((g) => g.generation === winner)?.standing).toBe(

@@ -1,3 +1,4 @@
+import { seededRandom } from "../support/dice.ts";
 import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { tempDir } from "../support/cleanup.ts";
@@ -54,7 +55,7 @@ export class World {
   constructor(options: { maxUsage?: number; seed: string; idempotentEnd?: boolean }) {
     const opened = openSandbox({
       now: () => this.time,
-      randomSeed: options.seed,
+      random: seededRandom(options.seed),
       application,
       seed: [
         {

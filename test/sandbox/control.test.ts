@@ -189,7 +189,7 @@ describe("the control routes", () => {
   });
 
   test("a ready file that cannot be written stops the start", async () => {
-    const readyFile = path.join(temporaryFolder(), "nowhere", "ready.json");
+    const readyFile = path.join("/dev/null", "ready.json");
     await expect(startSandbox({ now: () => 0, readyFile })).rejects.toMatchObject({
       code: "state",
     });

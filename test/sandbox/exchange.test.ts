@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { demoDevice } from "../../src/sandbox/seeds.ts";
-import { Bench, card, otherCard, properties, wrongPair } from "./support.ts";
+import { Bench, card, otherCard, properties } from "./support.ts";
 
 describe("a read", () => {
   test("rotates the pair only with its end call", () => {
@@ -222,41 +222,4 @@ describe("an online vault", () => {
     expect([answer.status, properties(answer)]).toEqual([status, status === 403 ? ["device"] : []]);
     expect(bench.sandbox.inspect(vault.uuid).failedAccesses).toBe(status === 403 ? 1 : 0);
   });
-});
-
-test("the log of requests tells which pair a start carried", () => {
-  const bench = new Bench();
-  const vault = bench.offline();
-  const { vault: given, transactionToken } = bench.start(vault).body;
-  bench.startWith(vault, given.credentials);
-  bench.startWith(vault, wrongPair);
-  bench.end(vault, transactionToken.token);
-  bench.start(vault);
-  expect(
-    bench.sandbox
-      .requests()
-      .map(({ step, credentials, status }) => [step, credentials, status])
-      .slice(1),
-  ).toEqual([
-    ["start", "current", 200],
-    ["start", "offered", 403],
-    ["start", "neither", 403],
-    ["end", null, 200],
-    ["start", "neither", 403],
-  ]);
-});
-
-test("a seed makes a run reproducible, and is not repeated within it", () => {
-  const tokens = () => {
-    const bench = new Bench({ randomSeed: "one" });
-    const vault = bench.offline();
-    return [
-      vault.uuid,
-      bench.start(vault).body.transactionToken.token,
-      bench.start(vault).body.transactionToken.token,
-    ];
-  };
-  expect(tokens()).toEqual(tokens());
-  expect(new Set(tokens()).size).toBe(3);
-  expect(new Bench({ randomSeed: "two" }).offline().uuid).not.toBe(tokens()[0]);
 });

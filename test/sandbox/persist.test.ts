@@ -63,17 +63,6 @@ describe("a data folder", () => {
     bench.open.close();
   });
 
-  test("lets a seeded sandbox go on behind what it has handed out", () => {
-    const dataFolder = temporaryFolder();
-    const uuids = [0, 1].map(() => {
-      const bench = new Bench({ dataFolder, randomSeed: "one" });
-      const { uuid } = bench.offline();
-      bench.open.close();
-      return uuid;
-    });
-    expect(uuids[0]).not.toBe(uuids[1]);
-  });
-
   test("is used by one sandbox at a time", () => {
     const dataFolder = temporaryFolder();
     const bench = new Bench({ dataFolder });
@@ -89,12 +78,7 @@ describe("a data folder", () => {
     bench.open.close();
     const file = path.join(dataFolder, "sandbox.json");
     const good = fs.readFileSync(file, "utf8");
-    const damaged = [
-      good.slice(0, -10),
-      good.replace("4012888888881881", "4012888888881882"),
-      "",
-      good.replace('"version":1', '"version":2'),
-    ];
+    const damaged = [good.slice(0, -10), "", "{}", good.replace('"version":1', '"version":2')];
     for (const text of damaged) {
       fs.writeFileSync(file, text);
       expect(() => new Bench({ dataFolder })).toThrow(expect.objectContaining({ code: "state" }));
@@ -105,14 +89,6 @@ describe("a data folder", () => {
     expect(() => new Bench({ dataFolder: path.join(file, "below") })).toThrow(
       expect.objectContaining({ code: "state" }),
     );
-  });
-
-  test("a bad seed leaves no file behind", () => {
-    const dataFolder = temporaryFolder();
-    const seed = [...demoSeed, { kind: "generic/offline" as const }];
-    expect(() => new Bench({ dataFolder, seed })).toThrow(/vault 6: content is missing/);
-    expect(fs.existsSync(path.join(dataFolder, "sandbox.json"))).toBe(false);
-    new Bench({ dataFolder, seed: demoSeed }).open.close();
   });
 
   test("a change that cannot be saved is not answered with success", () => {

@@ -9,8 +9,7 @@ import type { StartDocument } from "../../documents/sandbox.ts";
 import { bareCredentials } from "../../exchange/recovery/document.ts";
 import type { OpenState } from "../../parts/state.ts";
 import type { RunningDocument } from "../../sandbox/handler.ts";
-import type { RunningSandbox, SandboxSettings } from "../../sandbox/server.ts";
-import { startSandbox } from "../../sandbox/server.ts";
+import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";
 import { serviceName } from "../../settings/settings.ts";
 import { shellQuoted } from "../../way.ts";
 

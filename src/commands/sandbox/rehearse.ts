@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
+import type { OptionsOf } from "../../cli/command.ts";
 import type { Scenario } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
 import type { Host } from "../../host.ts";
@@ -11,12 +12,12 @@ import { once } from "../../settings/once.ts";
 import { count } from "../../terminal/count.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
-import type { Way } from "../../way.ts";
-import { command as wayTo, commandLine } from "../../way.ts";
-import type { RehearseOptions } from "../sandbox.ts";
-import type { PrivateSandbox } from "./folder.ts";
-import { openPrivateSandbox } from "./folder.ts";
+import { command as wayTo, commandLine, type Way } from "../../way.ts";
+import type { rehearse } from "../sandbox.ts";
+import { openPrivateSandbox, type PrivateSandbox } from "./folder.ts";
 import { sandboxSettings } from "./start.ts";
+
+type Options = OptionsOf<typeof rehearse>;
 
 /** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
 const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
@@ -25,7 +26,7 @@ const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] 
  * Runs a program through every failure of every call that it makes.
  * @throws `usage` where it fails without a failure already, `finding` where a vault was lost or locked
  */
-export async function runRehearse(app: App, options: RehearseOptions): Promise<number> {
+export async function runRehearse(app: App, options: Options): Promise<number> {
   const { check, setup, command } = options;
   const { host, narrator, output } = app.io;
   if (check === undefined) {
@@ -83,7 +84,7 @@ function fromHere(host: Host, [program = "", ...args]: readonly string[]): strin
 }
 
 /** The command line with a check: the program itself, which must be able to read its vault again. */
-function withCheck(host: Host, { setup, command }: RehearseOptions): Way {
+function withCheck(host: Host, { setup, command }: Options): Way {
   const check = commandLine(fromHere(host, command));
   const prepared = setup === undefined ? [] : ["--setup", setup];
   return wayTo`vault sandbox rehearse ${prepared} --check ${check} -- ${command}`;

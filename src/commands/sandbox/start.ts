@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { App } from "../../app.ts";
+import type { OptionsOf } from "../../cli/command.ts";
 import { defined } from "../../defined.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
 import { parseDuration } from "../../duration.ts";
@@ -8,11 +9,10 @@ import { VaultError } from "../../errors.ts";
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
-import type { SandboxSettings } from "../../sandbox/server.ts";
-import { startSandbox } from "../../sandbox/server.ts";
+import { startSandbox, type SandboxSettings } from "../../sandbox/server.ts";
 import { readValue } from "../../settings/given.ts";
 import { command, commandLine } from "../../way.ts";
-import type { EmulationOptions, ExecOptions, StartOptions } from "../sandbox.ts";
+import type { EmulationOptions, exec, start } from "../sandbox.ts";
 import { asGiven, describeVaults, findRunning, readyFileOf } from "./control.ts";
 import { importVaults, openPrivateSandbox } from "./folder.ts";
 
@@ -20,7 +20,7 @@ import { importVaults, openPrivateSandbox } from "./folder.ts";
  * Serves until the first SIGINT or SIGTERM, or `vault sandbox stop`.
  * @throws `usage` where the ready file is that of a running sandbox, or the profile is not that of a sandbox
  */
-export async function runStart(app: App, options: StartOptions): Promise<number> {
+export async function runStart(app: App, options: OptionsOf<typeof start>): Promise<number> {
   const { io, settings } = app;
   // From here on a signal stops the sandbox in order.
   const { interrupted } = io.host;
@@ -35,7 +35,6 @@ export async function runStart(app: App, options: StartOptions): Promise<number>
   }
   const profile = ownProfile(settings, readyFile);
   const wanted = await sandboxSettings(app, options);
-  if (options.readyFile === undefined) makeFolderOf(readyFile);
   const { port, data: dataFolder } = options;
   const sandbox = await startSandbox({ ...wanted, port, readyFile, dataFolder });
   const { baseUrl, application, vaults } = sandbox;
@@ -63,15 +62,6 @@ export async function runStart(app: App, options: StartOptions): Promise<number>
     return 0;
   } finally {
     await sandbox.close();
-  }
-}
-
-/** On a new machine there is none yet. What goes wrong with it is reported where the file is written. */
-function makeFolderOf(file: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  } catch {
-    // The file cannot be written either.
   }
 }
 
@@ -142,7 +132,7 @@ async function makeProfile(
 }
 
 /** Runs a program against a sandbox of its own, and ends as that program ended. */
-export async function runExec(app: App, options: ExecOptions): Promise<number> {
+export async function runExec(app: App, options: OptionsOf<typeof exec>): Promise<number> {
   const { host, narrator } = app.io;
   const sandbox = await openPrivateSandbox(app, await sandboxSettings(app, options));
   const labels = sandbox.running.vaults.map(({ label }) => label);

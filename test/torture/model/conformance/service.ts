@@ -1,3 +1,4 @@
+import { seededRandom } from "../../../support/dice.ts";
 import { combinationOf } from "../../../../src/exchange/start/credentials.ts";
 import type { Pair } from "../../../../src/protocol/answers.ts";
 import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
@@ -90,7 +91,7 @@ export class RealService {
     const make = (idempotentEnd: boolean): Sandbox =>
       new Sandbox({
         now: () => this.#now,
-        randomSeed: "model",
+        random: seededRandom("model"),
         application,
         state,
         seed: [{ uuid, kind, label: "model", creditCard }],
@@ -127,7 +128,6 @@ export class RealService {
         operation: open.operation,
         token: this.#pairs.token(open.offered),
         offered: this.#pairs.pair(open.offered),
-        startedAt: midnight,
         expiresAt: midnight + lifetime,
         externalRef: null,
         creditCard: null,
