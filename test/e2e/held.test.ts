@@ -65,9 +65,13 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     await expectNothingLost(lab, machine.copy());
     const anew = await machine.vault("get", uuid, "--discard-pending", "--json");
     expectExit(anew, 0);
-    expect(
-      lab.service.sandbox.requests().map(({ step, status }) => `${step} ${status}`),
-    ).toEqual(["start 200", "end 200", "start 200", "start 200", "end 200"]);
+    expect(lab.service.sandbox.requests().map(({ step, status }) => `${step} ${status}`)).toEqual([
+      "start 200",
+      "end 200",
+      "start 200",
+      "start 200",
+      "end 200",
+    ]);
     await expectInStep(lab, machine, uuid);
   });
 

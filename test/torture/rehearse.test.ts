@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { below, program } from "../support/program.ts";
 import { demoNote, hasCurl, rehearse, runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -58,9 +59,9 @@ describe("sandbox rehearse", () => {
     for (const name of ["read.sh", "check"])
       writeFileSync(join(cwd, name), `#!/bin/sh\nvault get ${demoNote}\n`, { mode: 0o700 });
     writeFileSync(join(cwd, "setup"), "#!/bin/sh\n", { mode: 0o700 });
-    const { examples } = JSON.parse(
-      (await runVault(["help", "sandbox", "rehearse", "--json"])).stdout,
-    ) as { examples: string[] };
+    const command = below(program).find((each) => each.name() === "rehearse");
+    const { examples = [] } = command?.descriptor ?? {};
+    expect(examples).toHaveLength(2);
     for (const example of examples) {
       const words = example
         .replaceAll(/"\$PWD([^"]*)"/g, `${cwd}$1`)

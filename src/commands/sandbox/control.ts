@@ -9,7 +9,7 @@ import type {
   StatusDocument,
   StopDocument,
 } from "../../documents/sandbox.ts";
-import { VaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/settings.ts";
 import { auditExport } from "../../sandbox/audit.ts";
@@ -78,11 +78,18 @@ export const runReset = printing<ResetDocument>(
     `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
 );
 
-const changing = (route: "lock" | "unlock") =>
-  printing<LockDocument, OptionsOf<typeof lock>>(
+function changing(route: "lock" | "unlock") {
+  const change = printing<LockDocument, OptionsOf<typeof lock>>(
     ({ vault }) => `POST ${route}/${encodeURIComponent(vault)}`,
     ({ uuid, status }) => `${uuid} is ${status}`,
   );
+  return async (app: App, options: OptionsOf<typeof lock>): Promise<number> =>
+    await change(app, options).catch((cause: unknown) => {
+      const error = asVaultError(cause);
+      if (error.code !== "invalid-input") throw error;
+      throw error.with({ next: [command`vault sandbox status ${asGiven(options)}`] });
+    });
+}
 export const runLock = changing("lock");
 export const runUnlock = changing("unlock");
 
