@@ -1,5 +1,7 @@
 import { vaultLine } from "../cli/output.ts";
 import type { App } from "../app.ts";
+import type { Prompts } from "../cli/prompts.ts";
+import { VaultError } from "../errors.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { DeleteDocument } from "../documents/exchange.ts";
 import { exchangeFlags, extended } from "../input/flags.ts";
@@ -20,25 +22,19 @@ export const deleteVault = command(
         help: "even if an exchange is open or in doubt",
       },
       force: exchangeFlags.force,
-      yes: { flag: "--yes", help: "do not ask" },
+      yes: { flag: "--yes", help: "do not ask for the last four characters of the UUID" },
     },
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     callsService: true,
   },
   async (app: App, options) => {
-    const [
-      { confirmOrFail },
-      { askSettings, askVault },
-      { lookUp },
-      { checkRemoval },
-      { deleteVault },
-    ] = await Promise.all([
-      import("../cli/prompts.ts"),
-      import("../input/ask.ts"),
-      import("../input/read-start.ts"),
-      import("../exchange/refusals.ts"),
-      import("../exchange/single/delete.ts"),
-    ]);
+    const [{ askSettings, askVault }, { lookUp }, { checkRemoval }, { deleteVault }] =
+      await Promise.all([
+        import("../input/ask.ts"),
+        import("../input/read-start.ts"),
+        import("../exchange/refusals.ts"),
+        import("../exchange/single/delete.ts"),
+      ]);
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
     await app.service.client();
@@ -47,9 +43,7 @@ export const deleteVault = command(
     const record = await lookUp(app, target);
     checkRemoval("delete", target, record, discardPending);
     const label = record?.label ?? null;
-    const name = label === null ? target : `${target} (${label})`;
-    const question = `Delete vault ${name} at the service, permanently?`;
-    await confirmOrFail(app.io.ask, options.yes === true, question);
+    await confirmByUuid(app.io.ask, options.yes === true, target, label);
     const request = {
       externalRef: options.externalRef,
       force: options.force === true,
@@ -73,3 +67,36 @@ export const deleteVault = command(
     return 0;
   },
 );
+
+/**
+ * Confirms by the last four characters of the UUID: what cannot be undone is not confirmed by a habit.
+ * @throws `usage` where nobody can be asked, `canceled` on an empty answer
+ */
+async function confirmByUuid(
+  ask: Prompts,
+  yes: boolean,
+  target: string,
+  label: string | null,
+): Promise<void> {
+  if (yes) return;
+  const name = label === null ? target : `${target} (${label})`;
+  const question = `Delete vault ${name} at the service, permanently?`;
+  if (!ask.isPossible) {
+    throw new VaultError("usage", `confirmation required: ${question}`, {
+      uuid: target,
+      hint: "use --yes to confirm",
+    });
+  }
+  const wanted = target.slice(-4).toLowerCase();
+  const rule = (typed: string): string | null =>
+    ["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four";
+  const typed = await ask.text({
+    message: `${question} Type the last four characters of its UUID (Enter to keep it)`,
+    rule,
+  });
+  if (typed.trim() !== "") return;
+  throw new VaultError("canceled", "canceled; nothing was sent or changed", {
+    uuid: target,
+    retry: "safe",
+  });
+}

