@@ -1,10 +1,11 @@
-import { fileURLToPath } from "node:url";
+import { createRequire } from "node:module";
 import type { Plugin } from "rolldown";
 
 /** Its own switch, which leaves out an experimental parser. */
 export const undiciSwitch = { esbuildDetection: '"yes"' };
 
-const file = (path: string): string => fileURLToPath(import.meta.resolve(`undici/lib/${path}`));
+const { resolve } = createRequire(import.meta.url);
+const file = (path: string): string => resolve(`undici/lib/${path}`);
 
 const client = `
   export { default as Client } from "${file("dispatcher/client.js")}";

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { restoredOf } from "../support/state-file.ts";
@@ -88,27 +88,16 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     expectFarFromLock(lab, uuid);
   });
 
-  it.each<[string, (machine: Machine) => void, number]>([
-    [
-      "that was lost leaves nothing, or the restored one",
-      ({ stateDir }) => rmSync(stateDir, { recursive: true }),
-      0,
-    ],
-    [
-      "that is damaged leaves it, or the restored one",
-      ({ stateDir }) => writeFileSync(join(stateDir, "vault.db"), "garbage"),
-      14,
-    ],
-  ])("a restore of a state %s", async (_, spoil, code) => {
+  it("a restore of a state that was lost leaves nothing, or the restored one", async () => {
     const { uuid } = lab.vault;
     const found = { before: 0, restored: 0 };
     await atEveryStep(async (n) => {
       const one = machine.copy();
-      spoil(one);
+      rmSync(one.stateDir, { recursive: true });
       const killed = await runKilledAt(n, one, ["state", "restore", file, "--yes"]);
       const check = async (): Promise<void> => {
         const now = await one.vault("status", "--json");
-        expectExit(now, 0, code);
+        expectExit(now, 0);
         const isRestored = now.stdout.includes(uuid);
         found[isRestored ? "restored" : "before"] += 1;
         if (isRestored) expect(await known(one)).toEqual([uuid]);
