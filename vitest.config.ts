@@ -16,8 +16,8 @@ const deepened = [
   "test/audit/emulated.test.ts",
   "test/audit/records.test.ts",
   "test/terminal/redactor.test.ts",
-  "test/e2e/hostile-answers.test.ts",
-  "test/e2e/shared-state.test.ts",
+  "test/cli/hostile-answers.test.ts",
+  "test/cli/shared-state.test.ts",
   "test/store/postgres/move.test.ts",
 ];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */

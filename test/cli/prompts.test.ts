@@ -1,22 +1,267 @@
-import { expect, test } from "vitest";
-import type { Prompts } from "../../src/cli/prompts.ts";
-import { confirmOrFail } from "../../src/cli/prompts.ts";
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import {
+  expectExit,
+  expectInStep,
+  firstGetArgs,
+  note,
+  offlineCard,
+  offlineNote,
+  onlineCard,
+  openLab,
+} from "../support/lab.ts";
+import type { Machine } from "../support/machine.ts";
+import type { PtyOptions, RunningInPty } from "../support/pty.ts";
+import { quote, startInPty, vaultInPty } from "../support/pty.ts";
+import { vaultCommand } from "../support/run-vault.ts";
+import { device } from "../support/examples.ts";
 
-const answering = (isPossible: boolean, yes = false): Prompts =>
-  ({ isPossible, confirm: async () => await Promise.resolve(yes) }) as Partial<Prompts> as Prompts;
+const inPty = (machine: Machine, args: readonly string[], options: PtyOptions = {}): RunningInPty =>
+  vaultInPty(args, { cwd: machine.home, ...options, env: { ...machine.env, ...options.env } });
 
-test("a question answered with No is canceled: 130, and the same command may be run again", async () => {
-  await expect(confirmOrFail(answering(true), false, "Sure?")).rejects.toMatchObject({
-    code: "canceled",
-    exitCode: 130,
-    retry: "safe",
+const enter = "\r";
+const down = "\x1b[B";
+const ctrlC = "\x03";
+const ctrlD = "\x04";
+
+describe.concurrent("what is missing, on a terminal, is asked for", () => {
+  it("kind and pair of a vault that is read for the first time; secrets are not shown", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid, credentials } = lab.vault;
+    const machine = lab.machine();
+    const run = inPty(machine, ["get", uuid]);
+    await run.waitFor(/What kind of vault is it/);
+    run.type(down + down + enter);
+    await run.waitFor(/Credentials \(JSON in one line/);
+    run.type(JSON.stringify(credentials) + enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain("New credentials stored (generation 2).");
+    expect(text).not.toContain(credentials.payload);
+    expect(text).not.toContain(credentials.encryptedData);
+    await expectInStep(lab, machine, uuid);
   });
-  await expect(confirmOrFail(answering(true, true), false, "Sure?")).resolves.toBeUndefined();
-  await expect(confirmOrFail(answering(false), true, "Sure?")).resolves.toBeUndefined();
+
+  it("a wrong answer is cleared and asked again, with the rule; an online vault also for its hashedPin and device", async () => {
+    const lab = await openLab(onlineCard);
+    const { uuid, credentials } = lab.vault;
+    const { encryptedData, payload, hashedPin = "" } = credentials;
+    const machine = lab.machine();
+    machine.file("device.json", device);
+    const run = inPty(machine, ["get", uuid, "--kind", "credit-card/online"], { columns: 120 });
+    await run.waitFor(/Credentials/);
+    run.type(`@none.json${enter}`);
+    await run.waitFor(/cannot read the file none.json/);
+    run.type(JSON.stringify({ encryptedData, payload }) + enter);
+    await run.waitFor(/Hashed PIN/);
+    run.type(`no base64${enter}`);
+    await run.waitFor(/must be base64/);
+    run.type(hashedPin + enter);
+    await run.waitFor(/Device for this online vault/);
+    run.type(`@devise.json${enter}`);
+    await run.waitFor(/cannot read the file devise.json/);
+    run.type(`{"browserType":"F"}${enter}`);
+    await run.waitFor(/browserType: must be/);
+    run.type(`@device.json${enter}`);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    await expectInStep(lab, machine, uuid);
+  });
+
+  it("the vault, from those that are known, by label", async () => {
+    const lab = await openLab([offlineNote, { ...offlineNote, content: "the second" }]);
+    const [first, second] = lab.service.vaults;
+    const machine = lab.machine();
+    for (const [vault, label] of [
+      [first, "spare key"],
+      [second, "garden gate"],
+    ] as const) {
+      const pair = { PAIR: JSON.stringify(vault?.credentials) };
+      const args = ["--kind", vault?.kind ?? "", "--credentials", "env:PAIR", "--label", label];
+      expectExit(await machine.vaultWith({ env: pair }, "import", vault?.uuid ?? "", ...args), 0);
+    }
+    const run = inPty(machine, ["get", "--reveal"], { columns: 120 });
+    await run.waitFor(/Which vault/);
+    await run.waitFor(/garden gate/);
+    const listed = (await machine.vault("status", "--json")).stdout;
+    const order = (JSON.parse(listed) as { vaults: { label: string }[] }).vaults.map(
+      (vault) => vault.label,
+    );
+    run.type((order[0] === "garden gate" ? "" : down) + enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain("the second");
+  });
+
+  it("the vault, where Enter uses up no read of a limited one", async () => {
+    const lab = await openLab([{ ...offlineNote, maxUsage: 3 }, offlineNote]);
+    const machine = lab.machine();
+    for (const [index, vault] of lab.service.vaults.entries()) {
+      expectExit(await machine.vault(...firstGetArgs(machine, vault), "--reveal"), 0);
+      expectExit(await machine.vault("label", vault.uuid, `note ${index}`), 0);
+    }
+    const run = inPty(machine, ["get", "--reveal"]);
+    await run.waitFor(/Which vault\?/);
+    await run.waitFor(/note 0/);
+    run.type(enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect((await machine.vault("status", "note 0")).stdout).toMatch(/Reads left\t3 /);
+  });
+
+  it("whether a table shows the contents of a limited vault, before its first read is used up", async () => {
+    const lab = await openLab({ ...offlineNote, maxUsage: 3 });
+    const machine = lab.machine();
+    const args = firstGetArgs(machine, lab.vault);
+    const masked = inPty(machine, args);
+    await masked.waitFor(/This vault has 3 reads left, this one included[^]*Show them\?/);
+    masked.type(enter);
+    const held = await masked.exit;
+    expect(held.code, held.text).toBe(11);
+    expect(held.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(held.raw.lastIndexOf("\x1b[?25l"));
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).usesRemaining).toBe(3);
+    const run = inPty(machine, ["get", lab.vault.uuid, "--discard-pending"]);
+    await run.waitFor(/Show them\?/);
+    run.type(`maybe${enter}`);
+    await run.waitFor(/must be y or n/);
+    run.type(`y${enter}`);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text).toContain(note);
+    // Only the contents were asked for.
+    expect(text).not.toContain("encryptedData");
+    expect(lab.service.sandbox.inspect(lab.vault.uuid).usesRemaining).toBe(2);
+  });
+
+  it("the settings of the service", async () => {
+    const lab = await openLab(offlineNote);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const {
+      VAULTSVC_BASE_URL: _,
+      VAULTSVC_APP_UUID: __,
+      VAULTSVC_API_KEY: ___,
+      ...env
+    } = machine.env;
+    const run = vaultInPty(["get", uuid], { cwd: machine.home, env });
+    await run.waitFor(/Base URL/);
+    run.type(`http://example.com${enter}`);
+    // Not broken within a word.
+    await run.waitFor(
+      /the base URL: http: is .* not to example\.com:\s+secrets\s+would\s+be\s+sent/,
+    );
+    run.type(lab.service.baseUrl + enter);
+    await run.waitFor(/Application UUID/);
+    run.type(lab.service.application.uuid + enter);
+    await run.waitFor(/API key/);
+    run.type(lab.service.application.apiKey + enter);
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    expect(text.replaceAll(/\s+/g, " ")).toMatch(
+      /^No service is set up: .* vault init stores them; /,
+    );
+    expect(text).not.toContain(lab.service.application.apiKey);
+  });
 });
 
-test("where nobody can be asked, --yes is missing", async () => {
-  await expect(confirmOrFail(answering(false), false, "Sure?")).rejects.toMatchObject({
-    code: "usage",
+describe.concurrent("standard input that an option has read", () => {
+  it("is not asked at: the update is sent without a question", async () => {
+    const lab = await openLab(offlineCard);
+    const { uuid } = lab.vault;
+    const machine = await lab.warmMachine();
+    const run = inPty(machine, ["update", uuid, "--card", "-"]);
+    run.type(
+      `{"number":"5555555555554444","name":"Grace","expiryMonth":12,"expiryYear":2030}${enter}\x04`,
+    );
+    const { code, text } = await run.exit;
+    expect(code, text).toBe(0);
+    await expectInStep(lab, machine, uuid);
+  });
+});
+
+describe.concurrent("a card number that was typed", () => {
+  it("is grouped while it is typed, and masked once it is taken", async () => {
+    const lab = await openLab(offlineCard);
+    const machine = await lab.warmMachine();
+    const run = inPty(machine, ["update", lab.vault.uuid]);
+    await run.waitFor(/Card number/);
+    run.type("5555555555554444");
+    await run.waitFor(/5555 5555 5555 4444/);
+    run.type(enter);
+    await run.waitFor(/Card number •••• •••• •••• 4444/);
+    run.type(ctrlC);
+    expect((await run.exit).code).toBe(130);
+  });
+});
+
+describe.concurrent("a question that is left", () => {
+  it.each([
+    ["Ctrl-C at the kind", ctrlC, ["get", "UUID"], /What kind/],
+    ["Ctrl-C at the uuid", ctrlC, ["get"], /Vault UUID/],
+    ["Ctrl-D at the kind", ctrlD, ["get", "UUID"], /What kind/],
+    ["Ctrl-D at the pair", ctrlD, ["get", "UUID", "--kind", "generic/offline"], /Credentials/],
+    ["Ctrl-D at an import", ctrlD, ["import", "UUID", "--kind", "generic/offline"], /Credentials/],
+  ])("%s: 130, nothing sent, nothing written", async (_, key, args, question) => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    const run = inPty(
+      machine,
+      args.map((arg) => (arg === "UUID" ? lab.vault.uuid : arg)),
+    );
+    await run.waitFor(question);
+    run.type(key);
+    const { code, raw } = await run.exit;
+    expect(code, raw).toBe(130);
+    expect(raw).toMatch(/nothing was changed/);
+    // The cursor is back.
+    expect(raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(raw.lastIndexOf("\x1b[?25l"));
+    expect(lab.service.sandbox.requests()).toEqual([]);
+    expect(existsSync(machine.stateDir)).toBe(false);
+  });
+
+  it("Ctrl-D behind what is typed does not leave it, nor does Ctrl-Z: after fg it is still asked", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const line = [...vaultCommand, "forget", lab.vault.uuid].map(quote).join(" ");
+    const shell = startInPty(["bash", "--noprofile", "--norc", "-i"], {
+      env: { ...machine.env, PS1: "READY> ", HISTFILE: "" },
+    });
+    await shell.waitFor(/READY> /);
+    shell.type(`${line}${enter}`);
+    await shell.waitFor(/\(y\/N\)/);
+    shell.type("x\x04\x1a");
+    await shell.waitFor(/Stopped/);
+    shell.type(`fg${enter}`);
+    // The terminal takes the key, until the program has it again.
+    const erase = setInterval(() => shell.type("\x15"), 50);
+    await shell.waitFor(/Stopped[^]*\(y\/N\)/);
+    clearInterval(erase);
+    shell.type(ctrlD);
+    await shell.waitFor(/nothing was changed/);
+    shell.type(`echo "co""de $?"${enter}`);
+    await shell.waitFor(/code 130/);
+    shell.type(`exit${enter}`);
+    expect((await shell.exit).code).toBe(0);
+  });
+});
+
+describe.concurrent("nobody is asked", () => {
+  it.each<[string, string[], Record<string, string>]>([
+    ["with --no-input", ["--no-input"], {}],
+    ["with CI", [], { CI: "true" }],
+  ])("%s, on a terminal: the usage error says how to give it", async (_, flags, env) => {
+    const lab = await openLab(offlineNote);
+    const machine = lab.machine();
+    for (const [args, says] of [
+      [["get"], /a vault is missing/],
+      [["get", lab.vault.uuid], /no credentials are known/],
+      [["forget", lab.vault.uuid], /no credentials are known/],
+    ] as const) {
+      const { code, text } = await inPty(machine, [...args, ...flags], { env }).exit;
+      expect([2, 4]).toContain(code);
+      expect(text).toMatch(says);
+      expect(text).toMatch(/next: /);
+    }
+    expect(lab.service.sandbox.requests()).toEqual([]);
   });
 });
