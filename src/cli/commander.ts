@@ -8,9 +8,10 @@ import {
 import type { HelpContext } from "commander";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
-import type { ArgumentSpec, Command, Descriptor, OptionSpec, ValueSource } from "./command.ts";
+import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.ts";
 import { examplesOf } from "./examples.ts";
-import { usageError } from "./usage-error.ts";
+import { command as wayTo } from "../way.ts";
+import { pathOf, usageError } from "./usage-error.ts";
 import { oneOf, text } from "./values.ts";
 
 /** commander's command, with the descriptor of which it is made. */
@@ -153,7 +154,7 @@ function complete(command: CliCommand, descriptor: Command, act: Act | undefined
   command.action(async (...parameters: unknown[]) => {
     const names = Object.keys(terms).map((name, index) => [name, parameters[index]] as const);
     const given = { ...command.opts(), ...Object.fromEntries(names) };
-    checkTogether(descriptor, given);
+    checkTogether(command, given);
     await act(command, given);
   });
 }
@@ -217,10 +218,12 @@ function reader(
  * would be taken for ours.
  * @throws `usage`
  */
-function checkTogether(
-  { arguments: terms = {}, options = {} }: Descriptor,
-  given: Readonly<Record<string, unknown>>,
-): void {
+function checkTogether(command: CliCommand, given: Readonly<Record<string, unknown>>): void {
+  const { arguments: terms = {}, options = {} } = command.descriptor;
+  const refuse = (message: string): never => {
+    const next = [wayTo`${pathOf(command)} --help`];
+    throw new VaultError("usage", message, { next });
+  };
   const isGiven = (name: string): boolean =>
     ![undefined, false].includes(given[name] as undefined) &&
     given[name] !== "" &&
@@ -232,11 +235,9 @@ function checkTogether(
   for (const [name, { conflicts = [], requires = [] }] of Object.entries(options)) {
     if (!isGiven(name)) continue;
     const missing = requires.filter((each) => !isGiven(each));
-    if (missing.length > 0)
-      throw new VaultError("usage", `${named(name)} requires ${missing.map(named).join(" and ")}`);
+    if (missing.length > 0) refuse(`${named(name)} requires ${missing.map(named).join(" and ")}`);
     const other = conflicts.find((each) => each in terms && isGiven(each));
-    if (other !== undefined)
-      throw new VaultError("usage", `${named(name)} cannot be used with ${named(other)}`);
+    if (other !== undefined) refuse(`${named(name)} cannot be used with ${named(other)}`);
   }
 }
 

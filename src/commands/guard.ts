@@ -6,7 +6,6 @@ import { VaultError } from "../errors.ts";
 import { applyTo } from "../exchange/breaker.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { CounterReset } from "../exchange/records.ts";
-import type { Way } from "../way.ts";
 import { command as wayTo } from "../way.ts";
 import { count } from "../cli/values.ts";
 
@@ -17,7 +16,12 @@ const descriptor = {
     "Show the counters toward lockout, what the guard would refuse, and the circuit breaker of each service that did not respond. Never calls the service.",
   arguments: { vaults: { ...vaultsArgument, help: `${vaultsArgument.help} (default: all)` } },
   options: {
-    all: { flag: "--all", help: "with --reset --unanswered: every vault of the service" },
+    all: {
+      flag: "--all",
+      help: "with --reset --unanswered: every vault of the service",
+      requires: ["reset", "unanswered"],
+      conflicts: ["vaults"],
+    },
     reset: {
       flag: "--reset",
       help: "reset the counters, after an administrator has unlocked the vault",
@@ -25,16 +29,20 @@ const descriptor = {
     unanswered: {
       flag: "--unanswered",
       help: "with --reset: discard the counts of unanswered starts, and close the circuit breaker",
+      requires: ["reset"],
+      conflicts: ["failed", "starts"],
     },
     failed: {
       flag: "--failed <n>",
       help: "with --reset: failed attempts in a row, as the audit log shows them",
       parse: count,
+      requires: ["reset"],
     },
     starts: {
       flag: "--starts <n>",
       help: "with --reset: unacknowledged starts, as the audit log shows them",
       parse: count,
+      requires: ["reset"],
     },
     yes: { flag: "--yes", help: "do not ask" },
   },
@@ -50,9 +58,12 @@ type GuardOptions = OptionsOf<typeof descriptor>;
 
 /** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
 export const guard = command(descriptor, async (app: App, options) => {
-  checkOptions(options);
   const { vaults: names, all = false, yes = false } = options;
   const to = resetBy(options);
+  if (to !== undefined && to !== "unanswered" && names.length > 1)
+    throw new VaultError("usage", "--reset takes one vault, unless with --unanswered", {
+      next: [wayTo`vault guard VAULT --reset`],
+    });
   const [{ noCredentials }, { describeBreaker, describeGuard }, { byLabel, vaultNamed }] =
     await Promise.all([
       import("../exchange/start/start.ts"),
@@ -101,31 +112,6 @@ function resetBy({ reset, unanswered, failed, starts }: GuardOptions): CounterRe
   if (unanswered === true) return "unanswered";
   if (failed === undefined && starts === undefined) return "all";
   return defined({ failedAttempts: failed, unackedStarts: starts });
-}
-
-/** @throws `usage` */
-function checkOptions(options: GuardOptions): void {
-  const { vaults, all = false, reset = false, unanswered = false, failed, starts } = options;
-  const isCounted = failed !== undefined || starts !== undefined;
-  const unansweredOf = [
-    wayTo`vault guard VAULT --reset --unanswered`,
-    wayTo`vault guard --all --reset --unanswered`,
-  ];
-  const numbers = [wayTo`vault guard VAULT --reset --failed N --starts N`];
-  const wrong: (readonly [boolean, string, Way[]?])[] = [
-    [unanswered && !reset, "--unanswered requires --reset"],
-    [isCounted && !reset, "--failed and --starts require --reset", numbers],
-    [isCounted && unanswered, "--unanswered cannot be used with --failed or --starts", numbers],
-    [all && !unanswered, "--all requires --reset --unanswered; without a vault, all are shown"],
-    [all && vaults.length > 0, "--all is for all vaults: leave the others out"],
-    [
-      reset && !unanswered && vaults.length > 1,
-      "--reset takes one vault, unless with --unanswered",
-    ],
-  ];
-  const found = wrong.find(([is]) => is);
-  if (found !== undefined)
-    throw new VaultError("usage", found[1], { next: found[2] ?? unansweredOf });
 }
 
 /** Takes back what unanswered starts of these vaults, or of all of the service, have counted, and closes the circuit breaker. */

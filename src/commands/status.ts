@@ -32,6 +32,7 @@ const descriptor = {
     olderThan: {
       flag: "--older-than <duration>",
       help: "with --fail-on: only if it has been so for this long, such as 30m",
+      requires: ["failOn"],
     },
   },
   examples: [

@@ -78,11 +78,7 @@ export async function runStatus(
 }
 
 /** Until when something must have begun to be a finding, ISO 8601. */
-function olderThan({ failOn, olderThan: age }: StatusOptions, now: number): string {
-  if (age !== undefined && failOn === undefined)
-    throw new VaultError("usage", "--older-than requires --fail-on", {
-      next: [command`vault status --fail-on any --older-than 1h`],
-    });
+function olderThan({ olderThan: age }: StatusOptions, now: number): string {
   return new Date(now - (age === undefined ? 0 : parseDuration(age, "--older-than"))).toISOString();
 }
 
