@@ -159,7 +159,7 @@ export const globalOptions: Readonly<Record<string, OptionSpec>> = {
   // main answers it.
   version: {
     flag: "-V, --version",
-    help: "print the version; with --verbose also the build and the runtime",
+    help: "print the version",
   },
   output: { ...ofSetting(output), values: { from: "list", values: outputFormats } },
   json: { flag: "--json", help: "the same as --output json" },
