@@ -1,20 +1,34 @@
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
-import { readingProgress } from "../../src/commands/audit-replay/inputs.ts";
-import { createProgressBar, measuredSeconds, progressLine } from "../../src/terminal/progress.ts";
+import {
+  createProgressBar,
+  measuredSeconds,
+  type Progress,
+  progressLine,
+} from "../../src/terminal/progress.ts";
 
-const half = { bytes: 271_000_000, total: 470_000_000, items: 1_204_331, elapsedMs: 900 };
+interface Reading {
+  done: number;
+  total: number;
+}
+
+const progressOf = ({ done, total }: Reading, seconds: number | undefined): Progress => ({
+  share: total === 0 ? undefined : done / total,
+  secondsLeft: seconds === undefined ? undefined : Math.ceil((seconds * (total - done)) / done),
+  facts: [`${done} done`, "271 MB"],
+});
 
 const progressText = (
-  { elapsedMs, ...reading }: typeof half | (Omit<typeof half, "total"> & { total: null }),
+  { elapsedMs, ...reading }: Reading & { elapsedMs: number },
   columns: number,
-): string => progressLine(readingProgress(reading, measuredSeconds(elapsedMs)), columns);
+): string => progressLine(progressOf(reading, measuredSeconds(elapsedMs)), columns);
+
+const half = { done: 271, total: 470, elapsedMs: 900 };
 
 describe("the text of a progress bar", () => {
   test.each([
-    [80, "██████████████░░░░░░░░░░   57 %  1 second left  1,204,331 items  271 MB"],
-    [120, "██████████████░░░░░░░░░░   57 %  1 second left  1,204,331 items  271 MB"],
-    [64, "█████████░░░░░░░   57 %  1 second left  1,204,331 items  271 MB"],
+    [80, "██████████████░░░░░░░░░░   57 %  1 second left  271 done  271 MB"],
+    [60, "███████████░░░░░░░░   57 %  1 second left  271 done  271 MB"],
     [20, "███████░░░░░   57 %"],
     [7, " 57 %"],
   ])("in %i columns", (columns, expected) => {
@@ -22,18 +36,11 @@ describe("the text of a progress bar", () => {
   });
 
   test.each([
+    [{ done: 0, total: 9, elapsedMs: 0 }, "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  0 done  271 MB"],
+    [{ done: 0, total: 0, elapsedMs: 0 }, "0 done  271 MB"],
     [
-      { ...half, bytes: 0, items: 0, elapsedMs: 0 },
-      "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  0 items  0 MB",
-    ],
-    [{ ...half, bytes: 470_000_000 }, "████████████████████████  100 %  1,204,331 items  470 MB"],
-    // A file that grows while it is read.
-    [{ ...half, bytes: 990_000_000 }, "████████████████████████  100 %  1,204,331 items  990 MB"],
-    [{ ...half, total: null }, "1,204,331 items  271 MB"],
-    [{ ...half, total: 0, bytes: 0, items: 0 }, "0 items  0 MB"],
-    [
-      { bytes: 1_000_000, total: 400_000_000, items: 900, elapsedMs: 2000 },
-      "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  13 minutes left  900 items  1 MB",
+      { done: 1, total: 400, elapsedMs: 2000 },
+      "░░░░░░░░░░░░░░░░░░░░░░░░    0 %  13 minutes left  1 done  271 MB",
     ],
   ])("of %j", (progress, expected) => {
     expect(progressText(progress, 120)).toBe(expected);
@@ -50,14 +57,14 @@ describe("the bar", () => {
     const written: string[] = [];
     let time = 0;
     const terminal = { columns: 40, write: (text: string) => written.push(text) };
-    const bar = createProgressBar(terminal, () => time, readingProgress);
+    const bar = createProgressBar(terminal, () => time, progressOf);
     return { bar, written, pass: (ms: number) => (time += ms), terminal };
   }
 
   test("is drawn at most ten times a second, in place, and erased", () => {
     const { bar, written, pass } = drawing();
     for (let n = 0; n <= 100; n += 1) {
-      bar.update({ bytes: n, total: 100, items: n });
+      bar.update({ done: n, total: 100 });
       pass(10);
     }
     expect(written).toHaveLength(11);
@@ -75,21 +82,21 @@ describe("the bar", () => {
 
   test("comes back at the next update after something else was written, in the width that the terminal has then", () => {
     const { bar, written, terminal } = drawing();
-    bar.update({ bytes: 1, total: 100, items: 1 });
+    bar.update({ done: 1, total: 100 });
     bar.clear();
     terminal.columns = 10;
-    bar.update({ bytes: 2, total: 100, items: 2 });
+    bar.update({ done: 2, total: 100 });
     expect(written.slice(1)).toEqual(["\r\u001B[K", "\r  2 %\u001B[K"]);
   });
 
   test("is erased while others write, and then drawn again", async () => {
     const { bar, written, pass } = drawing();
     await bar.around(async () => void written.push("first\n"));
-    bar.update({ bytes: 1, total: 100, items: 1 });
+    bar.update({ done: 1, total: 100 });
     const line = written.at(-1);
     const second = bar.around(async () => {
       pass(1000);
-      bar.update({ bytes: 90, total: 100, items: 90 });
+      bar.update({ done: 90, total: 100 });
       written.push("second\n");
     });
     const third = bar.around(
@@ -104,8 +111,8 @@ describe("the bar", () => {
   });
 
   test("is nothing without a terminal", () => {
-    const bar = createProgressBar(undefined, () => 0, readingProgress);
-    bar.update({ bytes: 1, total: 2, items: 1 });
+    const bar = createProgressBar(undefined, () => 0, progressOf);
+    bar.update({ done: 1, total: 2 });
     expect(() => bar.clear()).not.toThrow();
   });
 });

@@ -246,7 +246,6 @@ export interface InputOptions {
   inputs: readonly InputSpec[];
   /** Items of this machine's journal, oldest first, instead of inputs. */
   journal?: Iterable<Item> | undefined;
-  progress?: (bytesRead: number, totalBytes: number | null, items: number) => void;
 }
 
 /** The inputs of a replay, which are read once. */
@@ -261,7 +260,7 @@ export class Inputs {
    * @throws what opening and reading throw.
    */
   async read(
-    { inputs, journal, progress }: InputOptions,
+    { inputs, journal }: InputOptions,
     shared: Omit<EntryOptions, "index">,
     order: TimeOrder,
   ): Promise<void> {
@@ -270,26 +269,20 @@ export class Inputs {
     for (const [index, spec] of specs.entries()) {
       const input = new Input(spec);
       this.#inputs.push(input);
-      await input.open((bytes) => progress?.(bytes, null, 0));
+      await input.open();
       this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
     }
-    const total = this.#inputs.reduce((sum, { size }) => sum + size, 0);
     // The first of two duplicates counts: it should come from the input with more recognized columns.
     const known = ({ report }: Source): number => Object.keys(report.columns).length;
-    let [bytes, items] = [0, 0];
     for (const source of this.sources.toSorted((a, b) => known(b) - known(a))) {
-      const { input, report } = source;
-      const isNewestFirst = report.order === "newest-first";
+      const isNewestFirst = source.report.order === "newest-first";
       order.begin(isNewestFirst);
-      for (const read of source.read(order)) {
+      for (const _ of source.read(order)) {
         if (specs.length === 1 && !isNewestFirst) order.release(false);
-        progress?.(bytes + read, total, items + report.items);
         // Handles signals.
         await setImmediate();
       }
       order.end();
-      bytes += input.size;
-      items += report.items;
     }
   }
 

@@ -5,7 +5,7 @@ import { cutWords } from "../../audit/explain/report.ts";
 import type { Settings } from "../../settings/settings.ts";
 import { VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
-import { openProgress, openSources } from "./inputs.ts";
+import { openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay } from "./options.ts";
 import { checkTargets, printReplay } from "./output.ts";
@@ -27,7 +27,6 @@ export async function runAuditReplay(
   const { interrupted } = io.host;
   const { map = {} } = options;
   const { close, ...sources } = await openSources({ io, settings, state }, options);
-  const bar = await openProgress({ io, settings }, options);
   let opened: Replay | undefined;
   try {
     const rules = rulesOf(settings, options);
@@ -35,9 +34,7 @@ export async function runAuditReplay(
     const isNeeded = options.timeline === true || options.html !== undefined;
     const timeline = isNeeded ? (vault === undefined ? "problems" : "vault") : "none";
     const given = { ...sources, ...options, rules, map, vault, timeline } as const;
-    const progress = bar?.update;
-    opened = await replay(defined({ ...given, progress, now: io.host.now(), signal: interrupted }));
-    bar?.clear();
+    opened = await replay(defined({ ...given, now: io.host.now(), signal: interrupted }));
     if (vault !== undefined) checkVault(io.narrator, vault, opened);
     if (!isRead(io, options))
       for (const warning of opened.summary.warnings) io.narrator.warn(warning);
@@ -56,7 +53,6 @@ export async function runAuditReplay(
       { retry: "safe", cause: error },
     );
   } finally {
-    bar?.clear();
     opened?.close();
     close();
   }
