@@ -3,6 +3,7 @@ import { wouldLock } from "../../exchange/lockout.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { eventCodes, isFailedAccess, isStart, type Verdict } from "../fold/events.ts";
 import type { Ending, Vault } from "../fold/vault.ts";
+import { beforeRelease } from "../flags.ts";
 import { said } from "../read/clip.ts";
 import { type Events, eventsOf, type Log, type VaultEvent } from "./log.ts";
 
@@ -28,7 +29,6 @@ export interface Judgement extends Confidence {
  */
 export function judge(log: Log, vault: Vault): Judgement {
   const { fold, asOf } = log;
-  fold.finish(vault, asOf);
   const { limits, autoLockAfterMs } = fold.rules;
   const { ending, unackedStarts, failedAttempts, unclear } = vault;
   const doubts = doubtsOf(log, vault);
@@ -50,6 +50,7 @@ export function judge(log: Log, vault: Vault): Judgement {
   if (asOf - lastUse >= autoLockAfterMs && !isGeneric(log, vault))
     return locked(vault, "auto-lock", lastUse + autoLockAfterMs, doubts);
   const isAtRisk =
+    doubts.includes(expires) ||
     wouldLock(failedAttempts, limits.failedAttempts) ||
     wouldLock(unackedStarts, limits.unackedStarts);
   // The starts reach the limit without a lock only if an item between them was not understood.
@@ -83,6 +84,8 @@ const isUnclear = (log: Log, vault: Vault): boolean =>
 export const hasUnknownReason = (log: Log, { event, seen }: VaultEvent): boolean =>
   event === "unauthorized" || (event === "refused" && log.itemOf(seen).description !== undefined);
 
+const expires =
+  "releases up to 1.2.22 also lock when a start with refused credentials expires, which no item shows";
 const unread = "lines that could not be read name this vault";
 
 function unclearWords(isHypothetical: boolean, { unclear, refusals, items }: Vault): string {
@@ -110,20 +113,15 @@ function locked(
     : { ...known, ...ofRule };
 }
 
-/** Rules that the log alone cannot prove. */
-const unproven: Partial<Record<LockRule, string>> = {
-  "auto-lock":
-    "no start for that long; not locked if the vault is generic or has another autoLockDate",
-  "expired-invalid-start":
-    "releases up to 1.2.22 lock when the transaction expires; the lifetime is an assumption",
-};
-
 function confidenceInRule(vault: Vault, rule: LockRule, doubts: readonly string[]): Confidence {
   const { ending } = vault;
-  const guess =
-    ending?.isGuess === true ? "these calls stand just before the first that found it locked" : "";
-  const doubt = unproven[rule] ?? guess;
-  if (doubt !== "") return confidence([doubt]);
+  // The log alone cannot prove it.
+  if (rule === "auto-lock")
+    return confidence([
+      "no start for that long; not locked if the vault is generic or has another autoLockDate",
+    ]);
+  if (ending?.isGuess === true)
+    return confidence(["these calls stand just before the first that found it locked"]);
   if (ending?.isSaid === true && (rule === "unseen" || isRecorded(ending)) && !ending.isLikely)
     return confidence([], saidBy(ending));
   const mayNotCount = "calls were refused without a reason that is known: they may not count";
@@ -151,6 +149,8 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
   "an item that is not understood may have unlocked it since": ({ ending }) =>
     ending?.isUnsure === true,
   [unread]: ({ uuid }, { skips }) => skips.mayName(uuid),
+  [expires]: ({ failedAttempts }, { fold }) =>
+    failedAttempts > 0 && beforeRelease(fold.rules.release, "1.2.23"),
   "the log contradicts itself for this vault": ({ contradictions }) => contradictions.length > 0,
   "some of its items are too far out of order to be sorted": ({ late }) => late > 0,
   "a call got no response: it may have counted": (vault) =>
@@ -223,8 +223,6 @@ function chainOf(
     return events.slice(events.slice(0, last).findLastIndex(isOther) + 1);
   }
   const { count } = ending;
-  if (rule === "expired-invalid-start")
-    return newest(events, 1, (one) => one.seen.time === vault.invalidStart && countsAsFailure(one));
   // A refusal between failed attempts that lock by themselves did not.
   const isSure = ({ event }: VaultEvent): boolean => isFailedAccess(event) && event !== "refused";
   const sure = rule === "failed-attempts" ? newest(events, count, isSure) : [];

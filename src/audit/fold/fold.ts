@@ -2,7 +2,6 @@ import type { Rules } from "../../documents/audit.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
 import { endOf, type EventKind, isAcknowledgement } from "./events.ts";
 import type { Overlap } from "./overlap.ts";
-import { beforeRelease } from "../flags.ts";
 import type { VaultTable } from "./vault-table.ts";
 import { Ending, Rings, Vault } from "./vault.ts";
 
@@ -39,8 +38,6 @@ export class Fold {
   readonly #overlap: Overlap;
   readonly #itemOf: (location: ItemLocation) => Item;
   readonly #table: VaultTable;
-  /** Whether an expired start with invalid credentials locks. */
-  readonly #expiresInvalid: boolean;
   #hasLocked = false;
   /** An item shows that a call failed. */
   hasFailures = false;
@@ -54,7 +51,6 @@ export class Fold {
     this.#overlap = overlap;
     this.#itemOf = itemOf;
     this.#table = table;
-    this.#expiresInvalid = beforeRelease(rules.release, "1.2.23");
   }
 
   /** Takes the next item. Returns false for one that counts already. */
@@ -66,7 +62,6 @@ export class Fold {
       vault.late += 1;
     } else vault.lastTime = entry.time;
     vault.items += 1;
-    this.finish(vault, entry.time);
     const { ending } = vault;
     this.#hasLocked = false;
     const event = (this.isHypothetical && withoutLocks[entry.event]) || entry.event;
@@ -87,15 +82,6 @@ export class Fold {
     const vault = new Vault(this.#table.uuid(number), number, time, this.rings.create());
     this.vaults[number] = vault;
     return vault;
-  }
-
-  /** Applies the effects of time: releases up to 1.2.22 lock when a transaction with invalid credentials expires. */
-  finish(vault: Vault, now: number): void {
-    if (!this.#expiresInvalid || vault.invalidStart === 0) return;
-    const since = vault.invalidStart + this.rules.tokenLifetimeMs;
-    if (vault.ending !== undefined || since > now) return;
-    vault.ending = new Ending({ since, event: "failed-attempt", rule: "expired-invalid-start" });
-    this.#freeze(vault);
   }
 
   /** Keeps the events that led to a lock, whatever comes after it. */
@@ -245,7 +231,6 @@ export class Fold {
     vault.failedAttempts += 1;
     if (isSure) vault.surelyFailed += 1;
     else vault.refusals += 1;
-    if (entry.event !== "failed-delete") vault.invalidStart ||= entry.time;
     const { failedAttempts: limit } = this.rules.limits;
     const rule = "failed-attempts";
     if (vault.surelyFailed >= limit) {
