@@ -76,9 +76,7 @@ export function* pageReport({
     </header>
     <main>
     `.markup;
-  const drawn = outline.sections.findIndex(({ timeline = [] }) => timeline.length > 0);
-  for (const [number, each] of outline.sections.entries())
-    yield* section(each, number, number === drawn);
+  for (const [number, each] of outline.sections.entries()) yield* section(each, number);
   yield "</main>\n</body>\n</html>\n";
 }
 
@@ -110,12 +108,12 @@ const list = (facts: readonly Fact[]): Markup | undefined =>
 const command = ({ argv, note }: Way): Markup =>
   markup`<p><code>${commandLine(argv)}</code></p>${note === undefined ? "" : paragraph("quiet", note)}\n`;
 
-function* section(each: Section, number: number, hasLegend: boolean): Generator<string> {
+function* section(each: Section, number: number): Generator<string> {
   const { vault, verdict, name, facts, ways = [], tables = [], timeline = [] } = each;
   const painted = vault && markup`<b class="${vault.verdict}">${verdict}</b> `;
   const heading = name && markup`<h2>${painted}${value(name)}</h2>\n`;
   const newest = vault?.timeline?.slice(-maxDrawn) ?? [];
-  const drawing = newest.length === 0 ? "" : strip(newest, vault?.lockedAt, hasLegend);
+  const drawing = newest.length === 0 ? "" : strip(newest);
   yield markup`<article id="vault-${number}">\n${heading}${list(facts)}${ways.map(command)}${drawing}`
     .markup;
   for (const one of tables) yield* table(one);
@@ -127,93 +125,49 @@ function* section(each: Section, number: number, hasLegend: boolean): Generator<
   yield "</article>\n";
 }
 
-/** Paths of the kinds of marks, centered on 0,0 and 12 units wide: color is not needed to tell them apart. */
-const paths = {
-  start: "M-5-6L6 0L-5 6Z",
-  acknowledged: "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0-5 0Z",
-  refused: "M-6-4L-4-6L0-2L4-6L6-4L2 0L6 4L4 6L0 2L-4 6L-6 4L-2 0Z",
-  other: "M-4-4H4V4H-4Z",
-} as const;
+/** Marks of calls: color is not needed to tell them apart. */
+const marks = { start: "►", acknowledged: "●", refused: "×", other: "■" } as const;
 
-type Kind = keyof typeof paths;
-
-function kindOf(event: EventKind): Kind {
+function kindOf(event: EventKind): keyof typeof marks {
   const [call, end] = [callOf(event), endOf(event)];
   if (end === "failed" || end === "refused") return "refused";
   return end === undefined ? "other" : call === "end" ? "acknowledged" : "start";
 }
 
-const shape = (kind: Kind): Markup => markup`<path class="${kind}" d="${paths[kind]}"/>`;
+function mark({ item, isCause, locks }: TimelineEvent): Markup {
+  const words = `${timeText(item.at)}, ${eventWords(item.event)}${locks ? ": locks" : ""}`;
+  const kind = kindOf(item.event);
+  return markup`<b class="${kind}${isCause ? " cause" : ""}" title="${words}">${marks[kind]}</b>`;
+}
 
-/** Renders events of a vault as marks in time, a row for each client. */
-function strip(
-  events: readonly TimelineEvent[],
-  lockedAt: string | undefined,
-  hasLegend: boolean,
-): Markup {
-  const place = placesOf(events.map(({ item }) => Date.parse(item.at)));
-  const clients = recurring(events.map(({ item }) => item));
-  const theirs = Map.groupBy(
-    events,
+/** Renders events of a vault as marks in the order of time, a row for each client. */
+function strip(events: readonly TimelineEvent[]): Markup {
+  const known = recurring(events.map(({ item }) => item));
+  const clients = events.map(
     ({ item: { externalRef = "", ...item } }) =>
-      clientWords(clients.has(externalRef) ? { ...item, externalRef } : item) || "unknown",
+      clientWords(known.has(externalRef) ? { ...item, externalRef } : item) || "unknown",
   );
-  const lock = place(Date.parse(lockedAt ?? ""));
-  const band =
-    lockedAt === undefined
-      ? ""
-      : markup`<rect class="locked" x="${lock}%" y="0" width="${100 - lock}%" height="24"/>`;
-  const rows = [...theirs].map(([client, own]) => {
-    const marks = own.map((event) => mark(event, place(Date.parse(event.item.at))));
-    const words = `${own.length} of ${events.length} events`;
-    return markup`<tr><th scope="row">${value(client, 60)}</th><td><svg height="24" role="img" aria-label="${words}">${band}${marks}</svg></td></tr>\n`;
+  const rows = [...new Set(clients)].map((client) => {
+    const drawn = events.map((event, at) => (clients[at] === client ? mark(event) : " "));
+    return markup`<tr><th scope="row">${value(client, 60)}</th><td><pre>${drawn}</pre></td></tr>\n`;
   });
   const [first, last] = [events[0], events.at(-1)].map((event) => timeText(event?.item.at ?? ""));
-  return markup`<table class="strip" aria-label="Events by client"><tbody>
-    ${rows}<tr><td></td><td class="ends"><span>${first}</span> <span>${last}</span></td></tr></tbody></table>
-    ${hasLegend ? legend() : ""}`;
-}
-
-/** Explains the marks. */
-function legend(): Markup {
-  const key = (drawing: Markup, words: string): Markup =>
-    markup`<li><svg width="20" height="16" viewBox="-10 -8 20 16" aria-hidden="true">${drawing}</svg>${words}</li>\n`;
-  return markup`<ul class="legend">${(Object.keys(paths) as Kind[]).map((kind) => key(shape(kind), kind))}
-    ${key(markup`<g class="cause">${shape("refused")}</g>`, "led to the lock")}
-    ${key(markup`<rect class="locked" x="-10" y="-8" width="20" height="16"/>`, "locked")}
-    <li>Long pauses are drawn short.</li></ul>
+  const key = Object.entries(marks).map(([kind, drawn]) => `${drawn} ${kind}`);
+  return markup`<div class="scroll" role="group" tabindex="0" aria-label="Events by client"><table class="strip"><tbody>
+    ${rows}</tbody></table></div>
+    <p class="quiet">${first} to ${last}, in order: ${key.join(", ")}; underlined: led to the lock</p>
     `;
-}
-
-function mark({ item, isCause, locks }: TimelineEvent, x: number): Markup {
-  const words = `${timeText(item.at)}, ${eventWords(item.event)}${locks ? ": locks" : ""}`;
-  return markup`<svg x="${x}%" y="12" overflow="visible"><title>${words}</title><g class="${isCause ? "cause" : ""}">${shape(kindOf(item.event))}</g></svg>`;
-}
-
-/** Places sorted times from 2 to 98 percent: the logarithms of their distances make seconds and months fit into one line. */
-export function placesOf(times: readonly number[]): (time: number) => number {
-  let end = 0;
-  const places = times.map((time, index) => {
-    const before = times[index - 1];
-    end += before === undefined ? 0 : 1 + Math.log2(1 + Math.max(0, time - before) / 1000);
-    return end;
-  });
-  return (time) => {
-    const index = times.findIndex((each) => each >= time);
-    const at = index === -1 ? end : (places[index] ?? 0);
-    return Math.round(20 + (end === 0 ? 480 : (960 * at) / end)) / 10;
-  };
 }
 
 /** The style of the page: light, dark and on paper, from 320 pixels on. Words and shapes repeat what colors mean. */
 const style = `:root {
   color-scheme: light dark;
-  --page: #fff; --soft: #f2f4f6; --line: #d5d9df; --text: #1b1e23; --quiet: #565d67; --link: #0b57b0; --band: #b3261e22;
+  --page: #fff; --soft: #f2f4f6; --line: #d5d9df; --text: #1b1e23; --quiet: #565d67; --link: #0b57b0;
   --bad: #b3261e; --warn: #8a5300; --open: #1d5fae; --unknown: #6d3fa0; --good: #1c6b3a;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
-    --page: #16181c; --soft: #22262c; --line: #3a404a; --text: #e7e9ec; --quiet: #a9b0ba; --link: #8fbcff; --band: #ff938a2e;
+    --page: #16181c; --soft: #22262c; --line: #3a404a; --text: #e7e9ec; --quiet: #a9b0ba; --link: #8fbcff;
     --bad: #ff938a; --warn: #f0be5a; --open: #8fbcff; --unknown: #cdb0f5; --good: #7ed49a;
   }
 }
@@ -229,7 +183,7 @@ bdi, code { overflow-wrap: anywhere; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 .found { margin-top: .75rem; font-weight: 600; }
 .warning { padding: .5rem .75rem; background: var(--soft); border: 1px solid var(--warn); border-radius: .3rem; }
-.quiet, dt, thead th, .ends, .legend { color: var(--quiet); } .quiet, .ends, .legend { font-size: .875rem; }
+.quiet, dt, thead th { color: var(--quiet); } .quiet { font-size: .875rem; }
 article + article { border-top: 1px solid var(--line); scroll-margin-top: 1rem; } article:target h2 { background: var(--soft); }
 dl { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .25rem 1rem; margin: .5rem 0; }
 dt { grid-column: 1; } dd { grid-column: 2; margin: 0; }
@@ -239,23 +193,18 @@ th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); te
 .scroll { overflow-x: auto; } .scroll bdi { overflow-wrap: break-word; } .scroll td { max-width: 24rem; } .scroll td:nth-child(3) { min-width: 6rem; }
 tr.cause > :first-child, tr.locks > :first-child { border-left: 4px solid var(--bad); padding-left: .5rem; } tr.locks { color: var(--bad); font-weight: 600; }
 summary { cursor: pointer; color: var(--link); width: fit-content; margin: .75rem 0; }
-.strip { margin: 1rem 0 .25rem; table-layout: fixed; }
-.strip th { width: 12rem; } .strip td { padding: .3rem 0; } .strip tr:last-child td { border: 0; }
-.strip td > svg { display: block; width: 100%; overflow: visible; }
-.ends span:last-child { float: right; } .legend { display: flex; flex-wrap: wrap; gap: .1rem 1.25rem; margin: 0; padding: 0; list-style: none; }
-.legend svg { vertical-align: middle; margin-right: .3rem; }
-.start { fill: var(--open); } .acknowledged { fill: var(--good); } .refused { fill: var(--bad); } .other { fill: var(--quiet); }
-rect.locked { fill: var(--band); } .cause path { stroke: var(--text); stroke-width: 1.5; }
+.strip { margin: 1rem 0 .25rem; } .strip th { min-width: 8rem; } .strip td { width: 100%; } pre { margin: 0; font: 1rem/1.5 ui-monospace, "Liberation Mono", monospace; }
+pre { letter-spacing: .25em; } pre b { font-weight: inherit; } pre .cause { text-decoration: underline; }
+.start { color: var(--open); } .acknowledged { color: var(--good); } .refused { color: var(--bad); } .other { color: var(--quiet); }
 @media (max-width: 40rem) {
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dt, dd { grid-column: 1; }
   dd:not(:has(+ dd)) { margin-bottom: .5rem; }
-  .strip th { width: 6rem; }
 }
 @media print {
   body { font-size: 10pt; } table { font-size: 7.5pt; }
   details::details-content { content-visibility: visible; block-size: auto; }
   .scroll { overflow: visible; } .scroll bdi { overflow-wrap: anywhere; }
-  tr, dd, .strip { break-inside: avoid; } h2 { break-after: avoid; }
+  tr, dd { break-inside: avoid; } h2 { break-after: avoid; }
 }
 @media print, (max-width: 40rem) { .scroll tbody th { white-space: normal; min-width: 6.5rem; } }
 `;
