@@ -106,7 +106,7 @@ class Intake {
   readonly overlap = new Overlap();
   /** Takes the items. */
   readonly order = new TimeOrder(
-    (entry) => this.overlap.learn(entry),
+    (entry, back) => this.overlap.learn(entry, back),
     (entry) => this.#take(entry),
   );
   items = 0;

@@ -200,7 +200,8 @@ test.each(
   rows(`
 with ids                      | C0 S1 A1 S1 A1          |                         | ok certain 0 0, 2
 without ids                   | - C0 F1 F1 F1           |                         | locked certain 0 3 failed-attempts@1, 0
-a file that begins anew       | - C0 F1 F2 F2 S100 A101 C0 F1 F2 F2 S100 A101 C0 F1 F2 F2 S100 A101 | | ok likely 0 0 activity-while-locked, 12
+the newest first              | - F99 F99 F99 C0        |                         | locked certain 0 3 failed-attempts@99, 0
+a file that begins anew       | - C0 F1 F99 F1 F99      |                         | locked likely 0 3 failed-attempts@99, 0
 two exports, one without ids  | C0 S1 A2 F3 F4          | - C0 S1 A2 F3 F4        | at-risk likely 0 2, 5
 of other precision            | ms C0 F1 F2 S3 A4 F5 F6 | s F2 S3 A4 F5 F6        | at-risk likely 0 2, 5
 the larger number counts      | - F1 F1 F2              | - F1 F2 F2              | locked likely 0 3 failed-attempts@2, 2

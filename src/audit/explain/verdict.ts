@@ -158,7 +158,7 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
   // The lower bounds, which lock, are none the less sure.
   "a refused call gives no reason: wrong credentials, a lock, or the application": (vault) =>
     vault.refusals > 0 && vault.ending === undefined,
-  "identical items without ids were counted once": ({ alike }) => alike > 0,
+  "identical items without ids may be the same ones": ({ alike }) => alike > 0,
   "some of its items were not understood": (vault) =>
     vault.unclear > 0 && vault.ending === undefined,
   "the items begin after the vault's creation: its counters before are unknown": (vault) =>

@@ -122,7 +122,7 @@ const windowSize = 4096;
 
 /** Sorts items by time, of what is passed on early within a window: one that comes later than that is passed on out of order. */
 export class TimeOrder extends Entries {
-  readonly #look: (entry: Entry) => void;
+  readonly #look: (entry: Entry, back: number) => void;
   readonly #pass: (entry: Entry) => void;
   /** Of the input at hand: 1, or -1 if it has the newest item first; its first entry, and its last time so far, times that. */
   #direction = 1;
@@ -132,8 +132,11 @@ export class TimeOrder extends Entries {
   /** Number of items that came out of the order of their input. */
   reordered = 0;
 
-  /** `look` sees each item as it is added, `pass` in the order of time. It is given the same object each time. */
-  constructor(look: (entry: Entry) => void, pass: (entry: Entry) => void) {
+  /**
+   * `look` sees each item as it is added, and how far it is behind those before it, `pass` in the order of time. It is given the same object
+   * each time.
+   */
+  constructor(look: (entry: Entry, back: number) => void, pass: (entry: Entry) => void) {
     super();
     this.#look = look;
     this.#pass = pass;
@@ -148,8 +151,8 @@ export class TimeOrder extends Entries {
   }
 
   override push(entry: Entry): void {
-    this.#look(entry);
     const time = entry.time * this.#direction;
+    this.#look(entry, this.#last - time);
     if (time >= this.#last) this.#last = time;
     else {
       this.reordered += 1;

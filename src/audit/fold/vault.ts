@@ -52,7 +52,6 @@ export class Vault {
   // What each item changes comes first, on the same lines of the processor's cache. Of the last item:
   lastTime = 0;
   lastHash = 0;
-  lastLine = 0;
   lastCode = 0;
   items = 0;
   /** The ring of the newest events, and the number of events that it was given. */
