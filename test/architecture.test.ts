@@ -146,6 +146,8 @@ const table: Record<string, Allowance> = {
       "exchange/counting",
       // In which order a backup would try its credentials.
       "exchange/next-action",
+      // The order of lists.
+      "exchange/records",
       "exchange/ulid",
       "exchange/states",
       "errors",

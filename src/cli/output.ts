@@ -27,6 +27,15 @@ export interface Output extends Readonly<OutputChoice> {
    */
   show(document: unknown, view: MakeView): Promise<boolean>;
   /**
+   * Prints a document that is one list: for a program each entry as it comes, since there may be very many; for a person as `show` does.
+   * @throws as `show`, and what `entries` throws, with some of them printed
+   */
+  showEach<T>(
+    name: string,
+    entries: AsyncIterable<T>,
+    view: (entries: readonly T[], view: View) => string | Promise<string>,
+  ): Promise<boolean>;
+  /**
    * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. With
    * `done`, the error of a failed write says what was done, so that nobody repeats it.
    * @throws `state` for a failed write, with the facts of `done`
@@ -64,6 +73,26 @@ export function createOutput(
       await stdout.write(data);
       return false;
     },
+    async showEach(name, entries, view) {
+      if (stdout.isTTY || choice.field !== undefined) {
+        const all = await Array.fromAsync(entries);
+        return await output.show({ [name]: all }, async (seen) => await view(all, seen));
+      }
+      const isJson = choice.format === "json";
+      let text = "";
+      let count = 0;
+      for await (const entry of entries) {
+        if (isJson) text += `${count === 0 ? `{\n  "${name}": [` : ","}\n    ${indented(entry)}`;
+        else text += await textOf(entry, async (seen) => await view([entry], seen));
+        count += 1;
+        if (text.length < pieceLength) continue;
+        await stdout.write(text);
+        text = "";
+      }
+      if (isJson) text += count === 0 ? `{\n  "${name}": []\n}\n` : "\n  ]\n}\n";
+      await stdout.write(text);
+      return false;
+    },
     printDone: async (document, view, done) => {
       const text = await textOf(document, view).catch((error: unknown) => {
         if (choice.field === undefined || !(error instanceof VaultError)) throw error;
@@ -93,6 +122,12 @@ export function createOutput(
   };
   return output;
 }
+
+/** Characters that are written at a time. */
+const pieceLength = 64 * 1024;
+
+/** A value as it stands in a list of a document. */
+const indented = (value: unknown): string => jsonText(value, 2).replaceAll("\n", "\n    ");
 
 /** Refuses a closed output: what nobody receives would count as delivered. @throws `usage` */
 export function refuseClosedOutput(

@@ -1,6 +1,7 @@
 import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
 import { VaultError } from "../errors.ts";
+import type { Named } from "../exchange/records.ts";
 import { uuid } from "../protocol/fields.ts";
 import { isUuid } from "../protocol/limits.ts";
 import { checkGiven } from "../protocol/validate.ts";
@@ -26,7 +27,7 @@ export async function vaultNamed(
   name: string,
 ): Promise<string> {
   if (isUuid(name)) return name;
-  const names = new VaultNames(await (await state.store()).list());
+  const names = new VaultNames(await (await state.store()).names());
   return names.find(name, { shown: printableLine(name), exact: !io.ask.isPossible }).uuid;
 }
 
@@ -157,15 +158,3 @@ export async function withLabel(state: StatePart, error: VaultError): Promise<Va
   const [record] = await (async () => await (await state.store()).find(uuid))().catch(() => []);
   return error.with({ label: record?.label ?? null });
 }
-
-/** A vault, by what people and the service call it. */
-export type Named = { uuid: string; label: string | null };
-
-/** Order of vaults in lists: by label without regard to case, those without one last; then by UUID. */
-export function byLabel(a: Named, b: Named): number {
-  if (a.label === null || b.label === null)
-    return Number(a.label === null) - Number(b.label === null) || compare(a.uuid, b.uuid);
-  return compare(a.label.toLowerCase(), b.label.toLowerCase()) || compare(a.uuid, b.uuid);
-}
-
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -64,12 +64,13 @@ export const guard = command(descriptor, async (app: App, options) => {
     throw new VaultError("usage", "--reset takes one vault, unless with --unanswered", {
       next: [wayTo`vault guard VAULT --reset`],
     });
-  const [{ noCredentials }, { describeBreaker, describeGuard }, { byLabel, vaultNamed }] =
-    await Promise.all([
+  const [{ noCredentials }, { describeBreaker, describeGuard }, { vaultNamed }] = await Promise.all(
+    [
       import("../exchange/start/start.ts"),
       import("./status/vault-status.ts"),
       import("../cli/vault-name.ts"),
-    ]);
+    ],
+  );
   const given: string[] = [];
   for (const name of names) given.push((await vaultNamed(app, name)).toLowerCase());
   if (to !== undefined && !all && given.length === 0) {
@@ -79,9 +80,9 @@ export const guard = command(descriptor, async (app: App, options) => {
   const store = await app.state.store();
   if (to === "unanswered") await takeBack(app, all ? null : given, yes);
   else if (to !== undefined) await resetCounters(app, given[0] ?? "", to, yes);
-  const chosen = (await store.list())
-    .filter(({ uuid }) => given.length === 0 || given.includes(uuid.toLowerCase()))
-    .toSorted(byLabel);
+  const chosen = (await store.list()).filter(
+    ({ uuid }) => given.length === 0 || given.includes(uuid.toLowerCase()),
+  );
   const missing = given.find(
     (uuid) => !chosen.some((record) => record.uuid.toLowerCase() === uuid),
   );

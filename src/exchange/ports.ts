@@ -18,6 +18,7 @@ import type {
   Started,
   VaultRecord,
   VaultSummary,
+  Named,
 } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Breaker, ServiceBreaker } from "./breaker.ts";
@@ -255,8 +256,15 @@ export interface Store {
    * @throws `busy` at the deadline, `interrupted` when aborted, `state` if the state cannot be used
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
-  /** Every vault that has credentials, or counters above zero after `forget`, ordered by service and uuid. */
+  /**
+   * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`. They are read a few at a time:
+   * there may be very many.
+   */
+  each(): AsyncIterable<VaultRecord>;
+  /** The same, at once. */
   list(): Promise<VaultRecord[]>;
+  /** How the same are called: no document is read. */
+  names(): Promise<Named[]>;
   /** The vaults with this uuid under any service, without forgotten ones. */
   find(uuid: string): Promise<VaultRecord[]>;
   /** The vaults of a service, without forgotten ones. */

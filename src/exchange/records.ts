@@ -42,10 +42,23 @@ export interface Generation {
   placed: Placed | null;
 }
 
-/** What the checks before a start need of a vault's record. */
-export interface KnownVault {
+/** A vault, by what people and the service call it. */
+export interface Named {
   uuid: string;
   label: string | null;
+}
+
+/** Order of vaults in lists: by label without regard to case, those without one last; then by UUID. */
+export function byLabel(a: Named, b: Named): number {
+  if (a.label === null || b.label === null)
+    return Number(a.label === null) - Number(b.label === null) || compare(a.uuid, b.uuid);
+  return compare(a.label.toLowerCase(), b.label.toLowerCase()) || compare(a.uuid, b.uuid);
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+
+/** What the checks before a start need of a vault's record. */
+export interface KnownVault extends Named {
   kind: Kind;
   /** Empty for a forgotten vault. */
   generations: readonly { proven: boolean; device: unknown }[];

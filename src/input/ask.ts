@@ -16,7 +16,6 @@ import { base64, uuid as identifier } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
 import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { stateOf } from "../terminal/who.ts";
-import { byLabel } from "../cli/vault-name.ts";
 import { readCredentials } from "./read-start.ts";
 import { command } from "../way.ts";
 
@@ -85,14 +84,12 @@ export async function askVault(
   const here = settings.baseUrl === undefined ? undefined : settings.serviceName();
   const isImport = called === "import";
   const isLocal = ["export", "forget", "guard --reset"].includes(called);
-  const known = (await (await state.store()).list())
-    .filter(
-      (record) =>
-        (isImport || record.generations.length > 0) &&
-        (here ?? record.service) === record.service &&
-        which(record),
-    )
-    .toSorted(byLabel);
+  const known = (await (await state.store()).list()).filter(
+    (record) =>
+      (isImport || record.generations.length > 0) &&
+      (here ?? record.service) === record.service &&
+      which(record),
+  );
   const widest = Math.max(0, ...known.map(({ label }) => label?.length ?? 0));
   const reader = { self: io.host.actor, now: io.host.now() };
   const choice = ({ uuid, label, kind, limited, open }: VaultRecord) => ({

@@ -1,14 +1,13 @@
 import * as z from "zod/mini";
 import type { Io } from "../parts/io.ts";
-import type { VaultNames, Named } from "../cli/vault-name.ts";
-import { byLabel } from "../cli/vault-name.ts";
+import type { VaultNames } from "../cli/vault-name.ts";
 import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds } from "../protocol/endpoints.ts";
 import type { ErrorFacts, ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { checkOwner } from "../exchange/recovery/exchange.ts";
 import { checkCredentials, deviceOf } from "../exchange/recovery/document.ts";
-import type { KnownVault } from "../exchange/records.ts";
+import type { KnownVault, Named } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked, noCredentials } from "../exchange/start/start.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
@@ -160,7 +159,7 @@ async function readEntries(
       refuse("--all: no vault of this service has credentials here", {
         next: [command`vault import --file FILE`],
       });
-    return able.sort(byLabel).map(({ uuid }) => ({ given: { uuid } }));
+    return able.map(({ uuid }) => ({ given: { uuid } }));
   }
   return names.map((uuid) => ({ given: { uuid } }));
 }

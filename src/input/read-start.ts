@@ -131,7 +131,7 @@ export async function checkLabels(
 ): Promise<void> {
   if (given.every(({ label }) => label === undefined)) return;
   const owners = new Map(
-    (await (await state.store()).list()).map(({ uuid, label }) => [label, uuid.toLowerCase()]),
+    (await (await state.store()).names()).map(({ uuid, label }) => [label, uuid.toLowerCase()]),
   );
   for (const { uuid, label } of given) {
     if (label === undefined) continue;

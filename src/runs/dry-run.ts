@@ -15,7 +15,7 @@ import { grouped } from "../terminal/count.ts";
 import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
 import { durationInWords } from "../terminal/time.ts";
 import { createPalette } from "../terminal/palette.ts";
-import type { Named } from "../cli/vault-name.ts";
+import type { Named } from "../exchange/records.ts";
 import type { Outcome } from "./report.ts";
 
 /**

@@ -1,6 +1,7 @@
 import type { App } from "../app.ts";
-import type { Named } from "../cli/vault-name.ts";
+
 import { VaultNames } from "../cli/vault-name.ts";
+import type { Named } from "../exchange/records.ts";
 import type { ExchangeSummary } from "../errors.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { summarize } from "../exchange/context.ts";

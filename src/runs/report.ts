@@ -1,4 +1,4 @@
-import type { Named } from "../cli/vault-name.ts";
+import type { Named } from "../exchange/records.ts";
 import type { MakeView } from "../cli/output.ts";
 import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchange.ts";
 import { formatDuration } from "../duration.ts";

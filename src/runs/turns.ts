@@ -1,4 +1,4 @@
-import type { Named } from "../cli/vault-name.ts";
+import type { Named } from "../exchange/records.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { ExchangeContext, ExchangeEvent } from "../exchange/context.ts";
 import type { Service } from "../exchange/ports.ts";

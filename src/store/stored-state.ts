@@ -2,6 +2,7 @@ import type { Actor } from "../actor.ts";
 import { VaultError } from "../errors.ts";
 import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
 import { closed } from "../exchange/breaker.ts";
+import { byLabel } from "../exchange/records.ts";
 import type { Clock, Store, Waiting } from "../exchange/ports.ts";
 import type {
   CreatedVault,
@@ -30,10 +31,12 @@ import { vaultRecord, vaultSummary } from "./vault-record.ts";
 import type { Added } from "./steps/import.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
-/** Vaults that are read at a time. */
-const batch = 500;
+/** Vaults, and names of vaults, that are read at a time. */
+const batch = 100;
+const namesAtATime = 5000;
 
 type Listed = Omit<VaultColumns, "sealed"> & Since;
+type ListedName = Pick<VaultColumns, "service" | "uuid" | "label" | "kind">;
 
 /** What everything that works on a state needs. */
 export interface StateParts {
@@ -81,16 +84,26 @@ export abstract class StoredState {
   protected abstract prepareKey(): Promise<void>;
   abstract now(): number;
 
+  async *each(): AsyncGenerator<VaultRecord> {
+    yield* this.#inOrder(await this.names(), isListed);
+  }
+
   async list(): Promise<VaultRecord[]> {
-    return await this.#vaults(isListed, [], (record) => record);
+    return await Array.fromAsync(this.each());
+  }
+
+  async names(): Promise<ListedName[]> {
+    return await this.#names(isListed);
   }
 
   async find(uuid: string): Promise<VaultRecord[]> {
-    return await this.#vaults(`uuid = $1 AND ${isKnown}`, [uuid.toLowerCase()], (record) => record);
+    return await this.#vaults(`uuid = $1 AND ${isKnown}`, [uuid.toLowerCase()]);
   }
 
   async summaries(service: string): Promise<VaultSummary[]> {
-    return await this.#vaults(`service = $1 AND ${isKnown}`, [service], vaultSummary);
+    const isOfService = `service = $1 AND ${isKnown}`;
+    const names = await this.#names(isOfService, service);
+    return await Array.fromAsync(this.#inOrder(names, isOfService, service), vaultSummary);
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
@@ -178,28 +191,50 @@ export abstract class StoredState {
     );
   }
 
-  /** Reads the vaults that fulfil a condition, at most `batch` at a time: there may be many, and documents are large. */
-  async #vaults<T>(
-    condition: string,
-    values: readonly string[],
-    made: (record: VaultRecord) => T,
-  ): Promise<T[]> {
+  /** The names of the vaults that fulfil a condition, read a few thousand at a time: the rows of an engine are large. */
+  async #names(condition: string, ...values: string[]): Promise<ListedName[]> {
     const { prefix } = this.dialect;
     const marks = [1, 2].map((n) => `$${values.length + n}`).join(", ");
-    const sql = `SELECT service, uuid, label, kind, doc, ${sinceColumns(prefix)} FROM ${prefix}vaults
-      WHERE ${condition} AND (service, uuid) > (${marks}) ORDER BY service, uuid LIMIT ${batch}`;
-    const found: T[] = [];
-    for (let after = ["", ""]; ;) {
-      const rows = (await this.read({ sql, values: [...values, ...after] })) as Listed[];
-      const at = this.time();
-      for (const row of rows) {
-        const record = vaultRecord(rowsOf({ ...row, at }, row, row));
-        if (record !== null) found.push(made(record));
-      }
-      const last = rows.at(-1);
-      if (rows.length < batch || last === undefined) return found;
-      after = [last.service, last.uuid];
+    const sql = `SELECT service, uuid, label, kind FROM ${prefix}vaults
+      WHERE ${condition} AND (service, uuid) > (${marks}) ORDER BY service, uuid LIMIT ${namesAtATime}`;
+    const names: ListedName[] = [];
+    for (let after = ["", ""], isMore = true; isMore;) {
+      const rows = (await this.read({ sql, values: [...values, ...after] })) as ListedName[];
+      for (const { service, uuid, label, kind } of rows) names.push({ service, uuid, label, kind });
+      isMore = rows.length === namesAtATime;
+      after = [names.at(-1)?.service ?? "", names.at(-1)?.uuid ?? ""];
     }
+    return names.sort(byLabel);
+  }
+
+  /** Reads these vaults as far as they still fulfil a condition, `batch` at a time: there may be many, and documents are large. */
+  async *#inOrder(
+    names: readonly ListedName[],
+    condition: string,
+    ...values: string[]
+  ): AsyncGenerator<VaultRecord> {
+    const among = `uuid IN (${this.dialect.texts(`$${values.length + 1}`)}) AND ${condition}`;
+    const placeOf = ({ service, uuid }: Pick<ListedName, "service" | "uuid">): string =>
+      `${uuid} ${service}`;
+    for (let at = 0; at < names.length; at += batch) {
+      const some = names.slice(at, at + batch);
+      const uuids = JSON.stringify(some.map(({ uuid }) => uuid));
+      const records = await this.#vaults(among, [...values, uuids]);
+      const byPlace = new Map(records.map((record) => [placeOf(record), record]));
+      for (const name of some) {
+        const record = byPlace.get(placeOf(name));
+        if (record !== undefined) yield record;
+      }
+    }
+  }
+
+  async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
+    const { prefix } = this.dialect;
+    const sql = `SELECT service, uuid, label, kind, doc, ${sinceColumns(prefix)} FROM ${prefix}vaults
+      WHERE ${condition} ORDER BY service, uuid`;
+    const rows = (await this.read({ sql, values })) as Listed[];
+    const at = this.time();
+    return rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, row)) ?? []);
   }
 
   /** Adds the entry before the call (`creating`), or the one for its outcome. */

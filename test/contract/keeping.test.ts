@@ -105,19 +105,22 @@ describeStore("keeping vaults", (make) => {
     for (const session of [other, third]) await session.release();
   });
 
-  it("lists vaults by service and uuid, and exchanges newest first", async () => {
-    for (const [at, id] of [
-      [service, uuid.replace(/1$/, "3")],
-      [elsewhere, uuid.replace(/1$/, "4")],
-      [service, uuid.replace(/1$/, "2")],
+  it("lists vaults by label without regard to case, then by uuid, and exchanges newest first", async () => {
+    for (const [at, digit, label] of [
+      [service, "3", undefined],
+      [elsewhere, "4", "éa"],
+      [service, "2", undefined],
+      [service, "5", "Éb"],
+      [service, "6", "b"],
     ] as const) {
-      const other = await held(on.fixture, id, at);
-      await other.recordPair({ credentials: pair("first"), kind: "generic/offline" });
+      const other = await held(on.fixture, uuid.replace(/1$/, digit), at);
+      await other.recordPair({ credentials: pair("first"), kind: "generic/offline", label });
       await other.release();
     }
-    expect(
-      (await on.fixture.store.list()).map((v) => `${v.service.slice(8, 13)} ${v.uuid.slice(-1)}`),
-    ).toEqual(["moved 4", "vault 2", "vault 3"]);
+    const last = ({ uuid: id }: { uuid: string }): string => id.slice(-1);
+    const { store } = on.fixture;
+    expect((await store.list()).map(last)).toEqual(["6", "4", "5", "2", "3"]);
+    expect((await store.names()).map(last)).toEqual(["6", "4", "5", "2", "3"]);
     await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     for (const id of ["x1", "x2", "x3"]) await on.session.recordIntent(intent(id, 1));
     expect((await known(on.session)).exchanges.map((e) => e.id)).toEqual(["x3", "x2", "x1"]);

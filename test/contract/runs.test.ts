@@ -57,17 +57,17 @@ describeStore("runs of many vaults", (make) => {
     expect(await on.fixture.another().summaries(service)).toEqual([
       {
         ...known,
-        uuid: lower,
-        lastError: "locked",
-      },
-      {
-        ...known,
         uuid: other.toLowerCase(),
         label: "Ada",
         limited: true,
         unackedStarts: 1,
         generations: [false, true].map((proven) => ({ proven, device: null })),
         open: expect.objectContaining({ id: "01A", state: "held", saveOwed: true }) as unknown,
+      },
+      {
+        ...known,
+        uuid: lower,
+        lastError: "locked",
       },
     ]);
   });

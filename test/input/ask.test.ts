@@ -97,7 +97,7 @@ async function offered(
   return read.offered;
 }
 
-test("vaults are offered by label, those with limited reads last, and Enter never takes one of them", async () => {
+test("vaults are offered in their order, those with limited reads last, and Enter never takes one of them", async () => {
   const other = "another vault, by its UUID";
   const limited = vault(1, { label: "a", limited: true });
   const spare = vault(2, { label: "spare" });
@@ -112,7 +112,7 @@ test("vaults are offered by label, those with limited reads last, and Enter neve
     other,
     `a  ${uuid(1)}`,
   ]);
-  expect(await offered("import", [spare, gone])).toEqual([
+  expect(await offered("import", [gone, spare])).toEqual([
     other,
     `gone   ${uuid(3)}`,
     `spare  ${uuid(2)}`,

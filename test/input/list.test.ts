@@ -4,8 +4,8 @@ import type { ForAll, ListChoice } from "../../src/input/list.ts";
 import { VaultNames } from "../../src/cli/vault-name.ts";
 import { readNames, readStarts } from "../../src/input/list.ts";
 import { asVaultError } from "../../src/errors.ts";
-import type { Named } from "../../src/cli/vault-name.ts";
-import type { KnownVault } from "../../src/exchange/records.ts";
+
+import type { KnownVault, Named } from "../../src/exchange/records.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 
@@ -392,12 +392,12 @@ describe("vaults on the command line, and all", () => {
     },
   );
 
-  it("are all that have credentials, by label", async () => {
+  it("are all that have credentials, in their order", async () => {
     expect((await read({ all: true })).map(({ label }) => label)).toEqual([
-      "Checkout",
-      "notes",
       "spare",
+      "Checkout",
       null,
+      "notes",
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import type { App } from "../../app.ts";
 import { vaultLine } from "../../cli/output.ts";
-import type { Named } from "../../cli/vault-name.ts";
+import type { Named } from "../../exchange/records.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { AckDocument, Acknowledged } from "../../documents/exchange.ts";

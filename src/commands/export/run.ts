@@ -36,9 +36,8 @@ export async function runExport(app: App, options: ExportOptions): Promise<numbe
 
 /** Vaults of one service only. */
 async function exportAll(app: App): Promise<ExportedVault[]> {
-  const records = (await (await app.state.store()).list()).filter(
-    (record) => record.generations.length > 0,
-  );
+  const listed = await (await app.state.store()).list();
+  const records = listed.filter((record) => record.generations.length > 0);
   const services = [...new Set(records.map((record) => record.service))];
   const here =
     app.settings.baseUrl === undefined && services.length === 1

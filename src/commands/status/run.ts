@@ -1,10 +1,10 @@
-import type { Local, StatePart } from "../../parts/state.ts";
+import type { Local } from "../../parts/state.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { VaultError } from "../../errors.ts";
+import type { Store } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { bySince } from "../../terminal/who.ts";
 import { count } from "../../terminal/count.ts";
-import { byLabel } from "../../cli/vault-name.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "../status.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -23,7 +23,7 @@ export async function runStatus(
   await store.gather(io.host.interrupted);
   // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
   const before = await store.locks();
-  const records = await chosen(state, options);
+  const records = await chosen(store, options);
   const locks = [...before, ...(await store.locks())];
   const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
   const circumstances = { policy: settings.policy, clock: io.host };
@@ -31,48 +31,51 @@ export async function runStatus(
     self: io.host.actor,
     now: io.output.format === "table" ? io.host.now() : null,
   };
-  const vaults: ListedVault[] = [];
   const found: { uuid: string; message: string }[] = [];
-  for (const record of records) {
-    const { uuid } = record;
-    const beside = {
-      exchanges: options.history === true ? record.exchanges : undefined,
-      inUse: holders.get(uuid) ?? null,
-    };
-    const vault = describeVault(record, beside, circumstances);
-    const isPending = vault.exchange !== null && vault.inUse === null;
-    if (options.pending === true && !isPending) continue;
-    vaults.push(vault);
-    for (const { finding, since } of findingsOf(record, vault)) {
-      const isAsked = options.failOn?.some((asked) => asked === finding || asked === "any");
-      if (isAsked !== true || (since !== null && since > until)) continue;
-      const { exchange } = vault;
-      const by =
-        finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-      found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+  const counts = new Map<string, number>();
+  const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
+  async function* vaults(): AsyncGenerator<ListedVault> {
+    for await (const record of records) {
+      const { uuid } = record;
+      const beside = {
+        exchanges: options.history === true ? record.exchanges : undefined,
+        inUse: holders.get(uuid) ?? null,
+      };
+      const vault = describeVault(record, beside, circumstances);
+      const { status, exchange, inUse, next, locked } = vault;
+      if (options.pending === true && (exchange === null || inUse !== null)) continue;
+      counts.set(status, (counts.get(status) ?? 0) + 1);
+      if (next.length > 0 && (options.uuid !== undefined || !locked)) toDo.push({ uuid, next });
+      for (const { finding, since } of findingsOf(record, vault)) {
+        const isAsked = options.failOn?.some((asked) => asked === finding || asked === "any");
+        if (isAsked !== true || (since !== null && since > until)) continue;
+        const by =
+          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+        found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+      }
+      yield vault;
     }
   }
-  const message = found.map((one) => one.message).join("; ");
-  const [first] = found;
-  const finding =
-    first && new VaultError("finding", message, { next: [command`vault status ${first.uuid}`] });
-  const isLong = await io.output
-    .show({ vaults }, async (view) => await table(vaults, options, view))
-    .catch((error: unknown) => {
-      throw finding ?? error;
-    });
-  if (isLong) io.narrator.note(countsOf(vaults));
-  if (options.uuid === undefined) {
-    sayNext(
-      io.narrator,
-      vaults.filter(({ locked }) => !locked),
+  const failure = (): VaultError | undefined => {
+    const [first] = found;
+    const message = found.map((one) => one.message).join("; ");
+    return (
+      first && new VaultError("finding", message, { next: [command`vault status ${first.uuid}`] })
     );
-  } else if (isLong) {
+  };
+  const isLong = await io.output
+    .showEach("vaults", vaults(), async (shown, view) => await table(shown, options, view))
+    .catch((error: unknown) => {
+      throw failure() ?? error;
+    });
+  if (isLong) io.narrator.note(countsOf(counts));
+  if (options.uuid === undefined) sayNext(io.narrator, toDo);
+  else if (isLong)
     io.narrator.note(
       "",
-      vaults.flatMap(({ next }) => next.slice(0, 1)),
+      toDo.flatMap(({ next }) => next.slice(0, 1)),
     );
-  }
+  const finding = failure();
   if (finding !== undefined) throw finding;
   return 0;
 }
@@ -86,12 +89,10 @@ function olderThan({ olderThan: age }: StatusOptions, now: number): string {
 const namedAtMost = 5;
 
 /** `100 vaults: 1 in doubt, 99 ready`, the rarest first. */
-function countsOf(vaults: readonly ListedVault[]): string {
-  const groups = [...Map.groupBy(vaults, ({ status }) => status)]
-    .map(([status, { length }]) => ({ status, length }))
-    .toSorted((a, b) => a.length - b.length);
-  const parts = groups.map(({ status, length }) => `${length} ${status}`);
-  return `${count(vaults.length, "vault")}: ${parts.join(", ")}`;
+function countsOf(counts: ReadonlyMap<string, number>): string {
+  const groups = [...counts].toSorted(([, a], [, b]) => a - b);
+  const all = groups.reduce((sum, [, n]) => sum + n, 0);
+  return `${count(all, "vault")}: ${groups.map(([status, n]) => `${n} ${status}`).join(", ")}`;
 }
 
 /** Says what leads on from these vaults: one command for all that can be acknowledged, one for each other vault. */
@@ -110,16 +111,21 @@ export function sayNext(
   ]);
 }
 
-async function chosen(state: StatePart, options: StatusOptions): Promise<VaultRecord[]> {
-  const records = await (await state.store()).list();
-  if (options.uuid === undefined) return records.toSorted(byLabel);
-  const wanted = options.uuid.toLowerCase();
-  const found = records.filter((record) => record.uuid.toLowerCase() === wanted);
-  if (found.length === 0) throw noCredentials(options.uuid);
+async function chosen(
+  store: Store,
+  { uuid }: StatusOptions,
+): Promise<AsyncIterable<VaultRecord> | VaultRecord[]> {
+  if (uuid === undefined) return store.each();
+  const found = (await store.list()).filter((record) => record.uuid === uuid.toLowerCase());
+  if (found.length === 0) throw noCredentials(uuid);
   return found;
 }
 
-async function table(vaults: ListedVault[], options: StatusOptions, view: View): Promise<string> {
+async function table(
+  vaults: readonly ListedVault[],
+  options: StatusOptions,
+  view: View,
+): Promise<string> {
   const { statusList, statusTable } = await import("./view.ts");
   const [only] = vaults;
   if (only === undefined && options.pending === true && view.facts.isTTY)

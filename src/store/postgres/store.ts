@@ -171,11 +171,11 @@ export class PostgresStore extends StoredState implements State {
     return await super.find(uuid);
   }
 
-  override async list(): Promise<VaultRecord[]> {
-    const vaults = await super.list();
-    const known = vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
+  override async names(): ReturnType<StoredState["names"]> {
+    const names = await super.names();
+    const known = names.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
     noteVaults(this.parts.directory, this.shown, known);
-    return vaults;
+    return names;
   }
 
   async reserveSlot(
