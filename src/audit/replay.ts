@@ -244,7 +244,6 @@ function conclude(
     notes: [
       ...exports.filter((input) => input.items === 0).map(({ name }) => `${name} has no items`),
       ...classifier.say(["endpoint"]),
-      ...classifier.say(beforeRelease(rules.release, "1.2.11") ? [] : ["former"]),
       ...said(
         [
           fold.hasFailures && lacksColumn("description"),

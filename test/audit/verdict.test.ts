@@ -147,15 +147,7 @@ test("a vault without a start for a year has locked itself, but for generic ones
 test("former action names, other wordings of failures, and checks of the application", async () => {
   const former = ["REGISTER_VAULT", "START_USE_VAULT", "COMPLETE_USE_VAULT"];
   const lines = former.map((action, at) => line(at, action)).join("\n");
-  const { result, reports } = await replayText(lines);
-  expect(reports.map(short)).toEqual(["ok certain 0 0"]);
-  expect(result.summary.notes.join()).toMatch(
-    /names of actions are from before release 1.2.11: "REGISTER_VAULT" ×1, /,
-  );
-  const release = { rules: { ...rules, release: "1.2.10" } };
-  expect((await replayText(lines, release)).result.summary.notes.join()).not.toMatch(
-    /names of actions/,
-  );
+  expect((await replayText(lines)).reports.map(short)).toEqual(["ok certain 0 0"]);
   const odd = [...log("C0"), ...log("S1 S2 S3", { description: "secret differs" })];
   const failed = { rules: { ...rules, failure: "secret differs" } };
   expect(short(await reportOfOne(odd, failed))).toMatch(/^locked certain/);

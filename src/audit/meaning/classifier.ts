@@ -2,7 +2,7 @@ import { isAcknowledgement, type EventKind } from "../fold/events.ts";
 import type { Rules } from "../../documents/audit.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";
-import { eventOfEndpoint, nameIn, normal, type Renames } from "./actions.ts";
+import { eventOfEndpoint, nameIn, type Renames } from "./actions.ts";
 import type { Outcome, Reason } from "./words.ts";
 import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
 
@@ -14,7 +14,6 @@ const sentences = {
   description: `The log has no outcomes, and descriptions that do not tell whether the call was accepted: VALUES. Describe failed attempts (--failure PATTERN), or name the column (--map outcome=COLUMN).`,
   reason: `Reasons of refusals that were not recognized, and may be failed attempts: VALUES. Describe those that are (--failure PATTERN).`,
   endpoint: `actions without a known name count by the endpoint of the call: VALUES`,
-  former: `names of actions are from before release 1.2.11: VALUES; if the service is that old, use --release 1.2.10`,
 };
 type Remark = keyof typeof sentences;
 
@@ -32,8 +31,6 @@ export interface Meaning {
   readonly kind: EventKind | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
-  /** The action has a name of releases before 1.2.11 (docs/interface.md, Audit items). */
-  readonly isFormer: boolean;
   readonly described: Map<string | undefined, Known>;
 }
 
@@ -51,7 +48,8 @@ export class Classifier {
   readonly #outcomes: ReadonlyMap<string, Outcome>;
   readonly #renames: Renames;
   readonly #word: (text: string) => string;
-  readonly #meanings = new Map<string, Meaning>();
+  /** By action and outcome, for each of the values of `inverted`. */
+  readonly #meanings: Map<string, Map<string | undefined, Meaning>>[] = [];
   #known = 0;
   /** Number of items by text. */
   readonly #counts = new Map<Remark, Map<string, number>>();
@@ -71,9 +69,12 @@ export class Classifier {
 
   /** Returns what an action and an outcome mean. */
   meaningOf(action: string, outcome: string | undefined, inverted?: boolean): Meaning {
-    const key = [action, outcome ?? "\0", inverted].join("\0");
-    const known = this.#meanings.get(key);
+    const place = inverted === undefined ? 0 : inverted ? 1 : 2;
+    const ofColumn = (this.#meanings[place] ??= new Map());
+    let ofAction = ofColumn.get(action);
+    const known = ofAction?.get(outcome);
     if (known !== undefined) return known;
+    if (ofAction === undefined) this.#remember(ofColumn, action, (ofAction = new Map()));
     const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
@@ -84,11 +85,10 @@ export class Classifier {
       !asksEndpoint &&
       this.#outcomeOf(textOf(outcome) ?? "", inverted) === "good" &&
       kind === (base ?? "application");
-    return this.#remember(this.#meanings, key, {
+    return this.#remember(ofAction, outcome, {
       ...given,
       kind: isPlain ? kind : undefined,
       asksEndpoint,
-      isFormer: /REGISTER_VAULT|(?:START|COMPLETE)_USE_VAULT/.test(normal(action)),
       described: new Map<string | undefined, Known>(),
     });
   }
@@ -98,7 +98,6 @@ export class Classifier {
    * endpoint only where the meaning asks for it.
    */
   take(meaning: Meaning, description?: string, endpoint?: string): EventKind {
-    if (meaning.isFormer) this.#note("former", meaning.action);
     if (meaning.kind !== undefined) return meaning.kind;
     const { action, asksEndpoint, described } = meaning;
     const called = asksEndpoint ? byEndpoint(action, endpoint) : undefined;

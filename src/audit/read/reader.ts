@@ -24,7 +24,7 @@ import {
   viewOf,
 } from "./bytes.ts";
 import { clip } from "./clip.ts";
-import type { Classifier, Meaning } from "../meaning/classifier.ts";
+import type { Classifier } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
 import { Entry, type Item, properties, type Role, roles } from "./item.ts";
 
@@ -76,17 +76,8 @@ class Keys {
   }
 }
 
-/** An action or outcome; an action with what it means with outcomes. */
-interface Word {
-  text: string;
-  meanings: Map<string | undefined, Meaning>;
-}
-
 /** Depth of a value that is passed over: whether a deeper one is too deep is told by who parses the record. */
 const deepest = 40;
-
-/** Maximum number of outcomes by which the meanings of an action are remembered. */
-const mostOutcomes = 1000;
 
 /**
  * Makes entries of records from their bytes, without a text or an object for each value. A record with anything that is not plain is left
@@ -104,7 +95,6 @@ export class ItemReader {
   readonly #from = new Int32Array(counting.length);
   readonly #to = new Int32Array(counting.length);
   #seen = 0;
-  readonly #words: TextValues<Word>;
   readonly #texts: TextValues<string>;
   /** The entry of the record at hand. */
   readonly #entry = new Entry();
@@ -127,7 +117,6 @@ export class ItemReader {
     const slots = new Map(names);
     this.#isPlain = slots.size === names.length;
     this.#keys = new Keys(slots);
-    this.#words = new TextValues((text) => ({ text: form.decode(text), meanings: new Map() }));
     this.#texts = new TextValues((text) => form.decode(text));
   }
 
@@ -263,16 +252,11 @@ export class ItemReader {
       entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
       if (entry.vault < 0 && this.#has(vault)) return null;
     }
-    const called = this.#words.get(given, this.#from[action] as number, this.#to[action] as number);
-    const result = this.#valueOf(this.#words, given, outcome)?.text ?? this.#noOutcome;
-    let meaning = called.meanings.get(result);
-    if (meaning === undefined) {
-      meaning = classifier.meaningOf(called.text, result, this.#inverted);
-      if (called.meanings.size < mostOutcomes) called.meanings.set(result, meaning);
-    }
-    const described =
-      meaning.kind === undefined ? this.#valueOf(this.#texts, given, description) : undefined;
-    const path = meaning.asksEndpoint ? this.#valueOf(this.#texts, given, endpoint) : undefined;
+    const called = this.#textAt(given, action) as string;
+    const result = this.#textAt(given, outcome) ?? this.#noOutcome;
+    const meaning = classifier.meaningOf(called, result, this.#inverted);
+    const described = meaning.kind === undefined ? this.#textAt(given, description) : undefined;
+    const path = meaning.asksEndpoint ? this.#textAt(given, endpoint) : undefined;
     entry.event = classifier.take(meaning, described, path);
     entry.input = index;
     entry.line = line;
@@ -314,9 +298,9 @@ export class ItemReader {
     return number < 0 ? vaults.of(vaultOf(given.bytes.toString("utf8", from, to)) ?? "") : number;
   }
 
-  #valueOf<T>(values: TextValues<T>, given: Bytes, slot: number): T | undefined {
+  #textAt(given: Bytes, slot: number): string | undefined {
     if (!this.#has(slot)) return undefined;
-    return values.get(given, this.#from[slot] as number, this.#to[slot] as number);
+    return this.#texts.get(given, this.#from[slot] as number, this.#to[slot] as number);
   }
 
   #has(slot: number): boolean {
