@@ -1,5 +1,4 @@
 import type { Rules } from "../documents/audit.ts";
-import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { zoneOf } from "./columns/times.ts";
 import type { Renames } from "./meaning/actions.ts";
@@ -19,11 +18,10 @@ interface Pairs<V> {
   valueOf: (text: string, name: string) => V | undefined;
 }
 
-/** @throws `usage` or `invalid-input` for a pair that is wrong or a name that is given twice */
+/** @throws `usage` for a pair that is wrong or a name that is given twice */
 function parsePairs<V>(flag: string, texts: readonly string[], pairs: Pairs<V>): Record<string, V> {
   const { form, hint, names, valueOf } = pairs;
-  const code = flag === "--what-if" ? "invalid-input" : "usage";
-  const wrong = (why: string) => new VaultError(code, `${flag}: ${why}`, { hint });
+  const wrong = (why: string) => new VaultError("usage", `${flag}: ${why}`, { hint });
   const found = new Map<string, V>();
   for (const text of texts) {
     const at = names === undefined ? text.lastIndexOf("=") : text.indexOf("=");
@@ -125,16 +123,11 @@ export class Selection {
   }
 }
 
-/** Parses the one change of --what-if. */
+/** Reads the one change of --what-if. */
 export function parseWhatIf(text: string): WhatIf {
-  const found = parsePairs("--what-if", [text], {
-    form: "lock-after-failed=N or lock-after-unacked=N",
-    hint: "N is a whole number of at least 1, like --what-if lock-after-failed=5",
-    names: ["lock-after-failed", "lock-after-unacked"],
-    valueOf: (value) => (/^[1-9]\d{0,8}$/.test(value) ? Number(value) : undefined),
-  });
-  const { "lock-after-failed": failedAttempts, "lock-after-unacked": unackedStarts } = found;
-  return { text: text.trim(), limits: defined({ failedAttempts, unackedStarts }) };
+  const [name, limit] = text.split("=");
+  const key = name === "lock-after-failed" ? "failedAttempts" : "unackedStarts";
+  return { text, limits: { [key]: Number(limit) } };
 }
 
 /** @throws `usage` for a `--zone` that is no time zone */
@@ -157,6 +150,3 @@ export interface WhatIf {
   text: string;
   limits: Partial<Rules["limits"]>;
 }
-
-/** Whether a text is a release `X.Y.Z`. */
-export const isRelease = (text: string): boolean => /^\d{1,4}\.\d{1,4}\.\d{1,4}$/.test(text);

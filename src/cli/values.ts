@@ -7,7 +7,7 @@ export const oneOf = (words: readonly string[]): string =>
   words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
 
 /** Makes the reader of a value: the rule continues the name of its flag. */
-const valueOf =
+export const valueOf =
   <T = string>(rule: string, isValid: (text: string) => boolean, read?: (text: string) => T) =>
   (text: string): T => {
     if (!isValid(text)) throw new InvalidArgumentError(rule);

@@ -1,6 +1,6 @@
 import type { Descriptor, OptionsOf } from "../cli/command.ts";
 import { loaded } from "../cli/command.ts";
-import { anyText, listOf } from "../cli/values.ts";
+import { anyText, listOf, valueOf } from "../cli/values.ts";
 
 const changes = ["lock-after-failed=", "lock-after-unacked="];
 const roles = "time action vault outcome ip ref endpoint application id description";
@@ -10,6 +10,26 @@ const conditions = ["ref=", "ip=", "endpoint=", "app="];
 /** Verdicts that --fail-on accepts. */
 const auditFindings = ["locked", "at-risk", "open-exchange", "unknown"] as const;
 export type AuditFinding = (typeof auditFindings)[number];
+
+const release = valueOf("must be a release, X.Y.Z, like 1.2.22", (text) =>
+  /^\d{1,4}(?:\.\d{1,4}){2}$/.test(text),
+);
+
+const change = valueOf(
+  "must be lock-after-failed=N or lock-after-unacked=N, such as lock-after-failed=5",
+  (text) => /^lock-after-(?:failed|unacked)=[1-9]\d{0,8}$/.test(text),
+);
+
+const pattern = valueOf(
+  "must be a regular expression that does not match every item, such as 'denied|bad credentials'",
+  (text) => {
+    try {
+      return !new RegExp(text, "i").test("");
+    } catch {
+      return false;
+    }
+  },
+);
 
 const descriptor = {
   name: "audit-replay",
@@ -48,23 +68,27 @@ const descriptor = {
       flag: "--problems",
       help: "only vaults that are locked, at risk or unknown, or have an open exchange",
     },
-    timeline: { flag: "--timeline", help: "show every event of the vault (needs --vault)" },
+    timeline: { flag: "--timeline", help: "show every event of the vault", requires: ["vault"] },
     map: {
       flag: "--map <columns>",
+      requires: ["files"],
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
       values: { from: "list", values: columns, separated: true, open: true },
     },
     zone: {
       flag: "--zone <zone>",
+      requires: ["files"],
       help: "time zone of times that name none: Europe/Berlin, or +01:00 (default: UTC)",
     },
     action: {
       flag: "--action <old=new...>",
+      requires: ["files"],
       help: "say what an action that was not recognized means: --action VAULT_OPENED=READ_VAULT; may be repeated; vault help audit lists the names",
       parse: anyText,
     },
     outcome: {
       flag: "--outcome <value=word...>",
+      requires: ["files"],
       help: "say what an outcome that was not recognized means: --outcome BOUNCED=failure, or =success; may be repeated",
       parse: anyText,
     },
@@ -83,11 +107,13 @@ const descriptor = {
     failure: {
       flag: "--failure <pattern>",
       help: "regular expression that identifies failed attempts in your export",
+      parse: pattern,
     },
     release: {
       flag: "--release <version>",
       help: "release of the service, X.Y.Z; older releases have other lock rules (default: 1.2.28)",
       values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
+      parse: release,
     },
     tokenLifetime: {
       flag: "--token-lifetime <duration>",
@@ -97,6 +123,7 @@ const descriptor = {
       flag: "--what-if <change>",
       help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
       values: { from: "list", values: changes, open: true },
+      parse: change,
     },
     failOn: {
       flag: "--fail-on <findings>",

@@ -40,8 +40,6 @@ test.each(
 --outcome | x=success,X=failure          | "x" is given twice
 --where   | toString=a                   | "toString=a" is not KEY=VALUE
 --where   | ref                          | "ref" is not KEY=VALUE
---what-if | lock-after=5                 | "lock-after=5" is not lock-after-failed=N or lock-after-unacked=N
---what-if | lock-after-failed=0          | "lock-after-failed=0" is not lock-after-failed=N or lock-after-unacked=N
 --zone    | Europe/Atlantis              | "Europe/Atlantis" is no time zone
 --zone    | IST                          | "IST" is no time zone
 --zone    | +25:00                       | "+25:00" is no time zone`),

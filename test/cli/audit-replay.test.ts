@@ -190,7 +190,7 @@ test.each(
   rows(`
 missing.csv                    | 3 | cannot read missing.csv: no such file or folder
 .                              | 3 | cannot read .: it is a folder
---action OPEN=READ_VAULT       | 2 | --action is for files
+--action OPEN=READ_VAULT       | 2 | --action requires
 --since 1h --until 2h          | 2 | --since is not before --until
 --field vault.uuid             | 2 | --field vault.uuid: vault audit-replay prints no such field; nothing was sent
 --html -                       | 2 | --html -: standard output already holds the document
