@@ -15,8 +15,6 @@ const own = z.object({
   generation: count,
   state: text,
   startedAt: time,
-  /** Time at which these credentials were superseded. */
-  supersededAt: optional(time),
 });
 
 /** An item of the log. Its texts are those of the export, and not safe on a terminal. */

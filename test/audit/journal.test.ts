@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Item } from "../../src/audit/read/item.ts";
 import { journalItems } from "../../src/audit/meaning/journal.ts";
-import { journalLines, openForReading } from "../../src/store/journal/history.ts";
+import { openHistory } from "../../src/store/journal/history.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";
@@ -9,12 +9,12 @@ import type { Machine } from "../support/machine.ts";
 
 /** The journal of a machine, as audit items. */
 async function itemsOf(machine: Machine): Promise<Item[]> {
-  const db = await openForReading(machine.stateDir, fakeHost());
-  if (db === null) throw new Error("there is no state");
+  const history = await openHistory(machine.stateDir, fakeHost());
+  if (history === null) throw new Error("there is no state");
   try {
-    return [...journalItems(journalLines(db))];
+    return [...journalItems(history.journal())];
   } finally {
-    db.close();
+    history.close();
   }
 }
 

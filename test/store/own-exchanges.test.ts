@@ -11,11 +11,8 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { appendingAlone } from "../../src/store/journal/journal.ts";
-import { journalLines, openForReading, ownExchanges } from "../../src/store/journal/history.ts";
+import { openHistory } from "../../src/store/journal/history.ts";
 import type { OwnExchange, StateHistory } from "../../src/store/journal/history.ts";
-import { migrate } from "../../src/store/sqlite/open-database.ts";
-import { dialect, rowsIn } from "../../src/store/sqlite/query.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -27,12 +24,12 @@ async function find(
   externalRef: string,
   near?: Parameters<StateHistory["own"]>[1],
 ): Promise<OwnExchange | undefined> {
-  const db = await openForReading(machine.stateDir, fakeHost());
-  if (db === null) throw new Error("there is no state");
+  const history = await openHistory(machine.stateDir, fakeHost());
+  if (history === null) throw new Error("there is no state");
   try {
-    return ownExchanges(db)(externalRef, near);
+    return history.own(externalRef, near);
   } finally {
-    db.close();
+    history.close();
   }
 }
 
@@ -61,11 +58,7 @@ describe("an exchange of this machine", () => {
     expect(Date.parse(found?.startedAt ?? "")).toBeGreaterThanOrEqual(before);
     await run(machine, 0, "ack", vault.uuid);
     const acknowledged = await find(machine, reference);
-    expect(acknowledged).toEqual({
-      ...found,
-      state: "acknowledged",
-      supersededAt: expect.any(String) as string,
-    });
+    expect(acknowledged).toEqual({ ...found, state: "acknowledged" });
     expect(await find(machine, "vault-unheard-of")).toBeUndefined();
     expect(await find(machine, "")).toBeUndefined();
     // Forgetting removes exchanges; the journal stays.
@@ -73,7 +66,7 @@ describe("an exchange of this machine", () => {
     expect(await find(machine, reference)).toEqual(acknowledged);
   });
 
-  test("that sent a wrong pair, with since when it is known to be none", async () => {
+  test("that sent a wrong pair", async () => {
     const { machine: make, vault } = await openLab();
     const machine = make();
     const wrong = [
@@ -84,19 +77,6 @@ describe("an exchange of this machine", () => {
     ];
     await run(machine, 6, "get", vault.uuid, ...wrong, "--external-ref", "wrong");
     expect(await find(machine, "wrong")).toMatchObject({ generation: 1, state: "rejected" });
-    expect(await find(machine, "wrong")).not.toHaveProperty("supersededAt");
-    await run(
-      machine,
-      0,
-      "get",
-      vault.uuid,
-      "--credentials",
-      JSON.stringify(vault.credentials),
-      "--no-ack",
-    );
-    const { startedAt } = (await find(machine, "wrong")) ?? {};
-    const { supersededAt } = (await find(machine, "wrong")) ?? {};
-    expect(Date.parse(supersededAt ?? "")).toBeGreaterThanOrEqual(Date.parse(startedAt ?? ""));
   });
 
   test("of several with one reference: by vault, and by time", async () => {
@@ -145,115 +125,17 @@ test("exchanges are found while the journal is read", async () => {
   const { warmMachine, vault } = await openLab();
   const machine = await warmMachine();
   await run(machine, 0, "get", vault.uuid, "--external-ref", "second");
-  const db = await openForReading(machine.stateDir, fakeHost());
-  if (db === null) throw new Error("there is no state");
-  const find = ownExchanges(db);
-  const found = Array.from(journalLines(db), ({ event }) => [event, find("second")?.state]);
+  const history = await openHistory(machine.stateDir, fakeHost());
+  if (history === null) throw new Error("there is no state");
+  const found = Array.from(history.journal(), ({ event }) => [event, history.own("second")?.state]);
   expect(found).toEqual(
     [1, 2].flatMap(() =>
       ["intent", "started", "ending", "acknowledged"].map((event) => [event, "acknowledged"]),
     ),
   );
   // A generator that is abandoned must not keep the state open.
-  for (const line of journalLines(db)) if (line.event === "started") break;
-  expect(() => db.close()).not.toThrow();
-});
-
-describe("when a pair was superseded", () => {
-  const at = (minute: number): string => new Date(Date.UTC(2026, 10, 20, 14, minute)).toISOString();
-
-  /** Writes a journal with an entry a minute; returns what it says about the pair of the exchange `x`. */
-  function supersededAt(
-    ...entries: [event: string, detail: Record<string, unknown>, exchange?: string][]
-  ): string | undefined {
-    const db = new DatabaseSync(":memory:");
-    migrate(db);
-    for (const [index, [event, detail, exchange = null]] of entries.entries()) {
-      const entry = { at: at(index), service: "s", uuid: "v", exchange, event, detail };
-      rowsIn(db, appendingAlone(dialect, entry));
-    }
-    return ownExchanges(db)("x")?.supersededAt;
-  }
-  const sends = (generation: number): [string, Record<string, unknown>, string] => [
-    "intent",
-    { externalRef: "x", generation },
-    "x",
-  ];
-
-  test.each<[string, [string, Record<string, unknown>, string?][], number | undefined]>([
-    [
-      "never",
-      [["imported", { generation: 1 }], sends(1), ["started", { base: 1, generation: 2 }, "x"]],
-      undefined,
-    ],
-    [
-      "by its own acknowledgement",
-      [["imported", { generation: 1 }], sends(1), ["acknowledged", { generation: 2 }, "x"]],
-      2,
-    ],
-    [
-      "before it was sent",
-      [
-        ["started", { base: 1, generation: 2 }],
-        ["acknowledged", { generation: 2 }],
-        sends(1),
-        ["started", { base: 2, generation: 3 }],
-      ],
-      1,
-    ],
-    [
-      "by an earlier rival, not by a later one",
-      [
-        ["imported", { generation: 1 }],
-        ["started", { base: 2, generation: 3 }],
-        ["acknowledged", { generation: 3 }],
-        sends(1),
-      ],
-      1,
-    ],
-    [
-      "before it was sent, though it has proven alive",
-      [
-        ["imported", { generation: 1 }],
-        ["started", { base: 2, generation: 3 }],
-        sends(1),
-        ["started", { base: 1, generation: 4 }],
-      ],
-      1,
-    ],
-    [
-      "only after it was sent",
-      [
-        ["imported", { generation: 1 }],
-        sends(1),
-        ["started", { base: 2, generation: 3 }],
-        ["acknowledged", { generation: 3 }],
-      ],
-      2,
-    ],
-    [
-      "before it was there",
-      [
-        ["started", { base: 1, generation: 2 }],
-        ["acknowledged", { generation: 2 }],
-        ["imported", { generation: 3 }],
-        sends(3),
-      ],
-      undefined,
-    ],
-    [
-      "and alive again",
-      [
-        ["imported", { generation: 1 }],
-        ["started", { base: 2, generation: 3 }],
-        ["started", { base: 1, generation: 4 }],
-        sends(1),
-      ],
-      undefined,
-    ],
-  ])("%s", (_what, entries, minute) => {
-    expect(supersededAt(...entries)).toBe(minute === undefined ? undefined : at(minute));
-  });
+  for (const line of history.journal()) if (line.event === "started") break;
+  expect(() => history.close()).not.toThrow();
 });
 
 describe("reading a state", () => {
@@ -285,15 +167,14 @@ describe("reading a state", () => {
       rmSync(keyFileOf(machine));
       const before = snapshot(machine.stateDir).filter((each) => !String(each).includes("-shm"));
       expect(await find(machine, "x")).toBeUndefined();
-      const db = await openForReading(machine.stateDir, fakeHost());
-      expect([...journalLines(db as NonNullable<typeof db>)].map(({ event }) => event)).toEqual([
+      const history = await openHistory(machine.stateDir, fakeHost());
+      expect([...(history?.journal() ?? [])].map(({ event }) => event)).toEqual([
         "intent",
         "started",
         "ending",
         "acknowledged",
       ]);
-      expect(() => db?.exec("UPDATE vaults SET label = 'x'")).toThrow(/readonly/);
-      db?.close();
+      history?.close();
       expect(snapshot(machine.stateDir).filter((each) => !String(each).includes("-shm"))).toEqual(
         before,
       );
@@ -303,11 +184,11 @@ describe("reading a state", () => {
 
   test("that is not there makes none", async () => {
     const folder = join(tempDir("none"), "state");
-    expect(await openForReading(folder, fakeHost())).toBeNull();
+    expect(await openHistory(folder, fakeHost())).toBeNull();
     expect(existsSync(folder)).toBe(false);
     mkdirSync(folder);
     chmodSync(folder, 0o700);
-    expect(await openForReading(folder, fakeHost())).toBeNull();
+    expect(await openHistory(folder, fakeHost())).toBeNull();
     expect(readdirSync(folder)).toEqual([]);
   });
 
@@ -331,7 +212,7 @@ describe("reading a state", () => {
     const folder = tempDir("spoilt");
     chmodSync(folder, 0o700);
     spoil(folder);
-    await expect(openForReading(folder, fakeHost())).rejects.toMatchObject({
+    await expect(openHistory(folder, fakeHost())).rejects.toMatchObject({
       code: "state",
       message: expect.stringMatching(message) as string,
     });

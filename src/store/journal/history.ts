@@ -1,60 +1,80 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { defined } from "../../defined.ts";
 import type { Clock } from "../../exchange/ports.ts";
+import { exchangeStates } from "../../exchange/states.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import { isListed } from "../document.ts";
 import { openSnapshot, retryBusyDatabase } from "../sqlite/open-database.ts";
-import { all } from "../sqlite/query.ts";
+import { all, one } from "../sqlite/query.ts";
 import { listed } from "../statement.ts";
 import type { JournalEntry } from "./journal.ts";
 
+/** An exchange as the journal records it, even if its vault was forgotten since. */
+export interface OwnExchange {
+  id: string;
+  operation: string;
+  /** Generation of the credentials that it sent. */
+  generation: number;
+  state: string;
+  /** ISO 8601. */
+  startedAt: string;
+}
+
 /** A snapshot of what this machine has done. */
-export interface StateHistory {
-  /** Oldest first. */
-  journal(): Iterable<JournalLine>;
-  /** The exchange with this reference, of that vault, that began nearest to that time; without a time, the last one. */
-  own(externalRef: string, near?: Near): OwnExchange | undefined;
+export class StateHistory {
+  readonly #db: DatabaseSync;
+  #isDrawn = false;
+
+  /** The database is closed with it. */
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  /** The entries about calls, oldest first. */
+  journal(): Iterable<JournalLine> {
+    return journalLines(this.#db);
+  }
+
+  /**
+   * The exchange with this reference that began nearest to `at` (milliseconds since the epoch; without it, the last one), of that vault.
+   * The journal has no index for it and must not change, so the first search copies what it needs into a temporary table.
+   */
+  own(externalRef: string, { vault, at }: Near = {}): OwnExchange | undefined {
+    if (externalRef === "") return undefined;
+    if (!this.#isDrawn) this.#db.exec(drawing);
+    this.#isDrawn = true;
+    return one<OwnExchange>(this.#db, nearest, externalRef, vault ?? null, at ?? null);
+  }
+
   /** Labels by UUID, in lower case, of the vaults that have one. */
-  labels(): ReadonlyMap<string, string>;
-  close(): void;
-}
-
-/**
- * Opens the journal read-only; null if there is no state. Creates nothing and needs no key.
- * @throws `state`
- */
-export async function openHistory(directory: string, clock: Clock): Promise<StateHistory | null> {
-  const db = await openForReading(directory, clock);
-  return db === null ? null : historyIn(db);
-}
-
-/** What the journal of a database tells; it is closed with the snapshot. */
-export const historyIn = (db: DatabaseSync): StateHistory => ({
-  journal: () => journalLines(db),
-  own: ownExchanges(db),
-  labels: () => {
+  labels(): ReadonlyMap<string, string> {
     const sql = `SELECT uuid, label FROM vaults WHERE ${isListed} AND label IS NOT NULL`;
-    const labelled = all<{ uuid: string; label: string }>(db, sql);
-    return new Map(labelled.map(({ uuid, label }) => [uuid.toLowerCase(), label]));
-  },
-  close: () => db.close(),
-});
+    const labelled = all<{ uuid: string; label: string }>(this.#db, sql);
+    return new Map(labelled.map(({ uuid, label }) => [uuid, label]));
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+/** What distinguishes exchanges with the same reference. */
+interface Near {
+  /** In lower case. */
+  vault?: string;
+  at?: number;
+}
 
 /**
- * Opens a snapshot of a state's database read-only; null if there is no state. Changes nothing and needs no key. The caller
- * closes it.
+ * Opens the journal read-only; null if there is no state. Creates nothing, changes nothing and needs no key.
  * @throws `state` if the state cannot be read
  */
-export async function openForReading(
-  directory: string,
-  clock: Clock,
-): Promise<DatabaseSync | null> {
+export async function openHistory(directory: string, clock: Clock): Promise<StateHistory | null> {
   if (findPrivateDirectory(directory) === null) return null;
   const path = join(directory, "vault.db");
   if (onState(path, () => statIfThere(path)) === null) return null;
-  return await retryBusyDatabase(clock, path, () => openSnapshot(path));
+  return new StateHistory(await retryBusyDatabase(clock, path, () => openSnapshot(path)));
 }
 
 /** An entry of the journal, with what only later entries reveal about it. */
@@ -86,7 +106,7 @@ const events = [
 ];
 
 /** Yields the entries about calls, oldest first, without loading a long journal whole. Return the generator or read it to its end. */
-export function* journalLines(db: DatabaseSync): Generator<JournalLine> {
+function* journalLines(db: DatabaseSync): Generator<JournalLine> {
   const rows = db.prepare(lines).iterate() as Iterable<
     Omit<JournalLine, "detail"> & { detail: string }
   >;
@@ -113,103 +133,17 @@ const lines = `
     FROM journal WHERE uuid <> '' AND event IN (${listed(events)}) WINDOW own AS (PARTITION BY uuid, exchange ORDER BY seq)
   ) USING (seq) ORDER BY seq`;
 
-/** An exchange as the journal records it, even if its vault was forgotten since. */
-export interface OwnExchange {
-  id: string;
-  operation: string;
-  /** Generation of the credentials that it sent. */
-  generation: number;
-  state: string;
-  /** ISO 8601. */
-  startedAt: string;
-  /** When these credentials were superseded, before the exchange began or else after; ISO 8601. */
-  supersededAt?: string;
-}
+/** By the reference that it was given, or that it has by default on the machine that began it. One that was adopted waits for its end call. */
+const drawing = `
+  CREATE TEMP TABLE own AS SELECT * FROM (
+    SELECT seq, uuid, event, exchange AS id, detail ->> 'operation' AS operation, at AS startedAt,
+      CASE event WHEN 'intent' THEN detail ->> 'externalRef' ELSE 'vault-' || exchange END AS ref,
+      coalesce(detail ->> CASE event WHEN 'intent' THEN 'generation' ELSE 'base' END, 0) AS generation,
+      replace(last_value(event) OVER (PARTITION BY uuid, exchange ORDER BY seq
+        ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), 'adopted', 'ending') AS state
+    FROM journal WHERE exchange IS NOT NULL AND event IN (${listed([...exchangeStates, "adopted", "deleted"])})
+  ) WHERE event IN ('intent', 'adopted');
+  CREATE INDEX temp.own_by_ref ON own (ref)`;
 
-/** What distinguishes exchanges with the same reference. */
-interface Near {
-  /** In lower case. */
-  vault?: string;
-  /** Milliseconds since the epoch. */
-  at?: number;
-}
-
-/** A journal entry, with the generations that it names. */
-interface Step extends Record<"current" | "used" | "made", number | null> {
-  seq: number;
-  at: string;
-  vault: string;
-  exchange: string;
-  event: string;
-  operation: string;
-}
-
-/**
- * Finds exchanges by their external reference. The journal has no index for it and must not change, so the first search copies what it
- * needs into a temporary table.
- */
-export function ownExchanges(db: DatabaseSync): StateHistory["own"] {
-  let isDrawn = false;
-  return (externalRef, { vault, at } = {}) => {
-    if (externalRef === "") return undefined;
-    if (!isDrawn) db.exec(ownSteps);
-    isDrawn = true;
-    const found = all<Step>(
-      db,
-      "SELECT * FROM own_steps WHERE ref = ? ORDER BY seq DESC",
-      externalRef,
-    ).filter((each) => vault === undefined || each.vault.endsWith(` ${vault}`));
-    const distance = (each: Step): number => Math.abs(Date.parse(each.at) - (at ?? 0));
-    const chosen =
-      at === undefined ? found[0] : found.toSorted((a, b) => distance(a) - distance(b))[0];
-    if (chosen === undefined) return undefined;
-    const steps = all<Step>(
-      db,
-      "SELECT * FROM own_steps WHERE vault = ? ORDER BY seq",
-      chosen.vault,
-    );
-    const state = steps.findLast(({ exchange }) => exchange === chosen.exchange)?.event;
-    const generation = chosen.used ?? 0;
-    const supersededAt = supersededIn(steps, generation, chosen.seq);
-    return {
-      id: chosen.exchange,
-      operation: chosen.operation,
-      generation,
-      // An adopted exchange waits for its end call.
-      state: state === undefined || state === "adopted" ? "ending" : state,
-      startedAt: chosen.at,
-      ...defined({ supersededAt }),
-    };
-  };
-}
-
-/** When a generation was superseded: the success of a rival does that, and its own success reverts it. */
-function supersededIn(
-  steps: readonly Step[],
-  generation: number,
-  start: number,
-): string | undefined {
-  let isKnown = false;
-  let superseded: string | undefined;
-  for (const { seq, at, current, used, made } of steps) {
-    if (seq > start && superseded !== undefined) break;
-    isKnown ||= [current, used, made].includes(generation);
-    if (current === generation) superseded = undefined;
-    else if (current !== null && isKnown) superseded ??= at;
-  }
-  return superseded;
-}
-
-/** `ref` is set where an exchange begins, `current` where a pair proved valid, `made` where one was added. */
-const ownSteps = `
-  CREATE TEMP TABLE own_steps AS SELECT
-        seq, at, service || ' ' || uuid AS vault, exchange, event, detail ->> 'operation' AS operation,
-        CASE event WHEN 'intent' THEN detail ->> 'externalRef' WHEN 'adopted' THEN 'vault-' || exchange END AS ref,
-        CASE event WHEN 'intent' THEN detail ->> 'generation' WHEN 'adopted' THEN detail ->> 'base' END AS used,
-        CASE event WHEN 'started' THEN detail ->> 'base' WHEN 'acknowledged' THEN detail ->> 'generation' END AS current,
-        CASE WHEN event IN ('imported', 'created', 'started', 'adopted') THEN detail ->> 'generation' END AS made
-      FROM journal WHERE uuid <> '' AND event IN ('intent', 'started', 'held', 'ending', 'acknowledged', 'in-doubt', 'expired',
-        'discarded', 'rejected', 'adopted', 'deleted', 'imported', 'created');
-      CREATE INDEX temp.own_steps_by_ref ON own_steps (ref, seq) WHERE ref IS NOT NULL;
-      CREATE INDEX temp.own_steps_by_vault ON own_steps (vault, seq);
-`;
+const nearest = `SELECT id, operation, generation, state, startedAt FROM own WHERE ref = ?1 AND uuid = coalesce(?2, uuid)
+  ORDER BY abs(unixepoch(startedAt, 'subsec') * 1000 - ?3), seq DESC LIMIT 1`;

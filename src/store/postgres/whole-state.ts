@@ -3,8 +3,7 @@ import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
-import type { StateHistory } from "../journal/history.ts";
-import { historyIn } from "../journal/history.ts";
+import { StateHistory } from "../journal/history.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type { Created, Lock, ServerFacts, StateFacts } from "../state.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
@@ -215,7 +214,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     await this.store.ready();
     const db = new DatabaseSync(":memory:");
     await this.read(async (whole) => await copyInto(db, whole, ["vaults", "journal"]));
-    return historyIn(db);
+    return new StateHistory(db);
   }
 }
 
