@@ -126,6 +126,17 @@ describe("a process that has lost its vault", () => {
   });
 });
 
+it("writes nothing to the state in the place of one that was moved aside", async () => {
+  renameSync(state.directory, `${state.directory}.damaged`);
+  const there = state.another();
+  const other = await there.lock(service, `${uuid.slice(0, -1)}2`, patient(state.clock));
+  await other.recordPair({ credentials: pair("other"), kind: "generic/offline" });
+  await other.release();
+  const left = everything();
+  await expect(session.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "state" });
+  expect(everything()).toEqual(left);
+});
+
 describe("the journal", () => {
   const events = () =>
     state.sql("SELECT event FROM journal ORDER BY seq").map((row) => row["event"]);
