@@ -1,5 +1,4 @@
 import { VaultError } from "../errors.ts";
-import { waysToSet } from "../settings/definitions.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import { defined } from "../defined.ts";
@@ -93,26 +92,6 @@ export function createPrompts(place: PromptPlace, isPossible: () => boolean): Pr
 /** A text as inquirer shows it beside what has this width, which would break it within words. */
 const wrapped = (text: string, { output }: Context, beside: number): string =>
   wrapMessage(printableLine(text), (output.columns || 80) - beside);
-
-/**
- * Asks for the passphrase of a key.
- *
- * @throws `usage` where nobody can be asked, `interrupted`.
- */
-export async function askPassphrase(
-  ask: Prompts,
-  learnSecret: (secret: string) => void,
-  id: string,
-): Promise<string> {
-  if (!ask.isPossible) {
-    throw new VaultError("usage", "the passphrase is missing", {
-      hint: `set it with ${waysToSet("statePassphrase")}, or run this on a terminal to be asked`,
-    });
-  }
-  const answer = await ask.secret({ message: `Passphrase (key ${id})`, rule: notEmpty });
-  learnSecret(answer);
-  return answer;
-}
 
 /**
  * Asks before something that cannot be taken back.

@@ -6,7 +6,6 @@ import type { StateHistory } from "../store/journal/history.ts";
 import type { State, WholeState } from "../store/state.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
-import { askPassphrase } from "../cli/prompts.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
 import type { GivenKey, KeySource } from "../secrets/key-source.ts";
@@ -122,8 +121,7 @@ async function openState(
     folder: configuration.keys,
     uid,
     given: await givenKeyOf({ io, secretSetting }, settings),
-    former: async (id) =>
-      await formerKey({ io, secretSetting }, settings, configuration, profile, id),
+    former: async (id) => await formerKey(io, configuration, profile, id),
   };
   const keys = new Map<string, SealingKey>();
   const shared = { clock: host, waiting, warn: narrator.warn };
@@ -182,22 +180,16 @@ async function givenKeyOf(
 
 /** A key in the key file of version 0.2.0, which a profile may name. */
 async function formerKey(
-  { io, secretSetting }: Pick<Needs, "io" | "secretSetting">,
-  { statePassphrase }: Settings,
+  { host, narrator }: Basics["io"],
   { directory, keys }: SettingsPart["configuration"],
   profile: NamedProfile,
   id: string,
 ): Promise<SealingKey | null> {
   const { copyFormerKey } = await import("../secrets/version-1-keys.ts");
-  const path = io.host.resolve(
+  const path = host.resolve(
     profileValue(profile.settings, "stateKeyFile") ?? join(directory, "state.key"),
   );
-  const passphrase = async (): Promise<string> =>
-    statePassphrase === undefined
-      ? await askPassphrase(io.ask, io.redactor.add, id)
-      : await secretSetting(statePassphrase);
-  const owner = { uid: io.host.uid, warn: io.narrator.warn };
-  return await copyFormerKey({ path, folder: keys, passphrase, ...owner }, id);
+  return copyFormerKey({ path, folder: keys, uid: host.uid, warn: narrator.warn }, id);
 }
 
 /**

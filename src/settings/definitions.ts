@@ -220,12 +220,6 @@ export const settingDefinitions = {
     parse: given,
     help: "command that prints the encryption key (run by /bin/sh)",
   },
-  statePassphrase: {
-    env: "VAULTSVC_STATE_PASSPHRASE",
-    form: "secret",
-    parse: given,
-    help: "passphrase from which version 0.2.0 derived the encryption key",
-  },
   live: {
     key: "live",
     form: "boolean",

@@ -227,9 +227,9 @@ describe("values", () => {
 
   test("a secret in a variable that begins with @ is no path that a message shows", async () => {
     const io = { sources, redactor: { add: () => undefined } };
-    const given = { text: "@pass word", source: "VAULTSVC_STATE_PASSPHRASE", fromFlag: false };
+    const given = { text: "@pass word", source: "VAULTSVC_STATE_KEY", fromFlag: false };
     await expect(readSecret(io, given)).rejects.toThrow(
-      /^VAULTSVC_STATE_PASSPHRASE: cannot read the file that it names \(ENOENT\)$/,
+      /^VAULTSVC_STATE_KEY: cannot read the file that it names \(ENOENT\)$/,
     );
   });
 
