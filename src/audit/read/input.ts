@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { createGunzip } from "node:zlib";
+import { crc32, createInflateRaw } from "node:zlib";
 import { VaultError } from "../../errors.ts";
 
 /** Number of bytes by which the format is recognized. */
@@ -19,6 +19,9 @@ const headSize = 64 * 1024;
 
 /** Number of bytes processed at a time, which fit the CPU's cache. */
 export const pieceSize = 256 * 1024;
+
+/** Bytes decompressed at a time: an error in them drops all that they hold. A member's header is shorter. */
+const packedSize = 16 * 1024;
 
 /** Maximum number of times that an input is packed. */
 const mostPacked = 3;
@@ -65,7 +68,7 @@ export class Input {
     for (let packed = 0; packed < mostPacked && isGzip(this.#at(0, 2)); packed++) {
       this.isGzip = true;
       const onProblem = (problem: string) => void (this.problem ??= problem);
-      await this.#keep(gunzip(this.#pieces(), onProblem));
+      await this.#keep(gunzip((offset, size) => this.#at(offset, size), onProblem));
     }
     const first = this.#at(0, 512);
     checkText(first, name);
@@ -97,15 +100,11 @@ export class Input {
     return bytes.subarray(0, this.read(offset, bytes, 0, size));
   }
 
-  /** Reads all of the file. */
-  *#pieces(): Generator<Buffer> {
-    for (let at = 0, bytes; (bytes = this.#at(at, pieceSize)).length > 0; at += bytes.length)
-      yield bytes;
-  }
-
+  /** Reads all of the file, in UTF-16. */
   *#decoded(encoding: string): Generator<Uint8Array> {
     const decoder = new TextDecoder(encoding);
-    for (const bytes of this.#pieces()) yield Buffer.from(decoder.decode(bytes, { stream: true }));
+    for (let at = 0, bytes; (bytes = this.#at(at, pieceSize)).length > 0; at += bytes.length)
+      yield Buffer.from(decoder.decode(bytes, { stream: true }));
     yield Buffer.from(decoder.decode());
   }
 
@@ -214,31 +213,54 @@ function encodingOf(head: Buffer): readonly [mark: string, encoding: string] {
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 /**
- * Decompresses gzip, as far as it can be. Calls `onProblem` with the reason if that is not all. (Piped, Node's own `Gunzip` loses what
- * comes before an error.)
+ * Decompresses gzip of one or more members (RFC 1952, section 2.3), as far as it can be. Calls `onProblem` with the reason if that is not all.
+ * (Node's own `Gunzip` loses what comes before an error.) `at` returns bytes of it.
  */
 async function* gunzip(
-  pieces: Iterable<Uint8Array>,
+  at: (offset: number, size: number) => Buffer,
   onProblem: (problem: string) => void,
 ): AsyncGenerator<Uint8Array> {
-  const output: Buffer[] = [];
-  let settle: (problem?: Error | null) => void = () => undefined;
-  const stream = createGunzip()
-    .on("data", (bytes: Buffer) => output.push(bytes))
-    .on("end", () => settle())
-    .on("error", (error) => settle(error));
-  for (const packed of pieces) {
-    // Zeros that pad it come after its end: nobody answers for a piece with any.
-    if (stream.readableEnded) return;
-    const problem = await new Promise((resolve) => stream.write(packed, (settle = resolve)));
-    yield* output.splice(0);
-    if (problem instanceof Error) return onProblem("the gzip data is damaged");
+  const [cutOff, damaged] = ["the gzip data is cut off", "the gzip data is damaged"];
+  let offset = 0;
+  while (isGzip(at(offset, 2))) {
+    const header = at(offset, packedSize);
+    if (header.length > 2 && header[2] !== 8) return onProblem(damaged);
+    offset += headerLength(header);
+    const output: Buffer[] = [];
+    let settle: (problem?: Error | null) => void = () => undefined;
+    const inflate = createInflateRaw({ chunkSize: 64 * 1024 })
+      .on("data", (bytes: Buffer) => output.push(bytes))
+      .on("error", (error) => settle(error));
+    let checksum = 0;
+    for (let hasEnded = false; !hasEnded;) {
+      const packed = at(offset, packedSize);
+      if (packed.length === 0) return onProblem(cutOff);
+      const before = inflate.bytesWritten;
+      const problem = await new Promise((resolve) => inflate.write(packed, (settle = resolve)));
+      for (const bytes of output.splice(0)) {
+        checksum = crc32(bytes, checksum);
+        yield bytes;
+      }
+      if (problem instanceof Error) return onProblem(damaged);
+      hasEnded = inflate.bytesWritten - before < packed.length;
+      offset += inflate.bytesWritten - before;
+    }
+    inflate.destroy();
+    const trailer = at(offset, 8);
+    if (trailer.length < 8) return onProblem(cutOff);
+    if (trailer.readUInt32LE(0) !== checksum) return onProblem(damaged);
+    offset += trailer.length;
   }
-  if (stream.readableEnded) return;
-  const problem = await new Promise((resolve) => {
-    settle = resolve;
-    stream.end();
-  });
-  yield* output.splice(0);
-  if (problem instanceof Error) onProblem("the gzip data is cut off");
+  // Zeros pad a tape, and an end of a line is added in passing.
+  for (let rest; (rest = at(offset, pieceSize)).length > 0; offset += rest.length)
+    if (rest.some((byte) => byte !== 0 && byte !== 10 && byte !== 13))
+      return onProblem("something else follows the gzip data");
+}
+
+function headerLength(header: Buffer): number {
+  const [flags = 0, extraLow = 0, extraHigh = 0] = [3, 10, 11].map((at) => header[at]);
+  const afterExtra = 10 + ((flags & 4) === 0 ? 0 : 2 + extraLow + 256 * extraHigh);
+  const texts = [8, 16].filter((flag) => (flags & flag) !== 0);
+  const afterTexts = texts.reduce((at) => header.indexOf(0, at) + 1, afterExtra);
+  return afterTexts + (flags & 2);
 }
