@@ -1,14 +1,12 @@
 import { VaultError } from "../../errors.ts";
 import { command } from "../../way.ts";
+import { unusableVersion } from "../schema.ts";
+import type { Statement } from "../statement.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
-import type { Statement } from "../statement.ts";
-import type { Row } from "./connection.ts";
-import { cannotBeUsed } from "./connection.ts";
-import type { Database } from "./database.ts";
-import { nothingThere, olderVersion } from "./reasons.ts";
+import type { Query, Row } from "./database.ts";
+import { cannotBeUsed, nothingThere, olderVersion } from "./errors.ts";
 import { place, schemaVersion } from "./schema.ts";
-import { unusableVersion } from "../schema.ts";
 
 /** What the database says of itself and of the state in it. */
 export interface About {
@@ -40,48 +38,31 @@ export const aboutStatement = (schema: string): Statement => ({
     FROM pg_is_in_recovery() AS standby`,
 });
 
+type Meta = Record<string, string | undefined>;
+
 /** Reads the facts that the state has about itself, by name, as the schema says; as `metaIn`. */
-export async function readMeta(
-  address: Address,
-  database: Pick<Database, "query">,
-): Promise<Record<string, string | undefined>> {
+export async function readMeta(address: Address, database: { query: Query }): Promise<Meta> {
   const sql = `SELECT jsonb_object_agg(name, value) AS meta FROM ${address.schema}.meta`;
-  const [row] = await database.query({ sql });
-  return metaIn(row, address);
+  return metaIn((await database.query({ sql }))[0], address);
 }
 
 /** @throws `state` where nothing is there; of a state that is just being made, the tables may be seen without their rows */
-export function metaIn(row: Row | undefined, address: Address): Record<string, string> {
-  const meta = (row?.["meta"] ?? null) as Record<string, string> | null;
-  if (meta === null) {
-    const { why, ...out } = nothingThere(address);
-    throw cannotBeUsed(address, why, out);
-  }
+export function metaIn(row: Row | undefined, address: Address): Meta {
+  const meta = (row?.["meta"] ?? null) as Meta | null;
+  if (meta === null) throw cannotBeUsed(address, nothingThere(address));
   return meta;
 }
 
 /** @throws `state` for a server that loses what it commits or cannot write, and for another version of the state */
 export function aboutIn(row: Row | undefined, address: Address): About {
   const meta = metaIn(row, address);
-  const {
-    fsync,
-    standby,
-    meta: _,
-    ...facts
-  } = row as unknown as About & Record<"fsync" | "meta", string> & { standby: boolean };
-  if (standby) throw cannotBeUsed(address, "the server is a read-only standby");
+  const { fsync, standby, meta: _, ...facts } = row as unknown as About & Row;
+  if (standby === true) throw cannotBeUsed(address, { why: "the server is a read-only standby" });
   checkDurable(fsync, address);
   checkVersion(meta, address);
-  if (Number(meta["version"]) < schemaVersion)
-    throw cannotBeUsed(address, olderVersion.why, olderVersion);
-  const { state = "", key = "", timeline: noted = "" } = meta;
-  return {
-    ...facts,
-    state,
-    keyId: key,
-    noted,
-    predecessors: marksIn(meta).predecessors,
-  };
+  if (Number(meta["version"]) < schemaVersion) throw cannotBeUsed(address, olderVersion);
+  const { state = "", key: keyId = "", timeline: noted = "" } = meta;
+  return { ...facts, state, keyId, noted, predecessors: marksIn(meta).predecessors };
 }
 
 /**
@@ -90,26 +71,18 @@ export function aboutIn(row: Row | undefined, address: Address): About {
  */
 export function checkDurable(fsync: unknown, address: Address): void {
   if (fsync === "on" || address.isDurableAssumed) return;
-  throw cannotBeUsed(address, "the server loses what it has committed when it stops (fsync=off)", {
+  throw cannotBeUsed(address, {
+    why: "the server loses what it has committed when it stops (fsync=off)",
     hint: "set fsync=on there; or, for a test: durable=assumed in the address",
   });
 }
 
 /** @throws `state` for a state that was moved, and for one that this program is too old for */
-export function checkVersion(
-  meta: Readonly<Record<string, string | undefined>>,
-  address: Address,
-): void {
+export function checkVersion(meta: Meta, address: Address): void {
   const oldest = Number(meta["oldest"]);
   if (oldest === unusableVersion) throw notHere(address.shown, marksIn(meta));
-  if (oldest <= schemaVersion) return;
-  const { version, "known-since": since } = meta;
-  const update = since === undefined ? "update vault" : `update vault to ${since} or newer`;
-  throw cannotBeUsed(
-    address,
-    `it is of a newer version (${version}; this program reads up to ${schemaVersion})`,
-    { hint: update },
-  );
+  if (oldest > schemaVersion)
+    throw cannotBeUsed(address, { why: "it is of a newer version", hint: "update vault" });
 }
 
 /**
@@ -118,53 +91,42 @@ export function checkVersion(
  * @throws `state` for a copy, until it is claimed
  */
 export async function checkIncarnation(
-  {
-    schema,
-    database,
-    warn,
-  }: { schema: string; database: Pick<Database, "address">; warn: (message: string) => void },
+  address: Address,
   { original, timeline, noted }: About,
-  change: (statement: Statement) => Promise<Row[]>,
+  change: Query,
+  warn: (message: string) => void,
 ): Promise<boolean> {
-  const { address } = database;
-  if (!original) throw copied(address);
+  const { shown, schema } = address;
+  if (!original)
+    throw new VaultError(
+      "state",
+      `the state ${shown} is a copy (it was made on another server or in another database); nothing was sent`,
+      {
+        hint: "use the original",
+        next: [
+          {
+            ...command`vault state claim --state ${shown}`,
+            note: "if nobody uses the original any more",
+          },
+        ],
+      },
+    );
   if (timeline === noted) return false;
+  const changed = await change({
+    sql: `WITH changed AS (UPDATE ${schema}.meta SET value = $2 WHERE name = 'timeline' AND value = $1 RETURNING 1)
+      INSERT INTO ${schema}.meta SELECT raised, '1' FROM changed, unnest(ARRAY['copies', 'doubts']) AS raised
+      ON CONFLICT (name) DO UPDATE SET value = (meta.value::int + 1)::text RETURNING 1`,
+    values: [noted, timeline],
+  });
   // Without a row, somebody else was faster, and has said so.
-  if ((await change(takenOver(schema, noted, timeline))).length > 0)
+  if (changed.length > 0)
     warn(
-      `${address.shown}: another server has taken over, and may lack the last changes: no credentials count as proven before they have worked again`,
+      `${shown}: another server has taken over, and may lack the last changes: no credentials count as proven before they have worked again`,
     );
   return true;
 }
 
-/** The error for a copy. */
-const copied = (address: Address): VaultError =>
-  new VaultError(
-    "state",
-    `the state ${address.shown} is a copy (it was made on another server or in another database); nothing was sent`,
-    {
-      hint: "use the original",
-      next: [
-        {
-          ...command`vault state claim --state ${address.shown}`,
-          note: "if nobody uses the original any more",
-        },
-      ],
-    },
-  );
-
-/** Records the present timeline in place of the one `noted`, and that nothing is sole or proven any more. Returns rows if it was `noted`. */
-const takenOver = (schema: string, noted: string, timeline: string): Statement => ({
-  sql: `WITH changed AS (UPDATE ${schema}.meta SET value = $2 WHERE name = 'timeline' AND value = $1 RETURNING 1)
-    INSERT INTO ${schema}.meta SELECT raised, '1' FROM changed, unnest(ARRAY['copies', 'doubts']) AS raised
-    ON CONFLICT (name) DO UPDATE SET value = (meta.value::int + 1)::text RETURNING 1`,
-  values: [noted, timeline],
-});
-
 /** Makes this database the one that holds the state, whatever it was copied from. */
-export const reborn = (schema: string): Statement[] => [
-  {
-    sql: `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database}`,
-  },
-  { sql: `UPDATE ${schema}.meta SET value = ${place.timeline} WHERE name = 'timeline'` },
-];
+export const reborn = (schema: string): string =>
+  `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database};
+    UPDATE ${schema}.meta SET value = ${place.timeline} WHERE name = 'timeline'`;

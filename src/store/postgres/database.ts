@@ -1,26 +1,38 @@
-import type pg from "pg";
+import type { EventEmitter } from "node:events";
+import { readFileSync } from "node:fs";
+import type { Duplex } from "node:stream";
+import pg from "pg";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Statement } from "../statement.ts";
 import type { Address } from "./address.ts";
-import type { Row } from "./connection.ts";
+import type { Reason } from "./errors.ts";
 import {
   AnswerLost,
+  brief,
   cannotBeUsed,
   codeOf,
-  configFor,
-  Connection,
+  connectionReason,
+  Refused,
   repeatable,
-  wholeMs,
-} from "./connection.ts";
-import type { Reason } from "./reasons.ts";
-import { connectionReason, tooMuchSaid } from "./reasons.ts";
+} from "./errors.ts";
+
+export type Row = Record<string, unknown>;
+
+/** Runs a statement in a transaction. */
+export type Query = (statement: Statement) => Promise<Row[]>;
+
+/** How long a statement of an operation on the whole state may take, in milliseconds. */
+const wholeMs = 600_000;
 
 /** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */
 const awayMs = 15_000;
 
 /** Between two tries, in milliseconds. */
 const pauseMs = 250;
+
+/** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
+const fatal = /^(?:08...|57P..|25P0[345])$/;
 
 /**
  * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or a database has set. What waits for
@@ -30,6 +42,121 @@ const durable: Statement = {
   sql: `SELECT set_config('client_min_messages', 'warning', true),
     set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`,
 };
+
+/** What `pg` does not declare of a client. */
+interface Wire {
+  connection: EventEmitter & { stream: Duplex; attachListeners(stream: Duplex): void };
+}
+
+/**
+ * One connection to PostgreSQL. Uses nothing that lives as long as a session, so that a pooler in transaction mode does as well;
+ * statements go out together, in one round trip.
+ */
+class Connection extends pg.Client {
+  /** Why it is of no use any more. */
+  dead: Error | null = null;
+  readonly #address: Address;
+  /** That commits may not be durable, as the server has said. */
+  readonly #notices: string[] = [];
+
+  /** @throws `usage` for certificates that cannot be read */
+  constructor(address: Address, at: Address["hosts"][number], password: string) {
+    const { user, database, tls, patienceMs } = address;
+    super({
+      ...at,
+      user,
+      database,
+      // A function, so that the library does not look for one itself.
+      password: () => password,
+      ssl: tls === undefined ? false : { rejectUnauthorized: true, ...authoritiesIn(tls) },
+      sslnegotiation: "postgres",
+      pipeline: true,
+      keepAlive: true,
+      connectionTimeoutMillis: patienceMs,
+    });
+    this.#address = address;
+    this.on("error", (error: Error) => (this.dead ??= error));
+    this.on("end", () => (this.dead ??= new Error("the connection was closed")));
+    this.on("notice", ({ code, message }) => {
+      if (code === "01000") this.#notices.push(message ?? "");
+    });
+    const { connection } = this as unknown as Wire;
+    const attach = connection.attachListeners.bind(connection);
+    connection.attachListeners = (stream) => {
+      const guarded = (listener: (chunk: Buffer) => void) => (chunk: Buffer) => {
+        try {
+          listener(chunk);
+        } catch (cause) {
+          // What the library does not understand would end the process from here.
+          stream.destroy(cause as Error);
+        }
+      };
+      const on = (event: string, listener: (chunk: Buffer) => void): unknown =>
+        stream.on(event, event === "data" ? guarded(listener) : listener);
+      attach({ on } as unknown as Duplex);
+    };
+  }
+
+  /** Says who it is and nothing else: a pooler refuses more, and the library would take more from the environment. */
+  getStartupConf(): { user: string | undefined; database: string | undefined } {
+    return { user: this.user, database: this.database };
+  }
+
+  /**
+   * Sends all at once; the first failure is thrown when all are answered.
+   * @throws {AnswerLost} if they may have been run
+   * @throws {Refused} if they were not
+   * @throws `state` if they may get lost although they were committed
+   */
+  async send(statements: readonly Statement[], mayTakeMs: number): Promise<pg.QueryResult<Row>[]> {
+    if (this.dead !== null) throw new AnswerLost(this.#address, this.dead.message);
+    const { stream } = (this as unknown as Wire).connection;
+    const timer = setTimeout(() => {
+      this.dead ??= new Error("no answer in time");
+      // A query that is not answered must not be answered later.
+      stream.destroy();
+    }, mayTakeMs);
+    const noticed = this.#notices.length;
+    // In one piece: `pg` writes five times for each.
+    stream.cork();
+    const sent = statements.map(
+      async ({ sql, values }) => await this.query<Row>(sql, [...(values ?? [])]),
+    );
+    stream.uncork();
+    const answers = await Promise.allSettled(sent);
+    clearTimeout(timer);
+    const failed = answers.find((answer) => answer.status === "rejected");
+    if (failed !== undefined) throw this.#failure(failed.reason as Error);
+    const notice = this.#notices[noticed];
+    if (notice !== undefined)
+      throw cannotBeUsed(this.#address, { why: `a commit may not be durable (${brief(notice)})` });
+    return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
+  }
+
+  /** Closes without waiting. */
+  close(): void {
+    this.dead ??= new Error("the connection was closed");
+    void this.end().catch(() => undefined);
+  }
+
+  #failure(reason: Error): VaultError {
+    // The connection's own failures have no code, or one of the system, like EPIPE.
+    const code = codeOf(reason);
+    if (reason instanceof pg.DatabaseError && !fatal.test(code))
+      return new Refused(this.#address, code, reason.message);
+    this.dead ??= reason;
+    return new AnswerLost(this.#address, this.dead.message);
+  }
+}
+
+function authoritiesIn({ rootCertificate: path }: NonNullable<Address["tls"]>): { ca?: string[] } {
+  if (path === undefined) return {};
+  try {
+    return { ca: [readFileSync(path, "utf8")] };
+  } catch (error) {
+    throw new VaultError("usage", `sslrootcert of the state: ${(error as Error).message}`);
+  }
+}
 
 /** How the program waits. */
 interface Patience {
@@ -87,10 +214,7 @@ export class Database {
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws what the work throws; then nothing was changed
    */
-  async converse<T>(
-    begin: string,
-    work: (query: (statement: Statement) => Promise<Row[]>) => Promise<T>,
-  ): Promise<T> {
+  async converse<T>(begin: string, work: (query: Query) => Promise<T>): Promise<T> {
     // Of its own: on the others several requests are under way.
     const connection = await this.#open();
     const run = async (statement: Statement): Promise<pg.QueryResult<Row> | undefined> =>
@@ -126,16 +250,18 @@ export class Database {
   }
 
   async #connect(): Promise<Connection> {
-    const opening = (this.#connection ??= this.#open());
-    try {
-      const connection = await opening;
+    for (;;) {
+      const opening = (this.#connection ??= this.#open());
+      const drop = (): void => {
+        if (this.#connection === opening) this.#connection = null;
+      };
+      const connection = await opening.catch((error: unknown) => {
+        drop();
+        throw error;
+      });
       if (connection.dead === null) return connection;
-    } catch (error) {
-      if (this.#connection === opening) this.#connection = null;
-      throw error;
+      drop();
     }
-    if (this.#connection === opening) this.#connection = null;
-    return await this.#connect();
   }
 
   /** Waits for a server that was there. */
@@ -165,33 +291,32 @@ export class Database {
    */
   async #login(): Promise<Connection> {
     const { address } = this;
-    const problems: (Reason & { at: string })[] = [];
+    const problems: Reason[] = [];
     for (const host of address.hosts) {
-      const at = `${host.host}:${host.port}`;
       const password = address.password ?? address.findPassword?.(host) ?? "";
-      const connection = new Connection(address, configFor(address, host, password));
-      try {
-        await connection.connect();
-        if (address.hosts.length === 1 || !(await this.#isInRecovery(connection)))
-          return connection;
-        problems.push({ at, why: "is a read-only standby" });
-      } catch (error) {
-        const code = error instanceof VaultError ? "" : codeOf(error);
-        const reason = connectionReason({ ...address, password }, code, said(error as Error));
-        problems.push({ at, ...reason });
-      }
+      const connection = new Connection(address, host, password);
+      const problem = await this.#problemOf(connection);
+      if (problem === null) return connection;
       connection.close();
+      problems.push({ ...problem, why: `${host.host}:${host.port} ${problem.why}` });
     }
-    const why = problems.map((problem) => `${problem.at} ${problem.why}`).join("; ");
-    const { hint, next } = problems.find((problem) => problem.hint ?? problem.next) ?? {};
+    const { hint } = problems.find((problem) => problem.hint !== undefined) ?? {};
     const { retry } = problems.find((problem) => problem.retry !== undefined) ?? {};
-    throw cannotBeUsed(address, why, { hint, next, retry });
+    throw cannotBeUsed(address, { why: problems.map(({ why }) => why).join("; "), hint, retry });
   }
 
-  async #isInRecovery(connection: Connection): Promise<boolean> {
-    const asking = { sql: "SELECT pg_is_in_recovery() AS is" };
-    const [result] = await connection.send([asking], this.address.patienceMs);
-    return result?.rows[0]?.["is"] === true;
+  /** Connects; returns why a server is of no use, null for one that is. */
+  async #problemOf(connection: Connection): Promise<Reason | null> {
+    const { hosts, patienceMs } = this.address;
+    try {
+      await connection.connect();
+      if (hosts.length === 1) return null;
+      const asking = { sql: "SELECT pg_is_in_recovery() AS is" };
+      const [result] = await connection.send([asking], patienceMs);
+      return result?.rows[0]?.["is"] === true ? { why: "is a read-only standby" } : null;
+    } catch (error) {
+      return connectionReason(error);
+    }
   }
 }
 
@@ -204,7 +329,3 @@ export async function twice<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   }
 }
-
-/** What an error says; those of the runtime mean that the library did not understand the server. */
-const said = (error: Error): string =>
-  error instanceof TypeError || error instanceof RangeError ? tooMuchSaid : error.message;

@@ -1,26 +1,29 @@
 import { randomUUID } from "node:crypto";
-import type { Row } from "./connection.ts";
-import { isLocked } from "./connection.ts";
-import type { Database } from "./database.ts";
-import type { Statement } from "../statement.ts";
 import type { Actor, Holder } from "../../actor.ts";
-import type { Lock } from "../state.ts";
-import { busy, waitForLock } from "../wait-for-lock.ts";
-import type { WholeOperation } from "../whole/whole.ts";
 import { defined } from "../../defined.ts";
 import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Lock } from "../state.ts";
+import type { Statement } from "../statement.ts";
+import { busy, waitForLock } from "../wait-for-lock.ts";
+import type { WholeOperation } from "../whole/whole.ts";
+import type { Database, Query, Row } from "./database.ts";
+import { isLocked } from "./errors.ts";
 
 /**
  * The gate of a shared state. An operation on the whole of it closes the gate (`closing` in `meta`), so that nobody takes a vault, waits
  * for who holds one, and then does everything in one transaction that has the tables locked. A gate that was closed ends by itself; the
  * transaction does not end before it is committed or gone.
  */
-interface GatePlace {
-  schema: string;
+interface WholeGate extends Place {
   clock: Clock;
   by: Actor;
   database: Pick<Database, "converse" | "query" | "transact">;
+}
+
+interface Place {
+  schema: string;
+  database: Pick<Database, "query" | "transact">;
 }
 
 /** How long a lease lasts after it was taken or renewed, and a gate after it was closed, in milliseconds. */
@@ -33,6 +36,9 @@ const slackMs = 1000;
 /** How long the operation waits for the tables, and then stays away for others, in milliseconds; and a writer without a lease. */
 const lockMs = 2000;
 const patienceMs = 10_000;
+
+/** And whoever takes a vault, closes the gate, or prunes, before it comes back. */
+export const takingMs = 300;
 
 /** So many milliseconds from now on, in SQL. */
 export const ahead = (ms: number): string => `clock_timestamp() + interval '${ms} milliseconds'`;
@@ -57,39 +63,38 @@ export const waitingFor = (ms: number): Statement => ({
   sql: `SELECT set_config('lock_timeout', '${ms}', true)`,
 });
 
-/** Who has closed the gate, or is behind it. Does not wait. */
-export const atGate = (schema: string): Statement => ({
-  sql: `SELECT said ->> 'operation' AS operation, said ->> 'by' AS holder, (said ->> 'since')::timestamptz AS since
-    FROM (SELECT value::jsonb AS said FROM ${schema}.meta WHERE name = 'closing') AS closing`,
-});
-
-/** The error for whoever finds the gate closed. */
-export function busyAtGate(row: Row = {}): VaultError {
+/** The error for whoever finds the gate closed: names who has closed it, or is behind it. Does not wait. */
+export async function busyAtGate({ schema, database }: Place): Promise<VaultError> {
+  const [row = {}] = await database.query({
+    sql: `SELECT said ->> 'operation' AS operation, said ->> 'by' AS holder, (said ->> 'since')::timestamptz AS since
+      FROM (SELECT value::jsonb AS said FROM ${schema}.meta WHERE name = 'closing') AS closing`,
+  });
   const who = holderIn(row);
   const doing = `changing the whole state (vault state ${String(row["operation"])})`;
   return busy(undefined, who, who && doing);
 }
 
 /**
- * Runs statements of a writer without a lease in one transaction, after operations on the whole state.
+ * Runs statements of a writer without a lease in one transaction, after operations on the whole state. Returns the rows of the first.
  * @throws as `Database.transact`, and `busy`
  */
 export async function transactAtGate(
-  {
-    schema,
-    database,
-  }: Pick<GatePlace, "schema"> & { database: Pick<Database, "query" | "transact"> },
+  place: Place,
   statements: readonly Statement[],
-): Promise<Row[][]> {
+): Promise<Row[]> {
   try {
-    return (await database.transact([waitingFor(patienceMs), ...statements])).slice(1);
+    return (await place.database.transact([waitingFor(patienceMs), ...statements]))[1] ?? [];
   } catch (error) {
-    if (!isLocked(error)) throw error;
-    throw busyAtGate((await database.query(atGate(schema)))[0]);
+    throw isLocked(error) ? await busyAtGate(place) : error;
   }
 }
 
-type Query = (statement: Statement) => Promise<Row[]>;
+/** Undefined where a row or a table that it needs is locked, for what may be left undone then. */
+export const unlessLocked = async <T>(work: Promise<T>): Promise<T | undefined> =>
+  await work.catch((error: unknown) => {
+    if (!isLocked(error)) throw error;
+    return undefined;
+  });
 
 /**
  * Does the work in the one transaction of an operation on the whole state. If it throws, nothing is changed.
@@ -97,7 +102,7 @@ type Query = (statement: Statement) => Promise<Row[]>;
  * @throws `busy` at the deadline, with who is in the way; `interrupted` when aborted; what the work throws
  */
 export async function transactWhole<T>(
-  place: GatePlace,
+  place: WholeGate,
   operation: WholeOperation,
   waiting: Waiting,
   work: (query: Query) => Promise<T>,
@@ -114,14 +119,10 @@ export async function transactWhole<T>(
     values: [said, token],
   };
   const attempt = async (): Promise<{ result: T } | VaultError> => {
-    const isClosed = await database
-      .transact([waitingFor(300), close])
-      .then(([, rows = []]) => rows.length > 0)
-      .catch(unlessLocked);
-    if (isClosed !== true) return busyAtGate((await database.query(atGate(schema)))[0]);
+    const closing = await unlessLocked(database.transact([waitingFor(takingMs), close]));
+    if (closing?.[1]?.length !== 1) return await busyAtGate(place);
     const done = await behindGate(place, token, work);
-    if ("result" in done) return done;
-    if (done.lease !== null) return busy(done.lease["uuid"] as string, holderIn(done.lease));
+    if (done !== null) return done;
     await clock.sleep(lockMs, waiting.signal);
     return busy(undefined);
   };
@@ -129,7 +130,8 @@ export async function transactWhole<T>(
     return (await waitForLock(clock, waiting, undefined, attempt)).result;
   } catch (error) {
     // The gate ends by itself where that fails.
-    await database.transact([waitingFor(300), opening(schema, token)]).catch(() => undefined);
+    const open = [waitingFor(takingMs), opening(schema, token)];
+    await database.transact(open).catch(() => undefined);
     throw error;
   }
 }
@@ -141,10 +143,10 @@ const opening = (schema: string, token: string): Statement => ({
 
 /** What was done; or who holds a vault, null where the tables could not be locked: then nothing is changed. */
 async function behindGate<T>(
-  { schema, database }: GatePlace,
+  { schema, database }: WholeGate,
   token: string,
   work: (query: Query) => Promise<T>,
-): Promise<{ result: T } | { lease: Row | null }> {
+): Promise<{ result: T } | VaultError | null> {
   let isWaiting = true;
   try {
     return await database.converse("READ COMMITTED", async (query) => {
@@ -156,17 +158,17 @@ async function behindGate<T>(
       isWaiting = false;
       // A statement of its own: one that waited for the lock sees what was there before.
       const [lease] = await query(holders(schema));
-      if (lease !== undefined) return { lease };
+      if (lease !== undefined) return busy(lease["uuid"] as string, holderIn(lease));
       await query({
-        sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL`,
+        sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL;
+          DELETE FROM ${schema}.vaults WHERE status = 'absent'`,
       });
-      await query({ sql: `DELETE FROM ${schema}.vaults WHERE status = 'absent'` });
       const result = await work(query);
       await query(opening(schema, token));
       return { result };
     });
   } catch (error) {
-    if (isWaiting && isLocked(error)) return { lease: null };
+    if (isWaiting && isLocked(error)) return null;
     throw error;
   }
 }
@@ -198,9 +200,4 @@ export const holderIn = ({ holder, since }: Row): Holder | undefined =>
 function actorIn(text: string): Actor {
   const { host, pid, user, role } = JSON.parse(text) as Actor;
   return { host, pid, user, ...defined({ role }) };
-}
-
-/** For what may be left undone where a row or a table that it needs is locked. */
-export function unlessLocked(error: unknown): void {
-  if (!isLocked(error)) throw error;
 }

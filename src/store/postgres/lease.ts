@@ -6,19 +6,18 @@ import type { Actor } from "../../actor.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Statement } from "../statement.ts";
 import type { Place } from "../steps/rows.ts";
-import type { Row } from "./connection.ts";
-import { AnswerLost, isLocked } from "./connection.ts";
-import type { Database } from "./database.ts";
+import type { Database, Row } from "./database.ts";
 import { twice } from "./database.ts";
+import { AnswerLost, isLocked } from "./errors.ts";
 import {
   ahead,
-  atGate,
   busyAtGate,
   holderIn,
   holders,
   isAlive,
   isOpen,
   leaseMs,
+  takingMs,
   waitingFor,
 } from "./gate.ts";
 import { command } from "../../way.ts";
@@ -27,8 +26,7 @@ import { command } from "../../way.ts";
 const renewalMs = 5000;
 const neededMs = 5000;
 
-/** How long whoever takes a vault waits for the tables before it comes back, and a step, in milliseconds. */
-const takingMs = 300;
+/** How long a step waits for the tables, in milliseconds. */
 const steppingMs = 5000;
 
 /** What a lease needs of its store. */
@@ -102,22 +100,21 @@ export class Lease {
     const attempt = async (): Promise<[Lease, Row[][]] | VaultError> => {
       const sent = instant(clock);
       try {
-        const [, [taken] = [], [owner] = [], [gate] = [], ...rows] = await database.transact([
+        const [, [taken] = [], [owner] = [], ...rows] = await database.transact([
           waitingFor(takingMs),
           take,
           holding,
-          atGate(schema),
           ...reading,
         ]);
         if (taken !== undefined)
           return [new Lease(place, uuid, [String(taken["id"]), epoch], sent), rows];
-        if (owner === undefined) await place.check();
-        return owner === undefined ? busyAtGate(gate) : busy(uuid, holderIn(owner));
+        if (owner !== undefined) return busy(uuid, holderIn(owner));
+        await place.check();
       } catch (error) {
-        if (isLocked(error)) return busyAtGate((await database.query(atGate(schema)))[0]);
         if (error instanceof AnswerLost) return error;
-        throw error;
+        if (!isLocked(error)) throw error;
       }
+      return await busyAtGate(place);
     };
     return await waitForLock(clock, waiting, uuid, attempt);
   }
@@ -161,14 +158,15 @@ export class Lease {
     }
   }
 
-  /** The error for a step that found no row, where the lease is the reason. */
-  async lost(version: number): Promise<VaultError | null> {
+  /** For a step that found no row: the id of the key that seals the state by now, and the error where the lease is the reason. */
+  async lookAgain(version: number): Promise<{ sealedBy: unknown; error: VaultError | null }> {
     const { schema, database } = this.#place;
     const [row] = await database.query({
-      sql: `SELECT FROM ${schema}.vaults WHERE id = $1 AND epoch = $2 AND version = $3 AND holder IS NOT NULL`,
+      sql: `SELECT (SELECT value FROM ${schema}.meta WHERE name = 'key') AS key, EXISTS (
+        SELECT FROM ${schema}.vaults WHERE id = $1 AND epoch = $2 AND version = $3 AND holder IS NOT NULL) AS held`,
       values: [this.id, this.#epoch, version],
     });
-    return row === undefined ? lost(this.#uuid) : null;
+    return { sealedBy: row?.["key"], error: row?.["held"] === true ? null : lost(this.#uuid) };
   }
 
   /**

@@ -14,8 +14,8 @@ import { openCredentials, openToken } from "../steps/sealed.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { Durability, LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
-import { codeOf, labelTwice } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { codeOf, labelTwice } from "./errors.ts";
 import type { Lease, OwnRow } from "./lease.ts";
 import type { Outbox } from "./outbox.ts";
 import { command } from "../../way.ts";
@@ -102,17 +102,15 @@ export class LeasedVault extends StoredVaultSession {
 
   /** Why a step found no row. */
   async #notWritten(version: number, { uuid, seen }: VaultRows): Promise<Error> {
-    const { dialect, lease, key, database } = this.#parts;
-    const sql = `SELECT value FROM ${dialect.prefix}meta WHERE name = 'key'`;
-    const [meta] = await database.query({ sql });
-    if (meta?.["value"] !== key.id)
+    const { lease, key } = this.#parts;
+    const { sealedBy, error } = await lease.lookAgain(version);
+    if (sealedBy !== key.id)
       return new VaultError(
         "state",
         `the key of the state was replaced while vault ${uuid} was in use; nothing more is sent`,
         { uuid, next: [command`vault status ${uuid}`], retry: "after-status" },
       );
-    const lost = await lease.lost(version);
-    if (lost !== null) return lost;
+    if (error !== null) return error;
     return seen === null
       ? new VaultError("state", `a step of vault ${uuid} was not written`, { uuid, retry: "safe" })
       : new BreakerChanged("the circuit breaker has changed");

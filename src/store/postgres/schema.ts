@@ -12,7 +12,7 @@ export const oldestVersion = 2;
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
-  // version, oldest, known-since (the first program that knows a changed schema), key (the id of the one that seals), timeline (of the server);
+  // version, oldest, key (the id of the one that seals), timeline (of the server);
   // closing (of the gate: gate.ts); state (its id) and the other marks of whole/marks.ts.
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.

@@ -16,9 +16,9 @@ import type { About } from "./about.ts";
 import { aboutIn, aboutStatement, checkIncarnation } from "./about.ts";
 import type { Address } from "./address.ts";
 import { parseAddress, passwordFromFile } from "./address.ts";
-import type { Row } from "./connection.ts";
+import type { Row } from "./database.ts";
 import { Database } from "./database.ts";
-import { holders, lockIn, transactAtGate, unlessLocked, waitingFor } from "./gate.ts";
+import { holders, lockIn, takingMs, transactAtGate, unlessLocked, waitingFor } from "./gate.ts";
 import { Lease } from "./lease.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { dialectOf } from "./schema.ts";
@@ -209,7 +209,7 @@ export class PostgresStore extends StoredState implements State {
     const rows =
       durability === "unsynced"
         ? await this.parts.database.query(statements[0] as Statement)
-        : ((await transactAtGate(this.parts, statements))[0] ?? []);
+        : await transactAtGate(this.parts, statements);
     // Without a row it may not be used any more, and says why.
     if (rows.length === 0) await this.check();
     return rows;
@@ -241,19 +241,20 @@ export class PostgresStore extends StoredState implements State {
 
   /** What `aboutStatement` returned. */
   async #checked(row: Row | undefined): Promise<Ready> {
-    const { database, keyring, clock } = this.parts;
+    const { database, keyring, clock, warn } = this.parts;
     const about = aboutIn(row, database.address);
     this.#said = { now: about.now, at: clock.elapsed() };
     const isTakenOver = await checkIncarnation(
-      this.parts,
+      database.address,
       about,
-      async (statement) => (await transactAtGate(this.parts, [statement]))[0] ?? [],
+      async (statement) => await transactAtGate(this.parts, [statement]),
+      warn,
     );
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
-      await database
-        .transact([waitingFor(pruningMs), ...pruning(this.dialect.prefix, before)])
-        .catch(unlessLocked);
+      await unlessLocked(
+        database.transact([waitingFor(takingMs), ...pruning(this.dialect.prefix, before)]),
+      );
     return { ...about, key: await keyring.key(about.keyId), isTakenOver };
   }
 }
@@ -296,9 +297,6 @@ const knownPrints = ({ prefix, texts }: Dialect, kept: readonly Entry[]): Statem
     JSON.stringify(kept.map(({ uuid }) => uuid)),
   ],
 });
-
-/** How long pruning waits, in milliseconds: what can be done another time is. */
-const pruningMs = 300;
 
 interface Opening extends Omit<SharedOptions, "address"> {
   /** `postgres://…` */

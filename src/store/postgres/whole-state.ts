@@ -21,10 +21,9 @@ import {
   readMeta,
   reborn,
 } from "./about.ts";
-import type { Row as WholeRow, Statement } from "../statement.ts";
-import type { Row } from "./connection.ts";
-import { alreadyThere, codeOf } from "./connection.ts";
-import type { Database } from "./database.ts";
+import type { Row as WholeRow } from "../statement.ts";
+import type { Database, Query } from "./database.ts";
+import { alreadyThere, codeOf } from "./errors.ts";
 import { holderIn, transactWhole } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
 import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
@@ -40,9 +39,6 @@ import {
 import { unusableVersion } from "../schema.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import { busy } from "../wait-for-lock.ts";
-
-/** Runs SQL in the transaction of an operation. */
-type Query = (statement: Statement) => Promise<Row[]>;
 
 /** What everything that works on a shared state needs. */
 export interface SharedParts extends StateParts {
@@ -153,10 +149,10 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     waiting: Waiting,
     work: (whole: Whole) => Promise<T>,
   ): Promise<T> {
-    const { database, keyring, schema } = this.store.parts;
+    const { database, keyring, schema, warn } = this.store.parts;
     const { address } = database;
     // Closing the gate must not make a state where there is none.
-    await readMeta(address, database);
+    await readMeta(database.address, database);
     return await transactWhole(this.store.parts, operation, waiting, async (query) => {
       const [row] = await query(aboutStatement(schema));
       const meta = metaIn(row, address);
@@ -164,11 +160,11 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       if (marks.fence === null && marks.moved === null) {
         const about = aboutIn(row, address);
         // A copy is what may be claimed.
-        if (operation !== "claim") await checkIncarnation(this.store.parts, about, query);
+        if (operation !== "claim") await checkIncarnation(address, about, query, warn);
       } else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
       const { key = "" } = meta;
       const result = await work(new Whole(engineOf(schema, query), marks, keyring, key));
-      if (operation === "claim") for (const statement of reborn(schema)) await query(statement);
+      if (operation === "claim") await query({ sql: reborn(schema) });
       return result;
     });
   }

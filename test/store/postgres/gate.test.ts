@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Creation } from "../../../src/exchange/records.ts";
-import type { Row } from "../../../src/store/postgres/connection.ts";
-import type { Database } from "../../../src/store/postgres/database.ts";
+import type { Database, Row } from "../../../src/store/postgres/database.ts";
 import type { Statement } from "../../../src/store/statement.ts";
 import { appendingAlone } from "../../../src/store/journal/journal.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";

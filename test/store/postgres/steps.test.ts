@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
-import { AnswerLost } from "../../../src/store/postgres/connection.ts";
+import { AnswerLost } from "../../../src/store/postgres/errors.ts";
 import { imported, intent, known, started } from "../../contract/store-fixture.ts";
 import type { SharedState } from "../../support/shared-state.ts";
 import { sharedState } from "../../support/shared-state.ts";
@@ -23,7 +23,9 @@ it("a step that the server refuses has not been made: the next one follows the o
     $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = '53100'; END $$`);
   await state.sql(`CREATE TRIGGER refusing BEFORE INSERT ON schema.journal
     FOR EACH STATEMENT EXECUTE FUNCTION schema.refuse()`);
-  await expect(session.recordIntent(intent("x1", 1))).rejects.toThrow(/the server's disk is full/);
+  await expect(session.recordIntent(intent("x1", 1))).rejects.toThrow(
+    /the server says no space left \(53100\)/,
+  );
   await state.sql("DROP TRIGGER refusing ON schema.journal");
   await session.recordIntent(intent("x1", 1));
   expect(await known(session)).toMatchObject({ last: { id: "x1", state: "intent" } });

@@ -1,0 +1,118 @@
+import type { ErrorFacts } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
+import { command } from "../../way.ts";
+import type { Address } from "./address.ts";
+
+/** Why a database cannot be used, and the way out. */
+export interface Reason extends Pick<ErrorFacts, "hint" | "next" | "isMissing" | "retry"> {
+  why: string;
+}
+
+/** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
+export const repeatable = ["40001", "40P01"];
+
+/** Errors of those that make something at the same time as somebody else: a row, or a part of the schema. */
+export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000"];
+
+/** The error for a label that another vault has: no other column of a step is unique over all vaults. */
+export const labelTwice = "23505";
+
+/** The error for a shared state that cannot be used; nothing was sent to the service. */
+export const cannotBeUsed = (address: Address, { why, ...facts }: Reason): VaultError =>
+  new VaultError("state", unusable(address, why), facts);
+
+const unusable = ({ shown }: Address, why: string): string =>
+  `the state ${shown} cannot be used: ${why}`;
+
+/** The error of a statement that the server has refused: nothing of its transaction was done. */
+export class Refused extends VaultError {
+  readonly sqlState: string;
+
+  constructor(address: Address, sqlState: string, message: string) {
+    const { why, ...facts } = refusalReason(address, sqlState, message);
+    super("state", unusable(address, why), facts);
+    this.sqlState = sqlState;
+  }
+}
+
+/** The error where the answer is lost: what was sent to the database may have been done. */
+export class AnswerLost extends VaultError {
+  constructor({ shown }: Address, why: string) {
+    super("state", `the connection to the state ${shown} was lost: ${brief(why)}`, {
+      hint: "run it again when the database is there; what was not recorded was not sent",
+      retry: "safe",
+    });
+  }
+}
+
+/** The code of an error of the server (SQLSTATE, five characters) or of the system; else empty. */
+export function codeOf(error: unknown): string {
+  if (error instanceof Refused) return error.sqlState;
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "string" ? code : "";
+}
+
+/** Whether a row that was not to be waited for is locked. */
+export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
+
+/** A text of a server, on one line and short. */
+export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();
+
+/** Why a server let nobody in, said of the server. */
+export function connectionReason(error: unknown): Reason {
+  const code = codeOf(error);
+  // What follows is advice about Node.js.
+  const [message = ""] = brief((error as Error).message).split(";");
+  const why = /^[0-9A-Z]{5}$/.test(code)
+    ? `refused the connection (${message}, ${code})`
+    : `cannot be reached (${message || code})`;
+  const hints: [RegExp, string][] = [
+    [/28P01|password must be/, "set PGPASSWORD, or put the password into ~/.pgpass"],
+    [
+      /certificate|self.signed|altnames/i,
+      "sslrootcert=FILE in the address, with the authority's certificate; and the host as the certificate names it",
+    ],
+    [
+      /not support SSL/,
+      "configure TLS on the server; only on a network of your own: sslmode=disable",
+    ],
+  ];
+  const [, hint] = hints.find(([pattern]) => pattern.test(`${code} ${message}`)) ?? [];
+  if (hint !== undefined || /^(?:28|3D|42)/.test(code)) return { why, hint };
+  return { why, hint: "run it again when the database is there", retry: "safe" };
+}
+
+/** Why a place without a state cannot be used: none was made there, or somebody has dropped it. */
+export const nothingThere = ({ reached }: Address): Reason => ({
+  why: "it holds no state",
+  next: [
+    command`vault state init --state ${reached}`,
+    { ...command`vault state restore FILE`, note: "then, after a loss" },
+  ],
+  isMissing: true,
+});
+
+/** A state that an older version of this program has made. */
+export const olderVersion: Reason = {
+  why: "it is of an older version",
+  next: [command`vault state init`],
+};
+
+/** Why a statement was refused, by SQLSTATE; nothing was changed. */
+function refusalReason(address: Address, code: string, text: string): Reason {
+  const { reached, user } = address;
+  if (code === "3F000" || code === "42P01") return nothingThere(address);
+  if (code === "42703") return olderVersion;
+  if (code === "42501") {
+    const byOwner = reached.replace(/\/\/[^@]*@/, "//OWNER@");
+    const granting = command`vault state init --state ${byOwner} --grant ${user}`;
+    const note = "OWNER is the role that made the state, or owns the database";
+    return {
+      why: `its role ${user} lacks a right (${brief(text)})`,
+      next: [{ ...granting, note }],
+    };
+  }
+  // The latter two are time limits.
+  const isSafe = [...repeatable, "55P03", "57014"].includes(code);
+  return { why: `the server says ${brief(text)} (${code})`, retry: isSafe ? "safe" : undefined };
+}
