@@ -27,7 +27,7 @@ export function copyFormerKey(file: FormerKeyFile, id: string): SealingKey | nul
       "on Linux": `secret-tool lookup service vaultsvc username ${id}`,
       "on macOS": `security find-generic-password -s vaultsvc -a ${id} -w`,
     });
-  const [, log2N, r, p, salt] = / scrypt:(\d+):(\d+):(\d+) (\S+)$/.exec(line) ?? [];
+  const [, log2N, r, p, salt] = / scrypt:(\d+):(\d+):(\d+) ([\w+/=-]+)$/.exec(line) ?? [];
   if (source === "passphrase" && salt !== undefined)
     throw isPrinted(id, "is derived from a passphrase", {
       "with your passphrase, or what prints it": `node -p 'require("crypto").scryptSync("PASSPHRASE".normalize("NFKC"), Buffer.from("${salt}", "base64"), 32, {N: 2 ** ${log2N}, r: ${r}, p: ${p}, maxmem: 2 ** 31}).toString("base64")'`,
