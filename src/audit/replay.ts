@@ -3,7 +3,7 @@ import { VaultError } from "../errors.ts";
 import { count, grouped } from "../terminal/count.ts";
 import { orAborted } from "../terminal/signals.ts";
 import { timesHint } from "./columns/times.ts";
-import { type Known, type Log, Pseudonyms } from "./explain/log.ts";
+import { type Log, Pseudonyms } from "./explain/log.ts";
 import { answerOf, cutWords, rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
 import type { ColumnMap, Condition, WhatIf } from "./flags.ts";
 import { beforeRelease, roleOf, Selection } from "./flags.ts";
@@ -23,7 +23,7 @@ const maxInputs = 500;
 /** Maximum number of vaults, each of which takes about 1 KB. */
 const maxVaults = 2_000_000;
 
-export interface ReplayOptions extends InputOptions, Known {
+export interface ReplayOptions extends InputOptions, Pick<Log, "labels"> {
   rules: Rules;
   map: ColumnMap;
   /** Zone of times without one (UTC). */

@@ -7,16 +7,6 @@ import { count, limits, maybeText, maybeTime, next, operation, text, time } from
 
 const optional = z.exactOptional;
 
-/** The exchange of this machine that an item belongs to, by its external reference. */
-const own = z.object({
-  id: text,
-  operation: text,
-  /** Generation of the credentials that it sent. */
-  generation: count,
-  state: text,
-  startedAt: time,
-});
-
 /** An item of the log. Its texts are those of the export, and not safe on a terminal. */
 const item = z.object({
   input: text,
@@ -32,7 +22,6 @@ const item = z.object({
   externalRef: optional(text),
   endpoint: optional(text),
   application: optional(text),
-  own: optional(own),
 });
 
 /** Certainty of a verdict or a cause, which has a reason beside it. */
@@ -202,7 +191,6 @@ export const auditReplay = z.union([z.object({ ...summary, vaults: z.array(vault
 
 export const auditSummary = z.object({ event: z.literal("summary"), ...summary });
 
-export type OwnExchange = z.infer<typeof own>;
 export type ItemReference = z.infer<typeof item>;
 export type LockRule = z.infer<typeof rule>;
 export type Cause = z.infer<typeof cause>;

@@ -166,7 +166,7 @@ test("makes no state where there is none, and needs no state key; one that canno
   fs.writeFileSync(join(machine.stateDir, "vault.db"), "x".repeat(5000));
   await machine.expectRefused("--verbose", 14, /damaged/);
   expect((await machine.json()).stderr).toMatch(
-    /^vault: warning: exchanges of this machine are not named: .+\n$/,
+    /^vault: warning: no labels of this machine are shown: .+\n$/,
   );
 });
 

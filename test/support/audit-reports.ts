@@ -34,16 +34,8 @@ const others = log(
 );
 
 async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): Promise<Replayed> {
-  const exchange = {
-    id: own.slice(6),
-    operation: "get",
-    generation: 6,
-    state: "rejected",
-    startedAt: "",
-  } as const;
   const { result, reports } = await replayText(lines.join("\n"), {
     timeline: "problems",
-    own: (reference) => (reference === own ? exchange : undefined),
     labels: new Map([[vaultUuid(1), "backup card"]]),
     ...options,
   });
@@ -53,7 +45,7 @@ async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): 
 /** One locked vault. */
 export const one = await replayed(locked);
 
-/** A vault of each verdict, a line that is no item, an unknown action, a contradiction, an exchange of this machine, and --what-if. */
+/** A vault of each verdict, a line that is no item, an unknown action, a contradiction, and --what-if. */
 export const everything = await replayed([...locked, ...others, "no item"], {
   whatIf: parseWhatIf("lock-after-failed=5"),
 });

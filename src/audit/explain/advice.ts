@@ -78,9 +78,6 @@ function faultWords({ client, why, item }: Explanation, probably: string, lifeti
   return `The client${inBrackets(client)} ${did[why]}`;
 }
 
-/** States in which an exchange of this machine has a token. */
-const withToken: ReadonlySet<string> = new Set(["started", "held", "ending"]);
-
 /** What to do: for support, for the client's developer, and the commands. */
 type Row = readonly [support: string, developer: string, ...next: Way[]];
 
@@ -93,10 +90,9 @@ export function adviceOf(
   explanation: Explanation,
 ): VaultReport["advice"] {
   const isSure = certainty === "certain";
-  const { tokenExpiry = "", item } = exchange ?? {};
-  const own = item?.own;
-  // An export may be old, and only the state knows whether this machine's token and credentials are still there.
-  const isOpen = Date.parse(tokenExpiry) > now && (own === undefined || withToken.has(own.state));
+  const { tokenExpiry = "" } = exchange ?? {};
+  // An export may be old.
+  const isOpen = Date.parse(tokenExpiry) > now;
   const probably = (ofRule?.certainty ?? certainty) === "certain" ? "" : "probably ";
   const by = inBrackets(explanation.client);
   const fault = faultWords(explanation, probably, durationInWords(rules.tokenLifetimeMs));
@@ -162,11 +158,6 @@ export function adviceOf(
       history,
       command`vault guard ${uuid}`,
     ],
-    own: [
-      `Not locked. It is an exchange of this machine: its status names ${isOpen ? `what is possible before ${tokenExpiry}` : "the next step"}.`,
-      "Send nothing but what the status names.",
-      command`vault status ${uuid}`,
-    ],
     open: [
       `Have the client acknowledge it before ${tokenExpiry}.`,
       "Acknowledge each exchange once its new credentials are stored durably.",
@@ -189,7 +180,7 @@ export function adviceOf(
   } satisfies Record<string, Row>;
   const noUnlock = rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17");
   const ofLock = rule in rows ? (rule as "unseen") : noUnlock ? "no-unlock" : "client";
-  const ofExchange = own ? "own" : isOpen ? "open" : isSure ? "expired" : "unsure";
+  const ofExchange = isOpen ? "open" : isSure ? "expired" : "unsure";
   const row = { locked: ofLock, "open-exchange": ofExchange } as const;
   const [support, developer, ...next]: Row =
     rows[verdict === "locked" || verdict === "open-exchange" ? row[verdict] : verdict];

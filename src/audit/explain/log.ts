@@ -1,5 +1,5 @@
 import { defined } from "../../defined.ts";
-import type { InputReport, ItemReference, Origin, OwnExchange } from "../../documents/audit.ts";
+import type { InputReport, ItemReference, Origin } from "../../documents/audit.ts";
 import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Seen, Vault } from "../fold/vault.ts";
@@ -7,21 +7,10 @@ import type { Item, ItemLocation, Skips } from "../read/item.ts";
 import { short } from "../read/clip.ts";
 import type { Condition, Selection } from "../flags.ts";
 
-/** Finds this machine's exchange by its external reference; of several, the one closest to vault and time (in milliseconds). */
-type FindOwn = (
-  externalRef: string,
-  near: { vault?: string; at?: number },
-) => OwnExchange | undefined;
-
-/** What this machine knows of the vaults and exchanges of a log. */
-export interface Known {
-  own?: FindOwn | undefined;
-  /** Labels of vaults by UUID, in lower case. */
-  labels?: ReadonlyMap<string, string> | undefined;
-}
-
 /** A replayed log, with what reports on it need. */
-export interface Log extends Known {
+export interface Log {
+  /** Those of this machine by UUID, in lower case. */
+  labels?: ReadonlyMap<string, string> | undefined;
   fold: Fold;
   itemOf: (location: ItemLocation) => Item;
   inputs: readonly InputReport[];
@@ -59,14 +48,11 @@ export class VaultEvent {
 
 /** Returns the item at a location as it is shown. A value has one pseudonym: they compare like the values. */
 export function itemAt(log: Log, location: ItemLocation): ItemReference {
-  const { time, vault, ...item } = log.itemOf(location);
-  const { externalRef } = item;
-  const own = externalRef && log.own?.(externalRef, { ...(vault && { vault }), at: time });
+  const { time, vault: _vault, ...item } = log.itemOf(location);
   const { line, event } = location;
   const input = log.inputs[location.input]?.name ?? "";
   const at = new Date(time).toISOString();
-  const shown = { input, line, at, event, ...item, ...(own && { own }) };
-  return log.pseudonyms.item(shown);
+  return log.pseudonyms.item({ input, line, at, event, ...item });
 }
 
 /** The newest events of a vault, oldest first: of a locked one, those up to the lock, and those since. */
@@ -163,20 +149,17 @@ export class Pseudonyms {
   item(item: ItemReference): ItemReference {
     if (!this.#isOn) return item;
     const { description: _description, id: _id, ...shown } = item;
-    const { externalRef, address, application, outcome, endpoint, own } = shown;
-    const reference = externalRef && this.of("ref", externalRef);
+    const { externalRef, address, application, outcome, endpoint } = shown;
     const path = endpoint?.replace(/[?#].*$/s, "").split(/([ /])/);
     return {
       ...shown,
       action: this.word(item.action),
       ...defined({
-        externalRef: reference,
+        externalRef: externalRef && this.of("ref", externalRef),
         address: address && this.of("ip", address),
         application: application && this.of("app", application),
         outcome: outcome && this.word(outcome),
         endpoint: path?.map((part) => (plainPart.test(part) ? part : "…")).join(""),
-        // The default reference of an exchange holds its id.
-        own: own && { ...own, id: reference ?? "" },
       }),
     };
   }

@@ -338,16 +338,13 @@ function itemTable(name: string, entries: readonly Entry[], notes: readonly stri
 
 const itemHeads = ["Time (UTC)", "Event", "Unacked", "Failures", "Who", "Input", "Line"];
 
-function eventOf({ event, action, own }: ItemReference, mark: Row["mark"], said: string): string {
+function eventOf({ event, action }: ItemReference, mark: Row["mark"], said: string): string {
   const isNamed = event === "other" || event === "application";
   return [
     eventWords(event),
     isNamed ? `: ${action}` : "",
     mark === "locks" ? " (locks)" : mark === "replaces" ? ": new credentials" : "",
     said === "" ? "" : `, “${said}”`,
-    own === undefined
-      ? ""
-      : `; exchange ${own.id} (${own.operation}, ${own.state}; generation ${own.generation})`,
   ].join("");
 }
 

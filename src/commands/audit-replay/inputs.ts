@@ -6,7 +6,7 @@ import { isStdin } from "../../settings/given.ts";
 import type { AuditReplayOptions } from "./options.ts";
 
 /** Inputs of a replay, with what this machine knows about them. Must be closed. */
-interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels" | "own"> {
+interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels"> {
   close: () => void;
 }
 
@@ -24,8 +24,6 @@ export async function openSources(
     throw new VaultError("usage", "--state-key: standard input already holds the audit items", {
       hint: "leave out --state-key: no key is needed here",
     });
-  const warn = (error: unknown): void =>
-    narrator.warn(`exchanges of this machine are not named: ${asVaultError(error).message}`);
   const inputs = files.map((file, index) =>
     file === "-"
       ? { name: "standard input", stream: host.stdin.chunks() }
@@ -34,31 +32,20 @@ export async function openSources(
   const isJournal = files.length === 0;
   try {
     const history = await state.history();
-    if (history !== null) {
-      let hasFailed = false;
+    if (history !== null)
       return {
         inputs,
         journal: isJournal
           ? { [Symbol.iterator]: () => journalItems(history.journal()) }
           : undefined,
         labels: history.labels(),
-        own: (externalRef, near) => {
-          try {
-            return hasFailed ? undefined : history.own(externalRef, near);
-          } catch (error) {
-            hasFailed = true;
-            warn(error);
-            return undefined;
-          }
-        },
         close: () => history.close(),
       };
-    }
     if (isJournal)
       narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
   } catch (error) {
     if (isJournal) throw error;
-    warn(error);
+    narrator.warn(`no labels of this machine are shown: ${asVaultError(error).message}`);
   }
   return { inputs, journal: isJournal ? [] : undefined, close: () => undefined };
 }

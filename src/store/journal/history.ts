@@ -1,30 +1,17 @@
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../exchange/ports.ts";
-import { exchangeStates } from "../../exchange/states.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import { isListed } from "../document.ts";
 import { openSnapshot, retryBusyDatabase } from "../sqlite/open-database.ts";
-import { all, one } from "../sqlite/query.ts";
+import { all } from "../sqlite/query.ts";
 import { listed } from "../statement.ts";
 import type { JournalEntry } from "./journal.ts";
-
-/** An exchange as the journal records it, even if its vault was forgotten since. */
-export interface OwnExchange {
-  id: string;
-  operation: string;
-  /** Generation of the credentials that it sent. */
-  generation: number;
-  state: string;
-  /** ISO 8601. */
-  startedAt: string;
-}
 
 /** A snapshot of what this machine has done. */
 export class StateHistory {
   readonly #db: DatabaseSync;
-  #isDrawn = false;
 
   /** The database is closed with it. */
   constructor(db: DatabaseSync) {
@@ -34,17 +21,6 @@ export class StateHistory {
   /** The entries about calls, oldest first. */
   journal(): Iterable<JournalLine> {
     return journalLines(this.#db);
-  }
-
-  /**
-   * The exchange with this reference that began nearest to `at` (milliseconds since the epoch; without it, the last one), of that vault.
-   * The journal has no index for it and must not change, so the first search copies what it needs into a temporary table.
-   */
-  own(externalRef: string, { vault, at }: Near = {}): OwnExchange | undefined {
-    if (externalRef === "") return undefined;
-    if (!this.#isDrawn) this.#db.exec(drawing);
-    this.#isDrawn = true;
-    return one<OwnExchange>(this.#db, nearest, externalRef, vault ?? null, at ?? null);
   }
 
   /** Labels by UUID, in lower case, of the vaults that have one. */
@@ -57,13 +33,6 @@ export class StateHistory {
   close(): void {
     this.#db.close();
   }
-}
-
-/** What distinguishes exchanges with the same reference. */
-interface Near {
-  /** In lower case. */
-  vault?: string;
-  at?: number;
 }
 
 /**
@@ -132,18 +101,3 @@ const lines = `
     SELECT seq, lag(event) OVER own AS former, lead(event) OVER own AS next, lead(seq) OVER own AS nextSeq
     FROM journal WHERE uuid <> '' AND event IN (${listed(events)}) WINDOW own AS (PARTITION BY uuid, exchange ORDER BY seq)
   ) USING (seq) ORDER BY seq`;
-
-/** By the reference that it was given, or that it has by default on the machine that began it. One that was adopted waits for its end call. */
-const drawing = `
-  CREATE TEMP TABLE own AS SELECT * FROM (
-    SELECT seq, uuid, event, exchange AS id, detail ->> 'operation' AS operation, at AS startedAt,
-      CASE event WHEN 'intent' THEN detail ->> 'externalRef' ELSE 'vault-' || exchange END AS ref,
-      coalesce(detail ->> CASE event WHEN 'intent' THEN 'generation' ELSE 'base' END, 0) AS generation,
-      replace(last_value(event) OVER (PARTITION BY uuid, exchange ORDER BY seq
-        ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING), 'adopted', 'ending') AS state
-    FROM journal WHERE exchange IS NOT NULL AND event IN (${listed([...exchangeStates, "adopted", "deleted"])})
-  ) WHERE event IN ('intent', 'adopted');
-  CREATE INDEX temp.own_by_ref ON own (ref)`;
-
-const nearest = `SELECT id, operation, generation, state, startedAt FROM own WHERE ref = ?1 AND uuid = coalesce(?2, uuid)
-  ORDER BY abs(unixepoch(startedAt, 'subsec') * 1000 - ?3), seq DESC LIMIT 1`;
