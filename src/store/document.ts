@@ -321,7 +321,7 @@ export const afterStep = (
 ): StoredVault => ({
   id: after.vault === null ? null : id,
   version,
-  rows: { ...after, seen: null, begunIn: null, brought: null, journal: [] },
+  rows: { ...after, seen: null, begunIn: null, journal: [] },
 });
 
 /** The columns of a vault that a step sets, with the marks of their values; none where it is still not known. */
@@ -342,7 +342,7 @@ export function writingBeside(
 ): ((put: Put) => string)[] {
   const { prefix } = dialect;
   const { before, after } = made;
-  const { service, uuid, at, by, begunIn, seen, brought } = after;
+  const { service, uuid, at, by, begunIn, seen } = after;
   const parts: ((put: Put) => string)[] = [];
   const claim = seen?.claim ?? null;
   if (seen !== null && claim !== null)
@@ -364,7 +364,7 @@ export function writingBeside(
   // Of one run, the newest exchange takes the place of those before.
   const begun = new Map<string, RunRow>();
   const { digest = null, delivery = null } = begunIn ?? {};
-  for (const { id, run, operation, state, delivered } of brought === null ? after.exchanges : []) {
+  for (const { id, run, operation, state, delivered } of after.exchanges) {
     const was = before.rows.exchanges.find((row) => row.id === id);
     if (run === null || (was?.state === state && was.delivered === delivered)) continue;
     const now = { operation, state, delivered: Number(delivered) };
@@ -378,17 +378,13 @@ export function writingBeside(
       );
   }
   add("runs", [...begun.values()], "UPDATE");
-  add("runs", brought?.runs ?? [], "NOTHING");
-  const entries = [
-    ...(brought?.journal ?? []),
-    ...after.journal.map((entry) => ({
-      at,
-      service,
-      uuid,
-      ...entry,
-      detail: { ...entry.detail, by },
-    })),
-  ];
+  const entries = after.journal.map(({ detail, ...entry }) => ({
+    at,
+    service,
+    uuid,
+    ...entry,
+    detail: { ...detail, by },
+  }));
   if (entries.length > 0) parts.push((put) => appending(dialect, entries, from, put));
   return parts;
 }

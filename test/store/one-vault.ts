@@ -1,5 +1,5 @@
 import { deriveKey } from "../../src/secrets/sealing.ts";
-import type { BackupVault, RestoredVault } from "../../src/store/backup/restore-vault.ts";
+import type { RestoredVault } from "../../src/store/backup/restore-vault.ts";
 import { restoreVault } from "../../src/store/backup/restore-vault.ts";
 import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
 import * as ends from "../../src/store/steps/end.ts";
@@ -166,14 +166,15 @@ export class OneVault {
   }
 
   /** What a backup has of it. */
-  backup(): BackupVault {
-    return { rows: structuredClone(this.rows), key, journal: [], runs: [] };
+  backup(): VaultRows {
+    return structuredClone(this.rows);
   }
 
   /** Restores what a backup has; `n` is the minute of that. */
-  restore(file: BackupVault, n?: number, isLabelTaken = false): RestoredVault {
+  restore(file: VaultRows, n?: number, isLabelTaken = false): RestoredVault {
     const { past } = this;
-    return this.run((rows) => restoreVault(rows, key, file, { past, isLabelTaken }), n);
+    const theirs = structuredClone(file);
+    return this.run((rows) => restoreVault(rows, key, theirs, { past, isLabelTaken }), n);
   }
 
   /** Names of the credentials that a start would try, in this order. */

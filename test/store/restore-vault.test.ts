@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as starts from "../../src/store/steps/start.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
-import { elsewhere, intent, lower, problem, service } from "../contract/store-fixture.ts";
+import { intent, problem } from "../contract/store-fixture.ts";
 import { Minutes, OneVault, secret } from "./one-vault.ts";
 
 /** A state that has read its vault once: B is current, A superseded. */
@@ -245,12 +245,6 @@ describe("a vault of a backup, by what the file has and what is here", () => {
       droppedLabel: "palm",
     });
     expect(here.restore(file, undefined, true)).toMatchObject({ droppedLabel: null });
-  });
-
-  it("at another service, the same uuid is another vault", () => {
-    const moved = new OneVault(new Minutes(), { service: elsewhere, uuid: lower });
-    expect(moved.restore(read().backup())).toMatchObject({ service: elsewhere, outcome: "taken" });
-    expect(service).not.toBe(elsewhere);
   });
 });
 

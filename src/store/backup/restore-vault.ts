@@ -3,10 +3,9 @@ import { counting, countToCarry } from "../../exchange/counting.ts";
 import { candidates } from "../../exchange/next-action.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { doubt, resealed } from "../document.ts";
-import type { JournalEntry } from "../journal/journal.ts";
-import { findCredentials, findGeneration, isLive } from "../steps/generations.ts";
-import type { CredentialsRow, ExchangeRow, RunRow, VaultRow, VaultRows } from "../steps/rows.ts";
+import { doubt } from "../document.ts";
+import { addGeneration, findCredentials, findGeneration, isLive } from "../steps/generations.ts";
+import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../steps/rows.ts";
 import {
   findExchange,
   journal,
@@ -15,19 +14,8 @@ import {
   update,
   vaultOf,
 } from "../steps/rows.ts";
-import { openCredentials, openToken, sealCredentials, sealToken } from "../steps/sealed.ts";
+import { openCredentials } from "../steps/sealed.ts";
 import { vaultRecord } from "../vault-record.ts";
-
-/** A vault as a backup has it. */
-export interface BackupVault {
-  /** With all fingerprints of superseded pairs. */
-  rows: VaultRows;
-  /** The key that seals it. */
-  key: SealingKey;
-  journal: readonly JournalEntry[];
-  /** What was begun in runs. */
-  runs: readonly RunRow[];
-}
 
 /**
  * What a restore does with a vault of the file. `taken`: it was unknown here. `returned`: it was forgotten here. `first`, `after`: the
@@ -60,17 +48,18 @@ interface How {
 
 /**
  * Restores a vault of a backup, as a step: whole and unverified where it is unknown, else as an import behind what is here. A second time
- * it changes nothing. Of the file's pairs `rows` says which were superseded here.
+ * it changes nothing. `theirs` is the vault of the file, with all its superseded fingerprints, sealed with the key of this state. Of the
+ * file's pairs `rows` says which were superseded here.
  */
 export function restoreVault(
   rows: VaultRows,
   key: SealingKey,
-  file: BackupVault,
+  theirs: VaultRows,
   { past, isLabelTaken }: How,
 ): RestoredVault {
   const before = openExchangeOf(rows)?.id;
-  const label = file.rows.vault?.label ?? null;
-  const outcome = outcomeOf(rows, key, file, past, isLabelTaken ? null : label);
+  const label = theirs.vault?.label ?? null;
+  const outcome = outcomeOf(rows, key, theirs, past, isLabelTaken ? null : label);
   if (!["known", "older", "gone"].includes(outcome)) journal(rows, "merged", null, { outcome });
   const isDropped = isLabelTaken && ["taken", "returned"].includes(outcome);
   return { ...told(rows, outcome, before), droppedLabel: isDropped ? label : null };
@@ -99,49 +88,42 @@ export function told(
 function outcomeOf(
   rows: VaultRows,
   key: SealingKey,
-  file: BackupVault,
+  theirs: VaultRows,
   past: ReadonlySet<string>,
   label: string | null,
 ): Outcome {
   const { vault } = rows;
-  const theirs = file.rows.credentials.filter(isLive);
-  const isOlder = theirs.length > 0 && theirs.every((row) => rows.superseded.has(row.fingerprint));
+  const live = theirs.credentials.filter(isLive);
+  const isOlder = live.length > 0 && live.every((row) => rows.superseded.has(row.fingerprint));
   if (vault === null) {
     if (isOlder) return "older";
-    take(rows, key, file, label);
+    take(rows, theirs, label);
     return "taken";
   }
-  if (vault.lastError?.code === "gone" && theirs.length > 0) return "gone";
+  if (vault.lastError?.code === "gone" && live.length > 0) return "gone";
   const isForgotten = vault.forgotten;
-  if (isForgotten && (isOlder || theirs.length === 0)) return isOlder ? "older" : "known";
-  if (isForgotten) comeBack(rows, vault, vaultOf(file.rows), label);
+  if (isForgotten && (isOlder || live.length === 0)) return isOlder ? "older" : "known";
+  if (isForgotten) comeBack(rows, vault, vaultOf(theirs), label);
   const isOurs = ({ fingerprint: print }: CredentialsRow): boolean =>
     rows.credentials.some((row) => row.fingerprint === print && isLive(row));
-  const isAllOurs = theirs.every(isOurs);
-  const place = join(rows, key, file, past, isForgotten);
+  const isAllOurs = live.every(isOurs);
+  const place = join(rows, key, theirs, past, isForgotten);
   if (isForgotten) return "returned";
   return place ?? (isAllOurs ? "known" : "older");
 }
 
 /** Takes a vault that is unknown here, whole. All of it may have been used since. */
-function take(rows: VaultRows, key: SealingKey, file: BackupVault, label: string | null): void {
-  const { rows: theirs } = file;
-  const isSpent = new Set(rows.superseded);
+function take(rows: VaultRows, theirs: VaultRows, label: string | null): void {
   rows.vault = { ...vaultOf(theirs), label };
   rows.credentials = theirs.credentials.map((row) => ({
     ...row,
-    sealed: sealedHere(rows, key, file, row, row.generation),
-    standing: isSpent.has(row.fingerprint) ? "superseded" : row.standing,
+    standing: rows.superseded.has(row.fingerprint) ? "superseded" : row.standing,
   }));
-  rows.exchanges = theirs.exchanges.map((row) => ({
-    ...row,
-    token: tokenHere(rows, key, file, row),
-  }));
+  rows.exchanges = theirs.exchanges;
+  rows.refusals = theirs.refusals;
   for (const print of theirs.superseded) rows.superseded.add(print);
-  rows.refusals = new Map(theirs.refusals);
-  const keys = new Map([[file.key.id, file.key]]);
-  const runs = file.runs.map((row) => resealed(row, keys, key));
-  rows.brought = { journal: file.journal, runs };
+  // Once these are no longer kept, the journal tells that they were counted here.
+  for (const id of countedThere(theirs).ids) journal(rows, "merged", id);
   doubt(rows);
   const open = openExchangeOf(rows);
   if (open === undefined) return;
@@ -177,12 +159,10 @@ function comeBack(rows: VaultRows, here: VaultRow, theirs: VaultRow, label: stri
 function join(
   rows: VaultRows,
   key: SealingKey,
-  file: BackupVault,
+  theirs: VaultRows,
   past: ReadonlySet<string>,
   isForgotten: boolean,
 ): "first" | "after" | null {
-  const { rows: theirs } = file;
-  const vault = vaultOf(rows);
   const ours = rows.credentials.filter(isLive);
   const current = ours.find(({ standing }) => standing === "current");
   const isStale = current !== undefined && theirs.superseded.has(current.fingerprint);
@@ -195,18 +175,14 @@ function join(
     for (const own of rows.credentials) if (own.fingerprint === print) own.elsewhere = true;
     if (isHere.has(print) || rows.superseded.has(print)) continue;
     const standing = !isLive(row) ? "void" : isForgotten ? row.standing : "imported";
-    vault.lastGeneration += 1;
-    const generation = vault.lastGeneration;
-    rows.credentials.push({
-      ...row,
-      generation,
-      sealed: sealedHere(rows, key, file, row, generation),
+    const added = addGeneration(rows, key, {
       standing,
-      placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",
-      refused: row.refused || refused.has(print),
-      proven: false,
+      credentials: openCredentials(key, theirs, row),
+      device: row.device,
       elsewhere: true,
+      placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",
     });
+    update(added, { createdAt: row.createdAt, refused: row.refused || refused.has(print) });
   }
   const added = rows.credentials.filter(({ fingerprint }) => !isHere.has(fingerprint));
   const isNew = added.some(isLive);
@@ -216,7 +192,7 @@ function join(
   for (const [combination, print] of theirs.refusals)
     if (added.some(({ fingerprint }) => fingerprint === print))
       rows.refusals.set(combination, print);
-  takeExchanges(rows, key, file, past);
+  takeExchanges(rows, theirs, past);
   return !isNew ? null : isFirst ? "first" : "after";
 }
 
@@ -237,13 +213,7 @@ function inOrder(theirs: VaultRows): CredentialsRow[] {
  * What the file's exchanges count there they count here too, if they are unknown here. The open one goes on if it began with our current
  * pair and none is open here.
  */
-function takeExchanges(
-  rows: VaultRows,
-  key: SealingKey,
-  file: BackupVault,
-  past: ReadonlySet<string>,
-): void {
-  const { rows: theirs } = file;
+function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<string>): void {
   const ours = vaultOf(rows).carriedUpTo;
   const isUnknown = (id: string): boolean =>
     id !== ours && !past.has(id) && findExchange(rows, id) === undefined;
@@ -275,7 +245,7 @@ function takeExchanges(
       ...row,
       baseGeneration: numberOf(row.baseGeneration) ?? 0,
       newGeneration: numberOf(row.newGeneration),
-      token: isOpen ? tokenHere(rows, key, file, row) : null,
+      token: isOpen ? row.token : null,
       outcome: counts.each.has(row.id) ? row.outcome : "free",
       sole: false,
       adopted: true,
@@ -298,8 +268,12 @@ export function countedThere({ vault, exchanges }: VaultRows) {
     vault ?? nothingCarried,
   );
   const each = new Set([...found.starts, ...found.refused, ...found.possibly].map(({ id }) => id));
-  const others = [openExchangeOf({ exchanges })?.id ?? "", vault?.carriedUpTo ?? ""];
-  return { ...found, each, ids: new Set([...each, ...others]) };
+  const others = [openExchangeOf({ exchanges })?.id, vault?.carriedUpTo];
+  return {
+    ...found,
+    each,
+    ids: new Set([...each, ...others.filter((id) => typeof id === "string")]),
+  };
 }
 
 /** Carries here what the file carries up to this exchange, beside what is counted here. */
@@ -323,23 +297,3 @@ function carryToo(
   });
   if (findExchange(rows, upTo) === undefined) journal(rows, "merged", upTo);
 }
-
-/** A pair of the file, sealed for this number here; null where the file does not keep it. */
-const sealedHere = (
-  rows: VaultRows,
-  key: SealingKey,
-  file: BackupVault,
-  row: CredentialsRow,
-  generation: number,
-): string | null =>
-  row.sealed === null
-    ? null
-    : sealCredentials(key, rows, generation, openCredentials(file.key, file.rows, row));
-
-const tokenHere = (
-  rows: VaultRows,
-  key: SealingKey,
-  file: BackupVault,
-  row: ExchangeRow,
-): string | null =>
-  row.token === null ? null : sealToken(key, rows, row.id, openToken(file.key, file.rows, row));

@@ -6,8 +6,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
-import { isKnownIn, rowsOf } from "../document.ts";
-import type { JournalEntry } from "../journal/journal.ts";
+import { columns, isKnownIn, resealed, rowsOf } from "../document.ts";
 import { appendingAlone } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { marksOf } from "../sqlite/open-database.ts";
@@ -15,14 +14,14 @@ import { all } from "../sqlite/query.ts";
 import type { Restore, RestoreFacts } from "../state.ts";
 import type { Statement } from "../statement.ts";
 import { marking } from "../statement.ts";
-import type { RunRow, VaultRows } from "../steps/rows.ts";
+import type { VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { withPredecessors } from "../whole/marks.ts";
 import type { WholePlace } from "../whole/whole.ts";
 import { checkBackup, openBackup } from "./backup.ts";
-import type { BackupVault, RestoredVault } from "./restore-vault.ts";
+import type { RestoredVault } from "./restore-vault.ts";
 import { countedThere, restoreVault, told } from "./restore-vault.ts";
 
 /** A state into which a backup is restored. */
@@ -57,9 +56,6 @@ export async function prepareRestore(
         const { keyId } = backup;
         const key = keyId === null ? deriveKey(randomBytes(32)) : await keyring.key(keyId);
         const reader = new BackupReader(db, key, new Date(now()).toISOString());
-        const entries = reader.ownEntries();
-        if (entries.length > 0 && (await isEmpty()))
-          await place.store.record(appendingAlone(place.store.dialect, ...entries));
         const facts = await restoreAll(place, reader, waiting);
         await place.store.record(...(await ending(place, reader.marks, file, now(), facts)));
         return facts;
@@ -121,7 +117,7 @@ async function restoredIn(
   const prints = [...superseded, ...credentials.map(({ fingerprint }) => fingerprint)];
   const restore = async (isLabelTaken: boolean): Promise<RestoredVault> =>
     await session.run(
-      (rows, key) => restoreVault(rows, key(), file, { past, isLabelTaken }),
+      (rows, key) => restoreVault(rows, key(), file.sealedWith(key()), { past, isLabelTaken }),
       prints,
     );
   try {
@@ -157,81 +153,51 @@ async function ending(
   ];
 }
 
+/** A vault as a backup has it. */
+interface BackupVault {
+  rows: VaultRows;
+  /** It, with its values sealed with another key. */
+  sealedWith: (key: SealingKey) => VaultRows;
+}
+
 /** Reads a backup, vault by vault. */
 class BackupReader {
   readonly at: string;
   readonly marks: Marks;
   readonly #db: DatabaseSync;
-  readonly #key: SealingKey;
+  readonly #keys: ReadonlyMap<string, SealingKey>;
 
   constructor(db: DatabaseSync, key: SealingKey, at: string) {
     this.#db = db;
-    this.#key = key;
+    this.#keys = new Map([[key.id, key]]);
     this.at = at;
     this.marks = marksOf(db);
   }
 
-  /** The vaults in their order, each with what there is of it. */
+  /** The vaults in their order. */
   *vaults(): Generator<BackupVault> {
-    const journal = this.#along<StoredEntry>("journal", "seq");
-    const runs = this.#along<RunRow>("runs", "run");
-    for (const row of this.#each<VaultColumns>("vaults", "uuid")) {
-      const { service, uuid } = row;
-      const rows = rowsOf({ service, uuid, at: this.at }, row, this.marks);
-      const spent = "SELECT fingerprint FROM spent WHERE service = ? AND uuid = ?";
-      for (const { fingerprint } of all<{ fingerprint: string }>(this.#db, spent, service, uuid))
-        rows.superseded.add(fingerprint);
-      yield { rows, key: this.#key, journal: journal(row).map(entryOf), runs: runs(row) };
+    const sql = "SELECT fingerprint FROM spent WHERE service = ? AND uuid = ?";
+    for (const row of this.#rows()) {
+      const spent = all<{ fingerprint: string }>(this.#db, sql, row.service, row.uuid);
+      const rowsIn = (columns: VaultColumns): VaultRows => {
+        const rows = rowsOf({ ...columns, at: this.at }, columns, this.marks);
+        for (const { fingerprint } of spent) rows.superseded.add(fingerprint);
+        return rows;
+      };
+      yield { rows: rowsIn(row), sealedWith: (key) => rowsIn(resealed(row, this.#keys, key)) };
     }
   }
 
   /** Ids of the exchanges that a vault here may have to count. */
   counted(): string[] {
     const ids: string[] = [];
-    for (const row of this.#each<VaultColumns>("vaults", "uuid"))
+    for (const row of this.#rows())
       ids.push(...countedThere(rowsOf({ ...row, at: this.at }, row, this.marks)).ids);
     return ids;
   }
 
-  /** Entries of the journal about no vault. */
-  ownEntries(): JournalEntry[] {
-    return all<StoredEntry>(this.#db, "SELECT * FROM journal WHERE uuid = '' ORDER BY seq").map(
-      entryOf,
-    );
-  }
-
-  /** Returns the rows of each vault in turn, which are asked for in their order. */
-  #along<R extends Named>(table: string, column: string): (vault: Named) => R[] {
-    const rows = this.#each<R>(table, column);
-    let next = rows.next();
-    return (vault) => {
-      const own: R[] = [];
-      for (; next.done !== true && compare(next.value, vault) <= 0; next = rows.next())
-        if (compare(next.value, vault) === 0) own.push(next.value);
-      return own;
-    };
-  }
-
-  /** The rows of a table, vault by vault. */
-  *#each<R extends Named>(table: string, column: string): Generator<R> {
-    const there = table === "vaults" ? "WHERE status <> 'absent'" : "";
-    const sql = `SELECT * FROM ${table} ${there} ORDER BY service, uuid, ${column}`;
-    for (const row of this.#db.prepare(sql).iterate()) yield row as unknown as R;
+  *#rows(): Generator<VaultColumns> {
+    const sql = `SELECT ${columns} FROM vaults WHERE status <> 'absent' ORDER BY service, uuid`;
+    for (const row of this.#db.prepare(sql).iterate()) yield row as unknown as VaultColumns;
   }
 }
-
-type StoredEntry = Omit<JournalEntry, "detail"> & { detail: string };
-
-const entryOf = ({ at, service, uuid, exchange, event, detail }: StoredEntry): JournalEntry => ({
-  at,
-  service,
-  uuid,
-  exchange,
-  event,
-  detail: JSON.parse(detail) as JournalEntry["detail"],
-});
-
-/** In the order of SQLite, which compares bytes of UTF-8. */
-const compare = (one: Named, other: Named): number =>
-  Buffer.compare(Buffer.from(one.service), Buffer.from(other.service)) ||
-  Buffer.compare(Buffer.from(one.uuid), Buffer.from(other.uuid));

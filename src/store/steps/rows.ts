@@ -7,7 +7,6 @@ import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command } from "../../way.ts";
-import type { JournalEntry } from "../journal/journal.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
@@ -40,8 +39,6 @@ export interface VaultRows extends Place {
   seen: Seen | null;
   /** What the run keeps in which the exchange is begun that is new; `digest` is sealed. */
   begunIn: { digest: string | null; delivery: string | null } | null;
-  /** What comes with a vault that was unknown here. */
-  brought: { journal: readonly JournalEntry[]; runs: readonly RunRow[] } | null;
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 
@@ -85,7 +82,6 @@ export const unknownVault = (
   refusals: new Map(),
   seen: null,
   begunIn: null,
-  brought: null,
   journal: [],
 });
 
