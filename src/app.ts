@@ -38,13 +38,8 @@ export const knownHere = (host: Host): Pick<Known, "fields" | "profiles" | "vaul
     configDirectory: () => configDirectory(host),
     fieldPaths: async (kind) => (await import("./documents/field-paths.ts")).readPaths(kind),
     readVaults: async (location) => {
-      const directory = directoryOf(host, location);
-      return isShared(location)
-        ? (await import("./store/postgres/known-vaults.ts")).readKnownShared(
-            directory,
-            location,
-            host.env,
-          )
-        : (await import("./store/sqlite/known-vaults.ts")).readKnownVaults(directory);
+      if (isShared(location)) return [];
+      const { readKnownVaults } = await import("./store/sqlite/known-vaults.ts");
+      return readKnownVaults(directoryOf(host, location));
     },
   });

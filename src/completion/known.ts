@@ -37,7 +37,7 @@ interface User {
 /** Locations of the user's files, and a reader of the state. */
 interface Files {
   configDirectory(): string;
-  /** The vaults of the state at a location, of a shared one those that were seen on this machine; by default of the user's own. */
+  /** The vaults of the state at a location on this machine, by default the user's own; of a shared one none. */
   readVaults(location: string | undefined): Promise<readonly KnownVault[]>;
   /** The paths of what a read of a vault of this kind prints, of any kind without one. */
   fieldPaths(kind: string | undefined): Promise<readonly string[]>;

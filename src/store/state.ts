@@ -174,13 +174,6 @@ export interface DirectoryFacts {
 export interface ServerFacts {
   type: "server";
   location: string;
-  /** As the server names it, like `18.4`. */
-  version: string;
   hasTls: boolean;
   keyId: string;
-  /** Standbys that are connected, and whether a commit waits for one. */
-  standbys: number;
-  waitsForStandby: boolean;
-  /** Exchanges that this machine keeps, in case of a failover. */
-  kept: number;
 }

@@ -174,8 +174,8 @@ function serverFindings(
   now: number,
   reader: Reader,
 ): Finding[] {
-  const { location, version, hasTls, keyId } = place;
-  const server = `PostgreSQL ${version}, ${hasTls ? "TLS verified" : "no TLS"}`;
+  const { location, hasTls, keyId } = place;
+  const server = hasTls ? "TLS verified" : "no TLS";
   const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
   return [
     ok(
@@ -184,7 +184,6 @@ function serverFindings(
       "keep a copy of the key away from the database: nothing can be opened without it",
     ),
     ok("state", `${location}: ${server}, ${count(vaults?.length ?? 0, "vault")}`),
-    ...failoverFindings(place),
     ...old.map(({ uuid, holder, since }) =>
       warning(
         "state",
@@ -195,27 +194,6 @@ function serverFindings(
     unverified(
       "backup",
       "backups of the database, and those of vault state backup, are not known here",
-    ),
-  ];
-}
-
-/** What is left after a failover: with a synchronous standby everything, else what the machines have kept. */
-function failoverFindings({ standbys, waitsForStandby, kept }: Server): Finding[] {
-  if (waitsForStandby) return [];
-  const hint = "set synchronous_standby_names on the server";
-  if (standbys === 0)
-    return [
-      ok(
-        "state",
-        `${count(kept, "exchange")} kept on this machine, in case the database loses them`,
-      ),
-    ];
-  const those = count(standbys, "standby", "standbys");
-  return [
-    warning(
-      "state",
-      `${those}, none of them synchronous: after a failover the last credentials may be missing`,
-      hint,
     ),
   ];
 }

@@ -22,7 +22,6 @@ import { holders, lockIn, takingMs, transactAtGate, unlessLocked, waitingFor } f
 import { Lease } from "./lease.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { dialectOf } from "./schema.ts";
-import { noteVaults } from "./known-vaults.ts";
 import type { Entry, Here } from "./outbox.ts";
 import { offer, Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
@@ -169,13 +168,6 @@ export class PostgresStore extends StoredState implements State {
     if (entry === undefined) return found;
     await this.#offer(entry, new AbortController().signal);
     return await super.find(uuid);
-  }
-
-  override async names(): ReturnType<StoredState["names"]> {
-    const names = await super.names();
-    const known = names.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
-    noteVaults(this.parts.directory, this.shown, known);
-    return names;
   }
 
   async reserveSlot(

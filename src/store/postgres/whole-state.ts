@@ -5,7 +5,7 @@ import type { VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
 import { StateHistory } from "../journal/history.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
-import type { Created, Lock, ServerFacts, StateFacts } from "../state.ts";
+import type { Created, Lock, StateFacts } from "../state.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
@@ -178,31 +178,20 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
   }
 
   async inspect(): Promise<StateFacts> {
+    const { tls } = this.store.parts.database.address;
     try {
-      const place = await this.#ask();
-      const vaults = await this.store.list();
-      const locks = await this.store.locks();
+      const { keyId } = await this.store.ready();
+      const [vaults, locks] = [await this.store.list(), await this.store.locks()];
+      const place = {
+        type: "server",
+        location: this.shown,
+        hasTls: tls !== undefined,
+        keyId,
+      } as const;
       return { problem: null, vaults, locks, place };
     } catch (error) {
       return { problem: asVaultError(error), vaults: null, locks: [], place: null };
     }
-  }
-
-  async #ask(): Promise<ServerFacts> {
-    const { database, outbox } = this.store.parts;
-    const { keyId } = await this.store.ready();
-    const [row] = await database.query({
-      sql: `SELECT current_setting('server_version') AS version, current_setting('synchronous_standby_names') <> '' AS "waitsForStandby",
-        (SELECT count(*)::int FROM pg_stat_replication) AS standbys`,
-    });
-    return {
-      ...(row as unknown as Pick<ServerFacts, "standbys" | "version" | "waitsForStandby">),
-      type: "server",
-      location: this.shown,
-      hasTls: database.address.tls !== undefined,
-      keyId,
-      kept: outbox.vaults().length,
-    };
   }
 
   /** As `history` says: a copy in memory. */
