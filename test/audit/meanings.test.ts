@@ -40,7 +40,7 @@ readVault              |                     |                     | read
 acknowledge-read-vault | ok                  |                     | ack-read
 READ_VAULT             | Operation succeeded | read started        | read
 READ_VAULT             | false               |                     | refused
-DELETE_VAULT           | 403                 | payload does not match | failed-delete
+DELETE_VAULT           | 403                 | payload does not match | failed
 READ_VAULT             | 403                 |                     | refused
 READ_VAULT             | 423                 |                     | refused-locked
 READ_VAULT             | 404                 |                     | gone
@@ -48,10 +48,10 @@ READ_VAULT             | 429                 |                     | not-perform
 READ_VAULT             | 504                 |                     | unclear-start
 READ_VAULT             | 401                 |                     | unauthorized
 READ_VAULT             | 401                 | API key check failed | not-performed
-READ_VAULT             | CREDENTIALS-REFUSED |                     | failed-read
-READ_VAULT_FAILED      | SUCCESS             | bad credentials     | failed-read
-READ_VAULT failed: bad credentials |         |                     | failed-read
-BAD_CREDENTIALS        |                     |                     | failed-attempt
+READ_VAULT             | CREDENTIALS-REFUSED |                     | failed
+READ_VAULT_FAILED      | SUCCESS             | bad credentials     | failed
+READ_VAULT failed: bad credentials |         |                     | failed
+BAD_CREDENTIALS        |                     |                     | failed
 VaultAccessDenied      | FAILURE             | vault is locked     | refused-locked
 LOCK_VAULT             | SUCCESS             | vault locked by an administrator | lock
 LOCK_VAULT             | SUCCESS             | too many failed attempts | locking-failure
@@ -78,9 +78,9 @@ test("a log without outcomes is read by its descriptions, and with --failure by 
   const kinds = ["read started", "bad credentials", "dfg hjk", undefined].map((description) =>
     kindOf("READ_VAULT", undefined, description),
   );
-  expect(kinds).toEqual(["read", "failed-read", "unclear-start", "read"]);
+  expect(kinds).toEqual(["read", "failed", "unclear-start", "read"]);
   const told = new Classifier({ failure: "^READ_VAULT dfg" });
-  expect(kindOf("READ_VAULT", undefined, "dfg hjk", told)).toBe("failed-read");
+  expect(kindOf("READ_VAULT", undefined, "dfg hjk", told)).toBe("failed");
   expect(kindOf("READ_VAULT", undefined, "hjk", told)).toBe("read");
 });
 

@@ -14,11 +14,7 @@ const kinds = {
   "ack-update": ["update acknowledged", "end", "accepted"],
   delete: ["deleted", "delete"],
   /** Refused for its credentials. */
-  "failed-read": ["read refused: credentials", "start", "failed"],
-  "failed-update": ["update refused: credentials", "start", "failed"],
-  "failed-delete": ["delete refused: credentials", "delete", "failed"],
-  /** A failed attempt of an unknown call. */
-  "failed-attempt": ["access refused: credentials", "start", "failed"],
+  failed: ["refused: credentials", "start", "failed"],
   /** Refused for the device or the PIN: a failed attempt whose credentials were current. */
   "failed-device": ["refused: device", "start", "failed"],
   "failed-pin": ["refused: PIN", "start", "failed"],

@@ -104,10 +104,7 @@ export class Fold {
       case "ack-read":
       case "ack-update":
         return this.#acknowledge(vault, entry, event === "ack-read" ? 1 : 2);
-      case "failed-read":
-      case "failed-update":
-      case "failed-delete":
-      case "failed-attempt":
+      case "failed":
       case "failed-device":
       case "failed-pin":
         return this.#fail(vault, entry, true);
@@ -333,7 +330,7 @@ export class Fold {
 /** Events about locks, by what they are without: nobody knows what a call refused because of a lock would have been. */
 const withoutLocks: Partial<Record<EventKind, EventKind>> = {
   "locking-start": "read",
-  "locking-failure": "failed-attempt",
+  "locking-failure": "failed",
   "refused-locked": "unclear-ack",
   "lock-noted": "application",
 };

@@ -85,20 +85,14 @@ export function nameIn(
   action: string,
   renames: Renames = {},
 ): { kind: EventKind; rest: string } | undefined {
-  const all = Object.entries(renames).map(([from, to]) => ({ from, kind: meanings[to] }));
-  const renamed = all.find(({ from }) => from === action.trim())?.kind;
-  if (renamed !== undefined) return { kind: renamed, rest: action.replaceAll("_", " ") };
   const [head = ""] = /^(?:[^:;,.()[\]{}–—|]|\.(?=\w))*/.exec(action) ?? [];
   const text = normal(head);
   const tail = action.slice(head.length);
-  // Longer names come before those that they contain.
-  const spelt = all.map(({ from, kind }) => ({ own: normal(from), kind }));
-  for (const { own, kind } of spelt.sort((a, b) => b.own.length - a.own.length)) {
-    const beside = `_${text}_`.replace(`_${own}_`, "_");
-    if (own === "" || kind === undefined || beside.length > text.length) continue;
-    if (beside.split("_").every((word) => besideName.test(word)))
-      return { kind, rest: [own, beside, tail].join(" ").replaceAll("_", " ") };
-  }
+  const renamed = Object.entries(renames).find(
+    ([from]) => from === action.trim() || (text !== "" && normal(from) === text),
+  );
+  const meaning = meanings[renamed?.[1] ?? ""];
+  if (meaning !== undefined) return { kind: meaning, rest: action.replaceAll("_", " ") };
   const words = text.replace("MISE_A_JOUR", "UPDATE").split("_").map(spelled);
   const isDone = words.some((word) => doers.test(word));
   const named = words.filter((word) => !besideName.test(word) && !doers.test(word));

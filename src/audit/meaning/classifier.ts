@@ -199,6 +199,7 @@ function textOf(text = ""): string | undefined {
 
 /** What a refusal is by its reason. */
 const refusals: Partial<Record<Reason | "locking", EventKind>> = {
+  credentials: "failed",
   device: "failed-device",
   pin: "failed-pin",
   locking: "locking-failure",
@@ -215,7 +216,7 @@ const refusals: Partial<Record<Reason | "locking", EventKind>> = {
 };
 
 /** Kinds that an item tells in whatever call. */
-const ofAnyCall = /^(?:failed-device|failed-pin|locking-failure|refused-locked)$/;
+const ofAnyCall = /^(?:failed|failed-device|failed-pin|locking-failure|refused-locked)$/;
 
 /** The texts of an item; `rest` is what its action says beside the name. */
 interface Texts {
@@ -237,9 +238,6 @@ function refusal(
     [rest, description ?? ""].filter((text) => text !== ""),
   );
   if (isAcknowledgement(base)) return [reason === "service" ? "unclear-ack" : "failed-ack"];
-  const isCall = base === "read" || base === "update" || base === "delete";
-  const failed = isCall ? (`failed-${base}` as const) : "failed-attempt";
-  if (reason === "credentials") return [failed];
   const kind = reason && refusals[reason];
   if (base === undefined) {
     if (kind !== undefined && ofAnyCall.test(kind)) return [kind];
@@ -248,13 +246,13 @@ function refusal(
       : ["other", "action"];
   }
   if (kind !== undefined) return [kind];
-  if (isFailure) return [failed];
+  if (isFailure) return ["failed"];
   return description === undefined ? ["refused"] : ["refused", "reason"];
 }
 
 /** Returns what a refusal is if only the description mentions it, and the outcome is not understood. */
 const weaker = (kind: EventKind): EventKind =>
-  kind.startsWith("locking") ? "refused-locked" : kind.startsWith("failed-") ? "refused" : kind;
+  kind.startsWith("locking") ? "refused-locked" : kind.startsWith("failed") ? "refused" : kind;
 
 /** Who locked a vault: an administrator, or the service, which may say by which rule. */
 function lockOf(base: "lock" | "lock-noted", text: string, endpoint = ""): EventKind {
