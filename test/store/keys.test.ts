@@ -1,13 +1,5 @@
 import { command } from "../../src/way.ts";
-import {
-  chmodSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -74,28 +66,6 @@ describe("the key that seals", () => {
     });
     expect(existsSync(state.keyFile)).toBe(false);
     expect(storedVaults(join(state.directory, "vault.db"))).toEqual(before);
-  });
-
-  it("nor where a state does not say which key has sealed them", async () => {
-    const early = await state
-      .another()
-      .lock(service, uuid.replace(/1$/, "2"), patient(state.clock));
-    await (await imported(state)).release();
-    state.sql("DELETE FROM meta WHERE name = 'key'");
-    const before = keyId();
-    await early.recordPair({ credentials: pair("first"), kind: "generic/offline" });
-    expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([{ value: before }]);
-    expect(readdirSync(state.keys)).toEqual([`${before}.key`]);
-  });
-
-  it("is made anew where it was lost before anything was sealed with it", async () => {
-    const { keyId: lost } = await state.store.create();
-    rmSync(state.keyFile);
-    const { keyId: made } = await state.another().create();
-    expect(made).not.toBe(lost);
-    expect(made).toBe(keyId());
-    await (await imported(state)).release();
-    expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([{ value: made }]);
   });
 
   it("is not made by a process that began before others sealed, where the file has gone since", async () => {

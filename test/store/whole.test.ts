@@ -67,7 +67,7 @@ it("what is written leaves in statements of at most 64 kB, and a longer row by i
   };
   const setUsable = async (): Promise<void> => await Promise.resolve();
   const key = async (): Promise<never> => await Promise.reject(new Error("nothing is sealed"));
-  const whole = new Whole({ ...dialect, query, setUsable }, marksIn({}), { key }, null);
+  const whole = new Whole({ ...dialect, query, setUsable }, marksIn({}), { key });
   const lengths = [20_000, 20_000, 30_000, 100_000, 50, 60];
   const rows = lengths.map((length, n) => ({ at: String(n), detail: "x".repeat(length) }));
   await whole.put("journal", rows);

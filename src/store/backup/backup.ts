@@ -14,7 +14,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { appendingAlone } from "../journal/journal.ts";
 import { isKnown, raising } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
-import { neededKeyId } from "../keys/keyring.ts";
+import { keyIdIn } from "../keys/keyring.ts";
 import { openSnapshot } from "../sqlite/open-database.ts";
 import { all, one } from "../sqlite/query.ts";
 import { applicationId } from "../sqlite/schema.ts";
@@ -80,7 +80,7 @@ async function contentsOf(
   try {
     const [problem] = problemsOf(db);
     if (problem !== undefined) throw damaged(problem);
-    await keyring.ensure(neededKeyId(db));
+    await keyring.ensure(keyIdIn(db));
     await readerOf(db, keyring)
       .openAll()
       .catch((error: unknown) => {
@@ -91,7 +91,7 @@ async function contentsOf(
     return {
       vaults: count(isKnown),
       pending: count("status = 'open'"),
-      keyId: neededKeyId(db),
+      keyId: keyIdIn(db),
       format: headerOf(file)?.version ?? 0,
     };
   } finally {

@@ -4,10 +4,10 @@ import { VaultError } from "../../errors.ts";
 import { keyFileOf, makeKeyFile, readKeyFile } from "../../secrets/key-file.ts";
 import type { KeySource } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { metaOf, noteMeta, one } from "../sqlite/query.ts";
+import { metaOf, noteMeta } from "../sqlite/query.ts";
 
-/** The name under which a state has the id of its key, in `meta`. */
-const keyName = "key";
+/** Id of the key that seals a database; null if it has none yet: it is named before anything is sealed. */
+export const keyIdIn = (db: DatabaseSync): string | null => metaOf(db, "key") ?? null;
 
 /** A database, in short transactions. */
 interface Changeable {
@@ -72,7 +72,7 @@ export class Keyring {
    * @throws `state` if another key has replaced it
    */
   fitting(db: DatabaseSync): SealingKey {
-    const id = metaOf(db, keyName) ?? neededKeyId(db) ?? "";
+    const id = keyIdIn(db) ?? "";
     const key = this.#cached.get(id);
     if (key === undefined) throw this.#lacking(id, [...this.#cached.values()].at(-1));
     return key;
@@ -80,12 +80,16 @@ export class Keyring {
 
   /** The key of a state on this machine, which names it before this returns. Call it before anything is sealed. */
   async prepare(database: Changeable): Promise<SealingKey> {
-    const [named, needed] = await database.read((db) => [metaOf(db, keyName), neededKeyId(db)]);
-    // One that was lost before it sealed anything is made anew.
-    if (named !== undefined && (named === needed || (await this.find(named)) !== null))
-      return await this.key(named);
+    const named = await database.read(keyIdIn);
+    if (named !== null) return await this.key(named);
     const make = await this.fresh();
-    return await this.key(await database.write((db) => nameKey(db, named, make)));
+    const id = await database.write((db) => {
+      // Another process may have named one meanwhile.
+      const made = keyIdIn(db) ?? make().id;
+      noteMeta(db, "key", made);
+      return made;
+    });
+    return await this.key(id);
   }
 
   /** What makes the key of a state that has none: the given one, or a new one in a file. */
@@ -140,22 +144,3 @@ function withoutRepeats(warn: (message: string) => void): (message: string) => v
     said.add(message);
   };
 }
-
-/**
- * Names the key of a state in the caller's transaction: the one that `make` makes, unless something is sealed or another process has
- * named one, other than `lost`, meanwhile. Returns its id.
- */
-function nameKey(db: DatabaseSync, lost: string | undefined, make: () => SealingKey): string {
-  const named = metaOf(db, keyName);
-  const id = neededKeyId(db) ?? (named === lost ? undefined : named) ?? make().id;
-  noteMeta(db, keyName, id);
-  return id;
-}
-
-/** Id of the key that seals the database; null if nothing is sealed. */
-export const neededKeyId = (db: DatabaseSync): string | null =>
-  one<{ id: string }>(
-    db,
-    `SELECT coalesce((SELECT value FROM meta WHERE name = 'key'), substr(sealed, instr(sealed, '"s1:') + 4, 16)) AS id
-      FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`,
-  )?.id ?? null;

@@ -127,7 +127,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
         open,
       );
       const marks = marksIn({});
-      const whole = new Whole(engineOf(schema, query), marks, keyring, keyId);
+      const whole = new Whole(engineOf(schema, query), marks, keyring);
       await whole.put("vaults", vaults);
       await whole.put("spent", spent);
       await whole.put("runs", runs);
@@ -162,8 +162,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
         // A copy is what may be claimed.
         if (operation !== "claim") await checkIncarnation(address, about, query, warn);
       } else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
-      const { key = "" } = meta;
-      const result = await work(new Whole(engineOf(schema, query), marks, keyring, key));
+      const result = await work(new Whole(engineOf(schema, query), marks, keyring));
       if (operation === "claim") await query({ sql: reborn(schema) });
       return result;
     });

@@ -32,7 +32,7 @@ export async function copyInto(
   migrate(db);
   noteMeta(db, "state", source.marks.state);
   const none = async () => Promise.reject(new TypeError("nothing is sealed here"));
-  const target = new Whole(engineOf(db), marksOf(db), { key: none }, null);
+  const target = new Whole(engineOf(db), marksOf(db), { key: none });
   const { predecessors, copies, doubts } = source.marks;
   await target.mark({ predecessors, copies, doubts });
   await target.takeAll(source, of);

@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
-import { Keyring, neededKeyId } from "../keys/keyring.ts";
+import { Keyring, keyIdIn } from "../keys/keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
@@ -109,9 +109,8 @@ export class SqliteState extends StoredState implements State {
     const { database } = this;
     if (this.#noted === database.file) return;
     const file = String(database.file);
-    const [marks, needed, oldest, noted] = await database.read((db) => [
+    const [marks, oldest, noted] = await database.read((db) => [
       marksOf(db),
-      neededKeyId(db),
       one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
       metaOf(db, "file"),
     ]);
@@ -130,7 +129,7 @@ export class SqliteState extends StoredState implements State {
         `the state in ${this.shown} was copied or moved: if the original is still in use, the two replace each other's credentials, ` +
           "and can lock a vault together",
       );
-    if (needed !== null) this.#noted = database.file;
+    this.#noted = database.file;
   }
 
   /** Offers what this machine has kept of the shared states that came here, where they had lost it, or the backup was older. */
@@ -154,7 +153,7 @@ export class SqliteState extends StoredState implements State {
   }
 
   async #ready(): Promise<void> {
-    await this.parts.keyring.ensure(await this.database.read(neededKeyId));
+    await this.parts.keyring.ensure(await this.database.read(keyIdIn));
   }
 
   override async beginCreation(creation: Creation): Promise<void> {

@@ -18,7 +18,7 @@ import { problemsOf } from "../backup/backup.ts";
 import type { Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
-import { neededKeyId } from "../keys/keyring.ts";
+import { keyIdIn } from "../keys/keyring.ts";
 import { unusableVersion } from "../schema.ts";
 import { notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
@@ -59,9 +59,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
         if (isUnused && operation !== "claim" && operation !== "move")
           throw notHere(this.shown, marksOf(db));
         migrate(db);
-        return await work(
-          new Whole(engineOf(db), marksOf(db), this.store.parts.keyring, neededKeyId(db)),
-        );
+        return await work(new Whole(engineOf(db), marksOf(db), this.store.parts.keyring));
       });
     });
   }
@@ -73,7 +71,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
         hint: "use another directory with --state",
       });
     }
-    await parts.keyring.ensure(await database.read(neededKeyId));
+    await parts.keyring.ensure(await database.read(keyIdIn));
   }
 
   /** By VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. */

@@ -65,7 +65,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
   async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
     const { keyring, clock } = this.store.parts;
     return await this.transact("rekey", waiting, async (whole) => {
-      const from = whole.keyId;
+      const from = await whole.keyId();
       const to = keyring.replacement(given);
       const machines = new Set<string>();
       for await (const vaults of whole.vaults())

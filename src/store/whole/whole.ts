@@ -76,12 +76,12 @@ export class WholeReader {
 
   /** The key that seals it; null where it has none yet. @throws `state` if this machine lacks it */
   async key(): Promise<SealingKey | null> {
-    const id = await this.keyName();
+    const id = await this.keyId();
     return id === null ? null : await this.keyring.key(id);
   }
 
   /** Id of the key that seals it; null where it has none yet. */
-  async keyName(): Promise<string | null> {
+  async keyId(): Promise<string | null> {
     const sql = `SELECT value FROM ${this.engine.prefix}meta WHERE name = 'key'`;
     return ((await this.engine.query({ sql }))[0]?.["value"] ?? null) as string | null;
   }
@@ -143,17 +143,9 @@ export class WholeReader {
 
 /** A whole state in the transaction of an operation: nobody else uses it meanwhile, and who did has lost it. */
 export class Whole extends WholeReader {
-  /** Id of the key that seals it, as of now; null if nothing is sealed. */
-  readonly keyId: string | null;
-
-  constructor(engine: Engine, marks: Marks, keyring: Pick<Keyring, "key">, keyId: string | null) {
-    super(engine, marks, keyring);
-    this.keyId = keyId;
-  }
-
   /** Takes in all that another state holds, as it is, with the id of its key. Returns the number of vaults that are not forgotten. */
   async takeAll(source: WholeReader, of = tables): Promise<number> {
-    const key = await source.keyName();
+    const key = await source.keyId();
     if (key !== null) await this.nameKey(key);
     let known = 0;
     for (const table of of) {
