@@ -176,7 +176,7 @@ describe("who is not let in is told why, and nothing is sent", () => {
     ["sslmode=prefer", /sslmode prefer would not check/],
     ["sslmode=allow", /sslmode allow would not check/],
     ["sslmode=no-verify", /sslmode no-verify would not check/],
-    ["options=-c%20fsync%3Doff", /behind its \? only schema, .* are known/],
+    ["options=-c%20fsync%3Doff", /behind its \? only schema .* are known/],
     ["sslrootcert=/not/there.pem&sslmode=require", /sslrootcert.*ENOENT.*\/not\/there\.pem/],
   ])("by an address with %s", async (setting, message) => {
     expectError(await refused(`${server.location("vaultsvc")}&${setting}`), 2, "usage", message);

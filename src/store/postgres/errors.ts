@@ -83,10 +83,10 @@ export function connectionReason(error: unknown): Reason {
 }
 
 /** Why a place without a state cannot be used: none was made there, or somebody has dropped it. */
-export const nothingThere = ({ reached }: Address): Reason => ({
+export const nothingThere = ({ shown }: Address): Reason => ({
   why: "it holds no state",
   next: [
-    command`vault state init --state ${reached}`,
+    command`vault state init --state ${shown}`,
     { ...command`vault state restore FILE`, note: "then, after a loss" },
   ],
   isMissing: true,
@@ -100,11 +100,11 @@ export const olderVersion: Reason = {
 
 /** Why a statement was refused, by SQLSTATE; nothing was changed. */
 function refusalReason(address: Address, code: string, text: string): Reason {
-  const { reached, user } = address;
+  const { shown, user } = address;
   if (code === "3F000" || code === "42P01") return nothingThere(address);
   if (code === "42703") return olderVersion;
   if (code === "42501") {
-    const byOwner = reached.replace(/\/\/[^@]*@/, "//OWNER@");
+    const byOwner = shown.replace(/\/\/[^@]*@/, "//OWNER@");
     const granting = command`vault state init --state ${byOwner} --grant ${user}`;
     const note = "OWNER is the role that made the state, or owns the database";
     return {

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { parseAddress } from "../../../src/store/postgres/address.ts";
+import { isSamePlace, parseAddress } from "../../../src/store/postgres/address.ts";
 
 const parse = (location: string, env: Record<string, string> = {}) =>
   parseAddress(location, env, "me");
@@ -46,16 +46,22 @@ describe("the address of a shared state", () => {
     ["postgres://%2Frun%2Fpg/v", { hosts: [{ host: "/run/pg", port: 5432 }], tls: undefined }],
   ])("%s", (location, expected) => {
     expect(parse(location)).toMatchObject(expected);
-    const { hosts, user, database, schema, shown, reached } = parse(location);
+    const { hosts, user, database, schema, shown } = parse(location);
     expect(parse(shown)).toMatchObject({ hosts, user, database, schema, shown });
-    expect(reached).toBe(shown);
   });
 
-  it("names the settings that reach it in a command, and no password", () => {
+  it("is shown with the settings that reach it, and no password", () => {
     const settings = "sslmode=disable&durable=assumed&schema=team_a";
-    const { reached, ...address } = parse(`postgres://ada:s%40cret@db/v?${settings}`);
-    expect(reached).toBe(`postgres://ada@db:5432/v?${settings}`);
-    expect(parse(reached)).toEqual({ ...address, reached, password: undefined });
+    const address = parse(`postgres://ada:s%40cret@db/v?${settings}`);
+    expect(address.shown).toBe(`postgres://ada@db:5432/v?${settings}`);
+    expect(parse(address.shown)).toEqual({ ...address, password: undefined });
+  });
+
+  it("is of the same place whatever its role, and how it is reached", () => {
+    const shown = "postgres://ada@db:5432/v?sslmode=disable";
+    expect(isSamePlace(shown, "postgres://eve@db:5432/v?schema=vaultsvc")).toBe(true);
+    for (const other of ["postgres://db:5433/v", "postgres://db:5432/w", `${shown}&schema=team_a`])
+      expect(isSamePlace(shown, other)).toBe(false);
   });
 
   it("takes what it lacks from the environment", () => {
@@ -98,21 +104,21 @@ describe("the address of a shared state", () => {
   test.each([
     ["postgres://db/v?sslmode=prefer", /sslmode prefer would not check/],
     ["postgres://db/v?sslmode=no-verify", /sslmode no-verify/],
-    ["postgres://db/v?schema=a;b", /schema is not a plain name/],
+    ["postgres://db/v?schema=a;b", /only schema \(a-z/],
     ["postgres://db:0/v", /a port is not a number/],
-    ["postgres://db/v?target_session_attrs=any", /behind its \? only schema, .* are known/],
-    ["postgres://db/v?sec=1", /behind its \? only schema, .* are known/],
-    ["postgres://db/v?durable=yes", /durable must be assumed/],
+    ["postgres://db/v?target_session_attrs=any", /behind its \? only schema .* are known/],
+    ["postgres://db/v?sec=1", /behind its \? only schema .* are known/],
+    ["postgres://db/v?durable=yes", /durable=assumed/],
     ["postgres://a:secret@b@c/v", /does not have the form/],
-    ["postgres://ada:sec%ret@db/v", /a % in it/],
+    ["postgres://ada:sec%ret@db/v", /%25/],
     ["postgres://ada:sec/ret@db/v", /%2F/],
     ["postgres://ada:1234/sec@db/v", /%2F/],
     ["postgres://ada:1?sec=ret@db/v", /%3F/],
     ["postgres://ada:1?schema=sec@db/v", /%3F/],
     ["postgres://db/v?sslrootcert=@sec", /%40/],
-    ["postgres://ada:sec@db/v ", /a space, a quote or \$\{/],
-    ['postgres://ada:sec@db/v"', /a space, a quote or \$\{/],
-    ["postgres://ada:${sec}@db/v", /a space, a quote or \$\{/],
+    ["postgres://ada:sec@db/v ", /does not have the form/],
+    ['postgres://ada:sec@db/v"', /does not have the form/],
+    ["postgres://ada:${sec}@db/v", /does not have the form/],
     ["postgres://ada:sec@$HOST/v", /does not have the form/],
   ])("%s is refused, without its password", (location, why) => {
     expect(() => parse(location)).toThrow(
