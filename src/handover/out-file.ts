@@ -128,13 +128,19 @@ function reasonAgainst(file: string, vault: string): string | null {
 
 const other = "holds something else than contents of this vault";
 
+const examples = {
+  "--credentials-out": "--credentials-out ./pair.json",
+  "--out": "--out ./vault.json",
+  FILE: "./vault-backup.db",
+};
+
 /**
  * Checks, before anything is sent, that the file of a flag can be written.
  * @throws `invalid-input`
  */
 export function checkWritable(
   { io, settings }: Basics,
-  flag: "--credentials-out" | "--out",
+  flag: keyof typeof examples,
   path: string,
 ): void {
   checkNotOurs({ io, settings }, flag, path);
@@ -145,6 +151,6 @@ export function checkWritable(
   if (obstacle === null && inFolder === null) return;
   const why = obstacle === null ? `the folder ${folder} ${inFolder}` : `${path} is ${obstacle}`;
   throw new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
-    hint: `name a file in a folder that you can write to, such as ${flag} ./${flag === "--out" ? "vault" : "pair"}.json`,
+    hint: `name a file in a folder that you can write to, such as ${examples[flag]}`,
   });
 }

@@ -61,9 +61,9 @@ export interface WholeState extends WholePlace {
    * Copies a snapshot of it into one file while others go on. Sealed values stay sealed; the key is not copied. The file (mode 0600)
    * is whole and durable when this resolves, or does not exist. Files of both engines are alike. All credentials count as known
    * elsewhere before it exists; a failure to record that is a warning.
-   * @throws `invalid-input` for a file that cannot be written or, without `force`, exists; `state` if there is no state
+   * @throws `state` if there is no state, or the file cannot be written
    */
-  backup(file: string, force: boolean): Promise<BackupFacts>;
+  backup(file: string): Promise<BackupFacts>;
   /** See `prepareRestore`; `file` is an absolute path, `key` that of the file where it is not this state's. */
   prepareRestore(file: string, key?: GivenKey): Promise<Restore>;
   /** Finds out what it can without changing anything. A problem is a fact. */

@@ -44,7 +44,7 @@ describe("a state that is restored while others have it open", () => {
     whole = wholeOf();
     file = join(state.root, "backup.db");
     await (await imported(state)).release();
-    await whole.backup(file, false);
+    await whole.backup(file);
   });
   afterEach(() => state.dispose());
 
@@ -71,7 +71,7 @@ describe("a state that is restored while others have it open", () => {
     );
     const later = join(state.root, "later.db");
     const isThere: boolean[] = [];
-    await wholeOf(() => void isThere.push(existsSync(later))).backup(later, false);
+    await wholeOf(() => void isThere.push(existsSync(later))).backup(later);
     expect([...isThere, existsSync(later)]).toEqual([false, true]);
   });
 
@@ -129,7 +129,7 @@ describe("a state that is restored while others have it open", () => {
         vault.carried = carried(unackedStarts, failedAttempts);
       });
     carry(3, 1);
-    await whole.backup(file, true);
+    await whole.backup(file);
     carry(0, 2);
     state.sql(`INSERT INTO spent VALUES ('${service}', '${uuid.toLowerCase()}', 'dead')`);
     editVaults(state.path, ({ refusals }) => void refusals.push(["no", null]));
@@ -193,7 +193,7 @@ describe("a state that is restored while others have it open", () => {
     const session = await state.another().lock(service, other, patient(state.clock));
     await session.recordPair({ credentials: pair("b"), kind: "generic/offline" });
     await session.release();
-    await whole.backup(file, true);
+    await whole.backup(file);
     state.sql(`DELETE FROM vaults WHERE uuid = '${other}'`);
     const { vaults, failed } = await restore();
     expect(failed).toMatchObject([{ uuid: uuid.toLowerCase(), error: { code: "busy" } }]);
@@ -208,7 +208,7 @@ describe("a state that is restored while others have it open", () => {
       sealed["credentials.sealed"] = { 1: value, 2: value };
     });
     const later = join(state.root, "later.db");
-    await expect(whole.backup(later, false)).rejects.toMatchObject({
+    await expect(whole.backup(later)).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining("credentials.sealed 2") as string,
     });

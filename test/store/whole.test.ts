@@ -159,7 +159,7 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     history?.close();
 
     const file = join(tempDir("whole"), "backup.db");
-    expect(await place.backup(file, false)).toMatchObject({ vaults: 1, pending: 0, file });
+    expect(await place.backup(file)).toMatchObject({ vaults: 1, pending: 0, file });
     const after = await open().lock(service, uuid, patient(state.clock));
     expect((await known(after)).generations.map((each) => each.elsewhere)).toEqual([true, true]);
     await after.release();

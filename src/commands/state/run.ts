@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { Io } from "../../parts/io.ts";
 import type { Local, StatePart } from "../../parts/state.ts";
 import type {
@@ -15,7 +16,7 @@ import type {
   RestoreOptions,
   StateInitOptions,
 } from "../state.ts";
-import { checkNotOurs } from "../../cli/own-files.ts";
+import { checkWritable } from "../../handover/out-file.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import { givenKey, keyPlace } from "../../secrets/key-source.ts";
@@ -116,9 +117,13 @@ export async function runBackup(
   options: BackupOptions,
 ): Promise<number> {
   const file = io.host.resolve(options.file);
-  if (options.force === true) checkNotOurs({ io, settings }, "FILE", file);
+  checkWritable({ io, settings }, "FILE", file);
+  if (options.force !== true && existsSync(file))
+    throw new VaultError("invalid-input", `FILE: ${file} already exists; nothing was written`, {
+      hint: "name another file, or replace this one with --force",
+    });
   const { state: opened, keySource } = await state.open();
-  const facts = await (await opened.whole()).backup(file, options.force === true);
+  const facts = await (await opened.whole()).backup(file);
   const key = keyPlace(keySource, facts.keyId);
   const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...key } } };
   const { backupTable } = await import("./view.ts");

@@ -1,15 +1,4 @@
-import {
-  closeSync,
-  openSync,
-  readSync,
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { appendingAlone } from "../journal/journal.ts";
 import { isKnown, raising } from "../document.ts";
@@ -24,8 +13,7 @@ import type { StoredState } from "../stored-state.ts";
 import { VaultError } from "../../errors.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
-import { onState, asStateError, isDamaged, systemCode, unusable } from "../../files/state-error.ts";
-import type { KeySource } from "../../secrets/key-source.ts";
+import { asStateError, isDamaged, unusable } from "../../files/state-error.ts";
 import { command } from "../../way.ts";
 
 /** Writes a backup, as `WholeState.backup` says. `copy` takes a snapshot into an empty file, which need not be durable. */
@@ -99,48 +87,6 @@ async function contentsOf(
   }
 }
 
-/** @throws `invalid-input` for a file that cannot be written or, without `force`, exists */
-export function checkTarget(
-  { directory, keySource }: { directory: string; keySource: KeySource },
-  file: string,
-  force: boolean,
-): void {
-  const refuse = (why: string, hint: string): VaultError =>
-    new VaultError("invalid-input", `FILE: ${why}; nothing was written`, { hint });
-  const elsewhere = "name a file in a folder that you can write to, such as ./vault-backup.db";
-  const folder = dirname(file);
-  try {
-    accessSync(folder, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    const missing = systemCode(error) === "ENOENT";
-    throw refuse(
-      `the folder ${folder} ${missing ? "does not exist" : `cannot be written to (${String(systemCode(error))})`}`,
-      elsewhere,
-    );
-  }
-  const real = join(realpathSync(folder), basename(file));
-  if (
-    onState(directory, () => statIfThere(directory)) !== null &&
-    `${dirname(real)}/`.startsWith(`${realpathSync(directory)}/`)
-  ) {
-    throw refuse(
-      `${file} is in the folder of the state itself`,
-      "name another file, best on another disk",
-    );
-  }
-  const there = lstatSync(file, { throwIfNoEntry: false }) ?? null;
-  if (there === null) return;
-  if (!there.isFile())
-    throw refuse(
-      `${file} is ${there.isSymbolicLink() ? "a symbolic link" : "not a file"}`,
-      elsewhere,
-    );
-  if (existsSync(keySource.folder) && dirname(real) === realpathSync(keySource.folder))
-    throw refuse(`${file} is a key file`, elsewhere);
-  if (!force)
-    throw refuse(`${file} already exists`, "name another file, or replace this one with --force");
-}
-
 /**
  * Checks that a file is a whole backup, and that its key opens every sealed value. Does not change the file.
  * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is newer than this program, or is
@@ -174,14 +120,8 @@ function onBackup<T>(file: string, work: () => T): T {
 
 /** What SQLite finds wrong with a database, in at most a few lines. */
 export function problemsOf(db: DatabaseSync): string[] {
-  const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)").map(
-    (row) => row.integrity_check,
-  );
-  const broken = all<{ table: string; rowid: number | null }>(db, "PRAGMA foreign_key_check");
-  return [
-    ...found.filter((line) => line !== "ok"),
-    ...broken.slice(0, 5).map(({ table }) => `a row of ${table} refers to nothing`),
-  ];
+  const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)");
+  return found.map((row) => row.integrity_check).filter((line) => line !== "ok");
 }
 
 /** @throws `invalid-input` if there is no file, `state` unless it is a database of this program without a WAL, as backups are */

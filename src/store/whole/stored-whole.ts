@@ -2,7 +2,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { GivenKey } from "../../secrets/key-source.ts";
 import { ofBackup } from "../../secrets/key-source.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { checkTarget, writeBackup } from "../backup/backup.ts";
+import { writeBackup } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import { rowsOf } from "../document.ts";
 import type { StateHistory } from "../journal/history.ts";
@@ -36,8 +36,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
   /** Copies one snapshot into an empty file that takes the place of `file`. */
   protected abstract copy(empty: string, file: string): Promise<void>;
 
-  async backup(file: string, force: boolean): Promise<BackupFacts> {
-    checkTarget(this.store.parts, file, force);
+  async backup(file: string): Promise<BackupFacts> {
     await this.expectUsable();
     return await writeBackup(this.store, file, async (empty) => await this.copy(empty, file));
   }

@@ -47,7 +47,7 @@ async function prepared(): Promise<{
   const state = await sharedState();
   for (const uuid of uuids) await use(state.store, state, uuid, "x1");
   const file = join(tempDir("backup"), "backup.db");
-  await backupsOf(state.store).backup(file, false);
+  await backupsOf(state.store).backup(file);
   const session = await held(state, uuids[0]);
   await session.forget();
   await session.release();
@@ -112,7 +112,7 @@ it("a backup is recorded before its file is there", async () => {
   const file = join(tempDir("backup"), "backup.db");
   const isThere: boolean[] = [];
   store.parts.warn = () => isThere.push(existsSync(file));
-  await backupsOf(store).backup(file, false);
+  await backupsOf(store).backup(file);
   expect([...isThere, existsSync(file)]).toEqual([false, true]);
   state.dispose();
 });
