@@ -34,14 +34,9 @@ const inQueue = 2;
 /** What is true for every vault: the service refuses the application, or the state cannot be used. */
 const concernsAll = ["unauthorized", "state"];
 
-/** What a start was answered with: the service is there. */
-const answersStart = ["rejected", "locked"];
-
 /** What is known of all turns. */
 interface Run {
   calls: number;
-  /** The service does not answer. */
-  isAway: boolean;
   /** How long a vault takes until its start can be sent, in milliseconds: a moving average. */
   preparationMs: number;
   /** Begins what may be begun. */
@@ -50,8 +45,8 @@ interface Run {
 
 /**
  * Takes many vaults, as many at a time as the rate limit can feed: the next one is begun when a start gets its place. The failure of one
- * leaves the others alone; one that concerns all stops at once. While the service does not answer, one vault waits for a trial and no
- * other is begun; a vault that is in use comes last. The first signal begins none, and lets those under way finish.
+ * leaves the others alone; one that concerns all stops at once, as does a service that is unavailable for longer than a vault waits for it.
+ * A vault that is in use comes last. The first signal begins none, and lets those under way finish.
  */
 export async function takeTurns<Vault extends Named>(
   app: Remote,
@@ -61,7 +56,7 @@ export async function takeTurns<Vault extends Named>(
   const { interrupted, killed } = app.io.host;
   const { rate } = app.settings;
   const ended = Promise.withResolvers<void>();
-  const run: Run = { calls: 0, isAway: false, preparationMs: 0, goOn };
+  const run: Run = { calls: 0, preparationMs: 0, goOn };
   const active = new Set<Turn>();
   const later: Vault[] = [];
   let next = 0;
@@ -71,7 +66,6 @@ export async function takeTurns<Vault extends Named>(
   function mayBegin(): boolean {
     const turns = [...active];
     if (stop !== null || interrupted.aborted) return false;
-    if (run.isAway) return !turns.some((turn) => turn.triesNext);
     const isFed =
       turns.filter(({ phase }) => phase === "coming").length >=
       inQueue + Math.ceil((rate * run.preparationMs) / 1000);
@@ -99,18 +93,14 @@ export async function takeTurns<Vault extends Named>(
       if (code === "busy" && retry === "safe" && !isLast) return void later.push(vault);
       if (code === "interrupted" && error?.facts.exchange === undefined)
         return void later.push(vault);
-      if (error !== undefined && code === "network") {
-        // Not if another start was answered meanwhile: it is back.
-        const isOnly =
-          run.isAway && ![...active].some((other) => other !== turn && other.triesNext);
-        run.isAway = true;
-        if (isOnly && (retry === "safe" || turn.hasWaited)) stop ??= unavailable(error);
-        if (retry === "safe") return void later.push(vault);
+      if (error !== undefined && code === "network" && retry === "safe") {
+        // It has waited for the service as long as a vault may, and nothing was sent for it.
+        stop ??= unavailable(error);
+        return void later.push(vault);
       }
       await tell(vault, outcome);
       if (error === undefined) return;
       failures += 1;
-      if (answersStart.includes(error.code)) run.isAway = false;
       if (concernsAll.includes(error.code)) stop ??= error;
       if (failures >= maxFailures) stop ??= "too many failures";
     } catch (error) {
@@ -137,10 +127,6 @@ const unavailable = ({ message, facts: { hint, next } }: VaultError): VaultError
 export class Turn {
   /** Until its start has a place under the rate limit, until it is sent, until it is answered, until its end call is sent, and then. */
   phase: "coming" | "placed" | "started" | "stored" | "ending" = "coming";
-  /** Has waited for the circuit breaker to let a trial out. */
-  hasWaited = false;
-  /** Its own start was lost, so that it waits longer for its trial than another vault would. */
-  #isLost = false;
   readonly #app: Remote;
   readonly #uuid: string;
   readonly #run: Run;
@@ -155,11 +141,6 @@ export class Turn {
     this.#waits = waits;
     this.#run = run;
     this.#secrets = app.io.redactor.scope();
-  }
-
-  /** Whether it goes on, or is the next to try, once the service is back. */
-  get triesNext(): boolean {
-    return !["stored", "ending"].includes(this.phase) && !this.#isLost;
   }
 
   /** Registers a secret for redaction until the turn is over. */
@@ -230,14 +211,7 @@ export class Turn {
     if (type === "starting") this.phase = "started";
     if (type === "stored") this.phase = "stored";
     if (type === "acknowledging") this.phase = "ending";
-    const isRetried = type === "retrying" && event.step === "start";
-    if (isRetried) this.phase = "placed";
-    if (type === "waiting") {
-      this.hasWaited = true;
-      this.#isLost = event.unansweredStarts > 0;
-    }
-    if (type === "waiting" || isRetried) this.#run.isAway = true;
-    if (type === "stored") this.#run.isAway = false;
+    if (type === "retrying" && event.step === "start") this.phase = "placed";
     this.#run.goOn();
   }
 }

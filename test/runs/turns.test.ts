@@ -126,29 +126,17 @@ it("begins the next vault when a start gets its place, however long the others t
   expect(begun).toHaveLength(70);
 });
 
-it("while the service is away lets one vault wait for a trial, begins no other, and stops when that has waited", async () => {
-  const begun: string[] = [];
-  let isBack = false;
-  const { told, taken, place } = taking(7, async ({ uuid }, turn) => {
-    begun.push(uuid);
-    await turn.withVault(async (context) => {
-      if (begun.length > 2)
-        context.emit({ type: "waiting", cause: "", waitMs: 1, unansweredStarts: 0, inTime: true });
-      await admitted(context);
-      if (!isBack) throw new VaultError("network", "cut off", { retry: "after-status" });
-      context.emit({ type: "stored", generation: 2 });
-      if (uuid === "3") isBack = false;
-    });
-    return { ok: true };
-  });
-  for (let n = 0; n < 2; n += 1) await place();
-  await expect.poll(() => begun).toEqual(["0", "1", "2"]);
-  isBack = true;
-  await place();
-  await expect.poll(() => begun).toEqual(["0", "1", "2", "3", "4"]);
-  for (let n = 0; n < 3; n += 1) await place();
+it("stops where the service is unavailable for longer than a vault waits for it, and counts as a failure only what was sent", async () => {
+  const { told, taken } = taking(
+    4,
+    async ({ uuid }) => {
+      const retry = uuid === "0" ? "after-status" : "safe";
+      return await Promise.reject(new VaultError("network", "cut off", { retry }));
+    },
+    1,
+  );
   const { left, stop } = await taken;
   expect(stop).toMatchObject({ code: "network", message: "the run has stopped; cut off" });
-  expect(told.toSorted()).toEqual(["0", "1", "2", "3", "4", "5"]);
-  expect(left).toEqual(named("6"));
+  expect(told).toEqual(["0"]);
+  expect(left).toEqual(named("1", "2", "3"));
 });
