@@ -408,7 +408,7 @@ class Search {
 
   #unreadTime({ name, texts }: Profile): VaultError {
     const unread = texts.find((text) => looks.looksLikeTime(text)) ?? texts[0] ?? "";
-    const why = `${listNames([name])} holds ${clip(unread)}, ${looks.whyNoTime(unread)}`;
+    const why = `${listNames([name])} holds ${clip(unread)}, which is no whole time in a form that is known`;
     return this.#notFound(`time; ${why}`, `${timesHint}; or name another column`, ["time"]);
   }
 

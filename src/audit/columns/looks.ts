@@ -209,12 +209,3 @@ export function isRecentTime(value: string): boolean {
   const time = parseTime(value);
   return time !== null && time >= Date.UTC(2010, 0) && time < Date.UTC(2100, 0);
 }
-
-/** Returns why a value is not read as a time. */
-export function whyNoTime(value: string): string {
-  if (isDate(value)) return "a date without a time of day";
-  if (isTimeOfDay(value)) return "a time of day without its date";
-  if (/^\p{L}{3,9}\.? +\d\d? +\d\d?:\d\d/u.test(value)) return "which has no year";
-  if (/\d ?[A-Z]{3,4}$/.test(value)) return "and its zone is not clear";
-  return "which is not a time in a form that is known";
-}

@@ -69,7 +69,7 @@ export function parse(text: string, depth = 0): Parsed {
     const value = parseLoosely(text);
     // Another program's text of an object, written as a string.
     if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value, depth);
-    if (!isObject(value)) return none(`${kindOf(value)}, not an object`);
+    if (!isObject(value)) return none("not an object");
     const inner = depth === 0 ? innerOf(value) : unlike;
     return { value, ...itemIn(flatten(value), depth), inner };
   } catch (error) {
@@ -117,11 +117,6 @@ function keepDigits(_key: string, value: unknown, context?: { source?: string })
   return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)
     ? (context?.source ?? value)
     : value;
-}
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return "an array";
-  return value === null ? "null" : `a ${typeof value}`;
 }
 
 /** How much a record looks like an audit item, or holds one as text. */

@@ -113,8 +113,8 @@ class RowCutter extends Cutter {
   #takeStray(given: Bytes, from: number, to: number): number {
     const { sink, next: line } = this;
     const end = this.endOfLine(given, from, to);
-    const reason = this.#isOpen ? "is opened and not closed" : "that is not closed in its cell";
-    sink.skip(line, `a quote ${reason}`, textOf(given.bytes, from, end < 0 ? to : end), end < 0);
+    const text = textOf(given.bytes, from, end < 0 ? to : end);
+    sink.skip(line, "a quote is not closed in its cell", text, end < 0);
     this.#strays += 1;
     this.next += 1;
     return end < 0 ? to : end;
