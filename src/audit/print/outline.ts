@@ -235,8 +235,6 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
       ],
       Support: [advice.support],
       Developer: [advice.developer === advice.support ? "" : advice.developer],
-      Who: [sharedBy(led, whoOf)],
-      Description: [sharedBy(led, saidOf)],
       Contradictions: vault.contradictions.map(
         ({ text, item }) => `${timeText(item.at)}, ${item.input}, line ${item.line}: ${text}`,
       ),
@@ -263,16 +261,26 @@ const factsOf = (all: Record<string, readonly (string | undefined)[]>): Fact[] =
     .map(([label, texts]) => ({ label, texts: texts.flatMap((text) => text || []) }))
     .filter(({ texts }) => texts.length > 0);
 
-/** Makes a table, without columns that are empty; none without rows. */
+/**
+ * Makes a table, without columns that are empty; none without rows. What several rows share is a note, behind the first columns, of which
+ * so many are `kept`.
+ */
 function tableOf(
   name: string,
   heads: readonly string[],
   rows: readonly Row[],
   notes: readonly string[],
+  kept = heads.length,
 ): Table[] {
-  const isKept = (_: string, index: number) => rows.some(({ cells }) => cells[index] !== "");
-  const kept = rows.map((row) => ({ ...row, cells: row.cells.filter(isKept) }));
-  return rows.length === 0 ? [] : [{ name, heads: heads.filter(isKept), rows: kept, notes }];
+  if (rows.length === 0) return [];
+  const texts = heads.map((_, at) => new Set(rows.flatMap(({ cells }) => cells[at] || [])));
+  const isShown = (_: string, at: number): boolean =>
+    (texts[at]?.size ?? 0) > (at < kept || rows.length === 1 ? 0 : 1);
+  const shared = heads.flatMap((head, at) =>
+    isShown(head, at) ? [] : [...(texts[at] ?? [])].map((text) => `${head}: ${text}`),
+  );
+  const shown = rows.map((row) => ({ ...row, cells: row.cells.filter(isShown) }));
+  return [{ name, heads: heads.filter(isShown), rows: shown, notes: [...shared, ...notes] }];
 }
 
 /** A verdict for people: `at risk`. */
@@ -312,45 +320,25 @@ interface Entry {
   mark?: Row["mark"];
 }
 
-/** Returns the text that all of the items have which have one. */
-function sharedBy(
-  entries: readonly Entry[],
-  textOf: (item: ItemReference) => string | undefined,
-): string | undefined {
-  const texts = new Set(entries.flatMap(({ item }) => textOf(item) ?? []));
-  return texts.size === 1 ? [...texts].join("") : undefined;
-}
-
-/** Makes a table of items, without what they share. */
 function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []) {
-  const own = (textOf: (item: ItemReference) => string | undefined) => {
-    const shared = sharedBy(entries, textOf);
-    return (item: ItemReference): string => (shared === undefined ? (textOf(item) ?? "") : "");
-  };
-  const [said, who, input] = [own(saidOf), own(whoOf), own((item) => item.input)];
   const rows = entries.map(({ item, mark, starts = "", failed = "" }): Row => {
-    const event = eventOf(item, mark, said(item));
-    const rest = [starts, failed, who(item), input(item), String(item.line)];
-    return { cells: [timeText(item.at), event, ...rest], mark };
+    const rest = [starts, failed, whoOf(item), saidOf(item), item.input, String(item.line)];
+    return { cells: [timeText(item.at), eventOf(item, mark), ...rest], mark };
   });
-  return tableOf(name, itemHeads, rows, notes);
+  return tableOf(name, itemHeads, rows, notes, 2);
 }
 
-const itemHeads = ["Time (UTC)", "Event", "Unacked", "Failures", "Who", "Input", "Line"];
+const itemHeads = "Time (UTC),Event,Unacked,Failures,Who,Description,Input,Line".split(",");
 
-function eventOf({ event, action }: ItemReference, mark: Row["mark"], said: string): string {
+function eventOf({ event, action }: ItemReference, mark: Row["mark"]): string {
   const isNamed = event === "other" || event === "application";
-  return [
-    eventWords(event),
-    isNamed ? `: ${action}` : "",
-    mark === "locks" ? " (locks)" : mark === "replaces" ? ": new credentials" : "",
-    said === "" ? "" : `, “${said}”`,
-  ].join("");
+  const what = mark === "locks" ? " (locks)" : mark === "replaces" ? ": new credentials" : "";
+  return `${eventWords(event)}${isNamed ? `: ${action}` : ""}${what}`;
 }
 
 /** Returns the description of an item, if it may say more than its event: that of an accepted call repeats it. */
-const saidOf = ({ event, description }: ItemReference): string | undefined =>
-  /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event) ? undefined : description;
+const saidOf = ({ event, description = "" }: ItemReference): string =>
+  /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event) ? "" : description;
 
 const whoOf = ({ externalRef, address, application }: ItemReference): string =>
   [externalRef ?? [], address ?? []].flat().join(" from ") || (application ?? "");
