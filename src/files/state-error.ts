@@ -5,74 +5,14 @@ import { isOutOfFiles, outOfFiles, VaultError } from "../errors.ts";
 import type { Way } from "../way.ts";
 import { command } from "../way.ts";
 
-interface Cause {
-  cause: string;
-  hint?: string;
-  next?: Way[];
-}
-
-/** What a backup lacks is only in the folder that is moved. */
-function damagedAt(path: string): Cause {
+/** What to do with a damaged state. What a backup lacks is only in the folder that is moved. */
+function restoring(path: string): Way[] {
   const folder = dirname(path);
-  const aside = `${folder}.damaged`;
-  return {
-    cause: "it is damaged, or not a database",
-    next: [
-      { ...command`mv ${folder} ${aside}`, note: "moves the state aside, whole" },
-      { ...command`vault state restore FILE`, note: "then" },
-    ],
-  };
+  return [
+    { ...command`mv ${folder} ${`${folder}.damaged`}`, note: "moves the state aside, whole" },
+    { ...command`vault state restore FILE`, note: "then" },
+  ];
 }
-
-const full: Cause = {
-  cause: "the disk is full",
-  hint: "free some space there, then run it again",
-};
-const readOnly: Cause = {
-  cause: "it is read-only",
-  hint: "make it writable, or use another directory with --state",
-};
-const denied: Cause = {
-  cause: "permission denied",
-  hint: "give your user access to it (chown, chmod u+rwX), or use another directory with --state",
-};
-const nowhere: Cause = {
-  cause: "it cannot be created there",
-  hint: "use another directory with --state",
-};
-const inTheWay: Cause = {
-  cause: "a file is where a directory should be",
-  hint: "move that file away, or use another directory with --state",
-};
-
-/** By primary result code of SQLite. */
-const sqliteCauses: Readonly<Record<number, Cause>> = {
-  3: denied,
-  8: readOnly,
-  10: {
-    cause: "reading or writing failed",
-    hint: "check the disk (space, quota, file size limit), then run it again",
-  },
-  13: full,
-  14: {
-    cause: "it cannot be opened",
-    hint: "check that its folder exists, is yours, is writable and has free space, then run it again",
-  },
-  23: denied,
-};
-
-const systemCauses: Readonly<Record<string, Cause>> = {
-  EACCES: denied,
-  EPERM: denied,
-  ENOENT: nowhere,
-  EROFS: readOnly,
-  ENOSPC: full,
-  EDQUOT: full,
-  ENOTDIR: inTheWay,
-  EEXIST: inTheWay,
-  EMFILE: outOfFiles,
-  ENFILE: outOfFiles,
-};
 
 /** The error for a file or folder of the state, or of something else, that cannot be used. */
 export const unusable = (
@@ -83,10 +23,10 @@ export const unusable = (
 ): VaultError => new VaultError("state", `${what} cannot be used: ${path}: ${why}`, facts);
 
 /** The error for a state of which SQLite says what is wrong with it. */
-export function damagedState(path: string, problem: string): VaultError {
-  const { cause, next } = damagedAt(path);
-  return unusable(path, `${cause} (${problem})`, { next });
-}
+export const damagedState = (path: string, problem: string): VaultError =>
+  unusable(path, damaged(problem), { next: restoring(path) });
+
+const damaged = (problem: string): string => `it is damaged, or not a database (${problem})`;
 
 /** Whether SQLite found the database locked by another connection, so that a retry may succeed. */
 export function isBusy(error: unknown): boolean {
@@ -101,7 +41,7 @@ export function isDamaged(error: unknown): boolean {
 }
 
 /**
- * Converts an error of the database or the file system to `state`, with path, cause and fix. Returns every other error unchanged:
+ * Converts an error of the database or the file system to `state`, with its path and its own words. Returns every other error unchanged:
  * it is a bug, or a VaultError already.
  */
 export function asStateError(
@@ -111,38 +51,27 @@ export function asStateError(
 ): unknown {
   if (!(error instanceof Error) || error instanceof VaultError) return error;
   const sqlite = sqliteCode(error);
-  const system =
-    "code" in error && "syscall" in error && typeof error.code === "string"
-      ? error.code
-      : undefined;
-  if (sqlite === undefined && system === undefined) return error;
-  const known =
-    sqlite === undefined
-      ? systemCauses[system ?? ""]
-      : isDamaged(error)
-        ? damagedAt(path)
-        : (reasonOf(sqlite, path) ?? sqliteCauses[sqlite]);
-  const { cause, hint, next }: Cause = known ?? {
-    cause: "it failed",
-    hint: "check the file and its folder, then run it again",
-  };
-  const detail = sqlite === undefined ? (system ?? "") : error.message;
-  return new VaultError("state", `${what}: ${path}: ${cause} (${detail})`, {
-    hint,
-    next,
-    cause: error,
+  if (sqlite === undefined && !("syscall" in error)) return error;
+  // Node's end with the call and the path.
+  const [said = ""] = error.message.split(", ");
+  const told = (why: string, facts: ErrorFacts): VaultError =>
+    new VaultError("state", `${what}: ${path}: ${why}`, { ...facts, cause: error });
+  if (isDamaged(error)) return told(damaged(said), { next: restoring(path) });
+  if (isOutOfFiles(sqlite === 14 ? openingFails(path) : systemCode(error)))
+    return told(`${outOfFiles.cause} (${said})`, { hint: outOfFiles.hint });
+  return told(said, {
+    hint: "see that its folder is there, is yours, is writable and has free space, then run it again; or use another directory with --state",
   });
 }
 
-/** Why SQLite cannot open a file, if the machine is at fault: SQLite does not say. */
-function reasonOf(sqlite: number, path: string): Cause | undefined {
-  if (sqlite !== 14) return undefined;
+/** Why SQLite cannot open a file, as the system says: SQLite does not. */
+function openingFails(path: string): unknown {
   try {
     closeSync(openSync(path, "r"));
+    return undefined;
   } catch (error) {
-    return isOutOfFiles(systemCode(error)) ? outOfFiles : undefined;
+    return systemCode(error);
   }
-  return undefined;
 }
 
 /** Runs file system or database work on `path`, and converts what it throws with `asStateError`. */

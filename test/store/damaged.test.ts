@@ -131,7 +131,7 @@ describe("a state that cannot be used", () => {
 
   it("a directory that is a file, itself or above", async () => {
     writeFileSync(join(state.root, "deep"), "");
-    await expectRefused(join(state.root, "deep"), "a file is where a directory should be");
+    await expectRefused(join(state.root, "deep"), "not a directory");
     state.dispose();
     state = temporaryState();
     mkdirSync(dirname(state.directory));
