@@ -4,7 +4,6 @@ import { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { fileIfThere } from "./private-directory.ts";
-import { retryWhileBusy } from "./retry-while-busy.ts";
 import { isBusy, onState, systemCode } from "./state-error.ts";
 
 /**
@@ -70,6 +69,25 @@ export function releaseLockFile(connection: DatabaseSync): void {
     connection.close();
   } catch {
     // Nothing can be lost, and the end of the process releases the lock in any case.
+  }
+}
+
+/**
+ * Repeats an attempt, with pauses of at most `longest` milliseconds, until it returns something; null once the deadline has
+ * passed. Rejects with what the attempt throws, or with the signal's reason.
+ */
+export async function retryWhileBusy<T>(
+  clock: Clock,
+  { deadline, signal }: Pick<Waiting, "deadline"> & Partial<Waiting>,
+  longest: number,
+  attempt: () => T | null | Promise<T | null>,
+): Promise<T | null> {
+  for (let pause = 1; ; pause = Math.min(pause * 2, longest)) {
+    const result = await attempt();
+    if (result !== null) return result;
+    const left = deadline - clock.elapsed();
+    if (left <= 0) return null;
+    await clock.sleep(Math.min(left, pause * (0.5 + Math.random() / 2)), signal);
   }
 }
 

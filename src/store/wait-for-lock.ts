@@ -1,7 +1,7 @@
 import type { Holder } from "../actor.ts";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
-import { retryWhileBusy } from "../files/retry-while-busy.ts";
+import { retryWhileBusy } from "../files/lock-file.ts";
 
 /** How long a process that waits for a lock may take to notice that it is free, in milliseconds. */
 const longestPauseMs = 100;

@@ -270,18 +270,15 @@ describe("the first command that meets a local state of version 1", () => {
   });
 });
 
-it.each([
-  ["", /update this program, or use another directory/],
-  ["INSERT INTO meta VALUES ('known-since', '9.1.0');", /update this program to 9\.1\.0 or newer/],
-])("a state of a newer version is refused and not touched (%s)", async (noted, way) => {
+it("a state of a newer version is refused and not touched", async () => {
   const { file, vault } = localState();
   const database = new DatabaseSync(file);
-  database.exec(`${noted} PRAGMA user_version = 99;`);
+  database.exec("PRAGMA user_version = 99;");
   database.close();
   const before = readFileSync(file);
   const { code, stderr } = await vault("status");
   expect(code).toBe(14);
   expect(stderr).toMatch(/newer version of this program \(format 99, known: 2\)/);
-  expect(stderr).toMatch(way);
+  expect(stderr).toMatch(/update this program, or use another directory/);
   expect(readFileSync(file)).toEqual(before);
 });

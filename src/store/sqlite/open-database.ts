@@ -3,14 +3,14 @@ import { statSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { all, metaOf, one } from "./query.ts";
+import { all, one } from "./query.ts";
 import { applicationId, isFormer, migrations } from "./schema.ts";
 import { unusableVersion } from "../schema.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
-import { retryWhileBusy } from "../../files/retry-while-busy.ts";
+import { retryWhileBusy } from "../../files/lock-file.ts";
 import { createFile } from "../../files/durable-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
 import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
@@ -36,7 +36,10 @@ export function createDatabase({ path, platform }: Opening): void {
           connection,
           "PRAGMA journal_mode = WAL",
         )?.journal_mode;
-        if (mode !== "wal") throw noWal(path);
+        if (mode !== "wal")
+          throw unusable(path, "this file system lacks what SQLite's WAL needs", {
+            hint: "use a directory on a local disk with --state",
+          });
       } finally {
         connection.close();
         for (const suffix of ["-journal", "-wal", "-shm"])
@@ -97,19 +100,9 @@ export function checkNotNewer(connection: DatabaseSync, path: string): void {
     "state",
     `the state ${path} was written by a newer version of this program (format ${version}, known: ${migrations.length})`,
     {
-      hint: `it was not changed; update this program${since(connection)}, or use another directory with --state`,
+      hint: "it was not changed; update this program, or use another directory with --state",
     },
   );
-}
-
-/** Which version is needed, if a newer state says so in a way that is understood here. */
-function since(connection: DatabaseSync): string {
-  try {
-    const value = metaOf(connection, "known-since");
-    return value === undefined ? "" : ` to ${value} or newer`;
-  } catch {
-    return "";
-  }
 }
 
 /** What the state says of itself. */
@@ -163,16 +156,6 @@ export function withMode(path: string, mode: "rw" | "ro"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
   return url;
-}
-
-function noWal(path: string): VaultError {
-  return new VaultError(
-    "state",
-    `the state cannot be created: ${path}: this file system lacks what SQLite's WAL needs`,
-    {
-      hint: "use a directory on a local disk with --state",
-    },
-  );
 }
 
 /**
@@ -248,12 +231,9 @@ export async function retryBusyDatabase<T>(
       }
     },
   );
-  if (done === null) throw stillBusy(path, cause);
-  return done.result;
-}
-
-const stillBusy = (path: string, cause: unknown): VaultError =>
-  unusable(path, `other programs have locked it for ${busyTimeoutMs / 1000} seconds`, {
+  if (done !== null) return done.result;
+  throw unusable(path, `other programs have locked it for ${busyTimeoutMs / 1000} seconds`, {
     hint: "find out what is using it (a backup, a database browser), then run it again",
     cause,
   });
+}

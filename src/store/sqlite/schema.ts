@@ -16,7 +16,6 @@ const tables = `
   -- whole/marks.ts.
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   INSERT OR IGNORE INTO meta VALUES ('state', lower(hex(randomblob(16))));
-  INSERT OR REPLACE INTO meta VALUES ('known-since', '0.3.0');
 
   ${sharedTables("", {
     id: "INTEGER",
@@ -64,7 +63,6 @@ function takeFormer(db: DatabaseSync): void {
 
 /**
  * What migrates a state to the version that is its position in the list, from 1. What was published is never changed, only followed by
- * another one, which also says the first version of the program that knows it (known-since in meta): earlier ones tell that to users. A
- * new state begins with the second.
+ * another one. A new state begins with the second.
  */
 export const migrations: (string | ((db: DatabaseSync) => void))[] = ["", second];
