@@ -140,8 +140,6 @@ const outcome = z.union([
     ...ofVault,
     ok: z.literal(false),
     skipped: z.union([skipReason, z.literal("stopped")]),
-    /** The one that is held. */
-    exchange: z.optional(z.object(storedExchange)),
   }),
 ]);
 

@@ -2,9 +2,7 @@ import type { App } from "../app.ts";
 
 import { VaultNames } from "../cli/vault-name.ts";
 import type { Named } from "../exchange/records.ts";
-import type { ExchangeSummary } from "../errors.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import { summarize } from "../exchange/context.ts";
 import type { Circumstances } from "../exchange/next-action.ts";
 import { beforeStart } from "../exchange/next-action.ts";
 import type { VaultSummary } from "../exchange/records.ts";
@@ -25,8 +23,8 @@ import { count, grouped } from "../terminal/count.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
 import type { Outcome, SkipReason } from "./report.ts";
-import type { Report, ReportOptions } from "./report.ts";
-import { createReport } from "./report.ts";
+import type { ReportOptions } from "./report.ts";
+import { Report } from "./report.ts";
 import type { Taken, Turn, Turns } from "./turns.ts";
 import { takeTurns } from "./turns.ts";
 import type { Run } from "./run.ts";
@@ -122,7 +120,7 @@ async function readList(app: App, options: VaultsOptions, run: Run): Promise<Lis
     if (before !== undefined && isDone(before))
       list.known.push([start, { ok: true, earlier: true }]);
     else if (skipped === undefined) list.todo.push(start);
-    else list.known.push([start, { ok: false, ...skipped }]);
+    else list.known.push([start, { ok: false, skipped }]);
   }
   return list;
 }
@@ -133,13 +131,11 @@ function whySkipped(
   start: Start,
   isKept: boolean,
   circumstances: Circumstances,
-): { skipped: SkipReason; exchange?: ExchangeSummary } | undefined {
-  if (vault.lastError === "locked" || vault.lastError === "gone") return { skipped: "locked" };
+): SkipReason | undefined {
+  if (vault.lastError === "locked" || vault.lastError === "gone") return "locked";
   const first = beforeStart(vault, start, circumstances);
-  if (first?.do === "refuse" && first.because === "held" && vault.open !== null)
-    return { skipped: "held", exchange: summarize(vault.open) };
-  if (first?.do === "refuse") return { skipped: "guard" };
-  return start.operation === "get" && vault.limited && !isKept ? { skipped: "limited" } : undefined;
+  if (first?.do === "refuse") return first.because === "held" ? "held" : "guard";
+  return start.operation === "get" && vault.limited && !isKept ? "limited" : undefined;
 }
 
 /** The exchange of one vault, in its turn. */
@@ -225,8 +221,6 @@ interface All<Vault extends Named>
   extends ReportOptions, Pick<Turns<Vault>, "concurrency" | "maxFailures"> {
   /** Does the exchange of one vault, whose contents the report prints. What it throws is its outcome. */
   work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
-  /** Of the run. */
-  name: string;
   /** Is told each outcome, too. */
   tell?: (vault: Vault, outcome: Outcome) => void;
   /** Outcomes that are known already. */
@@ -243,9 +237,8 @@ export async function runAll<Vault extends Named>(
   all: All<Vault>,
 ): Promise<void> {
   const { host, narrator } = app.io;
-  const { work, tell, name, rest, before, concurrency, maxFailures } = all;
-  const report = createReport(app, all);
-  const beganAt = host.elapsed();
+  const { work, tell, before, concurrency, maxFailures } = all;
+  const report = new Report(app, all);
   const onSignal = (): void =>
     narrator.note(
       "Finishing the vaults under way; no other is started. Press Ctrl-C again to stop now.",
@@ -263,19 +256,14 @@ export async function runAll<Vault extends Named>(
       concurrency,
       maxFailures,
     });
-    failure = endOf(host, report, all, taken);
+    failure = endOf(host, report, all, taken.stop);
     await tellAll(
       report,
       taken.left.map((vault) => [vault, { ok: false, skipped: "stopped" }]),
     );
-    await report.end({
-      run: name,
-      seconds: Math.round(host.elapsed() - beganAt) / 1000,
-      calls: taken.calls,
-      next: failure?.facts.next ?? [],
-    });
+    await report.end(taken.calls, failure?.facts.next ?? []);
   } catch (error) {
-    failure ??= outputFailed(name, rest, error);
+    failure ??= outputFailed(all, error);
   } finally {
     host.interrupted.removeEventListener("abort", onSignal);
     report.close();
@@ -299,10 +287,12 @@ async function tellAll(
 /** What the command ends with. The summary has the counts and the causes. */
 function endOf(
   { interrupted }: Pick<Host, "interrupted">,
-  { tally: { total, done, failed }, causes }: Pick<Report, "causes" | "tally">,
-  { name, rest }: Pick<All<Named>, "name" | "rest">,
-  { stop }: Pick<Taken<Named>, "stop">,
+  report: Report,
+  run: Pick<ReportOptions, "name" | "rest">,
+  stop: Taken<Named>["stop"],
 ): VaultError | undefined {
+  const { total, done, failed } = report.tally;
+  const { name, rest } = run;
   if (done === total) return undefined;
   if (interrupted.aborted) {
     const facts = { retry: "safe" as const, next: [rest] };
@@ -315,18 +305,20 @@ function endOf(
     const next = retry === "safe" ? [rest, ...ways] : [...ways, rest];
     return new VaultError(code, message, { ...facts, next });
   }
-  if (stop instanceof Error) return outputFailed(name, rest, stop);
+  if (stop instanceof Error) return outputFailed(run, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;
-  const left = `run ${name} left ${grouped(total - done)} of ${count(total, "vault")} undone${why}: ${causes.inShort()}`;
-  const { count: staying, hint, next } = causes.staying();
-  if (done + staying < total)
-    return new VaultError("partial", left, { hint, next: [rest, ...next] });
-  const facts = { retry: "after-fix" as const, hint, next };
+  const left = `run ${name} left ${grouped(total - done)} of ${count(total, "vault")} undone${why}: ${report.causesInShort()}`;
+  const { count: staying, next } = report.staying();
+  if (done + staying < total) return new VaultError("partial", left, { next: [rest, ...next] });
+  const facts = { retry: "after-fix" as const, next };
   return new VaultError("partial", `${left}; the same command line would not change that`, facts);
 }
 
 /** The output has failed: nobody gets what else would be read. */
-function outputFailed(name: string, rest: Way, cause: unknown): VaultError {
+function outputFailed(
+  { name, rest }: Pick<ReportOptions, "name" | "rest">,
+  cause: unknown,
+): VaultError {
   const { code } = cause as NodeJS.ErrnoException;
   if (cause instanceof VaultError || code === undefined) return asVaultError(cause);
   const why = code === "EPIPE" ? "it was closed" : code === "ENOSPC" ? "the disk is full" : code;

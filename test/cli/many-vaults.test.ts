@@ -375,7 +375,7 @@ describe("a run", () => {
     expect(left.stderr).toMatch(
       /5 failed \(in-doubt\); the same command line would not change that/,
     );
-    expect(errorOf(left).help).toBe("vault get VAULT (finds out which credentials are valid)");
+    expect(errorOf(left).help).toMatch(/^vault get \S+ \(finds out which credentials are valid\)$/);
     expect(left.stderr).not.toMatch(/does the rest/);
     expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
     for (const uuid of uuids) await expectInStep(lab, machine, uuid);
@@ -391,7 +391,7 @@ describe("a run", () => {
       expect.stringMatching(
         /^vault get --all --exec -o ndjson --run get-\w{26} --discard-pending$/,
       ),
-      "vault ack VAULT",
+      expect.stringMatching(/^vault ack [0-9a-f-]{36}$/),
     ]);
   });
 
