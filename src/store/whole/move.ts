@@ -23,12 +23,12 @@ export async function moveState(
   if (here.moved !== null) {
     const there = await marksAt(to);
     if (here.moved.target !== there?.state) throw notHere(from.shown, here);
-    if (!there.taken.includes(here.moved.move)) throw setBack(from.shown, here.moved);
+    if (!there.taken.includes(here.moved.move)) throw notThatOne(from.shown, here.moved);
     return { vaults: null };
   }
   const fence = here.fence ?? (await close(from, to, waiting));
   if (fence.target !== (await marksAt(to))?.state)
-    throw fence.to === to.shown ? madeAnew(from.shown, fence) : notHere(from.shown, here);
+    throw fence.to === to.shown ? notThatOne(from.shown, fence) : notHere(from.shown, here);
   try {
     return { vaults: await finish(from, to, waiting, fence) };
   } catch (error) {
@@ -108,7 +108,7 @@ async function receive(
 ): Promise<number | "in the way" | "given up" | null> {
   const { marks } = target;
   const { state, taken, canceled } = marks;
-  if (state !== fence.target) throw madeAnew(from.shown, fence);
+  if (state !== fence.target) throw notThatOne(from.shown, fence);
   if (taken.includes(fence.move)) return null;
   if (canceled.includes(fence.move)) return "given up";
   if (marks.fence !== null || marks.moved !== null || !(await target.isEmpty())) {
@@ -146,39 +146,25 @@ const nothingToMove = (shown: string): VaultError =>
     hint: "--state LOCATION (names another one)",
   });
 
-const inTheWay = (shown: string, moved: Fence | null = null): VaultError =>
-  moved === null
-    ? new VaultError("state", `another state is there already: ${shown}; nothing was changed`, {
-        hint: "name an empty place with --to, or bring single vaults there",
-        next: [command`vault help shared-state`],
-      })
-    : new VaultError(
-        "state",
-        `what is left of a state that was moved to ${moved.to} is there: ${shown}; nothing was changed`,
-        { hint: "name an empty place with --to; or, if it is a directory, move that aside" },
-      );
+const inTheWay = (shown: string, moved: Fence | null = null): VaultError => {
+  const what =
+    moved === null
+      ? "another state is there already"
+      : `what is left of a state that was moved to ${moved.to} is there`;
+  return new VaultError("state", `${what}: ${shown}; nothing was changed`, {
+    hint: "name an empty place with --to, bring single vaults there, or, if it is a directory, move that aside",
+    next: [command`vault help shared-state`],
+  });
+};
 
 const canceledMove = (shown: string): VaultError =>
   new VaultError("state", `the move of the state ${shown} was canceled; nothing was changed`, {
     next: [command`vault state move --to LOCATION`],
   });
 
-const setBack = (shown: string, { to }: Fence): VaultError =>
+const notThatOne = (shown: string, { to }: Fence): VaultError =>
   new VaultError(
     "state",
-    `the state ${shown} was moved to ${to}, and is not there any more: the one there was set back to before the move`,
-    {
-      hint: "bring it back there",
-      next: [claiming(shown)],
-    },
-  );
-
-const madeAnew = (shown: string, { to }: Fence): VaultError =>
-  new VaultError(
-    "state",
-    `the state that was to be moved to ${to} cannot go there: the one there is not the one that the move began with`,
-    {
-      hint: "bring the former one back",
-      next: [claiming(shown)],
-    },
+    `the state ${shown} was to be moved to ${to}, and the one there now was made anew, or was set back to before the move`,
+    { hint: "bring the former one back there", next: [claiming(shown)] },
   );

@@ -377,7 +377,7 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   ).rejects.toMatchObject({ code: "state" });
   await expect(moveState(a.place, fresh, patient(target.clock))).rejects.toMatchObject({
     code: "state",
-    message: expect.stringContaining("not the one") as string,
+    message: expect.stringContaining("made anew") as string,
   });
   expect(await vaults(a.open())).toBeNull();
   expect(await vaults(target.another())).toEqual([]);
