@@ -46,7 +46,6 @@ export const dryRun = z.object({
     afterARefusal: oneMore,
     limits,
   }),
-  guard: text,
 });
 
 const skipReason = z.enum(["held", "locked", "guard", "limited"]);

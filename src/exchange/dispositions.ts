@@ -1,5 +1,5 @@
 import { formatDuration } from "../duration.ts";
-import type { ErrorKind, Retry, ServiceDetails } from "../errors.ts";
+import type { ErrorFacts, ErrorKind, Retry, ServiceDetails } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
 import { isSuccess, object } from "../protocol/answers.ts";
@@ -218,8 +218,31 @@ export function serviceDetails(answer: Answer): ServiceDetails {
   };
 }
 
+/** The error of a call that surely did not arrive. */
+export const notSentError = (reply: Reply & { type: "not-sent" }, uuid?: string): VaultError =>
+  new VaultError("network", `no connection to the service: ${reply.cause}`, {
+    uuid,
+    hint: reply.hint ?? "nothing was sent; run it again when the service is available",
+  });
+
+/** The error of a call that may have arrived; `so` is what that means. */
+export function unansweredError(
+  { signal }: { signal: AbortSignal },
+  step: string,
+  reply: Reply & { type: "no-answer" },
+  so: string | null,
+  facts: ErrorFacts,
+): VaultError {
+  const message = `the ${step} was sent, but ${whatCame(reply)}${so === null ? "" : `; ${so}`}`;
+  return new VaultError(signal.aborted ? "interrupted" : "network", message, {
+    retry: "after-status",
+    service: reply.answer && serviceDetails(reply.answer),
+    ...facts,
+  });
+}
+
 /** What came back in place of an answer to a call that was sent. */
-export function whatCame({ cause, isWhole, answer }: Reply & { type: "no-answer" }): string {
+function whatCame({ cause, isWhole, answer }: Reply & { type: "no-answer" }): string {
   if (answer !== undefined && object(answer.body["responseStatus"]) !== undefined)
     return `the service failed (${wording(answer)})`;
   return isWhole === true

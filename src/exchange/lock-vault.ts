@@ -1,4 +1,4 @@
-import type { ErrorFacts } from "../errors.ts";
+import type { ErrorFacts, ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext, ExchangeEvent } from "./context.ts";
 import { currentRecord } from "./context.ts";
@@ -84,15 +84,14 @@ export async function withVault<T>(
 ): Promise<T> {
   const { settled } = context;
   let sent = false;
-  let startCounts = false;
+  let counted: ErrorKind | undefined;
   let isStartAnswered = false;
   const call: Send = async (called, signal) => {
     const reply = await context.service.call(called, signal);
     sent ||= reply.type !== "not-sent" && called.step !== "probe";
-    if (called.step === "start" || called.step === "delete") startCounts ||= counts(reply, called);
-    if (called.step === "start") {
-      isStartAnswered ||= isOfService(reply);
-    }
+    if (called.step === "start" || called.step === "delete")
+      counted = countedAs(reply, called) ?? counted;
+    if (called.step === "start") isStartAnswered ||= isOfService(reply);
     return reply;
   };
   const emit: ExchangeContext["emit"] = (event) => {
@@ -109,9 +108,13 @@ export async function withVault<T>(
       ...(settled.size > 0 ? { settled: [...settled.values()] } : {}),
     };
     // A state that was lost after a start has not recorded what became of it.
-    startCounts ||= sent && error.code === "state";
-    if (!startCounts || error.retry !== "safe") throw error.with(facts);
-    throw new VaultError(error.code, error.message, {
+    if (sent && error.code === "state") counted ??= "state";
+    const saysUnsent = ["guard", "usage", "invalid-input"].includes(error.code);
+    if (counted === undefined || !(saysUnsent || error.retry === "safe")) throw error.with(facts);
+    const [code, message] = saysUnsent
+      ? ([counted, `an earlier start of this command counts; then ${error.message}`] as const)
+      : ([error.code, error.message] as const);
+    throw new VaultError(code, message, {
       ...error.facts,
       ...facts,
       retry: "after-status",
@@ -133,10 +136,11 @@ export async function withVault<T>(
 const isInDoubt = (event: ExchangeEvent): boolean =>
   event.type === "settled" && event.settled.outcome === "in-doubt";
 
-/** Whether a start counts toward lockout: it got no answer, or a refusal that the service counts. */
-function counts(reply: Reply, call: DeleteCall | StartCall): boolean {
+/** What a start that counts toward lockout came to: it got no answer, or a refusal that the service counts. */
+function countedAs(reply: Reply, call: DeleteCall | StartCall): ErrorKind | undefined {
   const outcome = outcomeOf(reply, call, acceptedBy(reply));
-  return outcome.type !== "accepted" && !isTakenBack(outcome);
+  if (outcome.type === "accepted" || isTakenBack(outcome)) return undefined;
+  return outcome.type === "refused" ? outcome.code : "network";
 }
 
 /** The counters; nothing if they cannot be read, since the error is then about the state itself. */

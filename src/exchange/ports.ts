@@ -97,8 +97,7 @@ export type Reply =
   | { type: "not-sent"; cause: string; hint?: string | undefined; lasts?: true }
   /**
    * At least a byte was written and no whole JSON answer came back: the call may have been processed. Includes 5xx.
-   * `isWhole`: a response came, which is not the service's own, or a 5xx. `tooLarge`: the answer exceeds what is read, and so would the
-   * answer to another call.
+   * `isWhole`: a response came, which is not the service's own, or a 5xx.
    */
   | {
       type: "no-answer";
@@ -106,7 +105,6 @@ export type Reply =
       httpStatus?: number | undefined;
       answer?: Answer | undefined;
       isWhole?: true;
-      tooLarge?: true;
     }
   | { type: "answer"; answer: Answer };
 

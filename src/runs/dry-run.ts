@@ -29,7 +29,7 @@ export async function dryRun(
 ): Promise<void> {
   const { session, policy } = context;
   const decision = await previewStart(context, start);
-  const { record, kind, refusal, pair } = decision;
+  const { record, kind, pair } = decision;
   // The decision has checked that there is one.
   const endpoint = findEndpoint(kind, start.operation, "start") as Endpoint;
   const given =
@@ -37,7 +37,8 @@ export async function dryRun(
       ? "the new credentials of the recovery document"
       : "the given credentials";
   const sent = pair ?? besideGiven(kind, record, start);
-  const { unackedStarts = 0, failedAttempts = 0 } = record ?? {};
+  const { failedAttempts = 0 } = record ?? {};
+  const unackedStarts = decision.acknowledges === null ? (record?.unackedStarts ?? 0) : 0;
   const oneMore = { unackedStarts: unackedStarts + 1, failedAttempts: failedAttempts + 1 };
   const document: DryRunDocument = {
     dryRun: true,
@@ -70,7 +71,6 @@ export async function dryRun(
       afterARefusal: oneMore,
       limits: policy,
     },
-    guard: refusal?.message ?? "allows it",
   };
   await io.output.print(document, (view) => describe(document, view));
 }
@@ -95,13 +95,10 @@ function maskedContents(newVault: Record<string, unknown>): Record<string, unkno
   return mask(newVault) as Record<string, unknown>;
 }
 
-function settlesFirst(
-  { acknowledges, open, recordedAs }: Preview,
-  { given }: Start,
-): string | null {
-  if (given?.type === "recovery" && recordedAs === null) {
+function settlesFirst({ acknowledges, record }: Preview, { given }: Start): string | null {
+  if (given?.type === "recovery")
     return `acknowledge exchange ${given.document.exchange.id} of the recovery document`;
-  }
+  const open = record?.open ?? null;
   if (open === null) return null;
   const what = `exchange ${open.id} (${open.operation}), which is ${open.state}`;
   if (acknowledges !== null) return `acknowledge ${what}`;
@@ -110,7 +107,7 @@ function settlesFirst(
 
 /** Not wrapped on a terminal, because it is copied. */
 function describe(
-  { settlesFirst: first, request, counts, guard }: DryRunDocument,
+  { settlesFirst: first, request, counts }: DryRunDocument,
   { facts: { isTTY } }: View,
 ): string {
   const { before, limits } = counts;
@@ -128,7 +125,6 @@ function describe(
       isTTY ? "" : "counts",
       `+1 failed attempt if it is refused or gets no response: ${before.failedAttempts + 1} of ${limits.failedAttempts}`,
     ],
-    ["guard", guard],
   ];
   if (!isTTY) return tabbedLines(rows);
   const lines = rows.map(([name = "", text = ""]) => `  ${name.padEnd(11)}  ${text}\n`);

@@ -1,6 +1,6 @@
 import type { Reply, Send } from "../exchange/ports.ts";
 import type { Route } from "./causes.ts";
-import { connectCause, exchangeCause, isTooLarge, named, proxyRefusal } from "./causes.ts";
+import { connectCause, exchangeCause, named, proxyRefusal } from "./causes.ts";
 import type { ConnectionOptions, Outcome } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
 import { replyOf } from "./reply.ts";
@@ -45,6 +45,5 @@ function replyTo(outcome: Outcome, route: Route): Reply {
     type: "no-answer",
     cause: exchangeCause(error, route, head),
     httpStatus: head?.httpStatus,
-    ...(isTooLarge(error) ? { tooLarge: true as const } : {}),
   };
 }

@@ -174,7 +174,6 @@ describe("size", () => {
       type: "no-answer",
       cause: `the response of ${server.host} is larger than 64 MiB${told}`,
       httpStatus: 200,
-      tooLarge: true,
     });
   });
 

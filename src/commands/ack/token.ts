@@ -19,19 +19,8 @@ export async function acknowledgeForeign(
 ): Promise<Acknowledged["exchange"]> {
   const { uuid } = context.session;
   const call: EndCall = { step: "end", uuid, ...foreign };
-  const outstanding = (error: unknown): unknown =>
-    context.signal.aborted
-      ? new VaultError("interrupted", "interrupted; the acknowledgement is outstanding", {
-          uuid,
-          hint: "run it again",
-        })
-      : error;
-  const reply = await sendSingle(context, call, Number.POSITIVE_INFINITY).catch(
-    (error: unknown) => {
-      throw outstanding(error);
-    },
-  );
-  if (reply.type !== "answer") throw outstanding(refusedSingle(reply, call));
+  const reply = await sendSingle(context, call);
+  if (reply.type !== "answer") throw refusedSingle(context, reply, call);
   const { answer } = reply;
   if (isSuccess(answer))
     return {

@@ -35,11 +35,9 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
 async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {
   const context = await app.service.single();
   const call: SingleCall = { step: "info", kind: asked, uuid: target };
-  const reply = await sendSingle(context, call, 2);
-  if (reply.type === "no-answer" && app.io.host.interrupted.aborted)
-    throw new VaultError("interrupted", "interrupted; nothing was changed", { retry: "safe" });
+  const reply = await sendSingle(context, call);
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
-  if (info === undefined || reply.type !== "answer") throw refusedSingle(reply, call);
+  if (info === undefined || reply.type !== "answer") throw refusedSingle(context, reply, call);
   if (isOtherVault(reply.answer, target)) {
     throw new VaultError(
       "service",

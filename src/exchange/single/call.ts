@@ -1,10 +1,11 @@
 import { VaultError } from "../../errors.ts";
 import {
   dispositionOf,
+  notSentError,
   refusal,
   serviceDetails,
+  unansweredError,
   unsupported,
-  whatCame,
   wording,
 } from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
@@ -19,29 +20,21 @@ export type SingleContext = Pick<
 
 /**
  * Sends a call that counts nothing toward lockout; an end call only if its exchange is not known here. Repeats it until the
- * deadline if it surely did not arrive or came too early (429), and `unansweredAgain` times if it got no answer. Returns the last
- * reply.
+ * deadline if it surely did not arrive or came too early (429), and an end call if it got no answer. Returns the last reply.
  * @throws `interrupted`, only while nothing is under way, and what `admit` throws
  */
 export async function sendSingle(
   context: SingleContext,
   call: SingleCall | EndCall,
-  unansweredAgain: number,
 ): Promise<Reply> {
   const { service, clock, signal, deadline } = context;
   const next = { kind: call.kind, isEnd: call.step === "end" };
-  let unanswered = 0;
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(signal, async () => await service.admit(next, signal, deadline));
     const reply = await service.call(call, signal);
     const isLimited = reply.type === "answer" && dispositionOf(reply.answer, call).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
-    if (reply.type === "no-answer") unanswered += 1;
-    if (
-      unanswered > unansweredAgain ||
-      (reply.type === "no-answer" && (signal.aborted || reply.tooLarge))
-    )
-      return reply;
+    if (reply.type === "no-answer" && (call.step !== "end" || signal.aborted)) return reply;
     const { waitMs, inTime } = nextTry(context, attempt, reply);
     if (!inTime) return reply;
     context.emit({
@@ -67,26 +60,17 @@ async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>):
 }
 
 /** The error for a call that was not accepted: it was not sent, got no answer, which a repetition would not worsen, or was refused. */
-export function refusedSingle(reply: Reply, call: SingleCall | EndCall): VaultError {
+export function refusedSingle(
+  context: Pick<SingleContext, "signal">,
+  reply: Reply,
+  call: SingleCall | EndCall,
+): VaultError {
   const uuid = call.step === "create" ? undefined : call.uuid;
-  if (reply.type === "no-answer")
-    return new VaultError(
-      reply.tooLarge ? "service" : "network",
-      `the ${call.step === "end" ? "acknowledgement" : call.step} was sent, but ${whatCame(reply)}`,
-      {
-        uuid,
-        retry: "safe",
-        hint: "run it again (it does not count toward lockout)",
-        service: reply.answer && serviceDetails(reply.answer),
-      },
-    );
-  if (reply.type === "not-sent") {
-    return new VaultError("network", `no connection to the service: ${reply.cause}`, {
-      uuid,
-      hint:
-        reply.hint ??
-        `${call.step === "create" ? "nothing was sent; " : ""}run it again when the service is available`,
-    });
+  if (reply.type === "not-sent") return notSentError(reply, uuid);
+  if (reply.type === "no-answer") {
+    const step = call.step === "end" ? "acknowledgement" : call.step;
+    const hint = "run it again (it does not count toward lockout)";
+    return unansweredError(context, step, reply, null, { uuid, retry: "safe", hint });
   }
   const { answer } = reply;
   const disposition = dispositionOf(answer, call);

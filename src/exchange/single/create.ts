@@ -7,7 +7,7 @@ import type { Device, Metadata } from "../../protocol/fields.ts";
 import type { Reply, SingleCall, Store } from "../ports.ts";
 import type { Creation } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
-import { acceptedBy, outcomeOf, serviceDetails, whatCame } from "../dispositions.ts";
+import { acceptedBy, outcomeOf, serviceDetails, unansweredError } from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
 import { claimIfTrial, noteStart, withdraw } from "../start/breaker-gate.ts";
 import type { SingleContext } from "./call.ts";
@@ -58,7 +58,7 @@ export async function createVault(
   const seen = await claimIfTrial(context);
   await store.beginCreation(creation);
   const call: SingleCall = { step: "create", kind, externalRef, vault, device, metadata };
-  const reply = await sendSingle(context, call, 0).catch(async (error: unknown) => {
+  const reply = await sendSingle(context, call).catch(async (error: unknown) => {
     const code = error instanceof VaultError ? error.code : "internal";
     await store.failCreation(creation, "create-refused", { code, message: "nothing was sent" });
     await withdraw(context.breaker, seen);
@@ -70,7 +70,7 @@ export async function createVault(
   if (success !== undefined) return await keep(context, request, success);
   if (answer !== undefined && isSuccess(answer)) return await unreadable(context, creation, answer);
   if (reply.type === "no-answer") throw await unanswered(context, creation, reply);
-  const error = refusedSingle(reply, call);
+  const error = refusedSingle(context, reply, call);
   await store.failCreation(creation, "create-refused", {
     code: error.code,
     message: context.redact(error.message),
@@ -123,20 +123,12 @@ async function unanswered(
   creation: Creation,
   reply: Reply & { type: "no-answer" },
 ): Promise<VaultError> {
-  const code = reply.tooLarge ? "service" : "network";
   await context.store.failCreation(creation, "create-unanswered", {
-    code,
+    code: "network",
     message: context.redact(reply.cause),
   });
-  const about = {
-    retry: "after-status" as const,
-    hint: findIt(creation),
-    service: reply.answer && serviceDetails(reply.answer),
-  };
   const what = "a vault may exist whose credentials nobody has";
-  return context.signal.aborted
-    ? new VaultError("interrupted", `interrupted while the create was in progress; ${what}`, about)
-    : new VaultError(code, `the create was sent, but ${whatCame(reply)}; ${what}`, about);
+  return unansweredError(context, "create", reply, what, { hint: findIt(creation) });
 }
 
 /** How to find a vault whose credentials nobody has: only by its external reference. */

@@ -5,9 +5,15 @@ import { command } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, nextTry, note, pause } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
-import { outcomeOf, refusal, serviceDetails, whatCame, wording } from "../dispositions.ts";
+import {
+  notSentError,
+  outcomeOf,
+  refusal,
+  serviceDetails,
+  unansweredError,
+  wording,
+} from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
-import type { Seen } from "../breaker.ts";
 import type { SoFar } from "../next-action.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
 import type { Generation, VaultRecord } from "../records.ts";
@@ -32,27 +38,6 @@ export interface Tries extends SoFar {
 }
 
 export const noTries = (): Tries => ({ tried: [], calls: 0, isUnanswered: false });
-
-/** The error of a command that has sent something before, if this one says that nothing was sent. */
-function afterSending(error: unknown, uuid: string, tries: Tries): unknown {
-  const saysNothingSent = ["guard", "invalid-input", "usage"];
-  if (!(error instanceof VaultError) || !saysNothingSent.includes(error.code)) return error;
-  const { refusal, isUnanswered } = tries;
-  const why = `then ${error.message}`;
-  if (refusal !== undefined)
-    return new VaultError(refusal.code, `${refusal.message}; ${why}`, refusal.facts);
-  if (!isUnanswered) return error;
-  return new VaultError(
-    "network",
-    `the start was sent, but no complete response came back; ${why}`,
-    {
-      uuid,
-      retry: "after-status",
-      hint: error.facts.hint,
-      next: [{ ...command`vault status ${uuid}`, note: "then run it again" }],
-    },
-  );
-}
 
 /** A call that the service has accepted. */
 export interface Accepted<Success> {
@@ -98,15 +83,9 @@ export async function attempt<Success>(
   const { generation } = chosen;
   const exchangeId = context.ids.next(before.last?.id);
   const externalRef = start.externalRef ?? `vault-${exchangeId}`;
-  const goesOut = async (): Promise<{ pair: ChosenPair; seen: Seen }> => {
-    const pair = await chosenPair(context, before, kind, chosen, start);
-    const { sole } = pair;
-    const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
-    return { pair, seen: await letOut(context, before, intent, wish.force) };
-  };
-  const { pair, seen } = await goesOut().catch((error: unknown) => {
-    throw afterSending(error, before.uuid, tries);
-  });
+  const pair = await chosenPair(context, before, kind, chosen, start);
+  const intent = { exchangeId, operation, kind, externalRef, generation, sole: pair.sole, run };
+  const seen = await letOut(context, before, intent, wish.force);
   if (operation !== "delete")
     context.emit({ type: "starting", operation, generation, attempt: tries.calls });
   const call = callOf(start, kind, pair, externalRef);
@@ -120,7 +99,7 @@ export async function attempt<Success>(
     outcome.type === "not-sent"
       ? await notSent(context, sent, outcome)
       : outcome.type === "refused"
-        ? await refused(context, sent, outcome, before)
+        ? await refused(context, sent, outcome)
         : await unanswered(context, sent, outcome);
   if (again === null) return null;
   tries.calls += 1;
@@ -153,10 +132,7 @@ async function notSent(
   if (context.signal.aborted) throw interrupted(context);
   const { waitMs, inTime } = nextTry(context, tries.calls, reply);
   if (inTime) return { waitMs, cause: reply.cause };
-  throw new VaultError("network", `no connection to the service: ${reply.cause}`, {
-    uuid: context.session.uuid,
-    hint: reply.hint ?? "nothing was sent; run it again when the service is available",
-  });
+  throw notSentError(reply, context.session.uuid);
 }
 
 async function unanswered(
@@ -165,38 +141,18 @@ async function unanswered(
   reply: Reply & { type: "no-answer" },
 ): Promise<Again> {
   const { uuid } = context.session;
-  const code = reply.tooLarge ? "service" : "network";
-  await context.session.noteUnanswered(exchangeId, note(context, code, reply.cause));
+  await context.session.noteUnanswered(exchangeId, note(context, "network", reply.cause));
   const vault = await currentRecord(context);
-  const { aborted } = context.signal;
-  const service = reply.answer && serviceDetails(reply.answer);
   // A delete that may have arrived is never repeated.
   if (start.operation === "delete") {
-    const what = aborted
-      ? "interrupted while the delete was in progress"
-      : `the delete was sent, but ${whatCame(reply)}`;
+    const kept = "the vault may have been deleted; its credentials are kept";
     const info = {
       ...command`vault info ${uuid}`,
       note: "is the vault still there? then run it again",
     };
-    throw new VaultError(
-      aborted ? "interrupted" : code,
-      `${what}; the vault may have been deleted; its credentials are kept`,
-      { uuid, retry: "after-status", service, next: [info] },
-    );
+    throw unansweredError(context, "delete", reply, kept, { uuid, next: [info] });
   }
-  if (aborted) throw interrupted(context, vault.last ?? undefined);
-  if (reply.tooLarge) {
-    throw new VaultError(
-      "service",
-      `the start was sent, but its response is too large: ${reply.cause}`,
-      {
-        uuid,
-        hint: "the stored credentials are still valid; it counts as a start, and so does each repetition",
-        next: [command`vault status ${uuid}`],
-      },
-    );
-  }
+  if (context.signal.aborted) throw interrupted(context, vault.last ?? undefined);
   const { waitMs, inTime } = nextTry(context, tries.calls);
   if (pair.sole && !tries.isUnanswered && allowsRetry(vault, context.policy) && inTime) {
     tries.isUnanswered = true;
@@ -205,21 +161,14 @@ async function unanswered(
   const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
   // A time is named only if the same command goes through at it.
   const next = decide(vault);
-  const due =
-    next.do === "refuse"
-      ? "; the lockout guard refuses another start"
-      : wish.force
-        ? ""
-        : `; ${trialDue(context.breaker, vault)}`;
-  throw new VaultError("network", `the start was sent, but ${whatCame(reply)}`, {
+  const isGuarded = next.do === "refuse";
+  const due = wish.force ? "" : `; ${trialDue(context.breaker, vault)}`;
+  throw unansweredError(context, "start", reply, null, {
     uuid,
-    retry: "after-status",
-    service,
-    hint: counts + due,
-    next:
-      next.do === "refuse"
-        ? refusalError(vault, next, wish, context).facts.next
-        : [{ ...command`vault status ${uuid}`, note: "then run it again" }],
+    hint: counts + (isGuarded ? "; the lockout guard refuses another start" : due),
+    next: isGuarded
+      ? refusalError(vault, next, wish, context).facts.next
+      : [{ ...command`vault status ${uuid}`, note: "then run it again" }],
   });
 }
 
@@ -228,7 +177,6 @@ async function refused(
   context: ExchangeContext,
   { exchangeId, pair, start: asked, tries }: Sent,
   outcome: Refused,
-  before: VaultRecord,
 ): Promise<Again | null> {
   const { answer, is, code, start } = outcome;
   const { session } = context;
@@ -259,7 +207,6 @@ async function refused(
   else
     await session.reject(exchangeId, start === "failed-attempt" ? pair.combination : null, noted);
   const isDelete = asked.operation === "delete";
-  if (isDelete && is === "missing" && isUnansweredDelete(before)) throw maybeDeleted(uuid, outcome);
   const about = { uuid, counted: isDelete ? "delete" : "start", generation: pair.generation };
   if (code === "rejected") {
     tries.tried.push(pair.generation);
@@ -272,18 +219,3 @@ async function refused(
   if (inTime) return { waitMs, cause: "rate limited" };
   throw refusal(outcome, { ...about, waitMs });
 }
-
-const isUnansweredDelete = ({ last }: VaultRecord): boolean =>
-  last?.operation === "delete" && last.state === "intent";
-
-/** An earlier, unanswered delete may have taken effect. Its endpoint is an extended one: only a read says for certain whether the vault is there. */
-const maybeDeleted = (uuid: string, { what, answer }: Refused): VaultError =>
-  new VaultError(
-    "service",
-    `${what} (${wording(answer)}); an earlier delete without a response may have taken effect`,
-    {
-      uuid,
-      service: serviceDetails(answer),
-      next: [{ ...command`vault get ${uuid}`, note: "reads the vault if it is still there" }],
-    },
-  );

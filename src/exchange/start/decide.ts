@@ -14,8 +14,6 @@ import { checkStart } from "./start.ts";
 /** What a start does next, under the lock, and what that was decided on. */
 export interface Decision {
   kind: Kind;
-  /** The generation as which the given pair is recorded; null if it is new or none was given. */
-  recordedAs: number | null;
   wish: Wish;
   /** Null if the given pair is recorded first, and then it is decided again. */
   action: NextAction | null;
@@ -24,7 +22,7 @@ export interface Decision {
 }
 
 /**
- * Decides all that can be decided before anything is written or sent. `checkedAs` is `recordedAs` once the given pair was checked.
+ * Decides all that can be decided before anything is written or sent. `checkedAs`: as which generation a given pair is recorded, once it was checked.
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
 export async function decide(
@@ -51,7 +49,7 @@ export async function decide(
   const next = (now: VaultRecord): NextAction =>
     nextAction(now, wish, context, { tried: soFar.tried, ...defined({ refused }) });
   const action = vault === null ? null : isNew ? beforeStart(vault, wish, context) : next(vault);
-  return { kind, recordedAs, wish, action, next };
+  return { kind, wish, action, next };
 }
 
 /**
@@ -77,66 +75,29 @@ export interface Preview {
   /** The vault as it was decided on; null if it is not known. */
   record: VaultRecord | null;
   kind: Kind;
-  recordedAs: number | null;
-  /** What an earlier run left. */
-  open: OpenExchange | null;
-  /** That one, if it is acknowledged first. */
+  /** What an earlier run left, if it is acknowledged first. */
   acknowledges: OpenExchange | null;
-  /** What would be sent; null for a given pair that is not recorded yet. */
+  /** What would be sent; null for a given pair that is not recorded yet, and for a recovery document. */
   pair: ChosenPair | null;
-  /** Why the guard refuses the start; null if it allows it. */
-  refusal: VaultError | null;
 }
 
 /**
- * Decides as `runExchange` would, and writes and sends nothing: an acknowledgement that comes first, and a recovery document, are taken
- * as done. What the guard refuses is shown as with --force.
- * @throws what `decide` throws, and other refusals than the guard's
+ * Decides as `runExchange` would, and writes and sends nothing: an acknowledgement that comes first is taken as done.
+ * @throws what `decide` throws, and refusals
  */
-export async function previewStart(context: ExchangeContext, asked: Start): Promise<Preview> {
-  const known = await context.session.read();
-  const start = afterAdoption(asked);
-  const checkedAs =
-    start === asked ? undefined : await checkGiven(context, known, { ...start, force: true });
-  const soFar = { tried: [] };
-  const { kind, recordedAs, ...first } = await decide(context, known, start, soFar, checkedAs);
-  const acknowledges = first.action?.do === "end" ? first.action.exchange : null;
-  const record = known === null || acknowledges === null ? known : acknowledged(known);
-  const pairTo = async (force: boolean): Promise<ChosenPair | null> => {
-    const forced = { ...start, force };
-    const { wish, action } = await decide(context, record, forced, soFar, recordedAs);
-    if (record === null || action === null) return null;
-    if (action.do === "end") throw new VaultError("internal", "an exchange is acknowledged twice");
-    const generation = toStartWith(context, record, wish, action);
-    return await chosenPair(context, record, kind, generation, forced);
-  };
-  const shown = { record, kind, recordedAs, open: known?.open ?? null, acknowledges };
-  try {
-    return { ...shown, pair: await pairTo(start.force), refusal: null };
-  } catch (error) {
-    if (!(error instanceof VaultError) || error.code !== "guard") throw error;
-    return { ...shown, pair: await pairTo(true), refusal: error };
-  }
-}
-
-/** Once a recovery document is taken over, its new pair is the one to send. */
-function afterAdoption(start: Start): Start {
-  if (start.given?.type !== "recovery") return start;
-  const { document } = start.given;
-  const { hashedPin } = document.old;
-  return {
-    ...start,
-    device: start.device ?? document.device,
-    given: { type: "pair", credentials: { ...document.new, ...defined({ hashedPin }) } },
-  };
-}
-
-/** The vault as it would be once its open exchange is acknowledged. */
-function acknowledged(vault: VaultRecord): VaultRecord {
-  const generations = vault.generations.map((g) =>
-    g.generation === vault.open?.newGeneration
-      ? { ...g, standing: "current" as const, proven: true }
-      : { ...g, standing: "superseded" as const },
-  );
-  return { ...vault, generations, unackedStarts: 0, open: null };
+export async function previewStart(context: ExchangeContext, start: Start): Promise<Preview> {
+  const record = await context.session.read();
+  const { given } = start;
+  // Once it is taken over, its exchange is acknowledged, and its new pair is the one to send.
+  if (given?.type === "recovery")
+    return { record, kind: given.document.kind, acknowledges: null, pair: null };
+  const { kind, wish, action } = await decide(context, record, start, { tried: [] });
+  const shown = { record, kind, acknowledges: action?.do === "end" ? action.exchange : null };
+  if (record === null || action === null) return { ...shown, pair: null };
+  const generation =
+    action.do === "end"
+      ? record.generations.find((g) => g.generation === action.exchange.newGeneration)
+      : toStartWith(context, record, wish, action);
+  const pair = generation && (await chosenPair(context, record, kind, generation, start));
+  return { ...shown, pair: pair ?? null };
 }
