@@ -17,9 +17,6 @@ import { said } from "./read/clip.ts";
 import type { Entry, Item, ItemLocation, Role, Skips } from "./read/item.ts";
 import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 
-/** Maximum number of inputs, which are open at the same time. */
-const maxInputs = 500;
-
 /** Maximum number of vaults, each of which takes about 1 KB. */
 const maxVaults = 2_000_000;
 
@@ -28,7 +25,7 @@ export interface ReplayOptions extends InputOptions, Pick<Log, "labels"> {
   map: ColumnMap;
   /** Zone of times without one (UTC). */
   zone?: string | undefined;
-  /** UUID of the only vault to replay, or its first digits, in either case. */
+  /** UUID of the only vault to replay, or its first digits, in lower case. */
   vault?: string;
   /** First and last time of items to replay, in milliseconds since the epoch. */
   since?: number;
@@ -56,16 +53,12 @@ export interface Replay {
 /**
  * Replays audit items in one pass. Memory grows with the vaults, and only of inputs that must be sorted with the items.
  *
- * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for missing columns or too many inputs, the
+ * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for missing columns, the
  * reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
-  if (options.inputs.length > maxInputs)
-    throw new VaultError("usage", `at most ${maxInputs} files at once`, {
-      hint: "combine them into one",
-    });
   const { signal, rules, where, map, zone, now } = options;
-  const vaults = new VaultTable(maxVaults, options.vault);
+  const vaults = new VaultTable(maxVaults);
   const pseudonyms = new Pseudonyms(options.redact === true);
   const classifier = new Classifier(rules, (text) => pseudonyms.word(text));
   const inputs = new Inputs();
@@ -142,7 +135,7 @@ class Intake {
 
   #take(entry: Entry): void {
     const { time, vault, event } = entry;
-    const { since, until, now } = this.#options;
+    const { since, until, now, vault: only } = this.#options;
     if ((since !== undefined && time < since) || (until !== undefined && time > until)) return;
     this.items += 1;
     if (event === "application") {
@@ -155,7 +148,7 @@ class Intake {
       this.withoutVault += 1;
       return;
     }
-    if (!this.#vaults.isWanted(vault)) return;
+    if (only !== undefined && !this.#vaults.uuid(vault).startsWith(only)) return;
     this.#selection?.take(entry, this.#itemOf);
     if (event === "other") this.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.take(entry);

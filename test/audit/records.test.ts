@@ -63,9 +63,9 @@ objects over lines                 | {\n"x":1,\n~1:\n"1"}\n{\n~2:"2"}\n       | 
 a list of objects in each          | [{~1:1,"l":[{"x":1}]},{~2:2,"l":[]}]       | 1:1 2:2
 a comma missing, or one too many   | [<1> <2>,,<3>,]                          | 1:1 2:2 3:3
 one that is broken                 | [<1>,{"n" "2"},<3>]                      | 1:1 3:3; 2: not JSON
-one without a brace                | [<1>,{"n":"2",<3>,<4>]                   | 1:1 3:3 4:4; 2: not JSON
-one without a quote                | [<1>,{"n":"2},<3>]                       | 1:1 3:3; 2: not JSON
-one with a quote too many          | [<1>,{"n":"2""},<3>,<4>]                 | 1:1 3:3 4:4; 2: not JSON
+one without a brace                | [<1>,{"n":"2",<3>,<4>]                   | 1:1; 2: not JSON; 3: cut off here: reading stopped
+one without a quote                | [<1>,{"n":"2},<3>]                       | 1:1; 2: cut off here: reading stopped
+one with a quote too many          | [<1>,{"n":"2""},<3>,<4>]                 | 1:1; 2: cut off here: reading stopped
 other elements                     | [<1>,7,"x",null,true,<2>]                | 1:1 6:2; 2: not an object; 3: not an object; 4: not an object; 5: not an object
 no items                           | <1>\n{~2:2,"time":"soon"}\n{"time":"2026-11-20T12:00:01Z"}\n{} | 1:1; 2: invalid time: "soon"; 3: no action; 4: no time
 `),

@@ -120,10 +120,6 @@ export function recurring(items: readonly ItemReference[]): ReadonlySet<string> 
 
 type Hidden = "ip" | "ref" | "app" | "label";
 
-/** Parts of a path that name nobody. */
-const plainPart =
-  /^(?:[ /]|GET|POST|PUT|DELETE|https?:|vaultsvc|sanctum|v\d+-\d+|vault|credit-card|generic|online|offline|info|(?:get|update)-(?:start|end)|)$/i;
-
 /**
  * Replaces addresses, references, application ids and labels by words like `ip-1`, numbered in the order of their first appearance in a
  * report: the same word for the same value everywhere. Free text that a verdict does not need is left out. Without redaction, it returns
@@ -148,9 +144,8 @@ export class Pseudonyms {
 
   item(item: ItemReference): ItemReference {
     if (!this.#isOn) return item;
-    const { description: _description, id: _id, ...shown } = item;
-    const { externalRef, address, application, outcome, endpoint } = shown;
-    const path = endpoint?.replace(/[?#].*$/s, "").split(/([ /])/);
+    const { description: _description, id: _id, endpoint: _endpoint, ...shown } = item;
+    const { externalRef, address, application, outcome } = shown;
     return {
       ...shown,
       action: this.word(item.action),
@@ -159,7 +154,6 @@ export class Pseudonyms {
         address: address && this.of("ip", address),
         application: application && this.of("app", application),
         outcome: outcome && this.word(outcome),
-        endpoint: path?.map((part) => (plainPart.test(part) ? part : "…")).join(""),
       }),
     };
   }

@@ -25,23 +25,14 @@ export class VaultTable {
   readonly #uuids: string[] = [];
   readonly #wanted = new Int32Array(width);
   readonly #text = viewOf(Buffer.alloc(uuidLength));
-  /** Beginning of the uuids of the vaults that are wanted. All others have the number 0. */
-  readonly #start: string | undefined;
 
-  /** `limit`: maximum number of vaults; `only`: uuid of the only vault wanted, or its first digits. */
-  constructor(limit: number, only?: string) {
+  /** `limit`: maximum number of vaults. */
+  constructor(limit: number) {
     this.#limit = limit;
-    this.#start = only?.toLowerCase();
-    if (only !== undefined) this.#uuids.push("");
   }
 
   get size(): number {
     return this.#uuids.length;
-  }
-
-  /** Whether a vault is wanted. */
-  isWanted(number: number): boolean {
-    return this.#start === undefined || number > 0;
   }
 
   /** Does what `at` does with a text. */
@@ -68,9 +59,7 @@ export class VaultTable {
     if (known > 0) return known - 1;
     const uuid = bytes.toString("latin1", from, from + uuidLength);
     if (!isUuid(uuid)) return -1;
-    const text = uuid.toLowerCase();
-    const isOther = this.#start !== undefined && !text.startsWith(this.#start);
-    return isOther ? 0 : this.#add(row, text);
+    return this.#add(row, uuid.toLowerCase());
   }
 
   /** Returns a uuid in lower case. */
@@ -91,7 +80,7 @@ export class VaultTable {
       throw new VaultError(
         "invalid-input",
         `more than ${grouped(this.#limit)} vaults in these items`,
-        { hint: "give it the items of fewer vaults, or name one: --vault VAULT" },
+        { hint: "give it the items of fewer vaults" },
       );
     }
     const number = this.#uuids.push(uuid) - 1;

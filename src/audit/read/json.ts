@@ -66,7 +66,7 @@ export interface RawRecord extends Looked {
   to: number;
 }
 
-/** Maximum size of a record in bytes. A longer one is skipped, and never held in memory. */
+/** Maximum size of a record in bytes. A longer one is never held in memory. */
 export const longestRecord = 1024 * 1024;
 const tooLong = "longer than 1 MiB";
 
@@ -75,8 +75,8 @@ export abstract class Cutter {
   abstract readonly format: "ndjson" | "json" | "csv" | "tsv";
   /** Number of the line or element that comes next, from 1. */
   next = 1;
-  /** Whether the rest of a line, or of the input, is passed over. */
-  protected isPassing = false;
+  /** Whether reading has stopped: the rest is passed over. */
+  protected hasStopped = false;
   protected readonly sink: Sink;
   /** The byte that ends a line; undefined if lines mean nothing. */
   readonly lineEnd: number | undefined;
@@ -103,15 +103,10 @@ export abstract class Cutter {
   take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     let at = from;
     while (at < to) {
-      if (this.isPassing) {
-        const end = this.endOfLine(given, at, to);
-        this.sink.unread(textOf(given.bytes, at, end < 0 ? to : end));
+      if (this.hasStopped) {
+        this.sink.unread(textOf(given.bytes, at, to));
         // What the text names may go on behind it.
-        if (end < 0) return isEnd ? to : Math.max(at, to - uuidLength + 1);
-        this.isPassing = false;
-        this.next += 1;
-        at = end;
-        continue;
+        return isEnd ? to : Math.max(at, to - uuidLength + 1);
       }
       const limit = Math.min(to, at + longestRecord);
       const end = this.takeOne(given, at, limit, isEnd && limit === to);
@@ -121,11 +116,16 @@ export abstract class Cutter {
     return at;
   }
 
-  /** Skips a record that is too long. Returns where to read on. */
+  /** Takes a record that is too long. Returns where to read on. */
   protected takeLong(_given: Bytes, from: number, _to: number): number {
-    this.sink.skip(this.next, tooLong, "");
-    this.isPassing = true;
+    this.stop(tooLong, "");
     return from;
+  }
+
+  /** Stops reading: nothing can be read behind a text. */
+  protected stop(reason: string, text: string): void {
+    if (!this.hasStopped) this.sink.skip(this.next, `${reason}: reading stopped`, text, true);
+    this.hasStopped = true;
   }
 
   /** Takes a record that is plain, with the rest of its line. Returns the offset after it, or -1 if it is not. */
@@ -156,8 +156,6 @@ export abstract class Cutter {
 
 /** Depth of nesting at which reading stops. */
 const deepest = 50;
-/** Maximum number of broken records after each of which the next one is looked for. */
-export const mostBroken = 100;
 
 /** An open list or object, or the sequence of all values. */
 interface Container {
@@ -179,13 +177,11 @@ export class JsonCutter extends Cutter {
   readonly #stack: Container[] = [{ isList: true, name: "", key: undefined, hasItems: false }];
   /** Where the last element ends. */
   #last = 0;
-  #broken = 0;
 
   override take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     this.#last = from;
     const end = super.take(given, from, to, isEnd);
-    if (isEnd && end >= to && this.#stack.length > 1 && !this.isPassing)
-      this.#stop("cut off here", given, to);
+    if (isEnd && end >= to && this.#stack.length > 1) this.#stop("cut off here", given, to);
     return end;
   }
 
@@ -233,24 +229,12 @@ export class JsonCutter extends Cutter {
     return isEnd ? this.takeLong(given, from, to, "cut off here") : -1;
   }
 
-  /** Takes what has no end, or is too long: a broken element, a wrapper, or what nothing can be read behind. */
-  protected override takeLong(given: Bytes, from: number, to: number, reason = tooLong): number {
+  /** Takes what has no end, or is too long: a wrapper, or what nothing can be read behind. */
+  protected override takeLong(given: Bytes, from: number, _to: number, reason = tooLong): number {
     const place = this.#place;
     if (!place.hasItems && given.bytes[from] === openObject) return this.#open(given, from, false);
-    const next = this.#nextElement(given, from, to);
-    if (next < 0) this.#stop(reason, given, from);
-    return next < 0 ? from : next;
-  }
-
-  /** Returns where the element after a broken one begins: its quotes and braces do not tell where it ends. */
-  #nextElement(given: Bytes, from: number, to: number): number {
-    const isTried = this.#place.hasItems && this.#broken++ < mostBroken;
-    const text = isTried ? given.bytes.toString("latin1", from, to) : "";
-    const found = /,\s*(?=\{\s*")/.exec(text);
-    if (found === null) return -1;
-    const next = from + found.index + found[0].length;
-    this.sink.skip(this.next, "not JSON", textOf(given.bytes, from, next));
-    return this.#after(next);
+    this.#stop(reason, given, from);
+    return from;
   }
 
   /** Takes an object, or what is in a list: an item may be written as a string. */
@@ -261,8 +245,6 @@ export class JsonCutter extends Cutter {
     const parsed = parse(text);
     const { value, fields, likeness, isText, reason } = parsed;
     if (reason !== undefined) {
-      const next = isObject ? this.#nextElement(given, from, to) : -1;
-      if (next >= 0) return next;
       if (!isObject && !place.hasItems && this.#stack.length > 2) {
         this.sink.passOver(place.name);
         return to;
@@ -293,9 +275,7 @@ export class JsonCutter extends Cutter {
   }
 
   #stop(reason: string, { bytes }: Bytes, to: number): void {
-    if (this.isPassing) return;
-    this.sink.skip(this.next, `${reason}: reading stopped`, textOf(bytes, this.#last, to), true);
-    this.isPassing = true;
+    this.stop(reason, textOf(bytes, this.#last, to));
   }
 }
 

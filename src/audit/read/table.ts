@@ -8,7 +8,7 @@ import { parseTime } from "../columns/times.ts";
 import { count } from "../../terminal/count.ts";
 import { anyUuid } from "./item.ts";
 import type { Cells } from "./reader.ts";
-import { Cutter, JsonCutter, LineCutter, mostBroken, type Sink } from "./json.ts";
+import { Cutter, JsonCutter, LineCutter, type Sink } from "./json.ts";
 
 /** The delimiter of the cells, and the number of the line with the header, from 1. */
 interface TableForm {
@@ -18,6 +18,9 @@ interface TableForm {
 
 /** Maximum number of cells in a row. */
 const maxCells = 5000;
+
+/** Number of quotes that were not closed in their row after which none extends over a line. */
+const mostStrays = 100;
 
 /**
  * Cuts the rows of CSV and TSV. The columns are those of the header or, without one, `column1`, `column2`, …. Cells that were defused for a
@@ -29,7 +32,6 @@ class RowCutter extends Cutter {
   readonly #delimiter: number;
   readonly #headerLine: number;
   #header: string[] | undefined;
-  /** Number of quotes that were not closed in their row: after many, none extends over a line. */
   #strays = 0;
   // The row at hand.
   readonly #cells: Cells = {
@@ -74,7 +76,7 @@ class RowCutter extends Cutter {
     const { sink, next: line } = this;
     const header = this.#header;
     const width = header?.length ?? this.#count;
-    const isStray = this.#lines > 1 && this.#count !== width && this.#strays < mostBroken;
+    const isStray = this.#lines > 1 && this.#count !== width && this.#strays < mostStrays;
     if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
     // Empty cells behind those of the header, as after a trailing delimiter.
     while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
@@ -190,7 +192,7 @@ class RowCutter extends Cutter {
     for (let at = from; at < to; at++) {
       const byte = bytes[at];
       if (byte === lineEnd) {
-        if (this.#strays >= mostBroken) break;
+        if (this.#strays >= mostStrays) break;
         this.#lines += 1;
       }
       if (byte !== quote) continue;
