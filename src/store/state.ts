@@ -7,7 +7,6 @@ import type { GivenKey, KeyPlace } from "../secrets/key-source.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { RestoredVault } from "./backup/restore-vault.ts";
 import type { StateHistory } from "./journal/history.ts";
-import type { Moves } from "./whole/marks.ts";
 import type { WholePlace } from "./whole/whole.ts";
 
 /**
@@ -57,6 +56,8 @@ export interface Lock {
 
 /** Operations on a whole state. What only one engine has to do is done by its method, without a word above it. */
 export interface WholeState extends WholePlace {
+  /** The state that it is. */
+  readonly store: Pick<State, "isShared" | "now">;
   /**
    * Copies a snapshot of it into one file while others go on. Sealed values stay sealed; the key is not copied. The file (mode 0600)
    * is whole and durable when this resolves, or does not exist. Files of both engines are alike. All credentials count as known
@@ -68,12 +69,6 @@ export interface WholeState extends WholePlace {
   prepareRestore(file: string, key?: GivenKey): Promise<Restore>;
   /** Finds out what it can without changing anything. A problem is a fact. */
   inspect(): Promise<StateFacts>;
-  /**
-   * Uses it from then on, though it is a copy, or was moved to a place that is gone: nothing counts as proven. Durable before it
-   * returns. `seen` is what it said of its moves before: see `prepareClaim`.
-   * @throws `busy`, `interrupted`; `usage` for one that is in use anyway; `state` if it says something else by now
-   */
-  claim(waiting: Waiting, seen: Moves | null): Promise<void>;
   /** What the journal tells, as of now; null where there is none. */
   history(): Promise<StateHistory | null>;
   /**

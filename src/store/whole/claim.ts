@@ -1,29 +1,38 @@
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { WholeState } from "../state.ts";
-import type { Fence, Marks, Moves } from "./marks.ts";
+import type { Fence, Marks } from "./marks.ts";
 import { notHere, withPredecessors } from "./marks.ts";
-import type { Whole, WholePlace } from "./whole.ts";
+import type { WholePlace } from "./whole.ts";
 import { marksAt } from "./whole.ts";
 import { command } from "../../way.ts";
 
 /**
- * Prepares a claim of a state as it is now, and returns what does it. A target of its move that answers gets a mark first, so that
- * whoever comes back from a stall does not finish the move. One that cannot be read is gone for good, whoever claims says; `warn` is
- * told.
- * @throws `state` if the target has the state
+ * Prepares a claim of a state as it is now, and returns what does it: from then on it is used though it is a copy, or was moved to a place
+ * that is gone. Nothing counts as proven, since it may have been used elsewhere, and machines offer there what they have kept of the place
+ * that is gone. A target of its move that answers gets a mark first, so that whoever comes back from a stall does not finish the move.
+ * One that cannot be read is gone for good, whoever claims says; `warn` is told.
+ * @throws `usage` for one that is in use anyway; `state` if the target has the state. What it returns throws `busy`, `interrupted`, and
+ * `state` if a move has begun or ended since: a claim says nothing of that one
  */
 export async function prepareClaim(
   from: WholeState,
   placeAt: (location: string) => Promise<WholePlace>,
   warn: (message: string) => void,
 ): Promise<(waiting: Waiting) => Promise<void>> {
+  const { shown, store } = from;
   const seen = await marksAt(from);
   const move = seen?.moved ?? seen?.fence ?? null;
+  if (!store.isShared && move === null)
+    throw new VaultError(
+      "usage",
+      `--state: ${shown} is in use; only a shared state (postgres://…), or one that was moved, is claimed`,
+      { next: [command`vault state claim --help`] },
+    );
   const isTarget = (marks: Marks): boolean => {
     const isThere = marks.state === move?.target;
     if (isThere && seen !== null && marks.taken.includes(move.move))
-      throw notHere(from.shown, seen, true);
+      throw notHere(shown, seen, true);
     return isThere;
   };
   const to = move && (await answering(move, placeAt, warn));
@@ -34,7 +43,25 @@ export async function prepareClaim(
         const { canceled } = target.marks;
         if (isTarget(target.marks)) await target.mark({ canceled: [...canceled, move.move] });
       });
-    await from.claim(waiting, seen);
+    await from.transact("claim", waiting, async (whole) => {
+      const { fence, moved, copies, doubts } = whole.marks;
+      if (fence?.move !== seen?.fence?.move || moved?.move !== seen?.moved?.move)
+        throw new VaultError(
+          "state",
+          `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
+          { next: [{ ...command`vault status --state ${shown}`, note: "says where it is" }] },
+        );
+      const gone = [moved, fence].flatMap((each) => each?.target ?? []);
+      const predecessors = withPredecessors(whole.marks, gone);
+      await whole.mark({
+        fence: null,
+        moved: null,
+        predecessors,
+        copies: copies + 1,
+        doubts: doubts + 1,
+      });
+      await whole.note("claimed", store.now(), { from: shown });
+    });
   };
 }
 
@@ -52,44 +79,4 @@ async function answering(
     warn(`whether the state is at ${to} cannot be told: ${asVaultError(error).message}`);
     return null;
   }
-}
-
-/** Checks that there is something to claim about a state that is no copy. @throws `usage` */
-export function expectMoved(shown: string, seen: Moves | null): asserts seen is Moves {
-  if (seen !== null && (seen.fence !== null || seen.moved !== null)) return;
-  throw new VaultError(
-    "usage",
-    `--state: ${shown} is in use; only a shared state (postgres://…), or one that was moved, is claimed`,
-    { next: [command`vault state claim --help`] },
-  );
-}
-
-/**
- * Lets a state be used again as which it was `seen`. Nothing counts as proven, since it may have been used elsewhere, and machines offer
- * here what they have kept of the place that is gone. `now` is in milliseconds since the epoch.
- * @throws `state` if a move has begun or ended since: a claim says nothing of that one
- */
-export async function useAgain(
-  whole: Whole,
-  shown: string,
-  seen: Moves | null,
-  now: number,
-): Promise<void> {
-  const { marks } = whole;
-  const { fence, moved, copies, doubts } = marks;
-  if (fence?.move !== seen?.fence?.move || moved?.move !== seen?.moved?.move)
-    throw new VaultError(
-      "state",
-      `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
-      { next: [{ ...command`vault status --state ${shown}`, note: "says where it is" }] },
-    );
-  const gone = [moved, fence].flatMap((move) => (move === null ? [] : [move.target]));
-  await whole.mark({
-    fence: null,
-    moved: null,
-    predecessors: withPredecessors(marks, gone),
-    copies: copies + 1,
-    doubts: doubts + 1,
-  });
-  await whole.note("claimed", now, { from: shown });
 }

@@ -9,8 +9,6 @@ import type { StateHistory } from "../journal/history.ts";
 import { Keyring } from "../keys/keyring.ts";
 import type { BackupFacts, Rekeyed, Restore, StateFacts, WholeState } from "../state.ts";
 import type { StoredState } from "../stored-state.ts";
-import { expectMoved, useAgain } from "./claim.ts";
-import type { Moves } from "./marks.ts";
 import type { Whole, WholeOperation, WholeReader } from "./whole.ts";
 
 /** What both engines do alike with a whole state. */
@@ -50,14 +48,6 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
     const { keySource, warn, keys, clock } = this.store.parts;
     const keyring = new Keyring(ofBackup(keySource, given), file, warn, keys);
     return await prepareRestore(this, keyring, () => clock.now(), file);
-  }
-
-  async claim(waiting: Waiting, seen: Moves | null): Promise<void> {
-    const { shown, store } = this;
-    if (!store.isShared) expectMoved(shown, seen);
-    await this.transact("claim", waiting, async (whole) => {
-      await useAgain(whole, shown, seen, store.parts.clock.now());
-    });
   }
 
   /** A file of the new key is durable before anything is sealed; that of the former one stays, for what else it opens. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { sharedState } from "../../support/shared-state.ts";
 import type { SharedState } from "../../support/shared-state.ts";
+import { prepareClaim } from "../../../src/store/whole/claim.ts";
 
 let state: SharedState;
 beforeEach(async () => {
@@ -40,6 +41,9 @@ it.each([
   await expect(state.another().list()).rejects.toMatchObject({ code: "state", exitCode: 14 });
   expect(await numbers()).toEqual([]);
   const { signal } = new AbortController();
-  await (await state.another().whole()).claim({ deadline: state.clock.elapsed(), signal }, null);
+  const place = await state.another().whole();
+  const nowhere = async () => await Promise.reject(new Error("nothing was moved"));
+  const claim = await prepareClaim(place, nowhere, () => undefined);
+  await claim({ deadline: state.clock.elapsed(), signal });
   expect(await state.another().list()).toEqual([]);
 });
