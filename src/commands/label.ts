@@ -1,6 +1,5 @@
 import { vaultLine } from "../cli/output.ts";
 import type { Io } from "../parts/io.ts";
-import type { StatePart } from "../parts/state.ts";
 import type { ServicePart } from "../parts/service.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
@@ -20,13 +19,8 @@ export const label = command(
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
   },
-  async (
-    { io, state, service }: { io: Io; state: StatePart; service: ServicePart },
-    { uuid, text },
-  ) => {
+  async ({ io, service }: { io: Io; service: ServicePart }, { uuid, text }) => {
     const { noCredentials } = await import("../exchange/start/start.ts");
-    const { checkLabels } = await import("../input/read-start.ts");
-    await checkLabels(state, [{ uuid, label: text }]);
     const work = async ({ session }: ExchangeContext): Promise<void> => {
       if ((await session.read()) === null) throw noCredentials(uuid);
       await session.setLabel(text);

@@ -10,10 +10,10 @@ import type { CredentialsOut } from "../../handover/credentials-out.ts";
 import { withCredentialsOut } from "../../handover/credentials-out.ts";
 import { askKind, askSettings } from "../../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../../input/contents.ts";
-import { checkLabels, readHashedPin } from "../../input/read-start.ts";
+import { readHashedPin } from "../../input/read-start.ts";
 import type { Io } from "../../parts/io.ts";
 import type { ServicePart } from "../../parts/service.ts";
-import type { Local } from "../../parts/state.ts";
+import type { Local, StatePart } from "../../parts/state.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Device, Metadata } from "../../protocol/fields.ts";
@@ -40,7 +40,7 @@ export async function runCreate(app: App, options: CreateOptions): Promise<numbe
     const vault = await readVault(app, options, kind);
     const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
     await app.service.client();
-    await checkLabels(app.state, [{ label: options.label }]);
+    if (options.label !== undefined) await checkLabel(app.state, options.label);
     await warnAboutInterrupted(app);
     const { label } = options;
     const outcome = await create(app, kind, options, { vault, device, metadata, label });
@@ -132,6 +132,16 @@ async function neededDevice(service: ServicePart): Promise<Device> {
       hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
     },
   );
+}
+
+/** Refuses a label that another vault has: once the vault exists, it would have none. */
+async function checkLabel(state: StatePart, label: string): Promise<void> {
+  const owner = (await (await state.store()).names()).find((vault) => vault.label === label);
+  if (owner === undefined) return;
+  throw new VaultError("usage", `vault ${owner.uuid} already has this label; nothing was sent`, {
+    uuid: owner.uuid,
+    hint: "choose another label",
+  });
 }
 
 /** Locks the creation's id like a vault's, so that the encryption key cannot change meanwhile and others see that it is under way. */

@@ -18,9 +18,8 @@ import { chooseKind } from "../../exchange/start/start.ts";
 import { settledAs } from "../../exchange/states.ts";
 import { askBaseUrl, askKind, askCredentials, askVault } from "../../input/ask.ts";
 import { givenCredentials, placed, vaultProperties } from "../../input/list.ts";
-import { checkLabels, learnAll, lookUp, readGiven } from "../../input/read-start.ts";
+import { learnAll, lookUp, readGiven } from "../../input/read-start.ts";
 import type { Io } from "../../parts/io.ts";
-import type { Local } from "../../parts/state.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import type { Place } from "../../protocol/json.ts";
@@ -46,21 +45,14 @@ type Failed = Line & { error: VaultError };
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
 export async function runImport(app: App, options: ImportOptions): Promise<number> {
   if (options.file !== undefined) return await importFile(app, options.file);
-  const entry = await readOne(app, options);
-  await checkEntry(app, entry);
-  await checkLabels(app.state, [entry]);
-  await print(app.io, [await importOne(app, entry)], []);
+  const imported = await importOne(app, await readOne(app, options));
+  await print(app.io, [imported], []);
   return 0;
 }
 
-/** Every entry is checked before the first is recorded. */
+/** The whole file is read before the first entry is recorded. */
 async function importFile(app: App, file: string): Promise<number> {
   const lines = await readFile(app, file);
-  for (const each of lines)
-    await checkEntry(app, each).catch((error: unknown) => {
-      throw placed(`--file ${placeName(each.place)}`, asVaultError(error));
-    });
-  await checkLabels(app.state, lines);
   const outcomes = await importAll(app, lines);
   const imported: Imported[] = [];
   const failed: Failed[] = [];
@@ -85,7 +77,10 @@ async function readOne(app: App, options: ImportOptions): Promise<Entry> {
   const { kind, given } =
     read === undefined ? await askGiven(app, uuid, named) : { kind: named, given: read };
   const device = (await app.service.device()) ?? deviceOf(given);
-  return { uuid, kind: kind ?? kindOf(given), given, device, label };
+  const entry = { uuid, kind: kind ?? kindOf(given), given, device, label };
+  // Before the state is made.
+  if (given.type === "pair") chooseKind(uuid, await lookUp(app, uuid, true), entry.kind);
+  return entry;
 }
 
 /** Where a document names the kind, it need not stand beside it. */
@@ -129,13 +124,6 @@ async function readFile(app: App, file: string): Promise<Line[]> {
   });
 }
 
-/** What is missing or does not fit, before anything is written. */
-async function checkEntry(app: Local, { uuid, kind, given }: Entry): Promise<void> {
-  const known = await lookUp(app, uuid, true);
-  if (given.type === "pair") chooseKind(uuid, known, kind);
-  checkOwner(uuid, given.uuid);
-}
-
 /** Many vaults at a time, lines of one vault in their order. */
 async function importAll(
   app: App,
@@ -160,7 +148,7 @@ async function importAll(
 
 /** Whether it would fail for the other entries, too. */
 const concernsAll = ({ code }: VaultError): boolean =>
-  ["usage", "state", "interrupted", "internal"].includes(code);
+  ["state", "interrupted", "internal"].includes(code);
 
 function failureOf(failed: readonly Failed[], entries: number): VaultError | undefined {
   const [first, ...others] = failed;
@@ -203,18 +191,19 @@ async function importOne({ io, service }: App, entry: Entry): Promise<Imported> 
   const { uuid, given, device, label } = entry;
   // A plain pair is sent nowhere, and a file may hold very many.
   if (given.type === "recovery") learnAll(io.redactor.add, given);
+  checkOwner(uuid, given.uuid);
   const work = async (context: ExchangeContext): Promise<Imported> => {
     const { session } = context;
     let generation: number | undefined;
     if (given.type === "recovery") {
       await service.client();
       const outcome = await adoptRecovery(context, given.document);
+      if (label !== undefined) await session.setLabel(label);
       if (outcome === "open") await settleRecovery(context);
       else if (outcome === "candidates")
         io.narrator.warn(
           `vault ${uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
         );
-      if (label !== undefined) await session.setLabel(label);
     } else {
       const kind = chooseKind(uuid, await session.read(), entry.kind);
       const credentials = bareCredentials(given.credentials);

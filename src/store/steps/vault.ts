@@ -87,7 +87,7 @@ export function forget(rows: VaultRows): void {
 export const labelTaken = (uuid: string, other?: string): VaultError =>
   new VaultError(
     "usage",
-    `${other === undefined ? "another vault" : `vault ${other}`} already has this label; nothing was changed`,
+    `${other === undefined ? "another vault" : `vault ${other}`} already has this label; no label was changed`,
     {
       uuid: other ?? uuid,
       hint: "choose another label",
