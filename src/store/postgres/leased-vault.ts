@@ -1,58 +1,170 @@
+import { randomUUID } from "node:crypto";
+import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
+import type { Clock, Waiting } from "../../exchange/ports.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import { command } from "../../way.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
 import type { Made, Step, StoredVault } from "../document.ts";
 import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import { written } from "../statement.ts";
-import type { Operation } from "../../protocol/endpoints.ts";
 import { keptGeneration } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { openCredentials, openToken } from "../steps/sealed.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { Durability, LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
-import type { Database } from "./database.ts";
-import { codeOf, labelTwice } from "./errors.ts";
-import type { Lease, OwnRow } from "./lease.ts";
+import { busy, waitForLock } from "../wait-for-lock.ts";
+import { aboutStatement } from "./about.ts";
+import type { Database, Row } from "./database.ts";
+import { twice } from "./database.ts";
+import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
+import {
+  ahead,
+  busyAtGate,
+  holderIn,
+  holders,
+  isAlive,
+  isOpen,
+  leaseMs,
+  takingMs,
+  waitingFor,
+} from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
-import { command } from "../../way.ts";
 
+/** How often a lease is renewed, and what must be left of it to send a request: milliseconds. */
+const renewalMs = 5000;
+const neededMs = 5000;
+
+/** How long a step waits for the tables, in milliseconds. */
+const steppingMs = 5000;
+
+/** What a vault in use needs of its store. */
 interface Parts extends LockedBy {
+  schema: string;
   dialect: Dialect;
-  lease: Lease;
-  key: SealingKey;
+  clock: Clock;
   database: Database;
   outbox: Outbox;
-  /** Id of the state. */
+  /** The key that seals the state, and the id of that. */
+  key: SealingKey;
   state: string;
   /** Milliseconds since the epoch, by the database's clock. */
   now: () => number;
   /** What this process knows of the breakers, by service. */
   breakers: Map<string, Breaker>;
+  /** @throws `state` for a state that is not used any more */
+  check: () => Promise<unknown>;
 }
 
-/** A vault that this process holds by a lease. */
+/** What a statement sets of a row whose vault is held, and of one that nobody holds. */
+const renewed = `ends_at = ${ahead(leaseMs)}`;
+const free = "holder = NULL, ends_at = NULL";
+
+/**
+ * A vault that this process holds by a lease (docs/design.md, Locks), in the vault's row, with an end on the database's clock: nobody else
+ * takes it before that. A step changes the row where its epoch and version are still this process's.
+ */
 export class LeasedVault extends StoredVaultSession {
   readonly #parts: Parts;
+  readonly #id: string;
+  readonly #epoch: string;
+  readonly #timer: NodeJS.Timeout;
+  #released = false;
+  #renewedAt: Instant;
 
-  constructor(parts: Parts, vault: StoredVault) {
+  private constructor(parts: Parts, vault: StoredVault, epoch: string, taken: Instant) {
     super(parts, vault);
     this.#parts = parts;
+    this.#id = String(vault.id);
+    this.#epoch = epoch;
+    this.#renewedAt = taken;
+    this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
+  }
+
+  /**
+   * Waits while somebody else holds the vault. Returns it with its rows, and with what `aboutStatement` reads, all of the transaction
+   * that took it. A vault that is not known gets a row, which goes with the lease.
+   * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; what `check` throws
+   */
+  static async take(
+    parts: Parts,
+    waiting: Waiting,
+    prints: readonly string[],
+  ): Promise<{ session: LeasedVault; rows: VaultRows; facts: Row | undefined }> {
+    const { schema, dialect, clock, by, database, service, uuid } = parts;
+    // Where the answer is lost, the next try finds that the lease is its own.
+    const epoch = randomUUID();
+    const take: Statement = {
+      sql: `INSERT INTO ${schema}.vaults AS vault (id, service, uuid, kind, status, version, doc, sealed, holder, epoch, since, ends_at)
+        SELECT gen_random_uuid(), $1, $2, '', 'absent', 0, '{}', '{}', $3, $4, clock_timestamp(), ${ahead(leaseMs)} WHERE ${isOpen(schema)}
+        ON CONFLICT (service, uuid) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, since = excluded.since, ${renewed}
+        WHERE NOT ${isAlive("vault.")} OR vault.epoch = excluded.epoch RETURNING 1 AS taken`,
+      values: [service, uuid, JSON.stringify(by), epoch],
+    };
+    const holding: Statement = {
+      sql: `SELECT * FROM (${holders(schema).sql}) AS held WHERE service = $1 AND uuid = $2`,
+      values: [service, uuid],
+    };
+    return await waitForLock(clock, waiting, uuid, async () => {
+      const sent = instant(clock);
+      try {
+        const [, [taken] = [], [owner] = [], [facts] = [], breaker = [], ...read] =
+          await database.transact([
+            waitingFor(takingMs),
+            take,
+            holding,
+            aboutStatement(schema),
+            breakerOf(dialect.prefix, service),
+            ...readVault(dialect, parts, prints),
+          ]);
+        if (taken !== undefined) {
+          parts.breakers.set(service, breakerIn(breaker));
+          const at = new Date(parts.now()).toISOString();
+          const vault = storedVault({ service, uuid, at }, read);
+          return { session: new LeasedVault(parts, vault, epoch, sent), rows: vault.rows, facts };
+        }
+        if (owner !== undefined) return busy(uuid, holderIn(owner));
+        await parts.check();
+      } catch (error) {
+        if (error instanceof AnswerLost) return error;
+        if (!isLocked(error)) throw error;
+      }
+      return await busyAtGate(parts);
+    });
   }
 
   now(): number {
     return this.#parts.now();
   }
 
+  /**
+   * Makes sure that enough is left of the lease to send a request, and renews it if not.
+   * @throws `busy` if somebody else may hold the vault by now
+   */
   async ensureHeld(): Promise<void> {
-    await this.#parts.lease.ensureHeld();
+    const isEnough = (): boolean => since(this.#parts.clock, this.#renewedAt) < leaseMs - neededMs;
+    if (isEnough()) return;
+    if ((await this.#renew()) !== true || !isEnough()) throw lost(this.uuid);
   }
 
+  /**
+   * Gives the vault back; the lease ends by itself where that fails. No step of it finds its row any more. A second call does nothing.
+   */
   async release(): Promise<void> {
-    await this.#parts.lease.release();
+    if (this.#released) return;
+    this.#stopRenewing();
+    const row = "id = $1 AND epoch = $2";
+    const { schema } = this.#parts;
+    // It ends within `leaseMs` where this fails.
+    await this.#transact(
+      `WITH gone AS (DELETE FROM ${schema}.vaults WHERE ${row} AND status = 'absent')
+      UPDATE ${schema}.vaults SET ${free}, epoch = NULL WHERE ${row} AND status <> 'absent'`,
+    ).catch(() => undefined);
   }
 
   /** The server's disk is its administrator's. */
@@ -82,38 +194,127 @@ export class LeasedVault extends StoredVaultSession {
     _durability: Durability,
     isLast: boolean,
   ): Promise<{ result: T; vault: StoredVault }> {
-    const { dialect, lease, key } = this.#parts;
-    const made = make(vault, step, () => key);
+    const made = make(vault, step, () => this.#parts.key);
     const { after, result } = made;
     const { rows: before } = vault;
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
       state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) this.#keep(after, ending);
-    const statement = (own: OwnRow): Statement => statementOf(dialect, key.id, own, made);
-    const version = await lease.step(statement, vault.version, isLast).catch((error: unknown) => {
+    const version = await this.#write(made, isLast).catch((error: unknown) => {
       throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
         ? labelTaken(after.uuid)
         : error;
     });
-    if (version === null) throw await this.#notWritten(vault.version, after);
-    return { result, vault: afterStep(made, lease.id, version) };
+    return { result, vault: afterStep(made, this.#id, version) };
+  }
+
+  /**
+   * Writes a step, one statement on the row of this version, once, whatever becomes of its answer: where that is lost, a write that waits
+   * for its end finds out, and no late one finds the row any more. Renews the lease, or with `isLast` gives the vault back. Returns the
+   * new version.
+   * @throws `busy` if the lease was lost
+   */
+  async #write(made: Made<unknown>, isLast: boolean): Promise<number> {
+    const { clock, database } = this.#parts;
+    if (this.#released)
+      throw new VaultError(
+        "internal",
+        `vault ${this.uuid} was written to after it had been released`,
+      );
+    for (let [tries, version] = [5, made.before.version]; ; tries -= 1) {
+      const sent = instant(clock);
+      try {
+        const step = this.#statement(made, version, isLast);
+        const [, [row] = []] = await database.transact([waitingFor(steppingMs), step]);
+        if (row === undefined) throw await this.#notWritten(version, made.after);
+        this.#renewedAt = sent;
+        if (isLast) this.#stopRenewing();
+        return version + 1;
+      } catch (error) {
+        if (!(error instanceof AnswerLost) || tries <= 1) throw error;
+        const found = await this.#lookUp(version);
+        if (found === version + 1) {
+          if (isLast) this.#stopRenewing();
+          return found;
+        }
+        version = found;
+      }
+    }
+  }
+
+  /** The one statement of a step: it returns a row, and writes everything, if the row of the vault is still this process's. */
+  #statement(made: Made<unknown>, version: number, isLast: boolean): Statement {
+    const { dialect, key } = this.#parts;
+    const { prefix } = dialect;
+    const { service, seen } = made.after;
+    return written((put) => {
+      const columns = setting(made, put).map((pair) => `${pair.join(" = ")}, `);
+      const own = `UPDATE ${prefix}vaults SET ${columns.join("")}${isLast ? free : renewed}, version = version + 1
+        WHERE id = ${put(this.#id)} AND epoch = ${put(this.#epoch)} AND version = ${put(version)} AND holder IS NOT NULL
+          AND EXISTS (SELECT FROM ${dialect.open})
+          AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(key.id)})
+          AND ${seen === null ? "true" : isAsSeen(prefix, service, seen, put, "FOR UPDATE")} RETURNING 1 AS own`;
+      const parts = writingBeside(dialect, made, "own").map(
+        (part, n) => `part${n} AS (${part(put)})`,
+      );
+      return `WITH ${[`own AS (${own})`, ...parts].join(", ")} SELECT own FROM own`;
+    });
   }
 
   /** Why a step found no row. */
   async #notWritten(version: number, { uuid, seen }: VaultRows): Promise<Error> {
-    const { lease, key } = this.#parts;
-    const { sealedBy, error } = await lease.lookAgain(version);
-    if (sealedBy !== key.id)
+    const { schema, key, database } = this.#parts;
+    const [row] = await database.query({
+      sql: `SELECT (SELECT value FROM ${schema}.meta WHERE name = 'key') AS key, EXISTS (
+        SELECT FROM ${schema}.vaults WHERE id = $1 AND epoch = $2 AND version = $3 AND holder IS NOT NULL) AS held`,
+      values: [this.#id, this.#epoch, version],
+    });
+    if (row?.["key"] !== key.id)
       return new VaultError(
         "state",
         `the key of the state was replaced while vault ${uuid} was in use; nothing more is sent`,
         { uuid, next: [command`vault status ${uuid}`], retry: "after-status" },
       );
-    if (error !== null) return error;
+    if (row["held"] !== true) return lost(uuid);
     return seen === null
       ? new VaultError("state", `a step of vault ${uuid} was not written`, { uuid, retry: "safe" })
       : new BreakerChanged("the circuit breaker has changed");
+  }
+
+  /** Returns the next version if the step on this version was committed, and else one that it does not find when it comes late. */
+  async #lookUp(version: number): Promise<number> {
+    const sql = `UPDATE ${this.#parts.schema}.vaults SET version = CASE version WHEN $3 THEN version + 2 ELSE version END
+      WHERE id = $1 AND epoch = $2 RETURNING version`;
+    const [row] = await twice(async () => await this.#transact(sql, version));
+    if (row === undefined) throw lost(this.uuid);
+    return Number(row["version"]);
+  }
+
+  /** Renews the lease; null if nobody can tell whether that succeeded, as while the database is away. */
+  async #renew(): Promise<boolean | null> {
+    const sent = instant(this.#parts.clock);
+    try {
+      // One that was given back meanwhile stays so.
+      const [row] = await this.#transact(`UPDATE ${this.#parts.schema}.vaults SET ${renewed}
+        WHERE id = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`);
+      if (row !== undefined) this.#renewedAt = sent;
+      return row !== undefined;
+    } catch {
+      return null;
+    }
+  }
+
+  /** Runs a statement on the row of the vault, by its id and epoch. */
+  async #transact(sql: string, ...more: number[]): Promise<Row[]> {
+    const values = [this.#id, this.#epoch, ...more];
+    const { database } = this.#parts;
+    return (await database.transact([waitingFor(steppingMs), { sql, values }]))[1] ?? [];
+  }
+
+  #stopRenewing(): void {
+    clearInterval(this.#timer);
+    this.#released = true;
   }
 
   /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
@@ -140,24 +341,24 @@ export class LeasedVault extends StoredVaultSession {
   }
 }
 
-/** The one statement of a step: it returns a row, and writes everything, if the row of the vault is still this process's. */
-const statementOf = (
-  dialect: Dialect,
-  keyId: string,
-  { id, epoch, version, set }: OwnRow,
-  made: Made<unknown>,
-): Statement =>
-  written((put) => {
-    const { prefix } = dialect;
-    const { service, seen } = made.after;
-    const columns = setting(made, put).map((pair) => `${pair.join(" = ")}, `);
-    const own = `UPDATE ${prefix}vaults SET ${columns.join("")}${set}, version = version + 1
-      WHERE id = ${put(id)} AND epoch = ${put(epoch)} AND version = ${put(version)} AND holder IS NOT NULL
-        AND EXISTS (SELECT FROM ${dialect.open})
-        AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(keyId)})
-        AND ${seen === null ? "true" : isAsSeen(prefix, service, seen, put, "FOR UPDATE")} RETURNING 1 AS own`;
-    const parts = writingBeside(dialect, made, "own").map(
-      (part, n) => `part${n} AS (${part(put)})`,
-    );
-    return `WITH ${[`own AS (${own})`, ...parts].join(", ")} SELECT own FROM own`;
-  });
+/** A moment on three clocks: that of a suspended machine may stand still, and that of the system may be set back. */
+type Instant = readonly [monotonic: number, wall: number, sinceBoot: number];
+
+const instant = (clock: Clock): Instant => [clock.elapsed(), clock.now(), uptime() * 1000];
+
+/** Milliseconds since an instant, by the clock that says the most. */
+const since = (clock: Clock, then: Instant): number =>
+  Math.max(...instant(clock).map((now, index) => now - (then[index] ?? now)));
+
+/** The error for a holder that was stopped, or away from the database, for longer than its lease. */
+const lost = (uuid: string): VaultError =>
+  new VaultError(
+    "busy",
+    `this process was stopped, or without the database, for so long that another one may use vault ${uuid}`,
+    {
+      uuid,
+      hint: "nothing more was sent",
+      next: [command`vault status ${uuid}`],
+      retry: "after-status",
+    },
+  );

@@ -1,22 +1,24 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { VaultError } from "../../errors.ts";
 import type { VaultSession } from "../../exchange/ports.ts";
 import type { AdoptedExchange } from "../../exchange/records.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
+import { systemCode } from "../../files/state-error.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
+import { command } from "../../way.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import { isSamePlace } from "./address.ts";
-import { command } from "../../way.ts";
 
-/** Where this machine keeps something, and how it tells that it cannot. */
-interface MachinePlace {
+/** What an outbox takes of the parts of a state. */
+interface Parts {
   /** The state directory of this machine, where `machineDirectory` names no other. */
   directory: string;
   machineDirectory?: () => string;
+  keyring: Pick<Keyring, "find">;
   warn: (message: string) => void;
 }
 
@@ -35,6 +37,8 @@ export interface Entry {
   fingerprint: string;
 }
 
+const named = /^(?<state>[^.]+)\.(?<at>\d+)\.(?<fingerprint>[0-9a-f]{64})\.json$/;
+
 /** What is in the file. */
 interface Contents {
   service: string;
@@ -43,16 +47,6 @@ interface Contents {
   /** The recovery document, sealed. */
   document: string;
 }
-
-const named = /^(?<state>[^.]+)\.(?<at>\d+)\.(?<fingerprint>[0-9a-f]{64})\.json$/;
-
-const placeOf = ({ state, uuid }: Entry, service: string): VaultPlace => ({
-  state,
-  service,
-  uuid,
-  column: "outbox.document",
-  row: "",
-});
 
 /** A state that may lack an exchange. */
 export interface Here {
@@ -68,11 +62,11 @@ export interface Here {
  */
 export class Outbox {
   readonly #folder: string;
-  readonly #warn: (message: string) => void;
+  readonly #parts: Parts;
 
-  constructor({ directory, machineDirectory, warn }: MachinePlace) {
-    this.#folder = join(machineDirectory?.() ?? directory, "outbox");
-    this.#warn = warn;
+  constructor(parts: Parts) {
+    this.#folder = join(parts.machineDirectory?.() ?? parts.directory, "outbox");
+    this.#parts = parts;
   }
 
   /** The vaults that have entries. */
@@ -82,7 +76,7 @@ export class Outbox {
 
   /** The entries of a vault, newest first. */
   of(uuid: string): Entry[] {
-    const entries = namesIn(this.folderOf(uuid)).flatMap((name) => {
+    const entries = namesIn(this.#folderOf(uuid)).flatMap((name) => {
       const { state = "", at, fingerprint = "" } = named.exec(name)?.groups ?? {};
       return at === undefined ? [] : [{ uuid, state, at: Number(at), fingerprint }];
     });
@@ -104,14 +98,14 @@ export class Outbox {
     const kept = { ...entry, at: Math.max(entry.at, (former[0]?.at ?? 0) + 1) };
     const document = seal(key, placeOf(kept, service), JSON.stringify(exchange));
     const contents: Contents = { service, address, document };
+    const isOld = ({ at }: Entry, index: number): boolean =>
+      at < entry.at - keptMs || index + 1 >= keptAtMost;
     try {
-      ensurePrivateDirectory(this.folderOf(kept.uuid));
+      ensurePrivateDirectory(this.#folderOf(kept.uuid));
       replaceFile(this.#pathOf(kept), JSON.stringify(contents));
-      const isOld = ({ at }: Entry, index: number): boolean =>
-        at < entry.at - keptMs || index + 1 >= keptAtMost;
       for (const old of former.filter(isOld)) rmSync(this.#pathOf(old), { force: true });
     } catch (error) {
-      this.#warn(
+      this.#parts.warn(
         `what this machine keeps of the exchange could not be written: ${(error as Error).message}`,
       );
     }
@@ -119,40 +113,106 @@ export class Outbox {
 
   /** Reads an entry; null for one that is gone, or damaged. */
   read(entry: Entry): Contents | null {
-    const path = this.#pathOf(entry);
-    if (!existsSync(path)) return null;
     try {
-      const contents = JSON.parse(readFileSync(path, "utf8")) as Contents;
-      const { service, address, document } = contents;
-      if ([service, address, document].every((text) => typeof text === "string")) return contents;
+      const { service, address, document } = JSON.parse(
+        readFileSync(this.#pathOf(entry), "utf8"),
+      ) as Contents;
+      if ([service, address, document].every((text) => typeof text === "string"))
+        return { service, address, document };
       throw new Error("a part of it is missing");
     } catch (error) {
-      this.setAside(entry, error);
+      if (systemCode(error) !== "ENOENT") this.#setAside(entry, error);
+      return null;
+    }
+  }
+
+  /**
+   * Makes the last exchange of this machine with a vault, which has just been locked, a candidate again if the state does not know it.
+   * @throws `state` for one whose key is not available
+   */
+  async offer(
+    session: Pick<VaultSession, "adopt" | "recordPair">,
+    rows: VaultRows,
+    here: Here,
+  ): Promise<void> {
+    const { service, uuid, vault } = rows;
+    if (vault?.forgotten === true) return;
+    const seen = new Set([...rows.superseded, ...rows.credentials.map((row) => row.fingerprint)]);
+    const entry = this.newestFor(here, uuid);
+    if (entry === undefined || seen.has(entry.fingerprint)) return;
+    if (entry.at <= Date.parse(vault?.forgottenAt ?? "")) return;
+    const isOwn = here.states.includes(entry.state);
+    // A start that has succeeded in a state that was made anew had newer credentials.
+    if (!isOwn && (vault?.provenAt ?? null) !== null) return;
+    const kept = this.read(entry);
+    if (kept?.service !== service) return;
+    const exchange = await this.#open(entry, kept);
+    if (exchange === null) return;
+    try {
+      // Another machine may have used the vault since, and both pairs of an exchange would be tried.
+      if (isOwn) await session.adopt(exchange);
+      else await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
+    } catch (error) {
+      // Another machine's start has proved since that its end call never arrived.
+      if (error instanceof VaultError && error.code === "no-credentials") return;
+      throw error;
+    }
+    this.#parts.warn(
+      `the database had lost the last exchange of vault ${uuid}; its credentials are candidates again`,
+    );
+  }
+
+  /** Null for one that is damaged. */
+  async #open(entry: Entry, { service, document }: Contents): Promise<AdoptedExchange | null> {
+    const { uuid } = entry;
+    const keyId = keyIdOf(document);
+    const key = await this.#parts.keyring.find(keyId).catch(() => null);
+    if (key === null)
+      throw new VaultError(
+        "state",
+        `the database has lost the last exchange of vault ${uuid}, and what this machine has kept of it is encrypted with key ${keyId}, which is not available`,
+        {
+          uuid,
+          hint: `to go on without these credentials, move ${this.#folderOf(uuid)} elsewhere`,
+          next: [{ ...command`vault get ${uuid}`, note: "once its key file is back" }],
+        },
+      );
+    try {
+      return JSON.parse(unseal(key, placeOf(entry, service), document)) as AdoptedExchange;
+    } catch (error) {
+      this.#setAside(entry, error);
       return null;
     }
   }
 
   /** Gives the file of an entry that is of no use another name, if that is possible, with a warning. */
-  setAside(entry: Entry, error: unknown): void {
+  #setAside(entry: Entry, error: unknown): void {
     const path = this.#pathOf(entry);
     const what = `${path} cannot be used (${(error as Error).message})`;
     try {
       renameSync(path, `${path}.damaged`);
-      this.#warn(`${what}, and is ${path}.damaged now`);
+      this.#parts.warn(`${what}, and is ${path}.damaged now`);
     } catch {
-      this.#warn(what);
+      this.#parts.warn(what);
     }
   }
 
-  #pathOf(entry: Entry): string {
-    const { uuid, state, at, fingerprint } = entry;
-    return join(this.folderOf(uuid), `${state}.${at}.${fingerprint}.json`);
+  #pathOf({ uuid, state, at, fingerprint }: Entry): string {
+    return join(this.#folderOf(uuid), `${state}.${at}.${fingerprint}.json`);
   }
 
-  folderOf(uuid: string): string {
+  #folderOf(uuid: string): string {
     return join(this.#folder, uuid.replaceAll(/[^\w-]/g, "_"));
   }
 }
+
+const placeOf = ({ state, uuid }: Entry, service: string): VaultPlace => ({
+  state,
+  service,
+  uuid,
+  column: "outbox.document",
+  row: "",
+});
 
 /** Names in a folder; none where it cannot be read. */
 function namesIn(folder: string): string[] {
@@ -162,71 +222,3 @@ function namesIn(folder: string): string[] {
     return [];
   }
 }
-
-/** A vault that has just been locked. */
-interface Locked {
-  outbox: Outbox;
-  keyring: Pick<Keyring, "find">;
-  warn: (message: string) => void;
-  session: Pick<VaultSession, "adopt" | "recordPair">;
-  rows: VaultRows;
-  here: Here;
-}
-
-/**
- * Makes the last exchange of this machine a candidate again if the state does not know it.
- * @throws `state` for one whose key is not available
- */
-export async function offer(locked: Locked): Promise<void> {
-  const { outbox, keyring, warn, session, rows, here } = locked;
-  const { service, uuid, vault } = rows;
-  if (vault?.forgotten === true) return;
-  const seen = new Set([...rows.superseded, ...rows.credentials.map((row) => row.fingerprint)]);
-  const entry = outbox.newestFor(here, uuid);
-  if (entry === undefined || seen.has(entry.fingerprint)) return;
-  if (entry.at <= Date.parse(vault?.forgottenAt ?? "")) return;
-  const isOwn = here.states.includes(entry.state);
-  // A start that has succeeded in a state that was made anew had newer credentials.
-  if (!isOwn && (vault?.provenAt ?? null) !== null) return;
-  const kept = outbox.read(entry);
-  if (kept?.service !== service) return;
-  const keyId = keyIdOf(kept.document);
-  const key = await keyring.find(keyId).catch(() => null);
-  if (key === null) throw keyMissing(keyId, uuid, outbox.folderOf(uuid));
-  let exchange: AdoptedExchange;
-  try {
-    exchange = JSON.parse(unseal(key, placeOf(entry, service), kept.document)) as AdoptedExchange;
-  } catch (error) {
-    outbox.setAside(entry, error);
-    return;
-  }
-  try {
-    // Another machine may have used the vault since, and both pairs of an exchange would be tried.
-    if (isOwn) await session.adopt(exchange);
-    else await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
-  } catch (error) {
-    // Another machine's start has proved since that its end call never arrived.
-    if (error instanceof VaultError && error.code === "no-credentials") return;
-    throw error;
-  }
-  warn(
-    `the database had lost the last exchange of vault ${uuid}; its credentials are candidates again`,
-  );
-}
-
-/** The error for an entry that the state does not know and this machine cannot open. */
-const keyMissing = (keyId: string, uuid: string, folder: string): VaultError =>
-  new VaultError(
-    "state",
-    `the database has lost the last exchange of vault ${uuid}, and what this machine has kept of it is encrypted with key ${keyId}, which is not available`,
-    {
-      uuid,
-      hint: `to go on without these credentials, move ${folder} elsewhere`,
-      next: [
-        {
-          ...command`vault get ${uuid}`,
-          note: "once its key file is back",
-        },
-      ],
-    },
-  );

@@ -2,10 +2,8 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { breakerIn, breakerOf } from "../breakers.ts";
 import { prunedBefore, pruning } from "../journal/journal.ts";
 import { Keyring } from "../keys/keyring.ts";
-import { readVault, storedVault } from "../document.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import { clockJump } from "../statement.ts";
@@ -19,11 +17,10 @@ import { parseAddress, passwordFromFile } from "./address.ts";
 import type { Row } from "./database.ts";
 import { Database } from "./database.ts";
 import { holders, lockIn, takingMs, transactAtGate, unlessLocked, waitingFor } from "./gate.ts";
-import { Lease } from "./lease.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import { dialectOf } from "./schema.ts";
 import type { Entry, Here } from "./outbox.ts";
-import { offer, Outbox } from "./outbox.ts";
+import { Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 
 interface SharedOptions extends Omit<SharedParts, "database" | "keyring" | "outbox" | "schema"> {
@@ -61,7 +58,7 @@ export class PostgresStore extends StoredState implements State {
     this.#now = now;
     const keyring = new Keyring(keySource, shown, warn, keys);
     const database = new Database(address, { clock, waiting });
-    const outbox = new Outbox(given);
+    const outbox = new Outbox({ ...given, keyring });
     this.parts = { ...given, schema, database, keyring, outbox };
   }
 
@@ -88,37 +85,27 @@ export class PostgresStore extends StoredState implements State {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    const { schema, database, outbox, warn, keyring, by } = this.parts;
-    const { dialect, breakersKnown: breakers } = this;
+    const { outbox } = this.parts;
     const lower = uuid.toLowerCase();
     const prints = outbox.of(lower).map(({ fingerprint }) => fingerprint);
-    const [lease, [[facts] = [], breaker = [], ...read]] = await Lease.take(
-      { ...this.parts, check: async () => await this.check() },
-      { service, uuid: lower },
-      waiting,
-      [
-        aboutStatement(schema),
-        breakerOf(dialect.prefix, service),
-        ...readVault(dialect, { service, uuid: lower }, prints),
-      ],
-    );
+    const { key, state } = await this.ready();
+    const { dialect, breakersKnown: breakers } = this;
+    const of = { dialect, breakers, key, state, service, uuid: lower };
+    const now = (): number => this.now();
+    const check = async (): Promise<Ready> => await this.check();
+    const parts = { ...this.parts, ...of, now, check };
+    const { session, rows, facts } = await LeasedVault.take(parts, waiting, prints);
     try {
       const about = await this.#checked(facts);
-      if (about.isTakenOver) {
-        await lease.release();
+      if (about.isTakenOver || about.keyId !== key.id) {
+        await session.release();
+        await this.check();
         return await this.lock(service, uuid, waiting, offers);
       }
-      const { key } = about;
-      const vault = storedVault({ service, uuid: lower, at: this.time() }, read);
-      breakers.set(service, breakerIn(breaker));
-      const { state } = about;
-      const parts = { dialect, lease, key, database, outbox, by, breakers, state, service, uuid };
-      const session = new LeasedVault({ ...parts, now: () => this.now() }, vault);
-      const here = this.#here(about);
-      if (offers) await offer({ outbox, keyring, warn, session, rows: vault.rows, here });
+      if (offers) await outbox.offer(session, rows, this.#here(about));
       return session;
     } catch (error) {
-      await lease.release();
+      await session.release();
       throw error;
     }
   }

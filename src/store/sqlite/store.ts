@@ -136,20 +136,14 @@ export class SqliteState extends StoredState implements State {
   async #bringBack(session: StoredVaultSession): Promise<void> {
     const { state = "", predecessors = [] } = this.#marks ?? {};
     if (predecessors.length === 0) return;
-    const { offer, Outbox } = await import("../postgres/outbox.ts");
+    const { Outbox } = await import("../postgres/outbox.ts");
     const outbox = (this.#outbox ??= new Outbox(this.parts));
     const { service, uuid } = session;
     const prints = outbox.of(uuid).map(({ fingerprint }) => fingerprint);
     if (prints.length === 0) return;
     const { rows } = await session.readStored({ service, uuid, at: this.time() }, prints);
-    await offer({
-      outbox,
-      keyring: this.parts.keyring,
-      warn: this.parts.warn,
-      session,
-      rows,
-      here: { states: [state, ...predecessors], address: this.shown },
-    });
+    const here = { states: [state, ...predecessors], address: this.shown };
+    await outbox.offer(session, rows, here);
   }
 
   async #ready(): Promise<void> {

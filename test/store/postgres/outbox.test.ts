@@ -4,8 +4,9 @@ import { beforeEach, expect, it } from "vitest";
 import type { AdoptedExchange } from "../../../src/exchange/records.ts";
 import { fingerprint } from "../../../src/secrets/fingerprints.ts";
 import { parseGivenKey } from "../../../src/secrets/key-source.ts";
+import type { SealingKey } from "../../../src/secrets/sealing.ts";
 import type { Entry } from "../../../src/store/postgres/outbox.ts";
-import { offer, Outbox } from "../../../src/store/postgres/outbox.ts";
+import { Outbox } from "../../../src/store/postgres/outbox.ts";
 import { unknownVault } from "../../../src/store/steps/rows.ts";
 import { pair, service } from "../../contract/store-fixture.ts";
 import { tempDir } from "../../support/cleanup.ts";
@@ -25,7 +26,11 @@ beforeEach(() => {
 });
 const warn = (message: string): void => void warnings.push(message);
 /** As another process has it. */
-const open = (): Outbox => new Outbox({ directory, warn });
+const open = (keys = [key]): Outbox => {
+  const find = async (id: string): Promise<SealingKey | null> =>
+    await Promise.resolve(keys.find((each) => each.id === id) ?? null);
+  return new Outbox({ directory, warn, keyring: { find } });
+};
 const names = (of = uuid): string[] => readdirSync(join(directory, "outbox", of));
 
 function exchange(name: string): AdoptedExchange {
@@ -53,13 +58,8 @@ function keep(
 /** What is offered to a vault of the state, and how that ended. */
 async function offered({ states = [state ?? ""], keys = [key] } = {}): Promise<string[]> {
   const offers: string[] = [];
-  await offer({
-    outbox: open(),
-    keyring: {
-      find: async (id) => await Promise.resolve(keys.find((each) => each.id === id) ?? null),
-    },
-    warn,
-    session: {
+  await open(keys).offer(
+    {
       adopt: async ({ exchangeId }) => {
         offers.push(`adopt ${exchangeId}`);
         return await Promise.resolve("open");
@@ -69,9 +69,9 @@ async function offered({ states = [state ?? ""], keys = [key] } = {}): Promise<s
         return await Promise.resolve(1);
       },
     },
-    rows: unknownVault({ service, uuid, at: "" }),
-    here: { states, address },
-  });
+    unknownVault({ service, uuid, at: "" }),
+    { states, address },
+  );
   return offers;
 }
 
