@@ -34,10 +34,6 @@ const descriptor = {
     },
     externalRef: exchangeFlags.externalRef,
     label: newVaultFlags.label,
-    credentialsOut: {
-      flag: "--credentials-out <file>",
-      help: "also write the credentials to this file (mode 0600)",
-    },
   },
   examples: [
     "vault create --kind generic/offline --content @note.txt --label note",

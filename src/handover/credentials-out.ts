@@ -40,15 +40,6 @@ export class CredentialsOut {
   }
 
   /**
-   * Refuses a file with content, for a new vault: it cannot be its own.
-   * @throws `invalid-input`
-   */
-  checkEmpty(): void {
-    if (this.#isEmpty()) return;
-    throw refusal(`${this.path} is not empty, and is not replaced`, "name another file");
-  }
-
-  /**
    * Whether the content may be replaced: it is empty, or what --credentials read, or the state has its credentials.
    * @throws `invalid-input` for another vault's credentials, for what is neither credentials nor empty, and if replacing the file could
    * lose the vault

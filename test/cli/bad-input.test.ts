@@ -699,13 +699,6 @@ const extendedInputs: readonly BadInput[] = [
     example: /such as 3/,
   },
   {
-    what: "--credentials-out in a folder that is not there at creation",
-    args: [...note, "--credentials-out", "no/where.json"],
-    exit: 3,
-    says: /--credentials-out.*does not exist/,
-    example: /pair\.json/,
-  },
-  {
     what: "info without kind",
     args: ["info", uuid],
     exit: 2,

@@ -172,8 +172,8 @@ test.each<[string, unknown]>([
     },
   ],
   [
-    "create --kind credit-card/online --card @c --hashed-pin env:P --label l --credentials-out f",
-    { kind: "credit-card/online", card: "@c", hashedPin: "env:P", label: "l", credentialsOut: "f" },
+    "create --kind credit-card/online --card @c --hashed-pin env:P --label l",
+    { kind: "credit-card/online", card: "@c", hashedPin: "env:P", label: "l" },
   ],
   [
     "create --card-number @n --card-name Ada --expiry 4/2029",

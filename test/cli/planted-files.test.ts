@@ -269,7 +269,6 @@ describe.concurrent("a file that is to be written", () => {
       );
       for (const args of [
         ["get", uuid, "--credentials-out", path],
-        ["create", "--kind", "generic/offline", "--content", "env:HOME", "--credentials-out", path],
         ["state", "backup", path],
         ["state", "backup", path, "--force"],
         ["audit-replay", items, "--html", path],

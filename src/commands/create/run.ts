@@ -2,12 +2,9 @@ import type { App } from "../../app.ts";
 import { defined } from "../../defined.ts";
 import type { CreateDocument } from "../../documents/exchange.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { credentialsJson } from "../../exchange/recovery/document.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
 import { createVault, findIt } from "../../exchange/single/create.ts";
 import { createIds } from "../../exchange/ulid.ts";
-import type { CredentialsOut } from "../../handover/credentials-out.ts";
-import { withCredentialsOut } from "../../handover/credentials-out.ts";
 import { askKind, askSettings } from "../../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../../input/contents.ts";
 import { readHashedPin } from "../../input/read-start.ts";
@@ -29,23 +26,21 @@ import { namedFingerprint } from "../../terminal/secrets.ts";
 import { command } from "../../way.ts";
 import type { CreateOptions } from "../create.ts";
 
-/** Creates a vault. Exit 0 means: its credentials are in the state (and in --credentials-out). */
+/** Creates a vault. Exit 0 means: its credentials are in the state. */
 export async function runCreate(app: App, options: CreateOptions): Promise<number> {
   const metadata = readMetadata(options.metadata);
-  return await withCredentialsOut(app, options, async (out) => {
-    out?.checkEmpty();
-    const kind = await chooseKind(app.io, options);
-    checkOptions(options, kind, app.io.host.now());
-    await askSettings(app);
-    const vault = await readVault(app, options, kind);
-    const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
-    await app.service.client();
-    if (options.label !== undefined) await checkLabel(app.state, options.label);
-    await warnAboutInterrupted(app);
-    const { label } = options;
-    const outcome = await create(app, kind, options, { vault, device, metadata, label });
-    return await reportOutcome(app.io, options, kind, outcome, out);
-  });
+  const kind = await chooseKind(app.io, options);
+  checkOptions(options, kind, app.io.host.now());
+  await askSettings(app);
+  const vault = await readVault(app, options, kind);
+  const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
+  await app.service.client();
+  const { label } = options;
+  if (label !== undefined) await checkLabel(app.state, label);
+  await warnAboutInterrupted(app);
+  const outcome = await create(app, kind, options, { vault, device, metadata, label });
+  await reportOutcome(app.io, label ?? null, kind, outcome);
+  return 0;
 }
 
 async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {
@@ -194,11 +189,10 @@ async function warnAboutInterrupted({ io, settings, state }: Local): Promise<voi
 /** Reports the outcome. Credentials that could not be stored are printed, because they exist nowhere else. */
 async function reportOutcome(
   io: Io,
-  options: CreateOptions,
+  label: string | null,
   kind: Kind,
   outcome: CreateOutcome,
-  out: CredentialsOut | undefined,
-): Promise<number> {
+): Promise<void> {
   const printOnly = async (document: CreateDocument): Promise<void> =>
     await io.host.stdout.write(`${jsonText(document)}\n`);
   if (outcome.type === "unreadable") {
@@ -208,22 +202,12 @@ async function reportOutcome(
   }
   const { success, credentials } = outcome;
   const { uuid } = success;
-  const label = options.label ?? null;
   const vault = { ...success.vault, uuid };
-  // Undefined if it was not asked for.
-  const isSaved = await out?.write(credentialsJson({ uuid, label, kind, credentials })).then(
-    () => true,
-    () => false,
-  );
   if (outcome.type === "unstored") {
-    if (isSaved !== true) await printOnly({ uuid, label, vault: { ...vault, credentials }, kind });
-    const where =
-      isSaved === true
-        ? `are in ${options.credentialsOut}`
-        : "were printed, and exist nowhere else";
+    await printOnly({ uuid, label, vault: { ...vault, credentials }, kind });
     throw new VaultError(
       "state",
-      `vault ${uuid} was created, but its credentials could not be stored (${outcome.error.message}); they ${where}`,
+      `vault ${uuid} was created, but its credentials could not be stored (${outcome.error.message}); they were printed, and exist nowhere else`,
       {
         uuid,
         retry: "never",
@@ -252,14 +236,4 @@ async function reportOutcome(
     },
   );
   io.narrator.note(`Credentials stored (generation ${generation}).`, [command`vault get ${uuid}`]);
-  if (isSaved !== false) return 0;
-  throw new VaultError(
-    "state",
-    `vault ${uuid} was created and its credentials are stored, but --credentials-out could not be written`,
-    {
-      uuid,
-      retry: "never",
-      next: [{ ...command`vault export ${uuid}`, note: "prints them" }],
-    },
-  );
 }
