@@ -140,12 +140,6 @@ export function columnsOf(rows: VaultRows): VaultColumns {
   };
 }
 
-/** A sealed value of a row, and the place that it is bound to. */
-interface SealedValue {
-  place: VaultPlace;
-  value: string;
-}
-
 /** A row of `vaults` or of `runs`, with what is sealed in it. */
 export interface SealedRow {
   service: string;
@@ -157,45 +151,31 @@ export interface SealedRow {
   digest?: string | null;
 }
 
-export function sealedValuesOf({
-  service,
-  uuid,
-  sealed,
-  exchange,
-  digest,
-}: SealedRow): SealedValue[] {
-  if (sealed === undefined) {
-    if (exchange === undefined || typeof digest !== "string") return [];
-    return [{ place: { service, uuid, column: "exchanges.digest", row: exchange }, value: digest }];
+/** A row with each sealed value replaced by what `by` makes of it, for the place that it is bound to. */
+export function mapSealed<Row extends SealedRow>(
+  row: Row,
+  by: (place: VaultPlace, value: string) => string,
+): Row {
+  const { service, uuid, sealed, exchange = "", digest } = row;
+  if (typeof digest === "string") {
+    const place: VaultPlace = { service, uuid, column: "exchanges.digest", row: exchange };
+    return { ...row, digest: by(place, digest) };
   }
-  return Object.entries(JSON.parse(sealed) as Sealed).flatMap(([column, values]) =>
-    Object.entries(values).map(([row, value]) => ({
-      place: { service, uuid, column: column as VaultPlace["column"], row },
-      value,
-    })),
-  );
+  if (sealed === undefined) return row;
+  const columns = JSON.parse(sealed) as Sealed;
+  for (const [name, values] of Object.entries(columns)) {
+    const column = name as VaultPlace["column"];
+    for (const [of, value] of Object.entries(values))
+      values[of] = by({ service, uuid, column, row: of }, value);
+  }
+  return { ...row, sealed: JSON.stringify(columns) };
 }
 
-/**
- * A row with every value that another key has sealed opened, and sealed with `to`.
- * @throws `state` for one that does not open, or whose key is not among `keys`
- */
-export function resealed<Row extends SealedRow>(
-  row: Row,
-  keys: ReadonlyMap<string, SealingKey>,
-  to: SealingKey,
-): Row {
-  const values = sealedValuesOf(row);
-  if (values.every(({ value }) => keyIdOf(value) === to.id)) return row;
-  const anew = values.map(({ place, value }) => ({
-    place,
-    value: seal(to, place, unseal(keys.get(keyIdOf(value)) ?? to, place, value)),
-  }));
-  if (row.sealed === undefined) return { ...row, digest: anew[0]?.value ?? null };
-  const sealed: Sealed = {};
-  for (const { place, value } of anew) (sealed[place.column] ??= {})[place.row] = value;
-  return { ...row, sealed: JSON.stringify(sealed) };
-}
+/** For `mapSealed`: seals with `to` what another key has sealed. @throws `state` for a value that does not open */
+export const resealing =
+  (from: SealingKey, to: SealingKey) =>
+  (place: VaultPlace, value: string): string =>
+    keyIdOf(value) === to.id ? value : seal(to, place, unseal(from, place, value));
 
 /** Number of exchanges that a document keeps in any case. */
 const keptExchanges = 5;

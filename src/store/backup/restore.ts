@@ -6,7 +6,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { deriveKey } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
-import { columns, isKnownIn, resealed, rowsOf } from "../document.ts";
+import { columns, isKnownIn, mapSealed, resealing, rowsOf } from "../document.ts";
 import { appendingAlone } from "../journal/journal.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import { marksOf } from "../sqlite/open-database.ts";
@@ -165,11 +165,11 @@ class BackupReader {
   readonly at: string;
   readonly marks: Marks;
   readonly #db: DatabaseSync;
-  readonly #keys: ReadonlyMap<string, SealingKey>;
+  readonly #key: SealingKey;
 
   constructor(db: DatabaseSync, key: SealingKey, at: string) {
     this.#db = db;
-    this.#keys = new Map([[key.id, key]]);
+    this.#key = key;
     this.at = at;
     this.marks = marksOf(db);
   }
@@ -184,7 +184,9 @@ class BackupReader {
         for (const { fingerprint } of spent) rows.superseded.add(fingerprint);
         return rows;
       };
-      yield { rows: rowsIn(row), sealedWith: (key) => rowsIn(resealed(row, this.#keys, key)) };
+      const sealedWith = (key: SealingKey): VaultRows =>
+        rowsIn(mapSealed(row, resealing(this.#key, key)));
+      yield { rows: rowsIn(row), sealedWith };
     }
   }
 

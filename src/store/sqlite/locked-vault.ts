@@ -9,7 +9,7 @@ import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Made, Step, StoredVault } from "../document.ts";
 import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
-import type { Put } from "../statement.ts";
+import type { Put, Value } from "../statement.ts";
 import { written } from "../statement.ts";
 import type { Place, VaultRow } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
@@ -105,8 +105,7 @@ export class LockedVault extends StoredVaultSession {
       this.#expectSameFile();
       let used = this.#key;
       const made = make(vault, step, () => (used ??= keyring.fitting(db)));
-      const id = Number(vault.id ?? nextId(db));
-      write(db, id, made);
+      const id = write(db, made);
       return { result: made.result, vault: afterStep(made, id), key: used };
     }, durability);
     if (hasSealed(written.vault)) this.#key = key;
@@ -121,10 +120,10 @@ export class LockedVault extends StoredVaultSession {
 }
 
 /**
- * Writes what a step has made of a vault, in the caller's transaction.
+ * Writes what a step has made of a vault, in the caller's transaction. Returns the id of its row, if there is one.
  * @throws BreakerChanged if the breaker is not as the step has seen it, `state` if the vault is not as it was read
  */
-function write(db: DatabaseSync, id: number, made: Made<unknown>): void {
+function write(db: DatabaseSync, made: Made<unknown>): Value {
   const { before, after } = made;
   const { service, uuid, seen, vault } = after;
   const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
@@ -133,28 +132,28 @@ function write(db: DatabaseSync, id: number, made: Made<unknown>): void {
     change((put) => `SELECT 1 WHERE ${isAsSeen("", service, seen, put)}`).length === 0
   )
     throw new BreakerChanged("the circuit breaker has changed");
+  let { id } = before;
   if (vault !== null) {
-    checkLabel(db, id, vault);
-    const rows = change((put) => {
+    checkLabel(db, vault);
+    const [row] = change((put) => {
       const set = setting(made, put);
       if (before.id !== null)
         return `UPDATE vaults SET ${set.map((pair) => pair.join(" = ")).join(", ")}, version = version + 1
-          WHERE id = ${put(id)} AND version = ${put(before.version)} RETURNING version`;
-      const key = [id, service, uuid].map(put);
-      return `INSERT INTO vaults (${set.map(([column]) => column).join(", ")}, version, id, service, uuid)
-        VALUES (${set.map(([, mark]) => mark).join(", ")}, 1, ${key.join(", ")}) ON CONFLICT (service, uuid) DO NOTHING RETURNING version`;
-    });
-    if (rows.length === 0) throw lockLost(uuid, "somebody else has written it");
+          WHERE id = ${put(before.id)} AND version = ${put(before.version)} RETURNING id`;
+      const key = [service, uuid].map(put);
+      return `INSERT INTO vaults (${set.map(([column]) => column).join(", ")}, version, service, uuid)
+        VALUES (${set.map(([, mark]) => mark).join(", ")}, 1, ${key.join(", ")}) ON CONFLICT (service, uuid) DO NOTHING RETURNING id`;
+    }) as { id: number }[];
+    if (row === undefined) throw lockLost(uuid, "somebody else has written it");
+    id = row.id;
   }
   for (const part of writingBeside(dialect, made, dialect.open)) change(part);
+  return id;
 }
 
-const nextId = (db: DatabaseSync): number =>
-  (one<{ last: number | null }>(db, "SELECT max(id) AS last FROM vaults")?.last ?? 0) + 1;
-
 /** @throws `usage` for a label that another vault has; nobody else writes meanwhile */
-function checkLabel(db: DatabaseSync, id: number, { uuid, label }: VaultRow): void {
-  const sql = "SELECT uuid FROM vaults WHERE label = ? AND id <> ?";
-  const other = label === null ? undefined : one<{ uuid: string }>(db, sql, label, id);
+function checkLabel(db: DatabaseSync, { service, uuid, label }: VaultRow): void {
+  const sql = "SELECT uuid FROM vaults WHERE label = ? AND (service, uuid) <> (?, ?)";
+  const other = one<{ uuid: string }>(db, sql, label, service, uuid);
   if (other !== undefined) throw labelTaken(uuid, other.uuid);
 }

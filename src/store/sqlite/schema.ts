@@ -5,7 +5,7 @@ import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } fro
 import type { Row, Table } from "../statement.ts";
 import { inserting } from "../statement.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
-import { sealedValuesOf } from "../document.ts";
+import { mapSealed } from "../document.ts";
 import { all, dialect, noteMeta, one, rowsIn } from "./query.ts";
 
 /** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
@@ -51,8 +51,11 @@ function takeFormer(db: DatabaseSync): void {
     formerTables.map((table) => [table, read(table)]),
   ) as unknown as Former;
   const { vaults, spent, runs } = documentsOf(former);
-  const [key] = vaults.flatMap(sealedValuesOf).map(({ value }) => keyIdOf(value));
-  if (key !== undefined) noteMeta(db, "key", key);
+  for (const vault of vaults)
+    mapSealed(vault, (_, value) => {
+      noteMeta(db, "key", keyIdOf(value));
+      return value;
+    });
   for (const [table, rows] of Object.entries({ vaults, spent, runs }))
     for (const row of rows) {
       const sql = inserting(dialect, table as Table, Object.keys(row), "$1");

@@ -46,28 +46,19 @@ export function notKept(uuid: string, generation: number): VaultError {
   );
 }
 
-/** Prefix of a token that is sealed as JSON, because a lone surrogate in it has no form in UTF-8. */
-const asJson = "\0json:";
-
-export function sealToken(
+/** As JSON, because a lone surrogate in a token has no form in UTF-8. Version 0.2.0 sealed a token as it is. */
+export const sealToken = (
   key: SealingKey,
   place: Owner,
   exchangeId: string,
   token: string,
-): string {
-  const isPlain = token.isWellFormed() && !token.startsWith(asJson);
-  return seal(
-    key,
-    placeOf(place, "exchanges.token", exchangeId),
-    isPlain ? token : asJson + JSON.stringify(token),
-  );
-}
+): string => seal(key, placeOf(place, "exchanges.token", exchangeId), JSON.stringify(token));
 
 /** @throws `state` if the exchange has no token, or the key does not open it */
 export function openToken(key: SealingKey, place: Owner, row: ExchangeRow): string {
   if (row.token !== null) {
     const token = unseal(key, placeOf(place, "exchanges.token", row.id), row.token);
-    return token.startsWith(asJson) ? (JSON.parse(token.slice(asJson.length)) as string) : token;
+    return token.startsWith('"') ? (JSON.parse(token) as string) : token;
   }
   throw new VaultError(
     "state",

@@ -1,8 +1,8 @@
 import type { Waiting } from "../../exchange/ports.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
-import { keyIdOf, unseal } from "../../secrets/sealing.ts";
+import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
+import { cannotBeOpened, unseal } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
-import { columns, isKnownIn, resealed, sealedValuesOf } from "../document.ts";
+import { columns, isKnownIn, mapSealed, resealing } from "../document.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
 import { inserting, keys, marking } from "../statement.ts";
@@ -89,14 +89,16 @@ export class WholeReader {
   /** Opens every sealed value, as a check, and returns their number. @throws `state` for the first that does not open */
   async openAll(given?: SealingKey): Promise<number> {
     let opened = 0;
-    let key = given ?? null;
+    const key = given ?? (await this.key());
+    const open = (place: VaultPlace, value: string): string => {
+      if (key === null) throw cannotBeOpened(place, "the state names no key");
+      unseal(key, place, value);
+      opened += 1;
+      return value;
+    };
     for (const table of ["vaults", "runs"] as const)
       for await (const rows of this.rows(table))
-        for (const { place, value } of rows.flatMap((row) => sealedValuesOf(row as never))) {
-          key ??= (await this.key()) ?? (await this.keyring.key(keyIdOf(value)));
-          unseal(key, place, value);
-          opened += 1;
-        }
+        for (const row of rows) mapSealed(row as never, open);
     return opened;
   }
 
@@ -160,22 +162,21 @@ export class Whole extends WholeReader {
   /** Seals everything with another key, and returns how many values another one had sealed. @throws `state` if this machine lacks that */
   async reseal(to: SealingKey): Promise<number> {
     let count = 0;
-    const by = new Map([[to.id, to]]);
-    for (const table of ["vaults", "runs"] as const) {
-      for await (const rows of this.rows(table)) {
-        const ids = (row: Row): string[] =>
-          sealedValuesOf(row as never).map(({ value }) => keyIdOf(value));
-        const outdated = rows.filter((row) => ids(row).some((id) => id !== to.id));
-        const opening = outdated.flatMap(ids);
-        for (const id of opening) if (!by.has(id)) by.set(id, await this.keyring.key(id));
+    const from = await this.key();
+    if (from === null) return count;
+    const anew = resealing(from, to);
+    const counted = (place: VaultPlace, value: string): string => {
+      const now = anew(place, value);
+      count += Number(now !== value);
+      return now;
+    };
+    for (const table of ["vaults", "runs"] as const)
+      for await (const rows of this.rows(table))
         await this.put(
           table,
-          outdated.map((row) => resealed(row as never, by, to)),
+          rows.map((row) => mapSealed(row as never, counted)),
           "UPDATE",
         );
-        count += opening.length;
-      }
-    }
     return count;
   }
 
