@@ -1,7 +1,6 @@
 import { VaultError } from "../errors.ts";
 import type { StartSuccess } from "../protocol/answers.ts";
 import { object, readStartSuccess } from "../protocol/answers.ts";
-import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import {
@@ -19,8 +18,8 @@ import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
 import { bareCredentials } from "./recovery/document.ts";
 import type { Accepted, Read } from "./start/attempt.ts";
-import { attempt, noTries } from "./start/attempt.ts";
-import { decide, toStartWith } from "./start/decide.ts";
+import { attempt } from "./start/attempt.ts";
+import { decide, noTries, recordGiven, toStartWith } from "./start/decide.ts";
 import type { Counted, Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
@@ -57,24 +56,22 @@ export async function untilAccepted<Success>(
   start: Counted,
   read: Read<Success>,
 ): Promise<Accepted<Success>> {
-  const tries = noTries();
-  let recordedAs: number | undefined;
+  const { kind, recordedAs } = await recordGiven(context, start);
+  const tries = noTries(recordedAs);
   for (;;) {
-    const vault = await context.session.read();
-    const decision = await decide(context, vault, start, tries, recordedAs);
-    const { kind, wish, action } = decision;
-    if (action?.do === "end") {
+    const vault = await currentRecord(context);
+    const decision = await decide(context, vault, kind, start, tries);
+    const { wish, action } = decision;
+    if (action.do === "end") {
       await settleInterrupted(context, action.exchange);
+      // That may have superseded the given pair.
+      tries.recordedAs = (await recordGiven(context, start)).recordedAs;
       continue;
     }
     throwIfInterrupted(context);
-    if (vault === null || action === null) {
-      recordedAs = await recordGiven(context, start, kind);
-      continue;
-    }
     const first = toStartWith(context, vault, wish, action, tries.refusal);
     tries.only = wish.generation ?? null;
-    const accepted = await attempt(context, vault, first, { start, decision, tries }, read);
+    const accepted = await attempt(context, vault, first, { kind, start, decision, tries }, read);
     if (accepted === null) continue;
     // For an exchange in doubt, its reported outcome says so.
     if (tries.refusal !== undefined && vault.open?.state !== "in-doubt") {
@@ -85,17 +82,6 @@ export async function untilAccepted<Success>(
     }
     return accepted;
   }
-}
-
-/** Records a given pair. Returns its generation. */
-async function recordGiven(
-  { session }: ExchangeContext,
-  { given, hashedPin, device }: Counted,
-  kind: Kind,
-): Promise<number> {
-  if (given?.type !== "pair") throw new VaultError("internal", "no credentials were given");
-  const credentials = bareCredentials({ ...given.credentials, hashedPin });
-  return await session.recordPair({ credentials, kind, device });
 }
 
 /** ② Makes the new pair durable; the contents stay in memory. */

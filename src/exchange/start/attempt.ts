@@ -14,30 +14,14 @@ import {
   wording,
 } from "../dispositions.ts";
 import { allowsRetry } from "../lockout.ts";
-import type { SoFar } from "../next-action.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 import { refusalError } from "../refusals.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair } from "./credentials.ts";
 import { chosenPair } from "./credentials.ts";
-import type { Decision } from "./decide.ts";
+import type { Decision, Tries } from "./decide.ts";
 import type { Counted } from "./start.ts";
-
-/** What a command has sent so far. */
-export interface Tries extends SoFar {
-  tried: number[];
-  /** The generation that was chosen for the first call; null if all may be tried. */
-  only?: number | null;
-  /** Calls so far. */
-  calls: number;
-  /** A call with the present credentials got no answer: it is repeated once. */
-  isUnanswered: boolean;
-  /** The last refusal of credentials. */
-  refusal?: VaultError;
-}
-
-export const noTries = (): Tries => ({ tried: [], calls: 0, isUnanswered: false });
 
 /** A call that the service has accepted. */
 export interface Accepted<Success> {
@@ -75,10 +59,9 @@ export async function attempt<Success>(
   context: ExchangeContext,
   before: VaultRecord,
   chosen: Generation,
-  { start, decision, tries }: Omit<Sent, "exchangeId" | "pair">,
+  { kind, start, decision: { wish, next }, tries }: Omit<Sent, "exchangeId" | "pair">,
   read: Read<Success>,
 ): Promise<Accepted<Success> | null> {
-  const { kind, wish } = decision;
   const { operation, run } = start;
   const { generation } = chosen;
   const exchangeId = context.ids.next(before.last?.id);
@@ -94,7 +77,7 @@ export async function attempt<Success>(
   await noteStart(context.breaker, seen, reply, outcome);
   if (outcome.type === "accepted")
     return { before, kind, exchangeId, externalRef, pair, success: outcome.success };
-  const sent = { exchangeId, pair, start, decision, tries };
+  const sent = { exchangeId, pair, kind, start, decision: { wish, next }, tries };
   const again =
     outcome.type === "not-sent"
       ? await notSent(context, sent, outcome)
@@ -112,8 +95,9 @@ export async function attempt<Success>(
 interface Sent {
   exchangeId: string;
   pair: ChosenPair;
+  kind: Kind;
   start: Counted;
-  decision: Decision;
+  decision: Pick<Decision, "next" | "wish">;
   tries: Tries;
 }
 

@@ -1,55 +1,82 @@
-import { defined } from "../../defined.ts";
 import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { NextAction, SoFar, Wish } from "../next-action.ts";
-import { beforeStart, nextAction } from "../next-action.ts";
+import { nextAction } from "../next-action.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { afterRefusal, refusalError } from "../refusals.ts";
-import { checkGiven, chosenPair, refusedNow } from "./credentials.ts";
+import { bareCredentials } from "../recovery/document.ts";
 import type { ChosenPair } from "./credentials.ts";
+import { checkGiven, chosenPair, refusedNow } from "./credentials.ts";
 import type { Counted, Start } from "./start.ts";
 import { checkStart } from "./start.ts";
 
+/** What a command has sent so far. */
+export interface Tries extends SoFar {
+  tried: number[];
+  /** As which generation a given pair is recorded; null without one. */
+  recordedAs: number | null;
+  /** The generation that was chosen for the first call; null if all may be tried. */
+  only?: number | null;
+  /** Calls so far. */
+  calls: number;
+  /** A call with the present credentials got no answer: it is repeated once. */
+  isUnanswered: boolean;
+  /** The last refusal of credentials. */
+  refusal?: VaultError;
+}
+
+export const noTries = (recordedAs: number | null): Tries => ({
+  recordedAs,
+  tried: [],
+  calls: 0,
+  isUnanswered: false,
+});
+
 /** What a start does next, under the lock, and what that was decided on. */
 export interface Decision {
-  kind: Kind;
   wish: Wish;
-  /** Null if the given pair is recorded first, and then it is decided again. */
-  action: NextAction | null;
+  action: NextAction;
   /** Decides again, on another record of the vault. */
   next: (vault: VaultRecord) => NextAction;
 }
 
-/**
- * Decides all that can be decided before anything is written or sent. `checkedAs`: as which generation a given pair is recorded, once it was checked.
- * @throws `usage`, `invalid-input`, `no-credentials`
- */
+/** Decides what a start with a vault of this kind does next. */
 export async function decide(
   context: ExchangeContext,
-  vault: VaultRecord | null,
+  vault: VaultRecord,
+  kind: Kind,
   start: Counted,
-  soFar: SoFar & { only?: number | null; refusal?: VaultError },
-  checkedAs?: number | null,
+  { tried, recordedAs, only, refusal }: Tries,
 ): Promise<Decision> {
-  const kind = checkStart(vault, start);
-  const recordedAs = checkedAs === undefined ? await checkGiven(context, vault, start) : checkedAs;
   // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
   const chosen =
-    soFar.only === undefined
-      ? (start.generation ?? (vault?.open === null ? recordedAs : null))
-      : soFar.only;
+    only === undefined ? (start.generation ?? (vault.open === null ? recordedAs : null)) : only;
   // Nor does such a one keep a delete, which began with the refused credentials, from the new ones.
   const discardPending =
-    start.discardPending || (start.operation === "delete" && soFar.refusal !== undefined);
+    start.discardPending || (start.operation === "delete" && refusal !== undefined);
   const wish = { ...start, discardPending, generation: chosen ?? undefined };
-  const isNew = start.given?.type === "pair" && recordedAs === null;
-  const refused =
-    vault === null || isNew ? undefined : await refusedNow(context, vault, kind, start);
-  const next = (now: VaultRecord): NextAction =>
-    nextAction(now, wish, context, { tried: soFar.tried, ...defined({ refused }) });
-  const action = vault === null ? null : isNew ? beforeStart(vault, wish, context) : next(vault);
-  return { kind, wish, action, next };
+  const refused = await refusedNow(context, vault, kind, start);
+  const next = (now: VaultRecord): NextAction => nextAction(now, wish, context, { tried, refused });
+  return { wish, action: next(vault), next };
+}
+
+/**
+ * Checks a start, and records the pair that it is given. Returns the kind of the vault, and the generation of that pair.
+ * @throws `usage`, `invalid-input`, `no-credentials`
+ */
+export async function recordGiven(
+  context: ExchangeContext,
+  start: Counted,
+): Promise<{ kind: Kind; recordedAs: number | null }> {
+  const { session } = context;
+  const vault = await session.read();
+  const kind = checkStart(vault, start);
+  const { given, hashedPin, device } = start;
+  if (given?.type !== "pair") return { kind, recordedAs: null };
+  const known = await checkGiven(context, vault, start);
+  const credentials = bareCredentials({ ...given.credentials, hashedPin });
+  return { kind, recordedAs: known ?? (await session.recordPair({ credentials, kind, device })) };
 }
 
 /**
@@ -83,7 +110,7 @@ export interface Preview {
 
 /**
  * Decides as `runExchange` would, and writes and sends nothing: an acknowledgement that comes first is taken as done.
- * @throws what `decide` throws, and refusals
+ * @throws what `recordGiven` throws, and refusals
  */
 export async function previewStart(context: ExchangeContext, start: Start): Promise<Preview> {
   const record = await context.session.read();
@@ -91,13 +118,16 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
   // Once it is taken over, its exchange is acknowledged, and its new pair is the one to send.
   if (given?.type === "recovery")
     return { record, kind: given.document.kind, acknowledges: null, pair: null };
-  const { kind, wish, action } = await decide(context, record, start, { tried: [] });
-  const shown = { record, kind, acknowledges: action?.do === "end" ? action.exchange : null };
-  if (record === null || action === null) return { ...shown, pair: null };
+  const kind = checkStart(record, start);
+  const recordedAs = await checkGiven(context, record, start);
+  if (record === null || (given !== undefined && recordedAs === null))
+    return { record, kind, acknowledges: null, pair: null };
+  const { wish, action } = await decide(context, record, kind, start, noTries(recordedAs));
+  const acknowledges = action.do === "end" ? action.exchange : null;
   const generation =
     action.do === "end"
-      ? record.generations.find((g) => g.generation === action.exchange.newGeneration)
+      ? record.generations.find((g) => g.generation === acknowledges?.newGeneration)
       : toStartWith(context, record, wish, action);
   const pair = generation && (await chosenPair(context, record, kind, generation, start));
-  return { ...shown, pair: pair ?? null };
+  return { record, kind, acknowledges, pair: pair ?? null };
 }
