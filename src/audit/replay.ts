@@ -195,7 +195,10 @@ function conclude(
     fold,
     inputs,
     doubts: said(
-      [!tellsFailures, "the items do not show which calls failed"],
+      [
+        !tellsFailures,
+        "the items do not show which calls failed (--map outcome=COLUMN or --failure PATTERN tells)",
+      ],
       [
         beforeRelease(rules.release, "1.2.18"),
         `release ${rules.release} records no failed attempts`,
@@ -214,7 +217,17 @@ function conclude(
       ...new Set(sources.flatMap((source) => source.warnings)),
       ...said([cut !== undefined, `${cut}: what comes after is missing. Export or copy it again.`]),
       ...classifier.say(intake.unknownItems > 0 ? ["action"] : []),
-      ...classifier.say(["outcome", "description", "reason"]),
+      ...classifier.say(["outcome", "description", "reason", "endpoint"]),
+      ...exports.filter((input) => input.items === 0).map(({ name }) => `${name} has no items.`),
+      ...said([
+        intake.future > 0,
+        `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item.`,
+      ]),
+      ...where
+        .filter((one) => journal === undefined && !hasColumn(roleOf(one)))
+        .map(
+          (one) => `No column is known for --where ${one.key}=…; name it (--map ${roleOf(one)}=…).`,
+        ),
     ],
     ...answer,
     items,
@@ -234,29 +247,6 @@ function conclude(
     duplicates: intake.overlap.count,
     reordered: intake.order.reordered,
     late: fold.late,
-    notes: [
-      ...exports.filter((input) => input.items === 0).map(({ name }) => `${name} has no items`),
-      ...classifier.say(["endpoint"]),
-      ...said(
-        [
-          fold.hasFailures && lacksColumn("description"),
-          "no column gives the reason of refused calls; if there is one, name it (--map description=…)",
-        ],
-        [
-          !tellsFailures,
-          "the items do not show which calls failed: name the column (--map outcome=…) or describe failures (--failure PATTERN)",
-        ],
-        [
-          intake.future > 0,
-          `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item`,
-        ],
-      ),
-      ...where
-        .filter((one) => journal === undefined && !hasColumn(roleOf(one)))
-        .map(
-          (one) => `no column is known for --where ${one.key}=…; name it (--map ${roleOf(one)}=…)`,
-        ),
-    ],
   };
   return {
     summary,

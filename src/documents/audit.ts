@@ -115,8 +115,6 @@ const column = z.object({
   by: z.enum(["name", "value", "--map"]),
   /** Of an outcome: its "true" is a failure, as in `failed` or `rejected`. */
   inverted: optional(z.literal(true)),
-  /** Of a time: the column with the time of day, which follows that of the date. */
-  and: optional(text),
 });
 const columns = z.partialRecord(z.enum(roles), column);
 
@@ -182,7 +180,6 @@ const summary = {
   /** Number of items out of order: those that were sorted, and those that were too late. */
   reordered: count,
   late: count,
-  notes: z.array(text),
 };
 const replaySummary = z.object(summary);
 

@@ -94,8 +94,8 @@ ref=CRON             |`),
       /^1 vault locked by reference cron .* 2 of 3 vaults have an item with ref=cron\.$/,
     );
     expect(await text("ref=none")).toBe("0 of 3 vaults have an item with ref=none.");
-    expect((await selectedBy("app=x")).result.summary.notes.join()).toMatch(
-      /no column is known for --where app=…; name it \(--map app/,
+    expect((await selectedBy("app=x")).result.summary.warnings.join()).toMatch(
+      /No column is known for --where app=…; name it \(--map app/,
     );
     const span = { since: Date.parse(moment(1)), until: Date.parse(moment(10)) };
     expect((await selectedBy("ip=10.0.0.8", span)).reports).toMatchObject([{ uuid: vaultUuid(2) }]);
@@ -210,8 +210,8 @@ describe("--action", () => {
         "create active, read exchange-open, ack-read active, refused active, refused active, refused locked, other locked",
       );
       expect(result.summary).toMatchObject({ applicationItems: 1 });
-      expect(result.summary.notes).toContain(
-        'actions without a known name count by the endpoint of the call: "VAULT_ACCESS" ×6',
+      expect(result.summary.warnings).toContain(
+        'Actions without a known name count by the endpoint of the call: "VAULT_ACCESS" ×6.',
       );
     },
   );

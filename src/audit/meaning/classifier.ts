@@ -13,7 +13,7 @@ const sentences = {
   /** In a log without outcomes. */
   description: `The log has no outcomes, and descriptions that do not tell whether the call was accepted: VALUES. Describe failed attempts (--failure PATTERN), or name the column (--map outcome=COLUMN).`,
   reason: `Reasons of refusals that were not recognized, and may be failed attempts: VALUES. Describe those that are (--failure PATTERN).`,
-  endpoint: `actions without a known name count by the endpoint of the call: VALUES`,
+  endpoint: `Actions without a known name count by the endpoint of the call: VALUES.`,
 };
 type Remark = keyof typeof sentences;
 

@@ -182,16 +182,14 @@ function basisOf(summary: ReplaySummary): Fact[] {
       count > 0 ? `${grouped(count)} ${what}` : "",
     ),
     Lines: [...lines, ...more(skippedLines - lines.length)],
-    Notes: few(summary.notes),
   });
 }
 
 /** Describes an input, and what each of its columns was taken for. */
 function inputWords({ name, items, format, gzip, order, columns }: InputReport): string[] {
-  const taken = Object.entries(columns).map(([role, { name: first, by, inverted, and }]) => {
+  const taken = Object.entries(columns).map(([role, { name: column, by, inverted }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
-    const names = [first, and ?? []].flat().map((one) => JSON.stringify(one));
-    return `${role} ${names.join(" and ")}${inverted === true ? " (true is a failure)" : ""}${why}`;
+    return `${role} ${JSON.stringify(column)}${inverted === true ? " (true is a failure)" : ""}${why}`;
   });
   const form = [
     format === "journal" ? "journal of this machine" : format.toUpperCase(),

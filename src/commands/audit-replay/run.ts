@@ -1,11 +1,11 @@
 import type { Local } from "../../parts/state.ts";
-import { type Replay, replay } from "../../audit/replay.ts";
+import { journalItems } from "../../audit/meaning/journal.ts";
+import { type Replay, replay, type ReplayOptions } from "../../audit/replay.ts";
 import { newestRelease } from "../../audit/flags.ts";
 import { cutWords } from "../../audit/explain/report.ts";
 import type { Settings } from "../../settings/settings.ts";
-import { VaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import { defaults } from "../../protocol/limits.ts";
-import { openSources } from "./inputs.ts";
 import type { AuditReplayOptions } from "./options.ts";
 import { parseAuditReplay } from "./options.ts";
 import { checkTargets, printReplay } from "./output.ts";
@@ -56,6 +56,45 @@ export async function runAuditReplay(
     opened?.close();
     close();
   }
+}
+
+/** Inputs of a replay, with what this machine knows about them. Must be closed. */
+interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels"> {
+  close: () => void;
+}
+
+/**
+ * Names the files, or without any opens this machine's journal. The state is only read; with files, a state that cannot be read is a
+ * warning. With `redact`, what is printed calls the files by their numbers.
+ */
+async function openSources(
+  { io: { host, narrator }, state }: Local,
+  { files, redact }: AuditReplayOptions,
+): Promise<Sources> {
+  const inputs = files.map((file, index) =>
+    file === "-"
+      ? { name: "standard input", stream: host.stdin.chunks() }
+      : { name: redact === true ? `file-${index + 1}` : file, path: host.resolve(file) },
+  );
+  const isJournal = files.length === 0;
+  try {
+    const history = await state.history();
+    if (history !== null)
+      return {
+        inputs,
+        journal: isJournal
+          ? { [Symbol.iterator]: () => journalItems(history.journal()) }
+          : undefined,
+        labels: history.labels(),
+        close: () => history.close(),
+      };
+    if (isJournal)
+      narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
+  } catch (error) {
+    if (isJournal) throw error;
+    narrator.warn(`no labels of this machine are shown: ${asVaultError(error).message}`);
+  }
+  return { inputs, journal: isJournal ? [] : undefined, close: () => undefined };
 }
 
 /**
