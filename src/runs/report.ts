@@ -8,12 +8,12 @@ import type { Basics } from "../parts/settings.ts";
 import { count, grouped } from "../terminal/count.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";
-import type { Progress } from "../terminal/progress.ts";
-import { createProgressBar } from "../terminal/progress.ts";
 import { jsonText, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import type { Way } from "../way.ts";
 import { command, withWords } from "../way.ts";
+import type { Tally } from "./progress.ts";
+import { ProgressBar } from "./progress.ts";
 
 /** Why nothing is sent for a vault. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";
@@ -91,16 +91,6 @@ export interface ReportOptions {
   rest: Way;
 }
 
-/** Numbers of vaults. What was stopped is in none but the total. */
-interface Tally {
-  total: number;
-  /** Includes `earlier`: done by an earlier command of the run. */
-  done: number;
-  earlier: number;
-  failed: number;
-  skipped: number;
-}
-
 const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
 
 /**
@@ -113,7 +103,7 @@ export class Report {
   readonly #io: Basics["io"];
   readonly #options: ReportOptions;
   readonly #began: number;
-  readonly #progress: { update: () => void; close: () => void };
+  readonly #progress: ProgressBar;
   #palette: Promise<Palette> | undefined;
 
   constructor(basics: Basics, options: ReportOptions) {
@@ -121,7 +111,7 @@ export class Report {
     this.#io = basics.io;
     this.#options = options;
     this.#began = basics.io.host.elapsed();
-    this.#progress = showProgress(basics, this.tally);
+    this.#progress = new ProgressBar(basics, this.tally);
   }
 
   /** Prints the contents of a vault whole; `view` is the table of a single get. Resolves when they are delivered, rejects as `stdout.write`. */
@@ -258,49 +248,4 @@ export class Report {
     const text = printableLine(redactor.redact(`${uuid}  ${word.padEnd(7)}  ${facts}`.trimEnd()));
     return `${wrapMessage(text, stdout.columns).replace(word, paint(word))}\n`;
   }
-}
-
-const tickMs = 1000;
-
-/** Shows how far a run is by a bar on a terminal, redrawn every second and at `update`, until `close`. `tally` may change all the time. */
-function showProgress(
-  { io: { host }, settings: { flags } }: Basics,
-  tally: Readonly<Tally>,
-): { update: () => void; close: () => void } {
-  const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
-  const terminal = host.stderr.isTTY && !isQuiet ? host.terminal().output : undefined;
-  const bar = createProgressBar(terminal, () => host.elapsed(), runProgress);
-  if (terminal !== undefined) {
-    host.stderr.surroundWrites(bar.around);
-    if (host.stdout.isTTY) host.stdout.surroundWrites(bar.around);
-  }
-  const update = (): void => bar.update(tally);
-  const timer = setInterval(update, tickMs).unref();
-  return {
-    update,
-    close: () => {
-      clearInterval(timer);
-      bar.clear();
-    },
-  };
-}
-
-function runProgress(
-  { total, done, earlier, failed, skipped }: Tally,
-  seconds: number | undefined,
-): Progress {
-  const finished = done + failed + skipped;
-  // Only these took time.
-  const worked = finished - earlier - skipped;
-  const rate = seconds === undefined || worked === 0 ? undefined : worked / seconds;
-  const left = total - finished;
-  return {
-    share: total === 0 ? undefined : finished / total,
-    secondsLeft: rate === undefined || left === 0 ? undefined : Math.ceil(left / rate),
-    facts: [
-      `${grouped(done)} of ${grouped(total)} done`,
-      ...(failed === 0 ? [] : [`${grouped(failed)} failed`]),
-      ...(skipped === 0 ? [] : [`${grouped(skipped)} skipped`]),
-    ],
-  };
 }

@@ -279,9 +279,7 @@ describe("progress", () => {
       );
     }
     const lines = shown(written.screen).split("\n");
-    expect(lines.at(-1)).toBe(
-      "░░░░░░░░░░░░░░░░░░░░░░░░    1 %  3 minutes left  11 of 2,000 done  10 failed",
-    );
+    expect(lines.at(-1)).toBe("░░░░░░░░░░░░    1 %  3 minutes left  11 of 2,000 done  10 failed");
     expect(
       lines
         .slice(0, -1)
