@@ -166,6 +166,7 @@ describe("a state that is restored while others have it open", () => {
     const events = (): unknown[] =>
       state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
     rmSync(state.directory, { recursive: true });
+    whole = wholeOf();
     expect((await restore()).vaults).toMatchObject([
       { uuid: uuid.toLowerCase(), outcome: "taken" },
     ]);

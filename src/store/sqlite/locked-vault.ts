@@ -39,14 +39,11 @@ export class LockedVault extends StoredVaultSession {
   readonly #parts: Parts;
   /** The key of the state: where it has sealed something of this vault, only a process with every lock replaces it. */
   #key: SealingKey | null = null;
-  /** The file of the state in which it is locked. */
-  readonly #file: number | null;
   #released = false;
 
   constructor(parts: Parts) {
     super(parts, null);
     this.#parts = parts;
-    this.#file = parts.database.file;
   }
 
   /** The operating system holds the lock as long as this process lives. */
@@ -80,7 +77,6 @@ export class LockedVault extends StoredVaultSession {
 
   async readStored(place: Place, prints: readonly string[]): Promise<StoredVault> {
     return await this.#parts.database.read((db) => {
-      this.#expectSameFile();
       const breaker = breakerIn(rowsIn(db, breakerOf("", place.service)));
       this.#parts.breakers.set(place.service, breaker);
       const read = readVault(dialect, place, prints).map((statement) => rowsIn(db, statement));
@@ -102,7 +98,6 @@ export class LockedVault extends StoredVaultSession {
         `vault ${vault.rows.uuid} was written to after it had been released`,
       );
     const { key, ...written } = await database.write((db) => {
-      this.#expectSameFile();
       let used = this.#key;
       const made = make(vault, step, () => (used ??= keyring.fitting(db)));
       const id = write(db, made);
@@ -110,12 +105,6 @@ export class LockedVault extends StoredVaultSession {
     }, durability);
     if (hasSealed(written.vault)) this.#key = key;
     return written;
-  }
-
-  /** Ids and versions of rows say nothing in another state. @throws `state` where one is in the place of this one */
-  #expectSameFile(): void {
-    if (this.#parts.database.file !== this.#file)
-      throw lockLost(this.uuid, "the state was moved aside");
   }
 }
 

@@ -48,7 +48,7 @@ interface Pending {
 }
 
 /**
- * The database of a state and its locks. Keeps one connection until another file is in its place, and uses it in short transactions that
+ * The database of a state and its locks. Keeps one connection, to one file, and uses it in short transactions that
  * never span an await; each makes sure that the state is still in use. SQLite itself does not wait, which would block signals; this class
  * retries while the database is busy. The connection is never closed: the WAL stays when the process ends, and the next process
  * continues with it.
@@ -56,7 +56,7 @@ interface Pending {
 export class StateDatabase {
   readonly opening: Opening;
   readonly locks: VaultLocks;
-  /** Inode number of the connected file, which changes where a damaged one is moved aside; null while there is none. */
+  /** Inode number of the connected file; null while there is none. */
   file: number | null = null;
   /** Whether this process has made it. */
   isNew = false;
@@ -87,12 +87,11 @@ export class StateDatabase {
     });
   }
 
-  /** The connection, or null if there is no database. After a failure the next call tries again. */
+  /**
+   * The connection, or null if there is no database. After a failure the next call tries again.
+   * @throws `state` where another file, or none, is in the place of the connected one
+   */
   async open(): Promise<DatabaseSync | null> {
-    if (this.file !== null && this.#fileNow() !== this.file) {
-      this.#connection = null;
-      this.file = null;
-    }
     const opening = (this.#connection ??= this.#connect());
     const forget = (): void => {
       if (this.#connection === opening) this.#connection = null;
@@ -102,6 +101,10 @@ export class StateDatabase {
       throw error;
     });
     if (connection === null) forget();
+    else if (this.#fileNow() !== this.file)
+      throw unusable(this.opening.path, "it was moved aside while it was in use", {
+        hint: "nothing more was written; run it again",
+      });
     return connection;
   }
 

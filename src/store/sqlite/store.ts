@@ -36,8 +36,7 @@ export class SqliteState extends StoredState implements State {
   readonly isShared = false;
   readonly parts: StateParts & StoreOptions;
   readonly database: StateDatabase;
-  /** The file that was noted. */
-  #noted: number | null = null;
+  #isNoted = false;
   /** Of this state, as of when the database was opened. */
   #marks: Marks | null = null;
   /** What this machine has kept of shared states. */
@@ -88,7 +87,7 @@ export class SqliteState extends StoredState implements State {
     await this.#ready();
     const lock = await this.database.locks.take(uuid, waiting);
     try {
-      // During the wait the key of the state may have changed, or a damaged state have made room for a backup. The lock prevents both from here on.
+      // During the wait the key of the state may have changed. The lock prevents that from here on.
       await this.#ready();
       await this.#note();
       const parts = { ...this.parts, database: this.database, lock, breakers: this.breakersKnown };
@@ -102,12 +101,12 @@ export class SqliteState extends StoredState implements State {
   }
 
   /**
-   * Records, once for each database that this process opens, the inode number of its file. If another number is on record, the state was
+   * Records, once in a process, the inode number of the file. If another number is on record, the state was
    * copied and the original may still be in use: its credentials are marked as known elsewhere, with one warning.
    */
   async #note(): Promise<void> {
     const { database } = this;
-    if (this.#noted === database.file) return;
+    if (this.#isNoted) return;
     const file = String(database.file);
     const [marks, oldest, noted] = await database.read((db) => [
       marksOf(db),
@@ -129,7 +128,7 @@ export class SqliteState extends StoredState implements State {
         `the state in ${this.shown} was copied or moved: if the original is still in use, the two replace each other's credentials, ` +
           "and can lock a vault together",
       );
-    this.#noted = database.file;
+    this.#isNoted = true;
   }
 
   /** Offers what this machine has kept of the shared states that came here, where they had lost it, or the backup was older. */
