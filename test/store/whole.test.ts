@@ -65,9 +65,8 @@ it("what is written leaves in statements of at most 64 kB, and a longer row by i
     sent.push(String(values[0]));
     return await Promise.resolve([]);
   };
-  const setUsable = async (): Promise<void> => await Promise.resolve();
   const key = async (): Promise<never> => await Promise.reject(new Error("nothing is sealed"));
-  const whole = new Whole({ ...dialect, query, setUsable }, marksIn({}), { key });
+  const whole = new Whole({ ...dialect, query }, marksIn({}), { key });
   const lengths = [20_000, 20_000, 30_000, 100_000, 50, 60];
   const rows = lengths.map((length, n) => ({ at: String(n), detail: "x".repeat(length) }));
   await whole.put("journal", rows);

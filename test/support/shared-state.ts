@@ -72,9 +72,9 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
       clock,
       by,
       warn: () => undefined,
-      now: () => clock.now(),
       directory: join(root, machine),
     });
+    store.now = () => clock.now();
     stores.push(store);
     return store;
   };

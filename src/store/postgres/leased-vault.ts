@@ -19,7 +19,6 @@ import { labelTaken } from "../steps/vault.ts";
 import type { Durability, LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
-import { aboutStatement } from "./about.ts";
 import type { Database, Row } from "./database.ts";
 import { twice } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
@@ -35,6 +34,7 @@ import {
   waitingFor,
 } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
+import { aboutStatement } from "./schema.ts";
 
 /** How often a lease is renewed, and what must be left of it to send a request: milliseconds. */
 const renewalMs = 5000;

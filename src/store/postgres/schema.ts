@@ -1,10 +1,16 @@
-import { sharedTables, unusableVersion } from "../schema.ts";
-import type { Dialect } from "../statement.ts";
+import { VaultError } from "../../errors.ts";
+import { command } from "../../way.ts";
+import { sharedTables } from "../schema.ts";
+import type { Dialect, Statement } from "../statement.ts";
 import { quoted } from "../statement.ts";
+import { marksIn, notHere } from "../whole/marks.ts";
+import type { Address } from "./address.ts";
+import type { Query, Row } from "./database.ts";
+import { cannotBeUsed, nothingThere, olderVersion } from "./errors.ts";
 
 /** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
 export const schemaVersion = 2;
-export const oldestVersion = 2;
+const oldestVersion = 2;
 
 /**
  * The tables of a shared state in a schema of their own; those that both engines have are in
@@ -32,9 +38,8 @@ export const tables = (schema: string): string[] => [
   }),
   `INSERT INTO ${schema}.identity SELECT 1, pg_current_xact_id(), ${place.system}, ${place.database} ON CONFLICT DO NOTHING`,
   `INSERT INTO ${schema}.meta VALUES ('state', gen_random_uuid()::text), ('timeline', ${place.timeline}) ON CONFLICT DO NOTHING`,
-  // One that was fenced since this program has looked stays so.
   `INSERT INTO ${schema}.meta VALUES ('oldest', '${oldestVersion}'), ('version', '${schemaVersion}')
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE meta.value <> '${unusableVersion}'`,
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 ];
 
 /** The SQL of PostgreSQL for a state in a schema. */
@@ -50,13 +55,6 @@ export const dialectOf = (schema: string): Dialect => ({
   open: `(SELECT 1 WHERE NOT EXISTS (SELECT FROM ${schema}.meta WHERE name IN ('fence', 'moved'))) AS open`,
 });
 
-/** Expressions for what tells one database from its copies, and a server from its successor after a failover. */
-export const place = {
-  system: "(SELECT system_identifier::text FROM pg_control_system())",
-  database: "(SELECT oid::text FROM pg_database WHERE datname = current_database())",
-  timeline: "left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)",
-};
-
 /** The rights on rows that every command but `state init` needs. */
 export function grants(schema: string, role: string): string[] {
   const name = `"${role.replaceAll('"', '""')}"`;
@@ -65,3 +63,133 @@ export function grants(schema: string, role: string): string[] {
     `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${name}`,
   ];
 }
+
+/** Expressions for what tells one database from its copies, and a server from its successor after a failover. */
+const place = {
+  system: "(SELECT system_identifier::text FROM pg_control_system())",
+  database: "(SELECT oid::text FROM pg_database WHERE datname = current_database())",
+  timeline: "left(pg_walfile_name(pg_current_wal_flush_lsn()), 8)",
+};
+
+/** What the database says of itself and of the state in it. */
+export interface About {
+  /** Id of the state; a copy has the same. */
+  state: string;
+  /** False if server, database or transaction are not those that wrote the row of the identity: in a copy that was dumped, for one. */
+  original: boolean;
+  /** Id of the key that seals the state. */
+  keyId: string;
+  /** Of the server, another one after a failover; `noted` is the one on record. */
+  timeline: string;
+  noted: string;
+  /** Milliseconds since the epoch, by the database's clock. */
+  now: number;
+  /** Ids of the states whose contents came here. */
+  predecessors: readonly string[];
+  /** Time of the oldest entry of the journal. */
+  oldest: string | null;
+}
+
+/** Reads what `aboutIn` takes. */
+export const aboutStatement = (schema: string): Statement => ({
+  sql: `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision AS now, current_setting('fsync') AS fsync, standby,
+      CASE WHEN NOT standby THEN ${place.timeline} END AS timeline,
+      (SELECT born::text::numeric % 4294967296 = xmin::text::numeric AND system = ${place.system} AND database = ${place.database}
+        FROM ${schema}.identity) AS original,
+      (SELECT at FROM ${schema}.journal ORDER BY seq LIMIT 1) AS oldest,
+      (SELECT jsonb_object_agg(name, value) FROM ${schema}.meta) AS meta
+    FROM pg_is_in_recovery() AS standby`,
+});
+
+type Meta = Record<string, string | undefined>;
+
+/** Reads the facts that the state has about itself, by name, as the schema says; as `metaIn`. */
+export async function readMeta(address: Address, database: { query: Query }): Promise<Meta> {
+  const sql = `SELECT jsonb_object_agg(name, value) AS meta FROM ${address.schema}.meta`;
+  return metaIn((await database.query({ sql }))[0], address);
+}
+
+/** @throws `state` where nothing is there; of a state that is just being made, the tables may be seen without their rows */
+export function metaIn(row: Row | undefined, address: Address): Meta {
+  const meta = (row?.["meta"] ?? null) as Meta | null;
+  if (meta === null) throw cannotBeUsed(address, nothingThere(address));
+  return meta;
+}
+
+/** @throws `state` for a server that loses what it commits or cannot write, and for another version of the state */
+export function aboutIn(row: Row | undefined, address: Address): About {
+  const meta = metaIn(row, address);
+  const { fsync, standby, meta: _, ...facts } = row as unknown as About & Row;
+  if (standby === true) throw cannotBeUsed(address, { why: "the server is a read-only standby" });
+  checkDurable(fsync, address);
+  checkVersion(meta, address);
+  if (Number(meta["version"]) < schemaVersion) throw cannotBeUsed(address, olderVersion);
+  const { state = "", key: keyId = "", timeline: noted = "" } = meta;
+  return { ...facts, state, keyId, noted, predecessors: marksIn(meta).predecessors };
+}
+
+/**
+ * Checks a server by its setting `fsync`.
+ * @throws `state` for one that loses what it commits
+ */
+export function checkDurable(fsync: unknown, address: Address): void {
+  if (fsync === "on" || address.isDurableAssumed) return;
+  throw cannotBeUsed(address, {
+    why: "the server loses what it has committed when it stops (fsync=off)",
+    hint: "set fsync=on there; or, for a test: durable=assumed in the address",
+  });
+}
+
+/** @throws `state` for a state that was moved, and for one that this program is too old for */
+export function checkVersion(meta: Meta, address: Address): void {
+  const marks = marksIn(meta);
+  if (marks.fence !== null || marks.moved !== null) throw notHere(address.shown, marks);
+  if (Number(meta["oldest"]) > schemaVersion)
+    throw cannotBeUsed(address, { why: "it is of a newer version", hint: "update vault" });
+}
+
+/**
+ * Notices copies and failovers: after one to a server that may lack the last writes, no credentials count as sole or proven. Returns
+ * whether that was just marked, so that what was read before is out of date.
+ * @throws `state` for a copy, until it is claimed
+ */
+export async function checkIncarnation(
+  address: Address,
+  { original, timeline, noted }: About,
+  change: Query,
+  warn: (message: string) => void,
+): Promise<boolean> {
+  const { shown, schema } = address;
+  if (!original)
+    throw new VaultError(
+      "state",
+      `the state ${shown} is a copy (it was made on another server or in another database); nothing was sent`,
+      {
+        hint: "use the original",
+        next: [
+          {
+            ...command`vault state claim --state ${shown}`,
+            note: "if nobody uses the original any more",
+          },
+        ],
+      },
+    );
+  if (timeline === noted) return false;
+  const changed = await change({
+    sql: `WITH changed AS (UPDATE ${schema}.meta SET value = $2 WHERE name = 'timeline' AND value = $1 RETURNING 1)
+      INSERT INTO ${schema}.meta SELECT raised, '1' FROM changed, unnest(ARRAY['copies', 'doubts']) AS raised
+      ON CONFLICT (name) DO UPDATE SET value = (meta.value::int + 1)::text RETURNING 1`,
+    values: [noted, timeline],
+  });
+  // Without a row, somebody else was faster, and has said so.
+  if (changed.length > 0)
+    warn(
+      `${shown}: another server has taken over, and may lack the last changes: no credentials count as proven before they have worked again`,
+    );
+  return true;
+}
+
+/** Makes this database the one that holds the state, whatever it was copied from. */
+export const reborn = (schema: string): string =>
+  `UPDATE ${schema}.identity SET born = pg_current_xact_id(), system = ${place.system}, database = ${place.database};
+    UPDATE ${schema}.meta SET value = ${place.timeline} WHERE name = 'timeline'`;

@@ -10,15 +10,14 @@ import { clockJump } from "../statement.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
-import type { About } from "./about.ts";
-import { aboutIn, aboutStatement, checkIncarnation } from "./about.ts";
 import type { Address } from "./address.ts";
 import { parseAddress, passwordFromFile } from "./address.ts";
 import type { Row } from "./database.ts";
 import { Database } from "./database.ts";
 import { holders, lockIn, takingMs, transactAtGate, unlessLocked, waitingFor } from "./gate.ts";
 import { LeasedVault } from "./leased-vault.ts";
-import { dialectOf } from "./schema.ts";
+import type { About } from "./schema.ts";
+import { aboutIn, aboutStatement, checkIncarnation, dialectOf } from "./schema.ts";
 import type { Entry, Here } from "./outbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
@@ -27,8 +26,6 @@ interface SharedOptions extends Omit<SharedParts, "database" | "keyring" | "outb
   address: Address;
   /** How long the command waits. */
   waiting?: Waiting;
-  /** The database's clock, where it is not asked. */
-  now?: () => number;
 }
 
 /** What the state says of itself, with the key that seals it. */
@@ -44,18 +41,16 @@ export class PostgresStore extends StoredState implements State {
   readonly isNew = false;
   readonly dialect: Dialect;
   readonly parts: SharedParts;
-  readonly #now: (() => number) | undefined;
   /** What the database last said of its clock, and when, on `elapsed`. */
   #said: { now: number; at: number } | null = null;
   #ready: Promise<Ready> | null = null;
 
-  constructor({ address, waiting, now, ...given }: SharedOptions) {
+  constructor({ address, waiting, ...given }: SharedOptions) {
     super();
     const { keySource, clock, warn, keys } = given;
     const { schema, shown } = address;
     this.shown = shown;
     this.dialect = dialectOf(schema);
-    this.#now = now;
     const keyring = new Keyring(keySource, shown, warn, keys);
     const database = new Database(address, { clock, waiting });
     const outbox = new Outbox({ ...given, keyring });
@@ -111,21 +106,24 @@ export class PostgresStore extends StoredState implements State {
   }
 
   async gather(signal: AbortSignal): Promise<void> {
-    const { database, outbox, warn } = this.parts;
-    const here = this.#here(await this.ready());
-    const newest = outbox.vaults().flatMap((uuid) => outbox.newestFor(here, uuid) ?? []);
-    if (newest.length === 0) return;
-    const rows = await database.query(knownPrints(this.dialect, newest));
-    const known = new Set(rows.map((row) => row["fingerprint"]));
-    for (const entry of newest) {
-      if (known.has(entry.fingerprint)) continue;
-      try {
-        await this.#offer(entry, signal);
-      } catch (error) {
+    const { outbox, warn } = this.parts;
+    for (const entry of await this.#lost(outbox.vaults()))
+      await this.#offer(entry, signal).catch((error: unknown) => {
         if (!(error instanceof VaultError) || error.code === "interrupted") throw error;
         warn(error.message);
-      }
-    }
+      });
+  }
+
+  /** The newest entries of these vaults, as far as the rows know nothing of them. */
+  async #lost(uuids: readonly string[]): Promise<Entry[]> {
+    const { database, outbox } = this.parts;
+    if (uuids.length === 0) return [];
+    const here = this.#here(await this.ready());
+    const newest = uuids.flatMap((uuid) => outbox.newestFor(here, uuid) ?? []);
+    if (newest.length === 0) return [];
+    const rows = await database.query(knownPrints(this.dialect, newest));
+    const known = new Set(rows.map((row) => row["fingerprint"]));
+    return newest.filter(({ fingerprint }) => !known.has(fingerprint));
   }
 
   readonly #here = ({ state, predecessors }: About): Here => ({
@@ -148,10 +146,7 @@ export class PostgresStore extends StoredState implements State {
   /** A vault that the state has lost may be kept here. */
   override async find(uuid: string): Promise<VaultRecord[]> {
     const found = await super.find(uuid);
-    const { outbox } = this.parts;
-    const lower = uuid.toLowerCase();
-    if (found.length > 0 || outbox.of(lower).length === 0) return found;
-    const entry = outbox.newestFor(this.#here(await this.ready()), lower);
+    const [entry] = found.length > 0 ? [] : await this.#lost([uuid.toLowerCase()]);
     if (entry === undefined) return found;
     await this.#offer(entry, new AbortController().signal);
     return await super.find(uuid);
@@ -172,7 +167,6 @@ export class PostgresStore extends StoredState implements State {
   /** What the database said when it was asked last, and the time since on the monotonic clock. */
   now(): number {
     const { clock } = this.parts;
-    if (this.#now !== undefined) return this.#now();
     return this.#said === null ? clock.now() : this.#said.now + clock.elapsed() - this.#said.at;
   }
 

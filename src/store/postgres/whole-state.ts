@@ -6,27 +6,30 @@ import { seal, unseal } from "../../secrets/sealing.ts";
 import { StateHistory } from "../journal/history.ts";
 import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
 import type { Created, Lock, StateFacts } from "../state.ts";
-import { marksIn, notHere } from "../whole/marks.ts";
+import { marksIn } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
-import type { About } from "./about.ts";
-import {
-  aboutIn,
-  aboutStatement,
-  checkIncarnation,
-  checkDurable,
-  checkVersion,
-  metaIn,
-  readMeta,
-  reborn,
-} from "./about.ts";
 import type { Row as WholeRow } from "../statement.ts";
 import type { Database, Query } from "./database.ts";
 import { alreadyThere, codeOf } from "./errors.ts";
 import { holderIn, transactWhole } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
-import { dialectOf, grants, oldestVersion, schemaVersion, tables } from "./schema.ts";
+import type { About } from "./schema.ts";
+import {
+  aboutIn,
+  aboutStatement,
+  checkDurable,
+  checkIncarnation,
+  checkVersion,
+  dialectOf,
+  grants,
+  metaIn,
+  readMeta,
+  reborn,
+  schemaVersion,
+  tables,
+} from "./schema.ts";
 import type { Former } from "../version-1.ts";
 import {
   documentsOf,
@@ -36,7 +39,6 @@ import {
   formerTables,
   makingWay,
 } from "../version-1.ts";
-import { unusableVersion } from "../schema.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import { busy } from "../wait-for-lock.ts";
 
@@ -157,11 +159,12 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       const [row] = await query(aboutStatement(schema));
       const meta = metaIn(row, address);
       const marks = marksIn(meta);
-      if (marks.fence === null && marks.moved === null) {
+      const isUsed = marks.fence === null && marks.moved === null;
+      if (isUsed || (operation !== "claim" && operation !== "move")) {
         const about = aboutIn(row, address);
         // A copy is what may be claimed.
         if (operation !== "claim") await checkIncarnation(address, about, query, warn);
-      } else if (operation !== "claim" && operation !== "move") throw notHere(this.shown, marks);
+      }
       const result = await work(new Whole(engineOf(schema, query), marks, keyring));
       if (operation === "claim") await query({ sql: reborn(schema) });
       return result;
@@ -205,11 +208,4 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
 const engineOf = (schema: string, query: Query): Engine => ({
   ...dialectOf(schema),
   query: async (statement) => (await query(statement)) as WholeRow[],
-  setUsable: async (isUsable) => {
-    const oldest = String(isUsable ? oldestVersion : unusableVersion);
-    await query({
-      sql: `UPDATE ${schema}.meta SET value = $1 WHERE name = 'oldest'`,
-      values: [oldest],
-    });
-  },
 });

@@ -58,8 +58,8 @@ const conflicts: Partial<Record<Table, "NOTHING" | "UPDATE">> = {
 /** How an engine runs the SQL of an operation, in its transaction. */
 export interface Engine extends Dialect {
   query(statement: Statement): Promise<Row[]>;
-  /** Makes the state unusable for every program, or usable again. */
-  setUsable(isUsable: boolean): Promise<void>;
+  /** Makes the state unusable for every program, or usable again, where its marks do not. */
+  setUsable?(isUsable: boolean): Promise<void>;
 }
 
 /** A whole state as of one moment. */
@@ -203,7 +203,7 @@ export class Whole extends WholeReader {
     }
     const isUsable = ({ fence, moved }: Pick<Marks, "fence" | "moved">): boolean =>
       fence === null && moved === null;
-    if (isUsable(now) !== isUsable(this.marks)) await this.engine.setUsable(isUsable(now));
+    if (isUsable(now) !== isUsable(this.marks)) await this.engine.setUsable?.(isUsable(now));
     Object.assign(this.marks, now);
   }
 
