@@ -67,12 +67,11 @@ export class Keyring {
   }
 
   /**
-   * The key that seals the database, which was obtained before. Call it in the transaction that seals: a process whose key was replaced
-   * meanwhile must not write.
+   * The key with this id, which was obtained before. Call it with the id as the transaction that seals finds it: a process whose key was
+   * replaced meanwhile must not write.
    * @throws `state` if another key has replaced it
    */
-  fitting(db: DatabaseSync): SealingKey {
-    const id = keyIdIn(db) ?? "";
+  fitting(id: string): SealingKey {
     const key = this.#cached.get(id);
     if (key === undefined) throw this.#lacking(id, [...this.#cached.values()].at(-1));
     return key;

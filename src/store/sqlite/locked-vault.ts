@@ -7,6 +7,7 @@ import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
 import type { Keyring } from "../keys/keyring.ts";
+import { keyIdIn } from "../keys/keyring.ts";
 import type { Made, Step, StoredVault } from "../document.ts";
 import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
 import type { Put, Value } from "../statement.ts";
@@ -31,14 +32,11 @@ interface Parts extends LockedBy {
   breakers: Map<string, Breaker>;
 }
 
-const hasSealed = ({ rows: { credentials } }: StoredVault): boolean =>
-  credentials.some(({ sealed }) => sealed !== null);
-
 /** A vault that this process has locked. Whoever lost the lock writes nothing once the next holder has written. */
 export class LockedVault extends StoredVaultSession {
   readonly #parts: Parts;
-  /** The key of the state: where it has sealed something of this vault, only a process with every lock replaces it. */
-  #key: SealingKey | null = null;
+  /** Id of the key of the state, as of the last transaction. */
+  #keyId: string | null = null;
   #released = false;
 
   constructor(parts: Parts) {
@@ -67,12 +65,12 @@ export class LockedVault extends StoredVaultSession {
 
   protected async prepareKey(): Promise<void> {
     const { keyring, database } = this.#parts;
-    if (this.#key === null) await keyring.prepare(database);
+    if (this.#keyId === null) await keyring.prepare(database);
   }
 
   protected key(): SealingKey {
-    if (this.#key === null) throw new VaultError("internal", "nothing of the vault is sealed");
-    return this.#key;
+    if (this.#keyId === null) throw new VaultError("internal", "nothing of the vault is sealed");
+    return this.#parts.keyring.fitting(this.#keyId);
   }
 
   async readStored(place: Place, prints: readonly string[]): Promise<StoredVault> {
@@ -80,9 +78,8 @@ export class LockedVault extends StoredVaultSession {
       const breaker = breakerIn(rowsIn(db, breakerOf("", place.service)));
       this.#parts.breakers.set(place.service, breaker);
       const read = readVault(dialect, place, prints).map((statement) => rowsIn(db, statement));
-      const vault = storedVault(place, read);
-      if (hasSealed(vault)) this.#key ??= this.#parts.keyring.fitting(db);
-      return vault;
+      this.#keyId = keyIdIn(db);
+      return storedVault(place, read);
     });
   }
 
@@ -91,20 +88,16 @@ export class LockedVault extends StoredVaultSession {
     step: Step<T>,
     durability: Durability,
   ): Promise<{ result: T; vault: StoredVault }> {
-    const { database, keyring } = this.#parts;
     if (this.#released)
       throw new VaultError(
         "internal",
         `vault ${vault.rows.uuid} was written to after it had been released`,
       );
-    const { key, ...written } = await database.write((db) => {
-      let used = this.#key;
-      const made = make(vault, step, () => (used ??= keyring.fitting(db)));
-      const id = write(db, made);
-      return { result: made.result, vault: afterStep(made, id), key: used };
+    return await this.#parts.database.write((db) => {
+      this.#keyId = keyIdIn(db);
+      const made = make(vault, step, () => this.key());
+      return { result: made.result, vault: afterStep(made, write(db, made)) };
     }, durability);
-    if (hasSealed(written.vault)) this.#key = key;
-    return written;
   }
 }
 
