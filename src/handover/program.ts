@@ -226,15 +226,11 @@ function find(host: Host, name: string): { file: string; why?: string } {
 function obstacleIn(host: Host, file: string): string | undefined {
   const head = beginningOf(file);
   if (head === undefined || head.slice(0, 256).includes("\0")) return undefined;
-  if (head === "") return "it is empty";
-  const [, line] = /^#!([^\n]*)/.exec(head) ?? [];
-  if (line === undefined) return "it does not begin with #!, and is no binary";
-  if (line.endsWith("\r")) return "its first line ends with a carriage return";
-  const [interpreter = "", first = "", second = ""] = line.trim().split(/\s+/);
-  if (interpreter === "") return "its first line names no interpreter";
+  const [, interpreter, first = ""] = /^#![ \t]*([^ \t\n]+)[ \t]*([^ \t\n]*)/.exec(head) ?? [];
+  if (interpreter === undefined) return "it is no binary, and does not begin with #! and a program";
   // The one that env(1) looks up, if it is that simple.
-  const sought = basename(interpreter) === "env" ? (first === "-S" ? second : first) : "";
-  for (const name of /^-|=|^$/.test(sought) ? [interpreter] : [interpreter, sought]) {
+  const sought = basename(interpreter) === "env" && !/^-|=|^$/.test(first) ? [first] : [];
+  for (const name of [interpreter, ...sought]) {
     const { why } = find(host, name);
     if (why !== undefined) return `its interpreter ${printableLine(name)}: ${why}`;
   }

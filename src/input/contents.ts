@@ -70,25 +70,17 @@ export async function completeContents(
   });
 }
 
-const flagOf = {
-  number: "--card-number",
-  name: "--card-name",
-  expiryMonth: "--expiry",
-  expiryYear: "--expiry",
-} as const;
-const parts = Object.keys(flagOf) as (keyof CreditCard)[];
-
-const isComplete = (card: Partial<CreditCard>): card is CreditCard =>
-  parts.every((part) => card[part] !== undefined);
-
 function completeCard(card: Partial<CreditCard>): CreditCard {
-  if (isComplete(card)) return card;
-  const missing = new Set(parts.flatMap((part) => (card[part] === undefined ? flagOf[part] : [])));
-  const message =
-    missing.size === 3
-      ? "the card is missing"
-      : `${[...missing].join(" and ")} ${missing.size === 1 ? "is" : "are"} missing`;
-  throw new VaultError("usage", `${message}; nothing was sent`, {
+  const flags = {
+    "--card-number": card.number,
+    "--card-name": card.name,
+    "--expiry": card.expiryMonth,
+  };
+  const missing = Object.entries(flags).flatMap(([flag, part]) =>
+    part === undefined ? [flag] : [],
+  );
+  if (missing.length === 0) return card as CreditCard;
+  throw new VaultError("usage", `the card is missing (${missing.join(", ")}); nothing was sent`, {
     hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29",
   });
 }
@@ -164,7 +156,7 @@ async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promi
     message: "Name on the card",
     rule: (typed) => brokenPart({ name: typed }),
   });
-  if (!isComplete(card))
+  if (card.expiryMonth === undefined)
     Object.assign(
       card,
       expiryOf(await ask.text({ message: "Expiry (MM/YY)", rule: brokenExpiry })),

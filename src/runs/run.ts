@@ -100,13 +100,10 @@ export async function warnOfReplaced({ io, state }: App, given: string, way: Way
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */
 export function warnOfNothingLeft({ io }: App, name: string, vaults: number): void {
-  const anew = io.line.argv.flatMap((word, index, words) =>
-    words[index - 1] === "--run" ? "NAME" : word.startsWith("--run=") ? ["--run", "NAME"] : word,
-  );
   const all = vaults === 1 ? "its vault" : `all ${count(vaults, "vault")}`;
-  io.narrator.warn(`run ${name} has done ${all} before; nothing was sent`, [
-    { argv: anew, fill: ["NAME"], note: "begins anew: a name stands for one run" },
-  ]);
+  io.narrator.warn(
+    `run ${name} has done ${all} before; nothing was sent: another --run NAME begins anew`,
+  );
 }
 
 /** Sends the end call that an earlier command of the run has left; whether nothing remains to be done then. */

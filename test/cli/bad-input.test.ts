@@ -524,7 +524,7 @@ const extendedInputs: readonly BadInput[] = [
     what: "half a card",
     args: create("credit-card/offline", "--card-number", "env:CARD"),
     exit: 2,
-    says: /--card-name and --expiry are missing/,
+    says: /the card is missing \(--card-name, --expiry\)/,
     example: /--expiry 04\/29/,
     env: { CARD: secretNumber },
   },

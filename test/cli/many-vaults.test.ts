@@ -211,7 +211,7 @@ describe("a run", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     expect(summaryOf(result)).toMatchObject({ done: 5, earlier: 5, calls: 0 });
     expect(result.stderr).toMatch(
-      /^vault: warning: run nightly has done all 5 vaults before; nothing was sent\n {2}next: vault get --all --run NAME \(begins anew: a name stands for one run\)\n$/,
+      /^vault: warning: run nightly has done all 5 vaults before; nothing was sent: another --run NAME begins anew\n$/,
     );
   });
 
