@@ -251,30 +251,6 @@ describe.concurrent(
       expectExit(await get("--credentials-out", file), 0);
       expect(lab.service.sandbox.accepts(uuid, pairIn(file))).toBe(true);
     });
-
-    it("of create: whatever is in it", async () => {
-      const lab = await openLab(offlineNote);
-      const machine = lab.machine();
-      const file = machine.file("out.json", lab.vault.credentials);
-      const args = [
-        "create",
-        "--kind",
-        "generic/offline",
-        "--content",
-        "env:HOME",
-        "--credentials-out",
-        file,
-        "--json",
-      ];
-      expectError(
-        await machine.vault(...args),
-        3,
-        "invalid-input",
-        /is not empty, and is not replaced; nothing was sent/,
-      );
-      expect(lab.service.sandbox.vaults()).toHaveLength(1);
-      expect(readJson(file)).toEqual(lab.vault.credentials);
-    });
   },
 );
 
