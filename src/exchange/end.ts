@@ -124,9 +124,10 @@ function waitForNextTry(
 ): number | undefined {
   const { clock, deadline } = context;
   const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
-  const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
   const { waitMs } = nextTry(context, attempt, reply);
-  return left <= 0 || (isAskedFor && waitMs >= left) ? undefined : Math.min(left, waitMs);
+  return left <= 0 || (reply.type === "answer" && waitMs >= left)
+    ? undefined
+    : Math.min(left, waitMs);
 }
 
 /**
@@ -143,7 +144,12 @@ async function settleAnswer(
   const { session } = context;
   const { id, endsUnanswered } = before;
   if (isSuccess(answer)) {
-    await acknowledge(context, id, isLast);
+    await session.acknowledge(id, isLast).catch((error: unknown) => {
+      if (!(error instanceof VaultError) || error.code !== "state") throw error;
+      const hint = "fix the state, which holds the old and the new credentials";
+      const why = `the service accepted it, but that could not be recorded: ${error.message}`;
+      throw outstanding(context, { ...before, state: "ending" }, why, { hint, cause: error });
+    });
     return { outcome: "acknowledged" };
   }
   const said = wording(answer);
@@ -152,31 +158,11 @@ async function settleAnswer(
   if (end === "again") return null;
   const record = await currentRecord(context);
   const exchange = openExchange(record, id);
-  const facts = {
-    uuid: session.uuid,
-    exchange: summarize(exchange),
-    service: serviceDetails(answer),
-  };
-  if (code === "unauthorized") {
-    throw new VaultError(
-      "pending",
-      `the new credentials are stored, but ${what} at the acknowledgement (${said})`,
-      {
-        ...facts,
-        hint: fix,
-        next: [command`vault ack ${session.uuid}`],
-      },
-    );
-  }
   if (end === "outstanding") {
-    throw new VaultError(
-      "locked",
-      `${what}, and the acknowledgement is outstanding (${said}); ${meaning}`,
-      {
-        ...facts,
-        next: [...(next?.(session.uuid) ?? []), command`vault ack ${session.uuid}`],
-      },
-    );
+    const why = `${what} (${said})${meaning === undefined ? "" : `; ${meaning}`}`;
+    const ways = [...(next?.(session.uuid) ?? []), command`vault ack ${session.uuid}`];
+    const facts = { answer, hint: fix, next: ways };
+    throw outstanding(context, exchange, why, facts, code === "locked" ? code : "pending");
   }
   if (endsUnanswered === 0 && isKnownHereOnly(record, exchange)) {
     await session.expire(id, note(context, "service", said));
@@ -192,28 +178,6 @@ function isKnownHereOnly({ generations }: VaultRecord, exchange: OpenExchange): 
     generations.find((g) => g.generation === n),
   );
   return !exchange.adopted && base?.refused === false && offered?.elsewhere === false;
-}
-
-async function acknowledge(
-  context: ExchangeContext,
-  exchangeId: string,
-  isLast: boolean,
-): Promise<void> {
-  try {
-    await context.session.acknowledge(exchangeId, isLast);
-  } catch (error) {
-    if (!(error instanceof VaultError) || error.code !== "state") throw error;
-    throw new VaultError(
-      "pending",
-      `the service accepted the acknowledgement, but it could not be recorded: ${error.message}`,
-      {
-        uuid: context.session.uuid,
-        hint: "fix the state, which holds the old and the new credentials",
-        next: [command`vault ack ${context.session.uuid}`],
-        cause: error,
-      },
-    );
-  }
 }
 
 /** Sends an end call; abandons it five seconds after the first interruption, so that its answer is not lost, or at the second. */
@@ -248,9 +212,10 @@ function outstanding(
   exchange: ExchangeRecord,
   why: string,
   { answer, ...facts }: ErrorFacts & { answer?: Answer | undefined },
+  code: "locked" | "pending" = "pending",
 ): VaultError {
   const message = `the new credentials are stored, but the acknowledgement is outstanding: ${why}`;
-  return new VaultError("pending", message, {
+  return new VaultError(code, message, {
     uuid,
     exchange: summarize(exchange),
     service: answer && serviceDetails(answer),
@@ -287,13 +252,11 @@ export async function throwUnlessAcknowledged(
   if (outcome === "in-doubt") throw inDoubtError(await currentRecord(context), context, answer);
   const { uuid } = context.session;
   const what =
-    exchange.operation === "update"
-      ? "the update was not applied"
-      : "the read was not acknowledged";
+    exchange.operation === "update" ? "update was not applied" : "read was not acknowledged";
   const said = answer === undefined ? "" : ` (${wording(answer)})`;
   throw new VaultError(
     "service",
-    `the service no longer accepts the token${said}; ${what}, and the old credentials are still valid`,
+    `the service no longer accepts the token${said}; the ${what}, and the old credentials are still valid`,
     {
       uuid,
       exchange: { ...summarize(exchange), state: "expired" },
