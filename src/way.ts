@@ -37,6 +37,9 @@ export function command(
   return { argv, ...(fill.size === 0 ? {} : { fill: [...fill] }) };
 }
 
+/** The way with a condition or effect that a person needs to know. */
+export const noted = (way: Way, note: string): Way => ({ ...way, note });
+
 /** The way with words added: before `--`, behind which they would be another program's. */
 export function withWords(way: Way, ...words: readonly string[]): Way {
   const end = way.argv.indexOf("--");

@@ -1,6 +1,7 @@
 import type { ExchangeSummary } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { command } from "../way.ts";
+import type { Way } from "../way.ts";
+import { command, noted } from "../way.ts";
 import type { SingleOperation } from "../protocol/endpoints.ts";
 import type { ServiceBreaker } from "./breaker.ts";
 import type { Policy } from "./lockout.ts";
@@ -130,34 +131,28 @@ export const interruptedBefore = (uuid: string | undefined): VaultError =>
 export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
   const { uuid } = context.session;
   if (exchange === undefined) return interruptedBefore(uuid);
-  const facts = { uuid, exchange: summarize(exchange) };
+  const told = (what: string, ...next: Way[]): VaultError =>
+    new VaultError("interrupted", `interrupted${what}`, {
+      uuid,
+      exchange: summarize(exchange),
+      next,
+    });
   if (exchange.state === "intent") {
-    return new VaultError(
-      "interrupted",
-      "interrupted while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid",
-      {
-        ...facts,
-        next: [command`vault status ${uuid}`],
-      },
-    );
+    const what =
+      " while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid";
+    return told(what, command`vault status ${uuid}`);
   }
-  const again = {
-    ...command`vault get ${uuid} ${exchange.state === "held" ? ["--discard-pending"] : []}`,
-    note: "reads it again with the old credentials",
-  };
-  const finishing = isUnread(exchange)
-    ? { ...command`vault ack ${uuid} --unread`, note: "uses the read up" }
-    : exchange.saveOwed
-      ? { ...command`vault ack ${uuid} --save-cmd CMD`, note: "or --saved" }
-      : command`vault ack ${uuid}`;
-  return new VaultError(
-    "interrupted",
-    "interrupted; the new credentials are stored, but not acknowledged",
-    {
-      ...facts,
-      next: isUndelivered(exchange) ? [again, finishing] : [finishing],
-    },
+  const again = noted(
+    command`vault get ${uuid} ${exchange.state === "held" ? ["--discard-pending"] : []}`,
+    "reads it again with the old credentials",
   );
+  const finishing = isUnread(exchange)
+    ? noted(command`vault ack ${uuid} --unread`, "uses the read up")
+    : exchange.saveOwed
+      ? noted(command`vault ack ${uuid} --save-cmd CMD`, "or --saved")
+      : command`vault ack ${uuid}`;
+  const what = "; the new credentials are stored, but not acknowledged";
+  return isUndelivered(exchange) ? told(what, again, finishing) : told(what, finishing);
 }
 
 /** @throws `interrupted` if the user interrupts the wait */

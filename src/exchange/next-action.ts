@@ -59,8 +59,7 @@ export type Reason =
   /** Several credentials may be valid, and only a person may choose among them. */
   | "choice"
   /** The service has refused all that may be valid: before, or now. */
-  | "refused-before"
-  | "all-refused"
+  | "refused"
   /** There are no credentials; or all are superseded; or the chosen ones are not kept or superseded. */
   | "no-credentials"
   | "superseded"
@@ -100,8 +99,7 @@ export function nextAction(
   circumstances: Circumstances,
   soFar: SoFar = atFirst,
 ): NextAction {
-  if (soFar.tried.length > 0 && untried(vault, wish, soFar).length === 0)
-    return refuse("all-refused");
+  if (soFar.tried.length > 0 && untried(vault, wish, soFar).length === 0) return refuse("refused");
   return beforeStart(vault, wish, circumstances) ?? choose(vault, wish, circumstances, soFar);
 }
 
@@ -173,7 +171,7 @@ function choose(
   if (generation !== undefined && sendable(vault, wish).length === 0) return refuse("generation");
   const left = untried(vault, wish, soFar);
   const [first, ...others] = left;
-  if (first === undefined) return refuse("refused-before", sendable(vault, wish));
+  if (first === undefined) return refuse("refused", sendable(vault, wish));
   if (tried.length > 0 && isLockedBy(vault, policy)) return refuse("guard", left);
   if (generation === undefined) {
     const isClear = likely(left).length < 2 || !mustPersonChoose(vault, policy);

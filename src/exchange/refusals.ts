@@ -2,7 +2,7 @@ import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
 import type { Way } from "../way.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 import { isUnread, summarize } from "./context.ts";
 import { serviceDetails } from "./dispositions.ts";
 import { isLockedBy, spentBy, startRisk } from "./lockout.ts";
@@ -56,8 +56,7 @@ export function refusalError(
       );
     case "choice":
       return notSent(whyChoice(vault, candidates));
-    case "refused-before":
-    case "all-refused": {
+    case "refused": {
       const before = `the service has refused generation ${candidates[0]?.generation ?? ""} of vault ${uuid} before`;
       const why = explainRefusal(vault);
       return notSent(why === null ? before : `${before}. ${why}`, { next: [importOf(uuid)] });
@@ -68,7 +67,7 @@ export function refusalError(
       return new VaultError(
         "no-credentials",
         `all stored credentials of vault ${uuid} were superseded; they are never sent`,
-        { uuid, next: [{ ...importOf(uuid), note: "the credentials that replaced them" }] },
+        { uuid, next: [importOf(uuid)] },
       );
     case "generation":
       return notSendable(vault, wish);
@@ -157,23 +156,21 @@ function notSendable({ uuid, generations }: VaultRecord, { generation, force }: 
 /** Exit 11 for an exchange that waits for a decision. */
 function heldError(vault: VaultRecord, wish: Wish, circumstances: Circumstances): VaultError {
   const { uuid, open } = vault;
-  const what = open === null ? "" : holdWords[open.holdReason ?? "no-ack"];
-  const isDropped = wish.discardPending && open?.operation === "update";
-  const dropping: Way = {
-    ...command`vault get ${uuid} --discard-pending --force`,
-    note: "drops the update, and reads the vault with the old credentials",
-  };
-  return new VaultError(
-    "pending",
-    isDropped
-      ? `an update of this vault is held (${what}), and a read drops it only with --force`
-      : `an exchange of this vault is held (${what})`,
-    {
-      uuid,
-      exchange: exchangeOf(open),
-      next: isDropped ? [command`vault ack ${uuid}`, dropping] : waysOn(vault, circumstances),
-    },
-  );
+  const held = `an exchange of this vault is held (${holdWords[open?.holdReason ?? "no-ack"]})`;
+  const facts = { uuid, exchange: exchangeOf(open) };
+  if (!wish.discardPending || open?.operation !== "update")
+    return new VaultError("pending", held, { ...facts, next: waysOn(vault, circumstances) });
+  const next = [
+    command`vault ack ${uuid}`,
+    noted(
+      command`vault get ${uuid} --discard-pending --force`,
+      "drops the update, and reads the vault with the old credentials",
+    ),
+  ];
+  return new VaultError("pending", `${held}: an update, which a read drops only with --force`, {
+    ...facts,
+    next,
+  });
 }
 
 const holdWords: Readonly<Record<HoldReason, string>> = {
@@ -220,24 +217,16 @@ export function checkRemoval(
 
 function removalError({ uuid, open }: VaultRecord, name: "delete" | "forget"): VaultError {
   const isInDoubt = open?.state === "in-doubt";
-  const isUnseen = open !== null && isUnread(open);
   const found = isInDoubt ? explainDoubt : `an exchange of this vault is ${open?.state ?? "open"}`;
-  const [done, risk] =
-    name === "delete" ? ["deleted", ""] : ["forgotten", "; forgetting the vault now could lose it"];
-  return new VaultError(isInDoubt ? "in-doubt" : "pending", `not ${done}: ${found}${risk}`, {
+  const unread = open !== null && isUnread(open) ? ["--unread"] : [];
+  const finishes = isInDoubt ? command`vault get ${uuid}` : command`vault ack ${uuid} ${unread}`;
+  const done = name === "delete" ? "deleted" : "forgotten, which could lose it";
+  return new VaultError(isInDoubt ? "in-doubt" : "pending", `not ${done}: ${found}`, {
     uuid,
     exchange: exchangeOf(open),
     next: [
-      {
-        ...(isInDoubt
-          ? command`vault get ${uuid}`
-          : command`vault ack ${uuid} ${isUnseen ? ["--unread"] : []}`),
-        note: "finishes it",
-      },
-      {
-        ...command`vault ${name} ${uuid} --discard-pending`,
-        note: `${name}s the vault anyway`,
-      },
+      noted(finishes, "finishes it"),
+      noted(command`vault ${name} ${uuid} --discard-pending`, `${name}s the vault anyway`),
     ],
   });
 }

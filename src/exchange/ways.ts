@@ -3,7 +3,7 @@ import { withoutUnanswered } from "./counting.ts";
 import { isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
-import { command, withWords } from "../way.ts";
+import { command, noted, withWords } from "../way.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import type { Circumstances, Refusal } from "./next-action.ts";
 import { aRead, isRestored, nextAction, unrefused } from "./next-action.ts";
@@ -22,8 +22,15 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances): Way[] 
   if (open !== null && open.state !== "in-doubt") return leftWays(vault, open, circumstances);
   const action = nextAction(vault, aRead, circumstances);
   if (action.do === "refuse") return refusalWays(vault, action, circumstances);
-  if (open !== null) return [{ ...command`vault get ${uuid}`, note: doubtNote(open) }];
-  if (isRestored(vault)) return restoredWays(uuid);
+  if (open !== null)
+    return [noted(command`vault get ${uuid}`, "finds out which credentials are valid")];
+  if (isRestored(vault)) {
+    const adds = "on each machine that has used it: adds what that has kept, and sends nothing";
+    return [
+      noted(command`vault status`, adds),
+      noted(command`vault get ${uuid}`, "tries the restored credentials"),
+    ];
+  }
   return last?.state === "intent" ? [command`vault get ${uuid}`] : [];
 }
 
@@ -36,38 +43,23 @@ function refusalWays(
   return because === "choice" ? choices(vault, candidates, circumstances) : [importOf(vault.uuid)];
 }
 
-const restoredWays = (uuid: string): Way[] => [
-  {
-    ...command`vault status`,
-    note: "on each machine that has used it: adds what that has kept, and sends nothing",
-  },
-  { ...command`vault get ${uuid}`, note: "tries the restored credentials" },
-];
-
 function goneWays({ uuid, usesRemaining, open }: VaultRecord): Way[] {
   const isUsedUp = usesRemaining !== null && usesRemaining <= 1;
-  const forget = {
-    ...command`vault forget ${uuid} ${open === null ? [] : ["--discard-pending"]}`,
-    note: "its last read has probably used it up",
-  };
-  const again = {
-    ...command`vault get ${uuid}`,
-    note: "asks the service again, once --base-url and --kind are right",
-  };
-  return isUsedUp ? [forget, again] : [again];
+  const forget = command`vault forget ${uuid} ${open === null ? [] : ["--discard-pending"]}`;
+  const again = noted(
+    command`vault get ${uuid}`,
+    "asks the service again, once --base-url and --kind are right",
+  );
+  return isUsedUp ? [noted(forget, "its last read has probably used it up"), again] : [again];
 }
 
 /** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
-export const unlockedOf = (uuid: string): Way => ({
-  ...command`vault guard ${uuid} --reset`,
-  note: "after an administrator has unlocked the vault",
-});
+export const unlockedOf = (uuid: string): Way =>
+  noted(command`vault guard ${uuid} --reset`, "after an administrator has unlocked the vault");
 
 /** The command that finds or takes the right credentials, if those that are known do not work. */
-export const importOf = (uuid: string, ...more: readonly string[]): Way => ({
-  ...command`vault import ${uuid} ${more} --credentials @FILE`,
-  note: "the right credentials",
-});
+export const importOf = (uuid: string, ...more: readonly string[]): Way =>
+  noted(command`vault import ${uuid} ${more} --credentials @FILE`, "the right credentials");
 
 /** A person chooses among these credentials: each is one command. */
 function choices(
@@ -75,14 +67,12 @@ function choices(
   generations: readonly Generation[],
   { policy }: Circumstances,
 ): Way[] {
-  if (vault.lastError?.code === "locked") return [unlockedOf(vault.uuid)];
   const answered = { ...vault, ...withoutUnanswered(vault) };
   return [
     ...(mustPersonChoose(answered, policy) ? [] : [noneArrived(vault.uuid)]),
-    ...generations.map(({ generation, standing }) => ({
-      ...command`vault get ${vault.uuid} --generation ${generation}`,
-      note: standing,
-    })),
+    ...generations.map(({ generation, standing }) =>
+      noted(command`vault get ${vault.uuid} --generation ${generation}`, standing),
+    ),
     importOf(vault.uuid),
   ];
 }
@@ -96,9 +86,6 @@ export const endedAtOnce = ({ uuid, open }: VaultRecord): Way =>
 /** What a get needs to start although an exchange is held. */
 const discarding = (open: OpenExchange | null): string[] =>
   open?.state === "held" ? ["--discard-pending"] : [];
-
-const doubtNote = (open: OpenExchange): string =>
-  `finds out which credentials are valid${open.operation === "update" ? ", and so whether the update took effect" : ""}`;
 
 /** The command that starts an exchange again. */
 export const againOf = (
@@ -120,7 +107,7 @@ export function heldWays(vault: VaultRecord, circumstances: Circumstances, again
   if (open === null) return [];
   const { allows } = startRisk(vault, circumstances.policy);
   const anew = allows
-    ? [{ ...(again ?? discardOf(uuid, open)), note: "starts again with the old credentials" }]
+    ? [noted(again ?? discardOf(uuid, open), "starts again with the old credentials")]
     : guardedWays(vault, circumstances);
   const unread = isUnread(open);
   const notes = [
@@ -154,25 +141,24 @@ const saving = (way: Way): Way => ({
 function leftWays(vault: VaultRecord, open: OpenExchange, circumstances: Circumstances): Way[] {
   const { uuid } = vault;
   if (open.state === "ending" || !isUnread(open)) return [command`vault ack ${uuid}`];
-  const ack: Way = { ...command`vault ack ${uuid} --unread`, note: "uses the read up" };
+  const ack = noted(command`vault ack ${uuid} --unread`, "uses the read up");
   if (startRisk(vault, circumstances.policy).allows)
-    return [
-      { ...command`vault get ${uuid}`, note: "reads it again with the old credentials" },
-      ack,
-    ];
+    return [noted(command`vault get ${uuid}`, "reads it again with the old credentials"), ack];
   return isTokenAlive(open, circumstances.clock.now()) ? [ack] : guardedWays(vault, circumstances);
 }
 
-const noneArrived = (uuid: string): Way => ({
-  ...command`vault guard ${uuid} --reset --unanswered`,
-  note: "if the audit log shows none of the unanswered starts",
-});
+export const noneArrived = (uuid: string, then = ""): Way =>
+  noted(
+    command`vault guard ${uuid} --reset --unanswered`,
+    `if the audit log shows none of the unanswered starts${then}`,
+  );
 
 /** A person says what the audit log shows. */
-export const shownBy = (uuid: string): Way => ({
-  ...command`vault guard ${uuid} --reset --failed N --starts N`,
-  note: "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
-});
+export const shownBy = (uuid: string): Way =>
+  noted(
+    command`vault guard ${uuid} --reset --failed N --starts N`,
+    "what the audit log shows since the last success and acknowledgement, as vault audit-replay FILE prints it",
+  );
 
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
@@ -185,16 +171,14 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   // Refused ones never lead on, whatever the counters are; of the others a person can say which are right.
   if (usable.length === 0) return [right];
   if (onlyUnanswered) return [noneArrived(uuid), shown];
-  const forced = (note: (standing: string) => string): Way[] =>
-    usable.map(({ generation, standing }) => ({
-      ...command`vault get ${uuid} --generation ${generation} --force ${discarding(open)}`,
-      note: note(standing),
-    }));
-  if (unackedWouldLock) {
-    const locking = `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`;
-    return [shown, ...forced(() => locking)];
-  }
-  const sends = (standing: string): string =>
-    `sends the ${standing} credentials, and one more refusal locks the vault`;
-  return [shown, right, ...forced(sends)];
+  const effect = unackedWouldLock
+    ? `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`
+    : "one more refusal locks the vault";
+  const forced = usable.map(({ generation, standing }) =>
+    noted(
+      command`vault get ${uuid} --generation ${generation} --force ${discarding(open)}`,
+      `sends the ${standing} credentials: ${effect}`,
+    ),
+  );
+  return [shown, ...(unackedWouldLock ? [] : [right]), ...forced];
 }

@@ -225,7 +225,7 @@ it.each<Partial<Counters>>([
     "vault guard V --reset --failed N --starts N",
     "vault get V --generation 1 --force",
   ]);
-  expect(ways[1]?.note).toMatch(/^locks the vault if /);
+  expect(ways[1]?.note).toMatch(/: locks the vault if /);
   const wish = { operation: "get", discardPending: false, force: false } as const;
   const action = nextAction(record, wish, { policy, clock: Date });
   if (action.do !== "refuse") throw new Error("it is not refused");

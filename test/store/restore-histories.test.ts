@@ -158,7 +158,7 @@ function follow(state: OneVault, at: Service): { end: string; refused: number } 
   for (let turn = 0; turn < 6; turn += 1) {
     const { end, refused: more } = get(state, at);
     refused += more;
-    if (!["all-refused", "choice"].includes(end) || more === 0) return { end, refused };
+    if (!["refused", "choice"].includes(end) || more === 0) return { end, refused };
   }
   return { end: "no end", refused };
 }

@@ -1,6 +1,5 @@
 import { VaultError } from "../../errors.ts";
 import { object } from "../../protocol/answers.ts";
-import { command } from "../../way.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
@@ -10,6 +9,7 @@ import type { CallOutcome } from "../dispositions.ts";
 import { isTakenBack } from "../dispositions.ts";
 import type { Reply } from "../ports.ts";
 import type { Intent, VaultRecord } from "../records.ts";
+import { noneArrived } from "../ways.ts";
 
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;
 
@@ -144,12 +144,7 @@ const notDue = ({ uuid }: AtGate, cause: string, dueAt: number): VaultError =>
   new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
     uuid,
     hint: "run it again then",
-    next: [
-      {
-        ...command`vault guard ${uuid ?? "--all"} --reset --unanswered`,
-        note: "if the audit log shows none of the unanswered starts: then at once",
-      },
-    ],
+    next: [noneArrived(uuid ?? "--all", ": then at once")],
   });
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */

@@ -5,9 +5,11 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import type { Credentials } from "../../protocol/requests.ts";
-import { command } from "../../way.ts";
+import type { Way } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { Generation, VaultRecord } from "../records.ts";
+import { importOf } from "../ways.ts";
 import type { Start } from "./start.ts";
 
 /** Stored credentials with all that is sent with them. */
@@ -126,9 +128,6 @@ export const currentGeneration = ({
 export const liveGenerations = ({ generations }: Pick<VaultRecord, "generations">): Generation[] =>
   generations.filter(({ standing }) => ["current", "imported", "offered"].includes(standing));
 
-/** Note of a get without given credentials. */
-const stored = "uses the stored credentials";
-
 /**
  * Checks a given pair against the stored ones, before anything is recorded or sent. Returns the generation as which it is recorded, or
  * null for a new one.
@@ -143,49 +142,24 @@ export async function checkGiven(
   if (given?.type !== "pair") return null;
   const { uuid } = session;
   const { encryptedData, payload } = given.credentials;
+  const differs = (what: string, ...next: Way[]): VaultError =>
+    new VaultError("no-credentials", `the given credentials ${what}`, { uuid, next });
+  const stored = noted(command`vault get ${uuid}`, "uses the stored credentials");
   if (await session.isSuperseded(given.credentials)) {
-    throw new VaultError(
-      "no-credentials",
-      "the given credentials were superseded by an exchange of this machine; they are never sent",
-      {
-        uuid,
-        ...(vault === null
-          ? { hint: "give the credentials that replaced them" }
-          : { next: [{ ...command`vault get ${uuid}`, note: stored }] }),
-      },
-    );
+    const what = "were superseded by an exchange of this machine; they are never sent";
+    throw differs(what, vault === null ? importOf(uuid, "--kind", "KIND") : stored);
   }
   if (vault === null) return null;
   for (const { generation } of liveGenerations(vault)) {
     const pair = await session.credentials(generation);
     if (pair.encryptedData === encryptedData && pair.payload === payload) return generation;
   }
-  const imports = command`vault import ${uuid} --credentials @FILE`;
+  const keeps = noted(command`vault import ${uuid} --credentials @FILE`, "keeps them for later");
   if (vault.open !== null && vault.open.state !== "in-doubt") {
-    throw new VaultError(
-      "no-credentials",
-      "the given credentials are not those of the open exchange",
-      {
-        uuid,
-        next: [
-          { ...command`vault ack ${uuid}`, note: "finishes it" },
-          { ...imports, note: "keeps them for later" },
-        ],
-      },
-    );
+    const finishes = noted(command`vault ack ${uuid}`, "finishes it");
+    throw differs("are not those of the open exchange", finishes, keeps);
   }
-  if (currentGeneration(vault)?.proven === true && !force) {
-    throw new VaultError(
-      "no-credentials",
-      "the given credentials differ from the stored current ones",
-      {
-        uuid,
-        next: [
-          { ...command`vault get ${uuid}`, note: stored },
-          { ...imports, note: "if the stored ones no longer work" },
-        ],
-      },
-    );
-  }
+  if (currentGeneration(vault)?.proven === true && !force)
+    throw differs("differ from the stored current ones", stored, keeps);
   return null;
 }
