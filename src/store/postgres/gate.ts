@@ -9,21 +9,19 @@ import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { WholeOperation } from "../whole/whole.ts";
 import type { Database, Query, Row } from "./database.ts";
 import { isLocked } from "./errors.ts";
+import type { Meta } from "./schema.ts";
+import { readMeta } from "./schema.ts";
 
 /**
  * The gate of a shared state. An operation on the whole of it closes the gate (`closing` in `meta`), so that nobody takes a vault, waits
  * for who holds one, and then does everything in one transaction that has the tables locked. A gate that was closed ends by itself; the
  * transaction does not end before it is committed or gone.
  */
-interface WholeGate extends Place {
-  clock: Clock;
-  by: Actor;
-  database: Pick<Database, "converse" | "query" | "transact">;
-}
-
 interface Place {
   schema: string;
-  database: Pick<Database, "query" | "transact">;
+  clock: Clock;
+  by: Actor;
+  database: Pick<Database, "address" | "converse" | "query" | "transact">;
 }
 
 /** How long a lease lasts after it was taken or renewed, and a gate after it was closed, in milliseconds. */
@@ -63,15 +61,14 @@ export const waitingFor = (ms: number): Statement => ({
   sql: `SELECT set_config('lock_timeout', '${ms}', true)`,
 });
 
-/** The error for whoever finds the gate closed: names who has closed it, or is behind it. Does not wait. */
-export async function busyAtGate({ schema, database }: Place): Promise<VaultError> {
-  const [row = {}] = await database.query({
-    sql: `SELECT said ->> 'operation' AS operation, said ->> 'by' AS holder, (said ->> 'since')::timestamptz AS since
-      FROM (SELECT value::jsonb AS said FROM ${schema}.meta WHERE name = 'closing') AS closing`,
-  });
-  const who = holderIn(row);
-  const doing = `changing the whole state (vault state ${String(row["operation"])})`;
-  return busy(undefined, who, who && doing);
+/** The error for whoever finds the gate closed, by `meta`: names who has closed it, or is behind it. */
+export function busyAtGate({ closing = "{}" }: Meta): VaultError {
+  const { operation, by, since } = JSON.parse(closing) as Record<
+    "operation" | "by" | "since",
+    string
+  >;
+  const who = holderIn({ holder: by, since: new Date(since) });
+  return busy(undefined, who, who && `changing the whole state (vault state ${operation})`);
 }
 
 /**
@@ -79,13 +76,13 @@ export async function busyAtGate({ schema, database }: Place): Promise<VaultErro
  * @throws as `Database.transact`, and `busy`
  */
 export async function transactAtGate(
-  place: Place,
+  database: Pick<Database, "address" | "query" | "transact">,
   statements: readonly Statement[],
 ): Promise<Row[]> {
   try {
-    return (await place.database.transact([waitingFor(patienceMs), ...statements]))[1] ?? [];
+    return (await database.transact([waitingFor(patienceMs), ...statements]))[1] ?? [];
   } catch (error) {
-    throw isLocked(error) ? await busyAtGate(place) : error;
+    throw isLocked(error) ? busyAtGate(await readMeta(database.address, database)) : error;
   }
 }
 
@@ -102,7 +99,7 @@ export const unlessLocked = async <T>(work: Promise<T>): Promise<T | undefined> 
  * @throws `busy` at the deadline, with who is in the way; `interrupted` when aborted; what the work throws
  */
 export async function transactWhole<T>(
-  place: WholeGate,
+  place: Place,
   operation: WholeOperation,
   waiting: Waiting,
   work: (query: Query) => Promise<T>,
@@ -120,7 +117,7 @@ export async function transactWhole<T>(
   };
   const attempt = async (): Promise<{ result: T } | VaultError> => {
     const closing = await unlessLocked(database.transact([waitingFor(takingMs), close]));
-    if (closing?.[1]?.length !== 1) return await busyAtGate(place);
+    if (closing?.[1]?.length !== 1) return busyAtGate(await readMeta(database.address, database));
     const done = await behindGate(place, token, work);
     if (done !== null) return done;
     await clock.sleep(lockMs, waiting.signal);
@@ -143,7 +140,7 @@ const opening = (schema: string, token: string): Statement => ({
 
 /** What was done; or who holds a vault, null where the tables could not be locked: then nothing is changed. */
 async function behindGate<T>(
-  { schema, database }: WholeGate,
+  { schema, database }: Place,
   token: string,
   work: (query: Query) => Promise<T>,
 ): Promise<{ result: T } | VaultError | null> {

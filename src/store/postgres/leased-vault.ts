@@ -34,7 +34,7 @@ import {
   waitingFor,
 } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
-import { aboutStatement } from "./schema.ts";
+import { aboutIn, aboutStatement, metaIn, readMeta } from "./schema.ts";
 
 /** How often a lease is renewed, and what must be left of it to send a request: milliseconds. */
 const renewalMs = 5000;
@@ -57,8 +57,6 @@ interface Parts extends LockedBy {
   now: () => number;
   /** What this process knows of the breakers, by service. */
   breakers: Map<string, Breaker>;
-  /** @throws `state` for a state that is not used any more */
-  check: () => Promise<unknown>;
 }
 
 /** What a statement sets of a row whose vault is held, and of one that nobody holds. */
@@ -89,7 +87,7 @@ export class LeasedVault extends StoredVaultSession {
   /**
    * Waits while somebody else holds the vault. Returns it with its rows, and with what `aboutStatement` reads, all of the transaction
    * that took it. A vault that is not known gets a row, which goes with the lease.
-   * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; what `check` throws
+   * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; `state` for one that is not used any more
    */
   static async take(
     parts: Parts,
@@ -97,6 +95,7 @@ export class LeasedVault extends StoredVaultSession {
     prints: readonly string[],
   ): Promise<{ session: LeasedVault; rows: VaultRows; facts: Row | undefined }> {
     const { schema, dialect, clock, by, database, service, uuid } = parts;
+    const { address } = database;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
     const take: Statement = {
@@ -129,12 +128,13 @@ export class LeasedVault extends StoredVaultSession {
           return { session: new LeasedVault(parts, vault, epoch, sent), rows: vault.rows, facts };
         }
         if (owner !== undefined) return busy(uuid, holderIn(owner));
-        await parts.check();
+        aboutIn(facts, address);
+        return busyAtGate(metaIn(facts, address));
       } catch (error) {
         if (error instanceof AnswerLost) return error;
         if (!isLocked(error)) throw error;
+        return busyAtGate(await readMeta(address, database));
       }
-      return await busyAtGate(parts);
     });
   }
 

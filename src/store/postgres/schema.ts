@@ -101,7 +101,8 @@ export const aboutStatement = (schema: string): Statement => ({
     FROM pg_is_in_recovery() AS standby`,
 });
 
-type Meta = Record<string, string | undefined>;
+/** What the state says of itself, by name. */
+export type Meta = Record<string, string | undefined>;
 
 /** Reads the facts that the state has about itself, by name, as the schema says; as `metaIn`. */
 export async function readMeta(address: Address, database: { query: Query }): Promise<Meta> {

@@ -87,8 +87,7 @@ export class PostgresStore extends StoredState implements State {
     const { dialect, breakersKnown: breakers } = this;
     const of = { dialect, breakers, key, state, service, uuid: lower };
     const now = (): number => this.now();
-    const check = async (): Promise<Ready> => await this.check();
-    const parts = { ...this.parts, ...of, now, check };
+    const parts = { ...this.parts, ...of, now };
     const { session, rows, facts } = await LeasedVault.take(parts, waiting, prints);
     try {
       const about = await this.#checked(facts);
@@ -182,7 +181,7 @@ export class PostgresStore extends StoredState implements State {
     const rows =
       durability === "unsynced"
         ? await this.parts.database.query(statements[0] as Statement)
-        : await transactAtGate(this.parts, statements);
+        : await transactAtGate(this.parts.database, statements);
     // Without a row it may not be used any more, and says why.
     if (rows.length === 0) await this.check();
     return rows;
@@ -220,7 +219,7 @@ export class PostgresStore extends StoredState implements State {
     const isTakenOver = await checkIncarnation(
       database.address,
       about,
-      async (statement) => await transactAtGate(this.parts, [statement]),
+      async (statement) => await transactAtGate(database, [statement]),
       warn,
     );
     const before = prunedBefore(about.oldest, about.now);

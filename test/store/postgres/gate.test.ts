@@ -74,7 +74,8 @@ async function stalled(
   };
   const query = async (statement: Statement): Promise<Row[]> => await database.query(statement);
   const converse: Database["converse"] = async (...given) => await database.converse(...given);
-  const place = { ...parts, database: { query, converse, transact } };
+  const { address } = database;
+  const place = { ...parts, database: { address, query, converse, transact } };
   return await transactWhole(place, "rekey", patient(state.clock, milliseconds), work);
 }
 
