@@ -3,6 +3,7 @@ import type { Cause, LockRule, VaultReport } from "../../documents/audit.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import { command, type Way } from "../../way.ts";
 import { beforeRelease } from "../flags.ts";
+import type { Verdict } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Evidence } from "./verdict.ts";
 import { inBrackets, type Log } from "./log.ts";
@@ -97,7 +98,10 @@ export function adviceOf(
   const by = inBrackets(explanation.client);
   const fault = faultWords(explanation, probably, durationInWords(rules.tokenLifetimeMs));
   const lookUp = isSure ? "" : "The vault is probably locked: look it up in the console first. ";
-  const unlock = "Then have an administrator unlock the vault in the console.";
+  const unlock =
+    rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17")
+      ? `Release ${rules.release} cannot unlock it: fill a new vault from the source of its contents.`
+      : "Then have an administrator unlock the vault in the console.";
   const history = command`vault status ${uuid} --history`;
   const known = noted(history, "shows the credentials of this machine");
   const reset = noted(
@@ -111,36 +115,24 @@ export function adviceOf(
   const refused = isRefused
     ? " Its acknowledgements were refused: send each before its token expires."
     : "";
-  const rows = {
-    client: [
-      `${lookUp}Stop the client that ${probably}caused this${by}, or it will lock the vault again. ${unlock}`,
-      fault,
-      reset,
-      known,
-    ],
-    "no-unlock": [
-      `${lookUp}Release ${rules.release} cannot unlock a vault that failed reads have locked. Create a new vault and fill it from the source of its contents.`,
-      fault,
-      known,
-    ],
+  const locked: Partial<Record<LockRule, readonly [support: string, developer: string]>> = {
     "auto-lock": [
-      `${lookUp}Find out who still needs the vault. ${unlock}`,
+      "Find out who still needs the vault.",
       "Read each vault at least once a year, or watch its autoLockDate.",
-      reset,
-      known,
     ],
     administrator: [
-      `${lookUp}Ask the administrator why it was locked. ${unlock}`,
+      "Ask the administrator why it was locked.",
       "The client is not known to be at fault. Ask who locked the vault, and why.",
-      reset,
-      known,
     ],
     unseen: [
-      `${lookUp}Find out what locked it: a client that did will lock it again. ${unlock}`,
+      "Find out what locked it: a client that did will lock it again.",
       "An export from the console, or one that begins earlier, may show what locked the vault.",
-      reset,
-      known,
     ],
+  };
+  const stop = `Stop the client that ${probably}caused this${by}, or it will lock the vault again.`;
+  const [first, why] = locked[rule] ?? [stop, fault];
+  const rows: Record<Verdict, Row> = {
+    locked: [`${lookUp}${first} ${unlock}`, why, reset, known],
     deleted: isSure
       ? ["The vault is deleted and cannot be restored. Create a new one.", "Stop using this UUID."]
       : [
@@ -158,32 +150,29 @@ export function adviceOf(
       history,
       command`vault guard ${uuid}`,
     ],
-    open: [
-      `Have the client acknowledge it before ${tokenExpiry}.`,
-      "Acknowledge each exchange once its new credentials are stored durably.",
-      noted(command`vault ack ${uuid}`, "on the client's machine"),
-    ],
-    expired: [
+    "open-exchange": [
       isRefused
         ? "Not locked yet. The client's acknowledgements are refused, so that its next starts will lock the vault."
         : "Not locked, and not urgent: the token has expired, and the old credentials are still valid.",
       `Start again with the old credentials and acknowledge.${refused}`,
       noted(command`vault get ${uuid}`, "does both"),
     ],
-    unsure: [
+  };
+  if (isOpen)
+    rows["open-exchange"] = [
+      `Have the client acknowledge it before ${tokenExpiry}.`,
+      "Acknowledge each exchange once its new credentials are stored durably.",
+      noted(command`vault ack ${uuid}`, "on the client's machine"),
+    ];
+  else if (!isSure)
+    rows["open-exchange"] = [
       hasKnownCounters
         ? "Probably not locked. Its token has expired."
         : "Not known to be locked, but earlier starts may count: the next one may lock it.",
       `Before the next start, find out which credentials are current.${refused}`,
       history,
-    ],
-  } satisfies Record<string, Row>;
-  const noUnlock = rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17");
-  const ofLock = rule in rows ? (rule as "unseen") : noUnlock ? "no-unlock" : "client";
-  const ofExchange = isOpen ? "open" : isSure ? "expired" : "unsure";
-  const row = { locked: ofLock, "open-exchange": ofExchange } as const;
-  const [support, developer, ...next]: Row =
-    rows[verdict === "locked" || verdict === "open-exchange" ? row[verdict] : verdict];
+    ];
+  const [support, developer, ...next] = rows[verdict];
   const counters = noted(
     command`vault guard ${uuid} --reset --failed ${failedAttempts} --starts ${unackedStarts}`,
     "if the lockout guard of this program counts differently, and no item is newer than this log",
