@@ -58,10 +58,6 @@ const contradiction = z.object({ kind: z.enum(contradictions), text, item });
 
 const timelineEvent = z.object({
   item,
-  /** Counters after this event. */
-  unackedStarts: count,
-  failedAttempts: count,
-  state,
   /** Whether it is part of the cause of the lock, and whether it locked the vault. */
   isCause: z.boolean(),
   locks: z.boolean(),

@@ -2,8 +2,8 @@ import { defined } from "../../defined.ts";
 import type { InputReport, ItemReference, Origin } from "../../documents/audit.ts";
 import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { Seen, Vault } from "../fold/vault.ts";
-import type { Item, ItemLocation, Skips } from "../read/item.ts";
+import type { Vault } from "../fold/vault.ts";
+import type { Entry, Item, ItemLocation, Skips } from "../read/item.ts";
 import { short } from "../read/clip.ts";
 import type { Condition, Selection } from "../flags.ts";
 
@@ -30,12 +30,12 @@ export interface Log {
 
 /** An event of a vault. Its item is read when it is asked for. (An object with a getter of its own costs a hidden class.) */
 export class VaultEvent {
-  readonly seen: Seen;
+  readonly seen: Entry;
   readonly event: EventKind;
   readonly #log: Log;
   #item: ItemReference | undefined;
 
-  constructor(log: Log, seen: Seen) {
+  constructor(log: Log, seen: Entry) {
     this.seen = seen;
     this.event = seen.event;
     this.#log = log;

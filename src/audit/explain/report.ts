@@ -1,5 +1,6 @@
 import { defined } from "../../defined.ts";
 import type {
+  Cause,
   InputReport,
   Origin,
   ReplaySummary,
@@ -53,6 +54,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
   const isOpen = state === "exchange-open";
   const exchange = isOpen ? openExchange(log, vault, evidence) : undefined;
   const isLocked = verdict === "locked";
+  const cause = isLocked ? causeOf(log, vault, evidence, explanation) : undefined;
   const label = log.labels?.get(uuid);
   return defined({
     uuid,
@@ -61,7 +63,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     unackedStarts: vault.unackedStarts,
     failedAttempts: vault.failedAttempts,
     exchange,
-    cause: isLocked ? causeOf(log, vault, evidence, explanation) : undefined,
+    cause,
     label: label === undefined ? null : log.pseudonyms.of("label", label),
     reason,
     state,
@@ -76,7 +78,7 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     }),
     explanation: explanation.sentences,
     advice: adviceOf(log, vault, evidence, exchange, explanation),
-    ...(log.timeline !== "none" && timelineOf(vault, evidence)),
+    ...(log.timeline !== "none" && timelineOf(vault, evidence, cause)),
   });
 }
 
@@ -100,13 +102,13 @@ function openExchange(
 function timelineOf(
   vault: Vault,
   { before, since, chain }: Evidence,
+  cause: Cause | undefined,
 ): Pick<VaultReport, "timeline" | "timelineOmitted"> {
   const events = [...before, ...since];
+  const locking = cause?.item === undefined ? undefined : chain.at(-1);
   const timeline = events.map((event): TimelineEvent => {
-    const { unackedStarts, failedAttempts, ended, pending, locks } = event.seen;
-    const state = ended ?? (pending > 0 ? "exchange-open" : "active");
     const isCause = chain.includes(event);
-    return { item: event.item, unackedStarts, failedAttempts, state, isCause, locks };
+    return { item: event.item, isCause, locks: event === locking };
   });
   const timelineOmitted = vault.items - events.length;
   return { timeline, ...(timelineOmitted > 0 && { timelineOmitted }) };

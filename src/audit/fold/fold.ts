@@ -71,7 +71,7 @@ export class Fold {
       ending.calls += 1;
       ending.lastCall = entry.time;
     }
-    this.rings.push(vault.ring, vault.count++, entry, vault, this.#hasLocked);
+    this.rings.push(vault.ring, vault.count++, entry);
     if (vault.ending !== undefined && vault.ending !== ending) this.#freeze(vault);
     return true;
   }
@@ -92,7 +92,7 @@ export class Fold {
       vault.ring = this.rings.create();
     } else
       for (const seen of this.rings.events(vault.ring, vault.count))
-        this.rings.push(vault.earlierRing, vault.earlierCount++, seen, seen, seen.locks);
+        this.rings.push(vault.earlierRing, vault.earlierCount++, seen);
     vault.count = 0;
   }
 
@@ -303,7 +303,8 @@ export class Fold {
   }
 
   #delete(vault: Vault, entry: Entry): void {
-    if (vault.ended === "deleted") return vault.addContradiction("activity-after-deletion", entry);
+    if (vault.ending?.state === "deleted")
+      return vault.addContradiction("activity-after-deletion", entry);
     const { time: since, event } = entry;
     vault.pending = 0;
     vault.ending = new Ending({ state: "deleted", since, event });
@@ -314,7 +315,7 @@ export class Fold {
     { time: since, event }: Entry,
     how: Pick<Ending, "rule"> & Partial<Ending>,
   ): void {
-    if (vault.ended === "locked") return;
+    if (vault.ending?.state === "locked") return;
     // A call that finds the vault locked did not lock it.
     this.#hasLocked = how.rule !== "unseen" && how.isGuess !== true;
     vault.ending = new Ending({ since, event, ...how });

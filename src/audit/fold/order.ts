@@ -15,8 +15,7 @@ export class Rows {
     this.doubles = new Float64Array(this.words.buffer);
   }
 
-  /** `last` takes the place of the hash. */
-  set(row: number, entry: Entry, last = entry.idHash): void {
+  set(row: number, entry: Entry): void {
     const { words, doubles } = this;
     const at = row * width;
     doubles[at >> 1] = entry.time;
@@ -24,7 +23,7 @@ export class Rows {
     words[at + 4] = entry.line;
     words[at + 5] = (entry.input << 8) | entry.code;
     words[at + 6] = entry.length;
-    words[at + 7] = last;
+    words[at + 7] = entry.idHash;
   }
 
   timeAt(row: number): number {

@@ -99,10 +99,6 @@ export class Vault {
     this.ring = ring;
   }
 
-  get ended(): Ending["state"] | undefined {
-    return this.ending?.state;
-  }
-
   /** Whether there was an event of a kind. */
   had(kind: EventKind): boolean {
     return (this.kinds & (1 << eventCodes[kind])) !== 0;
@@ -136,25 +132,6 @@ export class Vault {
   }
 }
 
-/** State of a vault after an event. */
-interface After {
-  unackedStarts: number;
-  failedAttempts: number;
-  /** Of the open exchange, or 0. */
-  pending: number;
-  /** Absent for a vault that is neither locked nor deleted. */
-  ended: "locked" | "deleted" | undefined;
-}
-
-/** An event of a vault. */
-export interface Seen extends Entry, After {
-  /** Whether it locked the vault. */
-  locks: boolean;
-}
-
-const endings = [undefined, "locked", "deleted"] as const;
-const most = 0xfff;
-
 /** Number of events on a page, about. */
 const pageSize = 8192;
 
@@ -180,29 +157,16 @@ export class Rings {
   }
 
   /** Adds an event to a ring that was given `count` before. */
-  push(ring: number, count: number, entry: Entry, after: After, locks: boolean): void {
-    const { unackedStarts, failedAttempts, pending, ended } = after;
-    const counters = (Math.min(unackedStarts, most) << 12) | Math.min(failedAttempts, most);
-    const flags =
-      (pending << 3) | (ended === undefined ? 0 : ended === "locked" ? 2 : 4) | (locks ? 1 : 0);
-    this.#pageOf(ring).set(this.#rowOf(ring, count), entry, (counters << 5) | flags);
+  push(ring: number, count: number, entry: Entry): void {
+    this.#pageOf(ring).set(this.#rowOf(ring, count), entry);
   }
 
   /** Returns the events of a ring that was given `count`, oldest first. */
-  events(ring: number, count: number): Seen[] {
+  events(ring: number, count: number): Entry[] {
     const kept = Math.min(count, this.#size);
-    return Array.from({ length: kept }, (_, index): Seen => {
-      const row = this.#rowOf(ring, count - kept + index);
-      const entry = this.#pageOf(ring).get(row, new Entry());
-      const { idHash: state } = entry;
-      return Object.assign(entry, {
-        unackedStarts: (state >> 17) & most,
-        failedAttempts: (state >> 5) & most,
-        pending: (state >> 3) & 3,
-        ended: endings[(state >> 1) & 3],
-        locks: (state & 1) !== 0,
-      });
-    });
+    return Array.from({ length: kept }, (_, index) =>
+      this.#pageOf(ring).get(this.#rowOf(ring, count - kept + index), new Entry()),
+    );
   }
 
   #pageOf(ring: number): Rows {

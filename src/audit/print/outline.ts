@@ -212,9 +212,8 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
   });
   const replaced = cause?.replacedBy;
   if (replaced !== undefined) led.unshift({ item: replaced, mark: "replaces" });
-  const timeline = (vault.timeline ?? []).map(({ item, isCause, locks, ...counts }): Entry => {
-    const mark = locks ? "locks" : isCause ? "cause" : undefined;
-    return { item, mark, ...countersOf(counts, rules) };
+  const timeline = (vault.timeline ?? []).map(({ item, isCause, locks }): Entry => {
+    return { item, mark: locks ? "locks" : isCause ? "cause" : undefined };
   });
   return {
     vault,
@@ -313,20 +312,18 @@ function openText({ exchange }: VaultReport): string {
 /** A row of a table of items. */
 interface Entry {
   item: ItemReference;
-  starts?: string;
-  failed?: string;
   mark?: Row["mark"];
 }
 
 function itemTable(name: string, entries: readonly Entry[], notes: readonly string[] = []) {
-  const rows = entries.map(({ item, mark, starts = "", failed = "" }): Row => {
-    const rest = [starts, failed, whoOf(item), saidOf(item), item.input, String(item.line)];
+  const rows = entries.map(({ item, mark }): Row => {
+    const rest = [whoOf(item), saidOf(item), item.input, String(item.line)];
     return { cells: [timeText(item.at), eventOf(item, mark), ...rest], mark };
   });
   return tableOf(name, itemHeads, rows, notes, 2);
 }
 
-const itemHeads = "Time (UTC),Event,Unacked,Failures,Who,Description,Input,Line".split(",");
+const itemHeads = "Time (UTC),Event,Who,Description,Input,Line".split(",");
 
 function eventOf({ event, action }: ItemReference, mark: Row["mark"]): string {
   const isNamed = event === "other" || event === "application";
