@@ -48,23 +48,25 @@ export class HandoverFailure extends Error {
   readonly reason: HoldReason;
   /** --credentials-out and --save-cmd have received the new credentials all the same. */
   readonly isSaved: boolean;
+  /** The contents were delivered whole: --credentials-out and --save-cmd come after them. */
+  readonly delivered: boolean;
   /** What another start of the same command line needs beside --discard-pending. */
   readonly needs: readonly string[];
 
   constructor(
     reason: HoldReason,
     message: string,
-    { isSaved = false, needs = [] }: { isSaved?: boolean; needs?: readonly string[] } = {},
+    {
+      isSaved = false,
+      delivered = reason === "credentials-out" || reason === "save-cmd",
+      needs = [],
+    }: { isSaved?: boolean; delivered?: boolean; needs?: readonly string[] } = {},
   ) {
     super(message);
     this.name = "HandoverFailure";
     this.reason = reason;
     this.isSaved = isSaved;
+    this.delivered = delivered;
     this.needs = needs;
-  }
-
-  /** The whole contents were delivered before the failure: these come last. */
-  get delivered(): boolean {
-    return this.reason === "credentials-out" || this.reason === "save-cmd";
   }
 }

@@ -114,9 +114,14 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
       if (recovery !== undefined) {
         const { unread, ...rest } = recovery;
         const document = isShown ? rest : defined({ ...rest, unread });
-        if (out !== undefined) await writeRecovery(out, document);
-        if (saveCmd !== undefined)
-          replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
+        try {
+          if (out !== undefined) await writeRecovery(out, document);
+          if (saveCmd !== undefined)
+            replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
+        } catch (error) {
+          if (isShown || !(error instanceof HandoverFailure)) throw error;
+          throw new HandoverFailure(error.reason, error.message, { delivered: false });
+        }
       }
       if (!isShown) throw masked(delivery, { isSaved: true });
     },

@@ -88,6 +88,14 @@ describe.concurrent("the last read of a limited vault", () => {
     expectExit(await machine.vault("ack", uuid, "--unread"), 0);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
+
+  it("with --no-ack, a masked table and a --save-cmd that fails is not known to be delivered either", async () => {
+    const { lab, machine, uuid } = await lastRead();
+    const result = await machine.vault("get", uuid, "--no-ack", "--save-cmd", "exit 3");
+    expectExit(result, 11);
+    expectError(await machine.vault("ack", uuid, "--saved", "--json"), 11, "pending");
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
+  });
 });
 
 describe.concurrent("a limited vault with reads left", () => {
