@@ -1,6 +1,3 @@
-/** In place of the version of a state that was moved elsewhere, or is just being moved here: no program uses it. */
-export const unusableVersion = 1_000_000;
-
 /** What the tables of an engine are made of, where that differs. */
 interface Own {
   /** Type of the number of a vault. */

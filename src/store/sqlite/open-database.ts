@@ -4,8 +4,7 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { all, one } from "./query.ts";
-import { applicationId, isFormer, migrations } from "./schema.ts";
-import { unusableVersion } from "../schema.ts";
+import { applicationId, migrations } from "./schema.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
@@ -71,31 +70,42 @@ export function openDatabase({ path, platform }: Opening): DatabaseSync | null {
 
 /**
  * Runs the migrations that the database lacks, in the caller's transaction, with every vault locked: no process may be between ① and ④
- * while the tables change. One that is not used any more stays so.
+ * while the tables change.
  */
 export function migrate(connection: DatabaseSync): void {
-  const version = schemaVersion(connection);
-  for (const script of migrations.slice(isFormer(connection) ? 1 : version)) {
+  for (const script of migrations.slice(schemaVersion(connection))) {
     if (typeof script === "string") connection.exec(script);
     else script(connection);
   }
   connection.exec(
-    `PRAGMA user_version = ${Math.max(version, migrations.length)}; PRAGMA application_id = ${applicationId}`,
+    `PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`,
   );
 }
 
 /** Whether `migrate` has something to do. */
 export const isOlder = (connection: DatabaseSync): boolean =>
-  schemaVersion(connection) < migrations.length || isFormer(connection);
+  schemaVersion(connection) < migrations.length;
 
 export const schemaVersion = (connection: DatabaseSync): number =>
   one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
 
 /** @throws `state` for a state that was moved elsewhere, or that a newer version of this program has changed */
-export function checkNotNewer(connection: DatabaseSync, path: string): void {
+export function checkUsable(connection: DatabaseSync, path: string): void {
+  checkNotNewer(connection, path);
+  if (one(connection, "SELECT 1 FROM meta WHERE name IN ('fence', 'moved')") !== undefined)
+    throw notHere(dirname(path), marksOf(connection));
+}
+
+/** What version 0.2.0 has written in place of the version of a state that it was to move. */
+const givenUp = 1_000_000;
+
+function checkNotNewer(connection: DatabaseSync, path: string): void {
   const version = schemaVersion(connection);
   if (version <= migrations.length) return;
-  if (version === unusableVersion) throw notHere(dirname(path), marksOf(connection));
+  if (version === givenUp)
+    throw unusable(path, "version 0.2.0 of this program has given it up for a move", {
+      hint: "finish or cancel the move with that version; nothing was changed",
+    });
   throw new VaultError(
     "state",
     `the state ${path} was written by a newer version of this program (format ${version}, known: ${migrations.length})`,
@@ -188,13 +198,14 @@ export function migratedInMemory(file: string): DatabaseSync {
 
 /**
  * Opens a snapshot of a state read-only; of an older one, a copy.
- * @throws as `checkOurs`, and what SQLite throws
+ * @throws as `checkOurs` and `checkUsable`, and what SQLite throws
  */
 export function openSnapshot(path: string): DatabaseSync {
   const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
     checkOurs(db, path);
+    checkUsable(db, path);
     if (!isOlder(db)) return db;
     db.close();
     return migratedInMemory(path);

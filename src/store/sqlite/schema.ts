@@ -33,8 +33,8 @@ const tables = `
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
 `;
 
-/** Whether the tables are those of version 1, whatever the database says of itself: where it is not used any more, it says only that. */
-export const isFormer = (db: DatabaseSync): boolean =>
+/** Whether the tables are those of version 1. */
+const isFormer = (db: DatabaseSync): boolean =>
   one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
 
 /** Makes the tables, or makes those of version 1 anew. */

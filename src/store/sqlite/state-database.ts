@@ -12,7 +12,7 @@ import type { StateParts, StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import type { Opening } from "./open-database.ts";
 import {
-  checkNotNewer,
+  checkUsable,
   createDatabase,
   isOlder,
   migrate,
@@ -118,6 +118,7 @@ export class StateDatabase {
     const upgrade = async (): Promise<void> =>
       await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", migrate));
     if (isOlder(connection)) await this.locks.withAll(this.migrating(), upgrade);
+    await this.#retryBusy(() => checkUsable(connection, this.opening.path));
     return connection;
   }
 
@@ -227,7 +228,7 @@ export class StateDatabase {
   #transaction<T>(db: DatabaseSync, begin: string, work: (db: DatabaseSync) => T): T {
     db.exec(begin);
     try {
-      checkNotNewer(db, this.opening.path);
+      checkUsable(db, this.opening.path);
       const result = work(db);
       db.exec("COMMIT");
       return result;

@@ -6,17 +6,11 @@ import type { Engine } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";
 import { dialect, noteMeta, rowsIn } from "./query.ts";
-import { migrations } from "./schema.ts";
-import { unusableVersion } from "../schema.ts";
 
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */
 export const engineOf = (db: DatabaseSync): Engine => ({
   ...dialect,
   query: async (statement) => Promise.resolve(rowsIn<Row>(db, statement)),
-  setUsable: async (isUsable) => {
-    db.exec(`PRAGMA user_version = ${isUsable ? migrations.length : unusableVersion}`);
-    return Promise.resolve();
-  },
 });
 
 /** Reads what is in a database, in a transaction of it or where nobody else writes. */

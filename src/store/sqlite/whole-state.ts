@@ -10,7 +10,6 @@ import {
   marksOf,
   migrate,
   retryBusyDatabase,
-  schemaVersion,
 } from "./open-database.ts";
 import type { LocalStore } from "./state-database.ts";
 import { engineOf, readerOf } from "./state-file.ts";
@@ -19,7 +18,6 @@ import type { Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
 import { keyIdIn } from "../keys/keyring.ts";
-import { unusableVersion } from "../schema.ts";
 import { notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { WholeOperation, WholeReader } from "../whole/whole.ts";
@@ -55,11 +53,12 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     return await this.store.database.locks.withAll(waiting, async () => {
       createDatabase(this.store.database.opening);
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
-        const isUnused = schemaVersion(db) === unusableVersion;
-        if (isUnused && operation !== "claim" && operation !== "move")
-          throw notHere(this.shown, marksOf(db));
         migrate(db);
-        return await work(new Whole(engineOf(db), marksOf(db), this.store.parts.keyring));
+        const marks = marksOf(db);
+        const isUnused = marks.fence !== null || marks.moved !== null;
+        if (isUnused && operation !== "claim" && operation !== "move")
+          throw notHere(this.shown, marks);
+        return await work(new Whole(engineOf(db), marks, this.store.parts.keyring));
       });
     });
   }
@@ -119,7 +118,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     try {
       await retryBusyDatabase(clock, path, () => {
         configure(db, platform);
-        if (schemaVersion(db) !== unusableVersion) checkOurs(db, path);
+        checkOurs(db, path);
         db.exec(begin);
       });
       const result = await work(db);

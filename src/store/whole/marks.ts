@@ -22,6 +22,8 @@ export interface Moves {
 export interface Marks extends Moves, Since {
   /** Its id, made with it. Paths and addresses never say whether two states are the same. */
   state: string;
+  /** Id of the key that seals it; null where it has none yet. */
+  key: string | null;
   /** Ids of the states whose contents came here, and of those to which this one was moved and which are gone for good. */
   predecessors: readonly string[];
   /** Ids of the moves that came here, and of those that never will. */
@@ -35,6 +37,7 @@ export function marksIn(meta: Readonly<Record<string, string | undefined>>): Mar
     meta[name] === undefined ? absent : (JSON.parse(meta[name]) as T);
   return {
     state: meta["state"] ?? "",
+    key: meta["key"] ?? null,
     predecessors: parsed("predecessors", []),
     fence: parsed("fence", null),
     moved: parsed("moved", null),

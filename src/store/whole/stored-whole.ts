@@ -54,7 +54,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
   async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
     const { keyring, clock } = this.store.parts;
     return await this.transact("rekey", waiting, async (whole) => {
-      const from = await whole.keyId();
+      const from = whole.marks.key;
       const to = keyring.replacement(given);
       const machines = new Set<string>();
       for await (const vaults of whole.vaults())
@@ -62,7 +62,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
           for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
             if (actor !== null) machines.add(actor.host);
       const values = await whole.reseal(to);
-      await whole.nameKey(to.id);
+      await whole.mark({ key: to.id });
       await whole.note("rekeyed", clock.now(), { from, to: to.id, values });
       // Everything opens with it, or the transaction ends here.
       await whole.openAll(to);

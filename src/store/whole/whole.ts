@@ -58,8 +58,6 @@ const conflicts: Partial<Record<Table, "NOTHING" | "UPDATE">> = {
 /** How an engine runs the SQL of an operation, in its transaction. */
 export interface Engine extends Dialect {
   query(statement: Statement): Promise<Row[]>;
-  /** Makes the state unusable for every program, or usable again, where its marks do not. */
-  setUsable?(isUsable: boolean): Promise<void>;
 }
 
 /** A whole state as of one moment. */
@@ -76,14 +74,8 @@ export class WholeReader {
 
   /** The key that seals it; null where it has none yet. @throws `state` if this machine lacks it */
   async key(): Promise<SealingKey | null> {
-    const id = await this.keyId();
-    return id === null ? null : await this.keyring.key(id);
-  }
-
-  /** Id of the key that seals it; null where it has none yet. */
-  async keyId(): Promise<string | null> {
-    const sql = `SELECT value FROM ${this.engine.prefix}meta WHERE name = 'key'`;
-    return ((await this.engine.query({ sql }))[0]?.["value"] ?? null) as string | null;
+    const { key } = this.marks;
+    return key === null ? null : await this.keyring.key(key);
   }
 
   /** Opens every sealed value, as a check, and returns their number. @throws `state` for the first that does not open */
@@ -147,8 +139,8 @@ export class WholeReader {
 export class Whole extends WholeReader {
   /** Takes in all that another state holds, as it is, with the id of its key. Returns the number of vaults that are not forgotten. */
   async takeAll(source: WholeReader, of = tables): Promise<number> {
-    const key = await source.keyId();
-    if (key !== null) await this.nameKey(key);
+    const { key } = source.marks;
+    if (key !== null) await this.mark({ key });
     let known = 0;
     for (const table of of) {
       for await (const rows of source.rows(table)) {
@@ -197,28 +189,14 @@ export class Whole extends WholeReader {
 
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */
   async mark(marks: Partial<Omit<Marks, "state">>): Promise<void> {
-    const now = { ...this.marks, ...marks };
-    for (const [name, value] of Object.entries(marks)) {
-      await this.#putMeta(name, value === null ? null : JSON.stringify(value));
-    }
-    const isUsable = ({ fence, moved }: Pick<Marks, "fence" | "moved">): boolean =>
-      fence === null && moved === null;
-    if (isUsable(now) !== isUsable(this.marks)) await this.engine.setUsable?.(isUsable(now));
-    Object.assign(this.marks, now);
-  }
-
-  /** Names the key that seals what is written from then on. */
-  async nameKey(id: string): Promise<void> {
-    await this.#putMeta("key", id);
-  }
-
-  async #putMeta(name: string, value: string | null): Promise<void> {
     const { prefix } = this.engine;
-    await this.engine.query(
-      value === null
-        ? { sql: `DELETE FROM ${prefix}meta WHERE name = $1`, values: [name] }
-        : marking(prefix, name, value),
-    );
+    for (const [name, value] of Object.entries(marks))
+      await this.engine.query(
+        value === null
+          ? { sql: `DELETE FROM ${prefix}meta WHERE name = $1`, values: [name] }
+          : marking(prefix, name, typeof value === "string" ? value : JSON.stringify(value)),
+      );
+    Object.assign(this.marks, marks);
   }
 }
 
