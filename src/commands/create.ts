@@ -9,8 +9,8 @@ const descriptor = {
   summary: "create a vault (extended)",
   description:
     "Create a vault. Its credentials are stored durably before anything is printed. If the response is lost (exit 10) or the program is " +
-    "killed, a vault may exist whose credentials nobody has: the error, or the next create, names the external reference to look for in " +
-    `the console. ${extended}`,
+    "killed, a vault may exist whose credentials nobody has: look for its external reference in the console. " +
+    extended,
   options: {
     kind: newVaultFlags.kind,
     ...contentsFlags,

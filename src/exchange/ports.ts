@@ -10,7 +10,6 @@ import type {
   CreatedVault,
   Creation,
   ErrorNote,
-  InterruptedCreation,
   Intent,
   NewPair,
   PastExchange,
@@ -272,8 +271,8 @@ export interface Store {
   /** The exchanges of a vault that the journal has, or that one alone, newest first. Reads all of the journal: for what is rare. */
   past(service: string, uuid: string, exchange?: string): Promise<PastExchange[]>;
   /**
-   * Records durably that a vault is about to be created, and makes sure that the key for its credentials is there. The caller holds the
-   * lock of the creation's id, in place of a uuid. One of the next two methods must follow.
+   * Writes durably into the log that a vault is about to be created, with its external reference, and makes sure that the key for its
+   * credentials is there. The caller holds the lock of the creation's id, in place of a uuid.
    */
   beginCreation(creation: Creation): Promise<void>;
   /**
@@ -285,16 +284,6 @@ export interface Store {
     creation: Creation,
     vault: CreatedVault,
   ): Promise<{ generation: number; fingerprint: string }>;
-  /** Records that nothing was created, or that it is unknown whether a vault was created. */
-  failCreation(
-    creation: Creation,
-    outcome: "create-refused" | "create-unanswered",
-    error: ErrorNote,
-  ): Promise<void>;
-  /** Creations of a service without an outcome, oldest first. The id of one that is still under way is locked. */
-  interruptedCreations(service: string): Promise<InterruptedCreation[]>;
-  /** Records that the user was told of an interrupted creation, so that it is not listed again. */
-  dismissCreation(creation: InterruptedCreation): Promise<void>;
   /**
    * Reserves the next slot under an application's rate limit (GCRA), for all processes, by the clock of the state. Returns the
    * milliseconds from when the state is asked to the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0

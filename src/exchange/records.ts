@@ -247,11 +247,6 @@ export interface CreatedVault extends VaultFacts {
   label?: string | undefined;
 }
 
-/** A creation without an outcome: it is under way, or its process died. */
-export interface InterruptedCreation extends Creation {
-  startedAt: string;
-}
-
 /** What a state needs of the recovery document of an exchange that it adopts. */
 export interface AdoptedExchange {
   exchangeId: string;

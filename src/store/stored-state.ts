@@ -7,8 +7,6 @@ import type { Clock, Store, Waiting } from "../exchange/ports.ts";
 import type {
   CreatedVault,
   Creation,
-  ErrorNote,
-  InterruptedCreation,
   PastExchange,
   RunExchange,
   VaultRecord,
@@ -24,7 +22,7 @@ import type { Keyring } from "./keys/keyring.ts";
 import type { VaultColumns } from "./document.ts";
 import { isKnown, isListed, rowsOf, sinceColumns } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
-import { listed, written } from "./statement.ts";
+import { written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
 import { openDigest } from "./steps/sealed.ts";
 import { vaultRecord, vaultSummary } from "./vault-record.ts";
@@ -124,9 +122,11 @@ export abstract class StoredState {
     return pastExchanges(entries as Entry[]);
   }
 
-  async beginCreation(creation: Creation): Promise<void> {
+  async beginCreation({ id, service, kind, externalRef }: Creation): Promise<void> {
     await this.prepareKey();
-    await this.#record(creation, "creating");
+    const detail = { kind, externalRef, by: this.parts.by };
+    const entry = { at: this.time(), service, uuid: "", exchange: id, event: "creating", detail };
+    await this.record(appendingAlone(this.dialect, entry));
   }
 
   /** Nobody else knows the vault yet, unless it is known here by a mistake. */
@@ -139,27 +139,6 @@ export abstract class StoredState {
     } finally {
       await session.release();
     }
-  }
-
-  async failCreation(
-    creation: Creation,
-    outcome: "create-refused" | "create-unanswered",
-    error: ErrorNote,
-  ): Promise<void> {
-    await this.#record(creation, outcome, error);
-  }
-
-  async interruptedCreations(service: string): Promise<InterruptedCreation[]> {
-    const rows = await this.read(interruptedCreations(this.dialect.prefix, service));
-    return (rows as CreatingRow[]).map(({ exchange, at, detail }) => {
-      const called = JSON.parse(detail) as Pick<Creation, "kind" | "externalRef">;
-      const { kind, externalRef } = called;
-      return { id: exchange, service, kind, externalRef, startedAt: at };
-    });
-  }
-
-  async dismissCreation(creation: InterruptedCreation): Promise<void> {
-    await this.#record(creation, "create-told");
   }
 
   breaker(service: string): ServiceBreaker {
@@ -237,17 +216,6 @@ export abstract class StoredState {
     return rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, row)) ?? []);
   }
 
-  /** Adds the entry before the call (`creating`), or the one for its outcome. */
-  async #record(
-    { id, service, kind, externalRef }: Creation,
-    event: "creating" | (typeof creationOutcomes)[number],
-    error?: ErrorNote,
-  ): Promise<void> {
-    const detail = { kind, externalRef, ...(error && { error }), by: this.parts.by };
-    const entry = { at: this.time(), service, uuid: "", exchange: id, event, detail };
-    await this.record(appendingAlone(this.dialect, entry));
-  }
-
   /** Writes durably in one transaction without the lock of a vault; the first of the statements returns a row. @throws `state` */
   async record(...statements: readonly Statement[]): Promise<void> {
     const rows = await this.change(statements, "synced");
@@ -272,19 +240,3 @@ const runExchangesOf = (
     WHERE run = $1 AND service = $2 AND uuid = coalesce($3, uuid)`,
   values: [name, service, uuid?.toLowerCase() ?? null],
 });
-
-type CreatingRow = Record<"exchange" | "at" | "detail", string>;
-
-/** The `creating` entries of a service without an outcome, oldest first. */
-const interruptedCreations = (prefix: string, service: string): Statement => ({
-  sql: `SELECT exchange, at, detail FROM ${prefix}journal AS first WHERE service = $1 AND event = 'creating' AND NOT EXISTS (
-    SELECT 1 FROM ${prefix}journal AS later WHERE later.exchange = first.exchange AND later.seq > first.seq
-      AND later.event IN (${listed(creationOutcomes)})) ORDER BY seq`,
-  values: [service],
-});
-
-/**
- * A vault that is being created has no uuid yet, and so neither a row nor a lock: the journal has an entry before the call, and one of
- * these for its outcome.
- */
-const creationOutcomes = ["created", "create-refused", "create-unanswered", "create-told"] as const;

@@ -222,7 +222,6 @@ describe.concurrent("vault create", () => {
         lab.service.sandbox.requests().filter(({ operation }) => operation === "create"),
       ).toHaveLength(1);
       lab.service.faults.clear();
-      // It was told: not again.
       await create(machine);
     },
   );
@@ -268,26 +267,6 @@ describe.concurrent("vault create", () => {
     });
     const [uuid = ""] = others(lab);
     expect(lab.service.sandbox.accepts(uuid, createdOf(result).vault.credentials)).toBe(true);
-  });
-
-  it("one that is under way is not taken for one that was cut off; a dead one is, once", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
-    lab.faults("create:hang");
-    const hanging = machine.start(
-      {},
-      ...createArgs(machine, "generic/offline", "--external-ref", "the one that hangs"),
-    );
-    await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
-    await create(machine);
-    hanging.kill("SIGKILL");
-    await hanging.exit;
-    const next = await machine.vault(...createArgs(machine, "generic/offline"));
-    expectExit(next, 0);
-    expect(next.stderr).toMatch(
-      /^vault: warning: a create of .* was interrupted; .*external reference the one that hangs among/,
-    );
-    await create(machine);
   });
 
   it("says busy while an operation has the whole state", async () => {

@@ -3,7 +3,6 @@ import { describeStore } from "./store-contract.ts";
 import type { CreatedVault, Creation } from "../../src/exchange/records.ts";
 import {
   eachOn,
-  elsewhere,
   held,
   holdAgain,
   imported,
@@ -90,7 +89,6 @@ describeStore("creating vaults", (make) => {
       { generation: 1, standing: "current", proven: true, fingerprint, device },
     ]);
     expect(await on.session.credentials(1)).toEqual(vault.credentials);
-    expect(await store.interruptedCreations(service)).toEqual([]);
   });
 
   it("says so where another process holds the vault for long: whoever creates it has the credentials", async () => {
@@ -124,26 +122,6 @@ describeStore("creating vaults", (make) => {
     await holdAgain(on);
     expect(await known(on.session)).toMatchObject({ unackedStarts: 0, label: "Ada" });
     expect(await standings(on.session)).toEqual(["2 current"]);
-  });
-
-  it("one without an outcome is left, until somebody was told", async () => {
-    const { store } = on.fixture;
-    await on.session.release();
-    expect(await store.interruptedCreations(service)).toEqual([]);
-    for (const id of ["one", "two", "three", "four"])
-      await store.beginCreation({ ...creation, id, externalRef: `ref-${id}` });
-    await store.beginCreation({ ...creation, id: "far", service: elsewhere });
-    await store.failCreation({ ...creation, id: "one" }, "create-refused", problem);
-    await store.failCreation({ ...creation, id: "two" }, "create-unanswered", problem);
-    await store.completeCreation({ ...creation, id: "three" }, vault);
-    const left = await on.fixture.another().interruptedCreations(service);
-    const startedAt = new Date(on.fixture.clock.now()).toISOString();
-    expect(left).toEqual([
-      { id: "four", service, kind: "generic/online", externalRef: "ref-four", startedAt },
-    ]);
-    for (const one of left) await store.dismissCreation(one);
-    expect(await store.interruptedCreations(service)).toEqual([]);
-    expect(await store.interruptedCreations(elsewhere)).toHaveLength(1);
   });
 });
 

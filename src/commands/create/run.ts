@@ -1,16 +1,16 @@
 import type { App } from "../../app.ts";
 import { defined } from "../../defined.ts";
 import type { CreateDocument } from "../../documents/exchange.ts";
-import { asVaultError, VaultError } from "../../errors.ts";
+import { VaultError } from "../../errors.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single/create.ts";
-import { createVault, findIt } from "../../exchange/single/create.ts";
+import { createVault } from "../../exchange/single/create.ts";
 import { createIds } from "../../exchange/ulid.ts";
 import { askKind, askSettings } from "../../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../../input/contents.ts";
 import { readHashedPin } from "../../input/read-start.ts";
 import type { Io } from "../../parts/io.ts";
 import type { ServicePart } from "../../parts/service.ts";
-import type { Local, StatePart } from "../../parts/state.ts";
+import type { StatePart } from "../../parts/state.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline, kindList } from "../../protocol/endpoints.ts";
 import type { Device, Metadata } from "../../protocol/fields.ts";
@@ -37,7 +37,6 @@ export async function runCreate(app: App, options: CreateOptions): Promise<numbe
   await app.service.client();
   const { label } = options;
   if (label !== undefined) await checkLabel(app.state, label);
-  await warnAboutInterrupted(app);
   const outcome = await create(app, kind, options, { vault, device, metadata, label });
   await reportOutcome(app.io, label ?? null, kind, outcome);
   return 0;
@@ -155,34 +154,12 @@ async function create(
       ...(await service.single()),
       breaker: store.breaker(name),
       store,
-      redact: io.redactor.redact,
       learnSecret: io.redactor.add,
     };
     const creation = { id, service: name, kind, externalRef: externalRef ?? `vault-${id}` };
     return await createVault(context, { ...request, creation });
   } finally {
     await session.release();
-  }
-}
-
-/** Warns about interrupted creations, once each: the program can do nothing about them. */
-async function warnAboutInterrupted({ io, settings, state }: Local): Promise<void> {
-  const store = await state.store();
-  for (const left of await store.interruptedCreations(settings.serviceName())) {
-    try {
-      const session = await store.lock(left.service, left.id, {
-        deadline: 0,
-        signal: io.host.interrupted,
-      });
-      io.narrator.warn(
-        `a create of ${left.startedAt} was interrupted; a vault may exist whose credentials nobody has; ${findIt(left)}`,
-      );
-      await store.dismissCreation(left);
-      await session.release();
-    } catch (error) {
-      // Still under way, in another process.
-      if (asVaultError(error).code !== "busy") throw error;
-    }
   }
 }
 

@@ -4,19 +4,18 @@ import { isSuccess } from "../../protocol/answers.ts";
 import type { CreateSuccess } from "../../protocol/extended-answers.ts";
 import { readCreateSuccess } from "../../protocol/extended-answers.ts";
 import type { Device, Metadata } from "../../protocol/fields.ts";
-import type { Reply, SingleCall, Store } from "../ports.ts";
+import type { SingleCall, Store } from "../ports.ts";
 import type { Creation } from "../records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { acceptedBy, outcomeOf, serviceDetails, unansweredError } from "../dispositions.ts";
 import type { ExchangeContext } from "../context.ts";
-import { claimIfTrial, noteStart, withdraw } from "../start/breaker-gate.ts";
+import { claimIfTrial, noteStart } from "../start/breaker-gate.ts";
 import type { SingleContext } from "./call.ts";
 import { refusedSingle, sendSingle } from "./call.ts";
 import { defined } from "../../defined.ts";
 
-interface CreateContext
-  extends SingleContext, Pick<ExchangeContext, "breaker" | "learnSecret" | "redact"> {
-  store: Pick<Store, "beginCreation" | "completeCreation" | "failCreation">;
+interface CreateContext extends SingleContext, Pick<ExchangeContext, "breaker" | "learnSecret"> {
+  store: Pick<Store, "beginCreation" | "completeCreation">;
 }
 
 export interface CreateRequest {
@@ -58,24 +57,24 @@ export async function createVault(
   const seen = await claimIfTrial(context);
   await store.beginCreation(creation);
   const call: SingleCall = { step: "create", kind, externalRef, vault, device, metadata };
-  const reply = await sendSingle(context, call).catch(async (error: unknown) => {
-    const code = error instanceof VaultError ? error.code : "internal";
-    await store.failCreation(creation, "create-refused", { code, message: "nothing was sent" });
-    await withdraw(context.breaker, seen);
-    throw error;
-  });
+  const reply = await sendSingle(context, call);
   await noteStart(context.breaker, seen, reply, outcomeOf(reply, call, acceptedBy(reply)));
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
   const success = answer && readCreateSuccess(answer);
   if (success !== undefined) return await keep(context, request, success);
-  if (answer !== undefined && isSuccess(answer)) return await unreadable(context, creation, answer);
-  if (reply.type === "no-answer") throw await unanswered(context, creation, reply);
-  const error = refusedSingle(context, reply, call);
-  await store.failCreation(creation, "create-refused", {
-    code: error.code,
-    message: context.redact(error.message),
-  });
-  throw error;
+  const findIt = `look for the external reference ${externalRef} among the audit items in the service's console, delete the vault there, and run it again`;
+  if (answer !== undefined && isSuccess(answer)) {
+    const message =
+      "the service responded SUCCESS without credentials and a UUID that can be recognized; a vault was created";
+    const error = new VaultError("service", message, {
+      hint: `the whole response was printed, and the credentials may be in it; else ${findIt}`,
+      service: serviceDetails(answer),
+    });
+    return { type: "unreadable", answer, error };
+  }
+  if (reply.type !== "no-answer") throw refusedSingle(context, reply, call);
+  const so = "a vault may exist whose credentials nobody has";
+  throw unansweredError(context, "create", reply, so, { hint: findIt });
 }
 
 async function keep(
@@ -101,37 +100,4 @@ async function keep(
     if (!(error instanceof VaultError)) throw error;
     return { type: "unstored", success, credentials, error };
   }
-}
-
-async function unreadable(
-  { store }: CreateContext,
-  creation: Creation,
-  answer: Answer,
-): Promise<CreateOutcome> {
-  const message =
-    "the service responded SUCCESS without credentials and a UUID that can be recognized";
-  await store.failCreation(creation, "create-unanswered", { code: "service", message });
-  const error = new VaultError("service", `${message}; a vault was created`, {
-    hint: `the whole response was printed, and the credentials may be in it; else ${findIt(creation)}`,
-    service: serviceDetails(answer),
-  });
-  return { type: "unreadable", answer, error };
-}
-
-async function unanswered(
-  context: CreateContext,
-  creation: Creation,
-  reply: Reply & { type: "no-answer" },
-): Promise<VaultError> {
-  await context.store.failCreation(creation, "create-unanswered", {
-    code: "network",
-    message: context.redact(reply.cause),
-  });
-  const what = "a vault may exist whose credentials nobody has";
-  return unansweredError(context, "create", reply, what, { hint: findIt(creation) });
-}
-
-/** How to find a vault whose credentials nobody has: only by its external reference. */
-export function findIt({ externalRef }: Pick<Creation, "externalRef">): string {
-  return `look for the external reference ${externalRef} among the audit items in the service's console, delete the vault there, and run it again`;
 }

@@ -179,9 +179,10 @@ export async function noteStart(
   reply: Reply,
   outcome: CallOutcome,
 ): Promise<void> {
-  const { at: startedAt, claim } = seen;
+  const { at: startedAt, claim, breaker: before } = seen;
   if (isTakenBack(outcome)) {
-    await withdraw(breaker, seen);
+    // A trial is given back.
+    if (claim !== null) await applyTo(breaker, { type: "withdrawn", before });
   } else if (!isOfService(reply)) {
     const httpStatus = statusOf(reply);
     await applyTo(breaker, { type: "lost", at: breaker.now(), startedAt, httpStatus });
@@ -190,14 +191,6 @@ export async function noteStart(
     const begun = claim === null ? startedAt : undefined;
     await applyTo(breaker, { type: "answered", at: breaker.now(), startedAt: begun });
   }
-}
-
-/** Gives a trial back, if it was one: nothing was sent, or nothing counts. */
-export async function withdraw(
-  breaker: ServiceBreaker,
-  { breaker: before, claim }: Seen,
-): Promise<void> {
-  if (claim !== null) await applyTo(breaker, { type: "withdrawn", before });
 }
 
 /** The service's own answer: JSON with `responseStatus`, and a status below 500. */
