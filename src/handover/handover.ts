@@ -22,9 +22,9 @@ import type { Way } from "../way.ts";
 export interface Outputs {
   /** Receives the contents in place of stdout: all of them, whatever the output masks. */
   write?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
-  /** Of `vault run`. */
-  program?: Program | undefined;
-  /** `write` and `program` receive the credentials, too. */
+  /** Whether a program that `write` starts receives the whole contents; true without one. */
+  takesAll?: ((document: GetDocument) => boolean) | undefined;
+  /** `write` passes on the credentials, too. */
   withCredentials?: boolean | undefined;
   /** Ends the delivery. */
   stop: AbortSignal;
@@ -70,20 +70,22 @@ interface WriterOptions {
   withCredentials?: boolean | undefined;
 }
 
-/** Writes the contents of a vault to --out or --out-dir, and gives them to --exec; undefined without any of these. */
+/** Writes the contents of a vault to --out or --out-dir, and gives them to --exec or a program; undefined without any of these. */
 export function writerOf(
   basics: Basics,
   options: WriterOptions,
   uuid: string,
   run: string,
+  program?: Program,
 ): ((document: GetDocument) => Promise<void>) | undefined {
   const { exec } = options;
   const path = outFileOf(options, uuid);
-  if (path === undefined && exec === undefined) return undefined;
+  if ((path ?? exec ?? program) === undefined) return undefined;
   return async (document) => {
     const passed = passedDocument(document, options);
     if (path !== undefined) writeOut(basics.io.host, path, passed);
     if (exec !== undefined) await passContents(basics, exec, run, passed);
+    await program?.run(passed);
   };
 }
 
@@ -151,14 +153,10 @@ async function deliverContents(
   outputs: Outputs,
   { noAck }: Start,
 ): Promise<boolean> {
-  const { program } = outputs;
+  const { write, takesAll } = outputs;
   const document = getDocument(delivery);
-  if (program !== undefined && delivery.lastRead && !program.takesAll(document))
+  if (delivery.lastRead && takesAll?.(document) === false)
     throw masked(delivery, { isProgram: true });
-  const write =
-    program === undefined
-      ? outputs.write
-      : async () => await program.run(passedDocument(document, outputs));
   if (write !== undefined) {
     await orHeld(outputs, async () => await write(document, delivery));
     return true;

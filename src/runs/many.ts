@@ -246,7 +246,7 @@ export async function runAll<Vault extends Named>(
   let failure: VaultError | undefined;
   host.interrupted.addEventListener("abort", onSignal, { once: true });
   try {
-    await tellAll(report, before);
+    await report.outcomes(before);
     const taken = await takeTurns(app, todo, {
       work: async (vault, turn) => await work(vault, turn, report),
       tell: async (vault, outcome) => {
@@ -257,10 +257,7 @@ export async function runAll<Vault extends Named>(
       maxFailures,
     });
     failure = endOf(host, report, all, taken.stop);
-    await tellAll(
-      report,
-      taken.left.map((vault) => [vault, { ok: false, skipped: "stopped" }]),
-    );
+    await report.outcomes(taken.left.map((vault) => [vault, { ok: false, skipped: "stopped" }]));
     await report.end(taken.calls, failure?.facts.next ?? []);
   } catch (error) {
     failure ??= outputFailed(all, error);
@@ -269,19 +266,6 @@ export async function runAll<Vault extends Named>(
     report.close();
   }
   if (failure !== undefined) throw failure;
-}
-
-/** Lines that are written together: a file is synced once for them. */
-const together = 1000;
-
-async function tellAll(
-  report: Pick<Report, "outcome">,
-  outcomes: readonly (readonly [Named, Outcome])[],
-): Promise<void> {
-  for (let n = 0; n < outcomes.length; n += together)
-    await Promise.all(
-      outcomes.slice(n, n + together).map(async (one) => await report.outcome(...one)),
-    );
 }
 
 /** What the command ends with. The summary has the counts and the causes. */

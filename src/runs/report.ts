@@ -136,6 +136,11 @@ export class Report {
     this.#progress.update();
   }
 
+  /** Prints what became of many together: a file is synced once for them. */
+  async outcomes(of: readonly (readonly [Named, Outcome])[]): Promise<void> {
+    await Promise.all(of.map(async (one) => await this.outcome(...one)));
+  }
+
   /** Those of failures first, then those with most vaults: `2 failed (rejected), 1 skipped (guard)`. */
   causesInShort(): string {
     return [...this.#causes]

@@ -646,7 +646,7 @@ const extendedInputs: readonly BadInput[] = [
     what: "metadata twice",
     args: [...note, "--metadata", "a=b", "--metadata", "a=c"],
     exit: 3,
-    says: /--metadata: a is given twice/,
+    says: /--metadata: "a" must be KEY=VALUE, and each key given once/,
     example: /cost-center=/,
   },
   {

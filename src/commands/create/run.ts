@@ -20,7 +20,7 @@ import {
   metadataKey,
   metadataValue,
 } from "../../protocol/fields.ts";
-import { brokenRule } from "../../protocol/validate.ts";
+import { brokenRule, checkGiven } from "../../protocol/validate.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import { command } from "../../way.ts";
@@ -82,24 +82,20 @@ function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
 /** @throws `invalid-input` naming the pair by its key */
 function readMetadata(given: readonly string[] | undefined): Metadata | undefined {
   if (given === undefined) return undefined;
+  const hint = "nothing was sent; a valid entry: --metadata 'cost-center=EU-West 7'";
   const pairs: Metadata = {};
-  const check = (rule: string | null): void => {
-    if (rule === null) return;
-    throw new VaultError("invalid-input", `--metadata: ${rule}`, {
-      hint: "nothing was sent; a valid entry: --metadata 'cost-center=EU-West 7'",
-    });
-  };
   for (const pair of given) {
     const [key = "", ...rest] = pair.split("=");
     const value = rest.join("=");
-    if (rest.length === 0) check(`${JSON.stringify(pair)} must be KEY=VALUE`);
-    if (Object.hasOwn(pairs, key)) check(`${key} is given twice`);
-    const rule = brokenRule(metadataKey, key) ?? brokenRule(metadataValue, value);
-    if (rule !== null) check(`${JSON.stringify(key)} ${rule}`);
+    const rule =
+      rest.length === 0 || Object.hasOwn(pairs, key)
+        ? "must be KEY=VALUE, and each key given once"
+        : (brokenRule(metadataKey, key) ?? brokenRule(metadataValue, value));
+    if (rule !== null)
+      throw new VaultError("invalid-input", `--metadata: ${JSON.stringify(key)} ${rule}`, { hint });
     pairs[key] = value;
   }
-  check(brokenRule(metadataField, pairs));
-  return pairs;
+  return checkGiven(metadataField, pairs, "--metadata", hint);
 }
 
 async function readVault(
