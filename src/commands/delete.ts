@@ -33,7 +33,7 @@ export const deleteVault = command(
         import("../input/ask.ts"),
         import("../input/read-start.ts"),
         import("../exchange/refusals.ts"),
-        import("../exchange/single/delete.ts"),
+        import("../exchange/run.ts"),
       ]);
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");

@@ -4,7 +4,7 @@ import type { Way } from "../way.ts";
 import { command, noted } from "../way.ts";
 import type { SingleOperation } from "../protocol/endpoints.ts";
 import type { ServiceBreaker } from "./breaker.ts";
-import type { Policy } from "./lockout.ts";
+import type { Policy } from "./counting.ts";
 import type { Clock, Reply, Service, VaultSession } from "./ports.ts";
 import type { ErrorNote, ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { Settled } from "./states.ts";
@@ -178,7 +178,7 @@ interface NextTry {
 /**
  * Returns how long to wait before a call is repeated, after a 429 as after a lost response: as long as the service asks
  * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. What waits is start/attempt, end and
- * single/call; service/places waits before a call, so that no 429 comes.
+ * single; service/places waits before a call, so that no 429 comes.
  */
 export function nextTry(
   { clock, deadline }: { clock: Clock; deadline: number },

@@ -1,6 +1,6 @@
 import type { Kind } from "../protocol/endpoints.ts";
 import type { OpenExchange } from "./records.ts";
-import type { RecoveryDocument } from "./recovery/document.ts";
+import type { RecoveryDocument } from "./recovery.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { HoldReason, Settled } from "./states.ts";
 import type { Way } from "../way.ts";

@@ -3,7 +3,7 @@ import { VaultError } from "../errors.ts";
 import type { ExchangeContext, ExchangeEvent } from "./context.ts";
 import { currentRecord } from "./context.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
-import { spentBy } from "./lockout.ts";
+import { spentBy } from "./counting.ts";
 import { command } from "../way.ts";
 import type { Reply, Send, Service, StartCall, DeleteCall, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";

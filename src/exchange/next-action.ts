@@ -1,8 +1,7 @@
 import type { Operation } from "../protocol/endpoints.ts";
 import { isTokenAlive, isUnread } from "./context.ts";
-import type { Counters } from "./counting.ts";
-import type { Policy } from "./lockout.ts";
-import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
+import type { Counters, Policy } from "./counting.ts";
+import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./counting.ts";
 import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { waitsForEnd } from "./start/start.ts";

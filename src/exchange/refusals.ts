@@ -5,7 +5,7 @@ import type { Way } from "../way.ts";
 import { command, noted } from "../way.ts";
 import { isUnread, summarize } from "./context.ts";
 import { serviceDetails } from "./dispositions.ts";
-import { isLockedBy, spentBy, startRisk } from "./lockout.ts";
+import { isLockedBy, spentBy, startRisk } from "./counting.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import type { Generation, VaultRecord } from "./records.ts";
 import { noCredentials } from "./start/start.ts";

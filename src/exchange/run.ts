@@ -1,6 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { StartSuccess } from "../protocol/answers.ts";
 import { object, readStartSuccess } from "../protocol/answers.ts";
+import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import {
@@ -13,10 +14,10 @@ import {
 } from "./context.ts";
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
+import { acceptedBy } from "./dispositions.ts";
 import { sendEnd, settleInterrupted, throwUnlessAcknowledged } from "./end.ts";
 import type { OpenExchange } from "./records.ts";
-import { adoptRecovery, recoveryDocument } from "./recovery/exchange.ts";
-import { bareCredentials } from "./recovery/document.ts";
+import { adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
 import type { Accepted, Read } from "./start/attempt.ts";
 import { attempt } from "./start/attempt.ts";
 import { decide, noTries, recordGiven, toStartWith } from "./start/decide.ts";
@@ -220,4 +221,26 @@ async function notHandedOver(
       next: heldWays(await currentRecord(context), context, again),
     },
   );
+}
+
+/** What a person asks for; `discardPending`: delete it although an exchange is open or in doubt. */
+type DeleteRequest = Pick<Start, "device" | "discardPending" | "externalRef" | "force">;
+
+/**
+ * Deletes a locked vault (extended). The service asks for its credentials and counts wrong ones as failed attempts: it is a start with
+ * another call, until it is known that nothing arrived. A call that may have arrived is never repeated. After a SUCCESS the vault's
+ * credentials are removed.
+ * @throws `no-credentials`, `pending`, `in-doubt`, and what a start throws
+ */
+export async function deleteVault(
+  context: ExchangeContext,
+  request: DeleteRequest,
+): Promise<{ kind: Kind; externalRef: string; generation: number }> {
+  const { session } = context;
+  const { uuid } = session;
+  const start = { ...request, uuid, label: null, operation: "delete", noAck: false } as const;
+  const accepted = await untilAccepted(context, start, (_, reply) => acceptedBy(reply));
+  const { kind, externalRef, pair, exchangeId } = accepted;
+  await session.recordDeleted(exchangeId);
+  return { kind, externalRef, generation: pair.generation };
 }

@@ -1,6 +1,5 @@
 import { isTokenAlive, isUndelivered, isUnread } from "./context.ts";
-import { withoutUnanswered } from "./counting.ts";
-import { isLockedBy, mustPersonChoose, startRisk } from "./lockout.ts";
+import { withoutUnanswered, isLockedBy, mustPersonChoose, startRisk } from "./counting.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";

@@ -7,7 +7,7 @@ import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Delivery, Handover } from "../exchange/delivery.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
-import { credentialsJson, deviceOf } from "../exchange/recovery/document.ts";
+import { credentialsJson, deviceOf } from "../exchange/recovery.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { GetDocument } from "../documents/exchange.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
-import type { RecoveryDocument } from "../exchange/recovery/document.ts";
+import type { RecoveryDocument } from "../exchange/recovery.ts";
 import { learnAll } from "../input/read-start.ts";
 import type { Basics } from "../parts/settings.ts";
 import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";

@@ -8,7 +8,7 @@ import type { Prompts, Rule } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";
 import type { Unchecked } from "../exchange/start/start.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import type { GivenCredentials } from "../exchange/recovery/document.ts";
+import type { GivenCredentials } from "../exchange/recovery.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";

@@ -4,7 +4,7 @@ import type { Reply, Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { ServiceFor } from "../service/open-service.ts";
 import type { Reach } from "../service/reach.ts";
-import type { SingleContext } from "../exchange/single/call.ts";
+import type { SingleContext } from "../exchange/single.ts";
 import { once } from "../settings/once.ts";
 import type { Reader } from "../terminal/who.ts";
 import { inUse } from "../terminal/who.ts";

@@ -4,7 +4,7 @@ import { summarize } from "../exchange/context.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import { checkOwner } from "../exchange/recovery/exchange.ts";
+import { checkOwner } from "../exchange/recovery.ts";
 import { beforeStart } from "../exchange/next-action.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import type { Start, Unchecked } from "../exchange/start/start.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
-import { deleteVault } from "../../src/exchange/single/delete.ts";
+import { deleteVault } from "../../src/exchange/run.ts";
 import type { World } from "./world.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
 import { helpOf } from "../support/help.ts";

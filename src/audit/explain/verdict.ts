@@ -1,5 +1,5 @@
 import type { LockRule, VaultReport } from "../../documents/audit.ts";
-import { wouldLock } from "../../exchange/lockout.ts";
+import { wouldLock } from "../../exchange/counting.ts";
 import { count, grouped } from "../../terminal/count.ts";
 import { eventCodes, isFailedAccess, isStart, type Verdict } from "../fold/events.ts";
 import type { Ending, Vault } from "../fold/vault.ts";

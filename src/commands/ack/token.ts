@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { dispositionOf, refusal, serviceDetails, wording } from "../../exchange/dispositions.ts";
 import type { EndCall } from "../../exchange/ports.ts";
-import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
+import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 
 /** A token from another machine, as --token gives it, and the exchange that it ends. */

@@ -1,5 +1,5 @@
 import { command } from "../../way.ts";
-import { startRisk } from "../../exchange/lockout.ts";
+import { startRisk } from "../../exchange/counting.ts";
 import type { Circumstances } from "../../exchange/next-action.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import type { VaultRecord } from "../../exchange/records.ts";

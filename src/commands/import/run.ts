@@ -10,9 +10,14 @@ import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
 import { aRead, candidates } from "../../exchange/next-action.ts";
-import type { GivenCredentials } from "../../exchange/recovery/document.ts";
-import { bareCredentials, checkCredentials, deviceOf } from "../../exchange/recovery/document.ts";
-import { adoptRecovery, checkOwner } from "../../exchange/recovery/exchange.ts";
+import type { GivenCredentials } from "../../exchange/recovery.ts";
+import {
+  bareCredentials,
+  checkCredentials,
+  deviceOf,
+  adoptRecovery,
+  checkOwner,
+} from "../../exchange/recovery.ts";
 import { refusalError } from "../../exchange/refusals.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import { settledAs } from "../../exchange/states.ts";

@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { serviceDetails } from "../../exchange/dispositions.ts";
-import { refusedSingle, sendSingle } from "../../exchange/single/call.ts";
+import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import type { SingleCall } from "../../exchange/ports.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import type { Kind } from "../../protocol/endpoints.ts";

@@ -6,7 +6,7 @@ import type { App } from "../../app.ts";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { isLabel } from "../../cli/values.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
-import { bareCredentials } from "../../exchange/recovery/document.ts";
+import { bareCredentials } from "../../exchange/recovery.ts";
 import type { OpenState } from "../../parts/state.ts";
 import type { RunningDocument } from "../../sandbox/handler.ts";
 import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";

@@ -5,7 +5,7 @@ import { aRead, candidates, likely, nextAction, unrefused } from "../../exchange
 import { summarize } from "../../exchange/context.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { trialDueAt } from "../../exchange/breaker.ts";
-import { isLockedBy, startRisk } from "../../exchange/lockout.ts";
+import { isLockedBy, startRisk } from "../../exchange/counting.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/ways.ts";
 import type { Finding } from "../status.ts";

@@ -13,7 +13,7 @@ import {
   unansweredError,
   wording,
 } from "../dispositions.ts";
-import { allowsRetry } from "../lockout.ts";
+import { allowsRetry } from "../counting.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 import { refusalError } from "../refusals.ts";

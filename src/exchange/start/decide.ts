@@ -5,7 +5,7 @@ import type { NextAction, SoFar, Wish } from "../next-action.ts";
 import { nextAction } from "../next-action.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { afterRefusal, refusalError } from "../refusals.ts";
-import { bareCredentials } from "../recovery/document.ts";
+import { bareCredentials } from "../recovery.ts";
 import type { ChosenPair } from "./credentials.ts";
 import { checkGiven, chosenPair, refusedNow } from "./credentials.ts";
 import type { Counted, Start } from "./start.ts";

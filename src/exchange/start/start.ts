@@ -4,7 +4,7 @@ import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device } from "../../protocol/fields.ts";
 import type { JournalledOperation, KnownVault, RunPart } from "../records.ts";
-import type { GivenCredentials } from "../recovery/document.ts";
+import type { GivenCredentials } from "../recovery.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
 export type VaultContents = { creditCard: CreditCard } | { content: string };

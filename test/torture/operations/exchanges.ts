@@ -10,7 +10,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import { pairsOf, parseCredentials } from "../../../src/exchange/recovery/document.ts";
+import { pairsOf, parseCredentials } from "../../../src/exchange/recovery.ts";
 import {
   card,
   expectExit,
