@@ -23,7 +23,7 @@ export const sharedTables = (prefix: string, own: Own): string => `
     label text,
     kind text NOT NULL,
     status text NOT NULL CHECK (status IN ('open', 'closed', 'counted', 'forgotten', 'absent')),
-    version int NOT NULL,
+    version int NOT NULL DEFAULT 1,
     doc text NOT NULL,
     sealed text NOT NULL,${own.lease}
     UNIQUE (service, uuid)

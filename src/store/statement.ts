@@ -24,8 +24,6 @@ export function written(write: (put: Put) => string): Required<Statement> {
 export interface Dialect {
   /** In front of the name of a table. */
   readonly prefix: string;
-  /** What an id is that the engine does not make itself, for the rows of vaults. */
-  readonly newId?: string;
   /** Selects the texts (as `value`) in the JSON list that a mark stands for. */
   readonly texts: (mark: string) => string;
   /** In FROM: the objects in the JSON list that a mark stands for, with their places `n`; and the value of a column of a table in one. */
@@ -60,21 +58,18 @@ export function inserting(
   from = "(SELECT 1) AS always",
   conflict?: "NOTHING" | "UPDATE",
 ): string {
-  const { prefix, newId } = dialect;
   const items = dialect.list(table, list);
-  const isVault = table === "vaults";
   const own = columns.filter((name) => name !== "seq");
-  const made = isVault ? [["version", "1"], ...(newId === undefined ? [] : [["id", newId]])] : [];
   const key: readonly string[] = keys[table];
   const set = [
     ...own
       .filter((name) => !key.includes(name))
       .map((name) => `${quoted(name)} = excluded.${quoted(name)}`),
-    ...(isVault ? ["version = vaults.version + 1"] : []),
+    ...(table === "vaults" ? ["version = vaults.version + 1"] : []),
   ];
   const then = conflict === "UPDATE" ? `UPDATE SET ${set.join(", ")}` : "NOTHING";
-  return `INSERT INTO ${prefix}${table} (${[...made.map(([name]) => name), ...own.map(quoted)].join(", ")})
-    SELECT ${[...made.map(([, value]) => value), ...own.map(items.column)].join(", ")} FROM ${from}, ${items.from}
+  return `INSERT INTO ${dialect.prefix}${table} (${own.map(quoted).join(", ")})
+    SELECT ${own.map(items.column).join(", ")} FROM ${from}, ${items.from}
     WHERE true ORDER BY n ${conflict === undefined ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
 }
 

@@ -30,7 +30,12 @@ export async function waitForLock<T>(
     });
     if (done !== null) return done.result;
   } catch (error) {
-    throw waiting.signal.aborted ? interrupted(uuid) : error;
+    if (!waiting.signal.aborted) throw error;
+    throw new VaultError(
+      "interrupted",
+      "interrupted while waiting for another process that is using the vault; nothing was sent",
+      { uuid, retry: "safe" },
+    );
   }
   throw obstacle;
 }
@@ -45,14 +50,3 @@ export const busy = (
     ...holder,
     hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
   });
-
-function interrupted(uuid: string | undefined): VaultError {
-  return new VaultError(
-    "interrupted",
-    "interrupted while waiting for another process that is using the vault; nothing was sent",
-    {
-      uuid,
-      retry: "safe",
-    },
-  );
-}

@@ -99,8 +99,8 @@ export class LeasedVault extends StoredVaultSession {
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
     const take: Statement = {
-      sql: `INSERT INTO ${schema}.vaults AS vault (id, service, uuid, kind, status, version, doc, sealed, holder, epoch, since, ends_at)
-        SELECT gen_random_uuid(), $1, $2, '', 'absent', 0, '{}', '{}', $3, $4, clock_timestamp(), ${ahead(leaseMs)} WHERE ${isOpen(schema)}
+      sql: `INSERT INTO ${schema}.vaults AS vault (service, uuid, kind, status, version, doc, sealed, holder, epoch, since, ends_at)
+        SELECT $1, $2, '', 'absent', 0, '{}', '{}', $3, $4, clock_timestamp(), ${ahead(leaseMs)} WHERE ${isOpen(schema)}
         ON CONFLICT (service, uuid) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, since = excluded.since, ${renewed}
         WHERE NOT ${isAlive("vault.")} OR vault.epoch = excluded.epoch RETURNING 1 AS taken`,
       values: [service, uuid, JSON.stringify(by), epoch],

@@ -26,7 +26,7 @@ export const tables = (schema: string): string[] => [
     id int PRIMARY KEY CHECK (id = 1), born xid8 NOT NULL, system text NOT NULL, database text NOT NULL
   )`,
   sharedTables(`${schema}.`, {
-    id: "uuid",
+    id: "uuid DEFAULT gen_random_uuid()",
     // Who has locked the vault, until when; another epoch each time: who finds one that is not its own has lost it. A number would be used
     // again after a failover.
     lease: " holder text, epoch uuid, since timestamptz, ends_at timestamptz,",
@@ -45,7 +45,6 @@ export const tables = (schema: string): string[] => [
 /** The SQL of PostgreSQL for a state in a schema. */
 export const dialectOf = (schema: string): Dialect => ({
   prefix: `${schema}.`,
-  newId: "gen_random_uuid()",
   texts: (mark) => `SELECT value FROM jsonb_array_elements_text(${mark}::jsonb)`,
   list: (table, mark) => ({
     from: `jsonb_array_elements(${mark}::jsonb) WITH ORDINALITY AS list (item, n)

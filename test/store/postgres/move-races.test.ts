@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
-import { tables } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { SqliteWhole } from "../../../src/store/sqlite/whole-state.ts";
 import { openStore } from "../../../src/store/sqlite/store.ts";
@@ -490,25 +489,6 @@ it("a target that is a copy by now says how it is claimed, and by its name: the 
   )(patient(target.clock));
   await goesOn(target.another(), target, a.id);
   target.dispose();
-});
-
-it("a state that was fenced while `state init` brought it up to date stays fenced", async () => {
-  const [target, other] = [await sharedState(), await sharedState()];
-  await use(target.another(), target, uuids[0]);
-  const source = target.another() as PostgresStore;
-  // As of another machine, whose program is newer than the schema was when it looked.
-  const init = async (): Promise<unknown> =>
-    await target.sql(tables(source.parts.schema).join(";\n"));
-  const from = hooked(placeOf(source), fenced, { after: died });
-  await expect(moveState(from, placeOf(other.another()), patient(target.clock))).rejects.toThrow(
-    "died",
-  );
-  await init();
-  expect(await vaults(target.another())).toBeNull();
-  await expect(
-    target.another().lock(service, uuids[0], patient(target.clock)),
-  ).rejects.toMatchObject({ code: "state" });
-  for (const state of [target, other]) state.dispose();
 });
 
 describe.each(["before", "after"] as const)(
