@@ -28,7 +28,7 @@ import { Report } from "./report.ts";
 import type { Taken, Turn, Turns } from "./turns.ts";
 import { takeTurns } from "./turns.ts";
 import type { Run } from "./run.ts";
-import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft, warnOfReplaced } from "./run.ts";
+import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft } from "./run.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.
@@ -56,27 +56,18 @@ export async function runMany(
     await confirmUpdate(app, `new contents to ${todo.length} vaults`);
   prepareOut(app, options);
   const rest = restOf(app.io.line, run);
-  let isReplaced = false;
-  try {
-    await runAll(app, todo, {
-      work: async (start, turn, report) => {
-        const outcome = await exchangeInTurn(app, options, run, start, turn, { report, rest });
-        isReplaced ||= outcome.ok && outcome.earlier !== true && start.given !== undefined;
-        return outcome;
-      },
-      operation,
-      total: todo.length + known.length,
-      form,
-      name: run.name,
-      rest,
-      before: known,
-      concurrency: options.concurrency,
-      maxFailures: options.maxFailures,
-    });
-  } finally {
-    if (isReplaced && options.ack !== false)
-      await warnOfReplaced(app, "in --from", command`vault export --all`);
-  }
+  await runAll(app, todo, {
+    work: async (start, turn, report) =>
+      await exchangeInTurn(app, options, run, start, turn, { report, rest }),
+    operation,
+    total: todo.length + known.length,
+    form,
+    name: run.name,
+    rest,
+    before: known,
+    concurrency: options.concurrency,
+    maxFailures: options.maxFailures,
+  });
   return 0;
 }
 

@@ -16,7 +16,7 @@ import type { Program } from "../handover/program.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
-import type { Way } from "../way.ts";
+import { command } from "../way.ts";
 
 /** A run, as a command that begins or continues it knows it. */
 export interface Run {
@@ -27,6 +27,8 @@ export interface Run {
   /** Tells whether two reads deliver to the same place: stdout, this folder, this command. Undefined for what delivers nothing. */
   delivery: string | undefined;
   outDir: string | undefined;
+  /** That credentials which were given are of no use any more: of many vaults once. */
+  hasWarned?: boolean;
 }
 
 /** A name for a run that was given none. */
@@ -83,19 +85,21 @@ export async function exchange(
     app.io.narrator.warn(
       `counters toward lockout are kept only in a state, and ${store.shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
     );
-  return await runExchange(context, { ...start, run: part }, handover);
-}
-
-/**
- * Warns, after an acknowledgement, that credentials which were given are of no use, if the new ones are in nothing but a new state.
- */
-export async function warnOfReplaced({ io, state }: App, given: string, way: Way): Promise<void> {
-  const { isNew, shown } = await state.store();
-  if (isNew)
-    io.narrator.warn(
-      `the credentials given ${given} no longer work; the new ones are only in ${shown}, which this command has made`,
-      [{ ...way, note: "prints them; --credentials-out and --save-cmd pass them on" }],
+  const done = await runExchange(context, { ...start, run: part }, handover);
+  const isReplaced = start.given !== undefined && done.exchange.state === "acknowledged";
+  if (isReplaced && store.isNew && !handover.leavesState && run?.hasWarned !== true) {
+    if (run !== undefined) run.hasWarned = true;
+    app.io.narrator.warn(
+      `the credentials given no longer work; the new ones are only in ${store.shown}, which this command has made`,
+      [
+        {
+          ...command`vault export --all`,
+          note: "prints them; --credentials-out and --save-cmd pass them on",
+        },
+      ],
     );
+  }
+  return done;
 }
 
 /** Says that a name was used up, as by the same cron job a day before: who wants another run would take the exit code for one. */

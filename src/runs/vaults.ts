@@ -21,7 +21,7 @@ import { lookUp, readStart } from "../input/read-start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
 import { command } from "../way.ts";
-import { exchange, runOf, warnOfNothingLeft, warnOfReplaced } from "./run.ts";
+import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
 
 /**
  * Reads or updates the vaults that a command line names. What is asked for becomes a list of starts; `exchange` does each, with the vault
@@ -86,9 +86,6 @@ async function runOne(
     );
     if (done === "earlier") warnOfNothingLeft(app, options.run ?? "", 1);
     if (typeof done === "string") return;
-    const isKept = out !== undefined || saveCmd !== undefined;
-    if (start.given !== undefined && done.exchange.state === "acknowledged" && !isKept)
-      await warnOfReplaced(app, `for vault ${uuid}`, command`vault export ${uuid}`);
     if (program === undefined) await report(app, start, done);
   });
   return 0;

@@ -9,7 +9,7 @@ import type { AckChoice } from "../../exchange/acknowledge.ts";
 import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import type { ExchangeRecord, KnownVault, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import { saveRecovery } from "../../handover/shell.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
@@ -60,12 +60,9 @@ export async function runAck(app: App, options: AckOptions): Promise<number> {
 async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | null> {
   const { format, field } = app.io.output;
   const { isTTY } = app.io.host.stdout;
-  const store = await app.state.store();
-  // Those of other services fail, and are told.
-  const known = options.all
-    ? (await store.list()).filter(isPending)
-    : await store.summaries(app.settings.serviceName());
-  const entries = await readNames(app.io, options, new VaultNames<KnownVault>(known));
+  const here = await (await app.state.store()).summaries(app.settings.serviceName());
+  const known = options.all ? here.filter(isPending) : here;
+  const entries = await readNames(app.io, options, new VaultNames(known));
   const result: Result = { acknowledged: [], failed: [] };
   const isDocument =
     format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
@@ -99,7 +96,7 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
   return result;
 }
 
-const isPending = ({ open }: VaultRecord): boolean => open !== null;
+const isPending = ({ open }: Pick<VaultRecord, "open">): boolean => open !== null;
 
 /** Acknowledges one vault, which a person may choose among those with something pending. */
 async function acknowledgeOne(app: App, options: AckOptions): Promise<Result> {
