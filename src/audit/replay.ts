@@ -159,19 +159,15 @@ class Intake {
 function noItems(sources: readonly Source[], { count, first: [line] }: Skips): VaultError {
   const names = sources.map(({ report }) => report.name).join(", ");
   const reasons = new Set(sources.map((source) => source.emptiness()));
+  if (line === undefined)
+    return new VaultError("invalid-input", `${names}: no audit items: ${[...reasons].join("; ")}`, {
+      hint: "export the items again, for a time in which the vault was used",
+    });
   const lines = count === 1 ? "its only line" : `all ${grouped(count)} lines`;
-  const [problem, hint] =
-    line === undefined
-      ? [
-          `no audit items: ${[...reasons].join("; ")}`,
-          "export the items again, for a time in which the vault was used",
-        ]
-      : [
-          `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`,
-          line.reason.startsWith("invalid time")
-            ? timesHint
-            : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV",
-        ];
+  const problem = `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`;
+  const hint = line.reason.startsWith("invalid time")
+    ? timesHint
+    : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV";
   return new VaultError("invalid-input", `${names}: ${problem}`, { hint });
 }
 
@@ -245,7 +241,6 @@ function conclude(
     applicationItems,
     withoutVault,
     duplicates: intake.overlap.count,
-    reordered: intake.order.reordered,
     late: fold.late,
   };
   return {

@@ -173,8 +173,7 @@ const summary = {
   applicationItems: count,
   withoutVault: count,
   duplicates: count,
-  /** Number of items out of order: those that were sorted, and those that were too late. */
-  reordered: count,
+  /** Number of items that were too far out of order to be sorted. */
   late: count,
 };
 const replaySummary = z.object(summary);

@@ -67,8 +67,8 @@ describe("a content", () => {
 
 test.each<[string, string | Buffer, RegExp]>([
   ["0 bytes of gzip", gzipSync(""), /items: no audit items: it is empty/],
-  ["blanks", "\n \r\n", /nothing but blanks/],
-  ["a header", "time,action,vault\n", /no rows below its header/],
+  ["blanks", "\n \r\n", /no audit items: it is empty/],
+  ["a header", "time,action,vault\n", /it holds no items/],
   ["an error", '{"error":{"message":"\u001b expired"},"items":[]}', /says " {2}expired"/],
   ["another error", '{"status":401,"errors":["no"]}\n', /but says "no"/],
   ["a workbook", "PK\x03\x04\x14\0[Content_Types].xml", /is an Excel workbook/],

@@ -165,7 +165,6 @@ test("items out of order are sorted within the window, and told of beyond it", a
   };
   const near = await one(log("C0 A2"), others.slice(0, 3000), log("S1"));
   expect(near.one).toMatchObject({ verdict: "ok", contradictions: [] });
-  expect(near.reordered).toBeGreaterThan(0);
   const far = await one(log("C0 S60"), others, others, others, others, log("A51"));
   expect(far.one?.reason).toMatch(/too far out of order to be sorted/);
   expect(far.late).toBeGreaterThan(0);

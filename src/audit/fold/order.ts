@@ -128,8 +128,6 @@ export class TimeOrder extends Entries {
   #from = 0;
   #last = Number.NEGATIVE_INFINITY;
   #isSorted = true;
-  /** Number of items that came out of the order of their input. */
-  reordered = 0;
 
   /**
    * `look` sees each item as it is added, and how far it is behind those before it, `pass` in the order of time. It is given the same object
@@ -153,10 +151,7 @@ export class TimeOrder extends Entries {
     const time = entry.time * this.#direction;
     this.#look(entry, this.#last - time);
     if (time >= this.#last) this.#last = time;
-    else {
-      this.reordered += 1;
-      this.#isSorted = false;
-    }
+    else this.#isSorted = false;
     super.push(entry);
   }
 

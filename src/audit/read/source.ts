@@ -125,9 +125,7 @@ export class Source implements Sink {
   /** Says what the input is, if it has no items. */
   emptiness(): string {
     const text = textOf(this.input.head).replaceAll("\0", "");
-    if (text.trim() === "") return text === "" ? "it is empty" : "it holds nothing but blanks";
-    const isTable = /^[ct]sv$/.test(this.report.format);
-    return isTable ? "it has no rows below its header" : "it holds no items";
+    return text.trim() === "" ? "it is empty" : "it holds no items";
   }
 
   /** Adds the entries, in the order of the input. Yields the number of bytes read, after each piece. */

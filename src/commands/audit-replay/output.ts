@@ -18,10 +18,10 @@ const kinds = ["html", "markdown"] as const;
 
 /**
  * Checks, before anything is read, that the reports may be written where they are asked for.
- * @throws `invalid-input`, and `usage`, also if two reports have the same target
+ * @throws `invalid-input` and `usage`
  */
 export function checkTargets({ io, settings }: Basics, options: AuditReplayOptions): void {
-  const { html, markdown, files } = options;
+  const { files } = options;
   const real = (file: string): string => realPath(io.host.resolve(file));
   for (const kind of kinds) {
     const file = options[kind];
@@ -39,10 +39,6 @@ export function checkTargets({ io, settings }: Basics, options: AuditReplayOptio
         hint: `name another file, like ${examples[kind]}; --${kind} - is standard output`,
       });
   }
-  if (html !== undefined && markdown !== undefined && real(html) === real(markdown))
-    throw new VaultError("usage", "--html and --markdown have the same target", {
-      hint: Object.values(examples).join(" "),
-    });
 }
 
 /** Number of characters in a write: larger texts are kept apart by the runtime, and take 30 MB more. */
