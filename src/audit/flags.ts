@@ -49,7 +49,6 @@ export function parseMap(text: string): ColumnMap {
   return reason === undefined ? map : { ...map, description: reason };
 }
 
-/** Parses the values of --action, each `OLD=NEW`. */
 export const parseActions = (texts: readonly string[]): Renames =>
   parsePairs("--action", texts, {
     form: "OLD=NEW",
@@ -67,7 +66,6 @@ export function parseOutcomes(texts: readonly string[]) {
   });
 }
 
-/** Keys of --where. */
 export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const;
 
 /** A value that a property of an item must have, exactly, or with `*` for any text. */
@@ -76,10 +74,8 @@ export interface Condition {
   value: string;
 }
 
-/** Returns the role of the column. */
 export const roleOf = ({ key }: Condition) => (key === "app" ? "application" : key);
 
-/** Parses the conditions of --where. */
 export function parseWhere(texts: readonly string[]): Condition[] {
   const found = parsePairs("--where", texts, {
     form: "KEY=VALUE",
@@ -123,7 +119,6 @@ export class Selection {
   }
 }
 
-/** Reads the one change of --what-if. */
 export function parseWhatIf(text: string): WhatIf {
   const [name, limit] = text.split("=");
   const key = name === "lock-after-failed" ? "failedAttempts" : "unackedStarts";
@@ -145,7 +140,6 @@ export const newestRelease = "1.2.28";
 export const beforeRelease = (release: string, other: string): boolean =>
   release.localeCompare(other, "en", { numeric: true }) < 0;
 
-/** Limits other than those of the rules. */
 export interface WhatIf {
   text: string;
   limits: Partial<Rules["limits"]>;

@@ -23,7 +23,6 @@ const maxVaults = 2_000_000;
 export interface ReplayOptions extends InputOptions, Pick<Log, "labels"> {
   rules: Rules;
   map: ColumnMap;
-  /** Zone of times without one (UTC). */
   zone?: string | undefined;
   /** UUID of the only vault to replay, or its first digits, in lower case. */
   vault?: string;
@@ -97,7 +96,6 @@ class Intake {
   /** The fold with the change of --what-if. */
   readonly changed: Fold | undefined;
   readonly overlap = new Overlap();
-  /** Takes the items. */
   readonly order = new TimeOrder(
     (entry, back) => this.overlap.learn(entry, back),
     (entry) => this.#take(entry),
@@ -107,7 +105,6 @@ class Intake {
   applicationItems = 0;
   withoutVault = 0;
   unknownItems = 0;
-  /** Number of items in the future. */
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
   readonly #options: ReplayOptions;

@@ -13,7 +13,6 @@ import * as looks from "./looks.ts";
 /** What the user said about columns and times. */
 export interface Given {
   map?: ColumnMap | undefined;
-  /** Zone of times without one. */
   zone?: string | undefined;
   /** Current time in milliseconds since the epoch. */
   now?: number | undefined;
@@ -44,7 +43,6 @@ export function chooseColumns(
   return new Search(profilesOf(sample), given, input).choose();
 }
 
-/** The values of a column in the sample. */
 interface Profile {
   name: string;
   /** By the number of their record. */
@@ -52,7 +50,6 @@ interface Profile {
   texts: readonly string[];
   /** Number of different values, ignoring case. */
   distinct: number;
-  /** Whether all records have a value. */
   isWhole: boolean;
 }
 
@@ -80,7 +77,6 @@ function mostly({ texts }: Profile, is: (text: string) => boolean, part = 0.5): 
 
 const varies = ({ distinct }: Profile): boolean => distinct > 1;
 
-/** The first that varies, or the first. */
 const varyingFirst = (profiles: readonly Profile[]): Profile | undefined =>
   profiles.find(varies) ?? profiles[0];
 
@@ -97,7 +93,6 @@ const holdsOutcomes = (profile: Profile): boolean => {
   return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
 };
 
-/** A column that may hold the time. */
 interface TimeCandidate extends Profile {
   /** Place of the kind of its name, and whether a log system gave it. */
   rank: number;
@@ -272,7 +267,6 @@ class Search {
     this.#sayOther("time", other);
   }
 
-  /** Columns that may hold the time, best first. */
   #timeCandidates(): TimeCandidate[] {
     const named = timeKinds.flatMap((kind, index) =>
       this.#named(kind)

@@ -8,7 +8,6 @@ import { parseTime } from "./times.ts";
  * applicationUUID and transactionTime.
  */
 const spellings = {
-  /** The time of the event. */
   time:
     "eventtime eventtimestamp eventdatetime eventdate transactiontime transactiondate occurredat occurred happenedat actiontime accesstime audittime " +
     "audittimestamp auditdate requesttime requestedat timestamp time datetime dateandtime date timegenerated generatedat recordedat ts when at timecreated " +
@@ -170,7 +169,6 @@ export function looksLikeAddress(value: string): boolean {
   return ipv4.test(bare) || ipv6.test(bare);
 }
 
-/** Whether a value can be nothing but an outcome. */
 export const isOutcomeWord = (value: string): boolean =>
   /^(?:succe(?:ss|eded)|fail|denied|refused|rejected|accepted|granted|erfolg|fehlgeschlagen|abgelehnt|réussi|échec|échoué|éxito|fall(?:o|ido)$|denegad|rechazad)\p{L}{0,5}$/iu.test(
     value,
@@ -180,7 +178,6 @@ export const isOutcomeWord = (value: string): boolean =>
 export const looksLikeFlag = (value: string): boolean =>
   /^(?:true|false|yes|no|y|n|ja|nein|oui|non|s[ií]|\d\d?)$/i.test(value);
 
-/** Whether a value is the severity of a line of a log. */
 export const looksLikeLevel = (value: string): boolean =>
   /^(?:trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert)$/i.test(
     value,
@@ -200,7 +197,6 @@ const dateAndTime =
 export const looksLikeTime = (value: string): boolean =>
   value.length <= 100 && !isDate(value) && !isTimeOfDay(value) && dateAndTime.test(value);
 
-/** Whether a value looks like a date, a time of day, or both. */
 export const isTimeOrPart = (value: string): boolean =>
   isDate(value) || isTimeOfDay(value) || looksLikeTime(value);
 

@@ -41,7 +41,6 @@ const forms = (Object.entries(patterns) as [Form, string[]][]).flatMap(([form, t
   texts.map((text) => [form, new RegExp(`^${text}$`, "iu")] as const),
 );
 
-/** Maximum characters of a time. */
 const longest = 100;
 
 /**
@@ -120,7 +119,6 @@ function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; 
 /** An abbreviation of a zone other than UTC. */
 const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
 
-/** How a column is read. */
 interface Reading {
   /** Whether its name means a time: if not, the numbers of a spreadsheet are none. */
   isNamed?: boolean;

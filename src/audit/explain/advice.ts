@@ -82,7 +82,6 @@ function faultWords({ client, why, item }: Explanation, probably: string, lifeti
 /** What to do: for support, for the client's developer, and the commands. */
 type Row = readonly [support: string, developer: string, ...next: Way[]];
 
-/** Returns the next step for a vault. */
 export function adviceOf(
   { fold: { rules }, isWhole, now }: Log,
   { uuid, unackedStarts, failedAttempts, hasKnownCounters }: Vault,

@@ -76,7 +76,6 @@ function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
 
 interface Exchange {
   start?: ItemReference;
-  /** Its acknowledgement. */
   end?: ItemReference;
 }
 

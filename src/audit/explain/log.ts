@@ -16,7 +16,6 @@ export interface Log {
   inputs: readonly InputReport[];
   skips: Skips;
   pseudonyms: Pseudonyms;
-  /** Vaults to report; absent for all. */
   selection: Selection | undefined;
   timeline: "none" | "vault" | "problems";
   /** Doubts about every verdict. */
@@ -71,7 +70,6 @@ export function eventsOf(log: Log, vault: Vault): Events {
     : { before: earlier, since: newest };
 }
 
-/** Who sent calls. */
 export type Client = Omit<Origin, "vaults" | "rule">;
 
 /** Returns who sent most of the calls. */
@@ -133,7 +131,6 @@ export class Pseudonyms {
     this.#isOn = isOn;
   }
 
-  /** Returns the word for a value. */
   of(kind: Hidden, value: string): string {
     if (!this.#isOn) return value;
     const numbers = this.#numbers.get(kind) ?? new Map<string, number>();
@@ -158,7 +155,6 @@ export class Pseudonyms {
     };
   }
 
-  /** Formats a condition of --where. */
   condition({ key, value }: Condition): string {
     if (!this.#isOn) return `${key}=${value}`;
     return `${key}=${value.includes("*") || key === "endpoint" ? "…" : this.of(key, value)}`;

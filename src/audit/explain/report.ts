@@ -18,12 +18,10 @@ import { countsAsStart, type Evidence, evidenceOf, judge } from "./verdict.ts";
 import { clientOf, clientWords, inBrackets, itemAt, type Log } from "./log.ts";
 import { explain } from "./explanation.ts";
 
-/** Latest time that a Date can hold. */
 const latest = 8.64e15;
 
 const iso = (time: number): string => new Date(Math.min(time, latest)).toISOString();
 
-/** A vault with its verdict. */
 export interface Ranked {
   vault: Vault;
   verdict: Verdict;
@@ -44,7 +42,6 @@ export function rankVaults(log: Log): Ranked[] {
   );
 }
 
-/** Creates the report on a vault. */
 export function reportOf(log: Log, vault: Vault): VaultReport {
   const evidence = evidenceOf(log, vault);
   const { verdict, certainty, reason, state, lockedAt, chain } = evidence;
@@ -236,7 +233,6 @@ function originOf(log: Log, vault: Vault): Omit<Origin, "vaults"> {
   return rule === "administrator" ? { rule, ...client } : client;
 }
 
-/** Counts equal origins, most frequent first. */
 const tallyOrigins = (origins: readonly Omit<Origin, "vaults">[]): Origin[] =>
   [...Map.groupBy(origins, (one) => JSON.stringify(one)).values()]
     .map((same) => ({ vaults: same.length, ...same[0] }))

@@ -80,7 +80,6 @@ const isUnclear = (log: Log, vault: Vault): boolean =>
       .slice(-vault.refusals)
       .some((one) => hasUnknownReason(log, one)));
 
-/** Whether a call was refused for a reason that is not known. */
 export const hasUnknownReason = (log: Log, { event, seen }: VaultEvent): boolean =>
   event === "unauthorized" || (event === "refused" && log.itemOf(seen).description !== undefined);
 
@@ -134,7 +133,6 @@ function confidenceInRule(vault: Vault, rule: LockRule, doubts: readonly string[
 
 const isRecorded = ({ event }: Ending): boolean => event.startsWith("lock");
 
-/** Who says that the vault was locked. */
 const saidBy = (ending: Ending): string =>
   isRecorded(ending) && !ending.isLikely
     ? "the item records the lock"
@@ -187,11 +185,9 @@ export function evidenceOf(log: Log, vault: Vault): Evidence {
   return { ...judgement, ...events, chain: chainOf(events.before, vault, judgement) };
 }
 
-/** Whether a call counted as a start. */
 export const countsAsStart = ({ event }: VaultEvent): boolean =>
   isStart(event) || event === "locking-start" || event === "unanswered-start";
 
-/** Whether it counted as a failed attempt. */
 export const countsAsFailure = ({ event }: VaultEvent): boolean =>
   isFailedAccess(event) || event === "unauthorized";
 

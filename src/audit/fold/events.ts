@@ -13,7 +13,6 @@ const kinds = {
   "ack-read": ["read acknowledged", "end", "accepted"],
   "ack-update": ["update acknowledged", "end", "accepted"],
   delete: ["deleted", "delete"],
-  /** Refused for its credentials. */
   failed: ["refused: credentials", "start", "failed"],
   /** Refused for the device or the PIN: a failed attempt whose credentials were current. */
   "failed-device": ["refused: device", "start", "failed"],
@@ -47,7 +46,6 @@ const kinds = {
   /** Calls whose outcome is not understood. */
   "unclear-start": ["start: outcome unclear", "start", "unclear"],
   "unclear-ack": ["acknowledgement: unclear", "end", "unclear"],
-  /** An unknown action. */
   other: ["unknown action", "other"],
 } as const satisfies Record<string, readonly [words: string, call: string, ended?: Ended]>;
 
@@ -60,10 +58,8 @@ export const eventCodes = Object.fromEntries(
   eventKinds.map((kind, code) => [kind, code]),
 ) as Readonly<Record<EventKind, number>>;
 
-/** Words of a report for an event. */
 export const eventWords = (kind: EventKind): string => kinds[kind][0];
 
-/** Call that an event is about. */
 export const callOf = (kind: EventKind): string => kinds[kind][1];
 
 /** How the call ended; undefined for an event that is no call. */
@@ -78,7 +74,6 @@ const failed: ReadonlySet<EventKind> = new Set(
   eventKinds.filter((kind) => endOf(kind) === "failed"),
 );
 
-/** Whether a kind counts as a failed attempt. */
 export const isFailedAccess = (kind: EventKind): boolean => failed.has(kind);
 
 /** Verdicts on a vault, worst first; `unknown`: some of its items were not understood. */
@@ -86,7 +81,6 @@ export const verdicts = ["locked", "at-risk", "open-exchange", "unknown", "delet
 
 export type Verdict = (typeof verdicts)[number];
 
-/** What contradicts a log. */
 export const contradictions = [
   "acknowledgement-without-start",
   /** Of the same reference, by another clock. */

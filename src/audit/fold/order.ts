@@ -52,7 +52,6 @@ export class Rows {
   }
 }
 
-/** Entries that wait for their turn. */
 export class Entries {
   count = 0;
   #rows = new Rows(0);
@@ -74,7 +73,6 @@ export class Entries {
     return this.#rows.get(index, into);
   }
 
-  /** Removes the first entries. */
   shift(count: number): void {
     this.count -= count;
     this.#rows.copy(count, this.count);
@@ -139,7 +137,6 @@ export class TimeOrder extends Entries {
     this.#pass = pass;
   }
 
-  /** Begins an input. */
   begin(isNewestFirst: boolean): void {
     this.#direction = isNewestFirst ? -1 : 1;
     this.#from = this.count;
@@ -155,7 +152,6 @@ export class TimeOrder extends Entries {
     super.push(entry);
   }
 
-  /** Ends an input. */
   end(): void {
     if (this.#direction < 0) this.reverse(this.#from);
   }

@@ -87,7 +87,6 @@ export class Overlap {
     return true;
   }
 
-  /** Whether an item of another input is the same. */
   #isSame(known: Known, { time, event, idHash, inputs: [input = 0] }: Known): boolean {
     if (!isSameCall(known, { event }) || known.inputs.includes(input)) return false;
     if (isId(known.idHash) && isId(idHash)) return false;

@@ -3,7 +3,6 @@ import { grouped } from "../../terminal/count.ts";
 import { type Bytes, viewOf } from "../read/bytes.ts";
 import { isUuid } from "../../protocol/limits.ts";
 
-/** Length of a uuid. */
 export const uuidLength = 36;
 
 /** Its length in words of four bytes, and of a row of the table: before them, the number of the vault plus 1, or 0 for none. */
@@ -26,7 +25,6 @@ export class VaultTable {
   readonly #wanted = new Int32Array(width);
   readonly #text = viewOf(Buffer.alloc(uuidLength));
 
-  /** `limit`: maximum number of vaults. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -62,7 +60,6 @@ export class VaultTable {
     return this.#add(row, uuid.toLowerCase());
   }
 
-  /** Returns a uuid in lower case. */
   uuid(number: number): string {
     return this.#uuids[number] as string;
   }

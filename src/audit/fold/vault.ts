@@ -99,12 +99,10 @@ export class Vault {
     this.ring = ring;
   }
 
-  /** Whether there was an event of a kind. */
   had(kind: EventKind): boolean {
     return (this.kinds & (1 << eventCodes[kind])) !== 0;
   }
 
-  /** Whether the counters are known. */
   get hasKnownCounters(): boolean {
     return (["create", "unlock", "ack-read", "ack-update"] as const).some((one) => this.had(one));
   }
@@ -143,13 +141,11 @@ export class Rings {
   readonly #pages: Rows[] = [];
   #count = 0;
 
-  /** Keeps `size` events in each ring. */
   constructor(size: number) {
     this.#size = size;
     this.#perPage = Math.ceil(pageSize / size);
   }
 
-  /** Returns the number of a new ring. */
   create(): number {
     if (this.#count === this.#pages.length * this.#perPage)
       this.#pages.push(new Rows(this.#perPage * this.#size));

@@ -51,7 +51,6 @@ export class Classifier {
   /** By action and outcome, for each of the values of `inverted`. */
   readonly #meanings: Map<string, Map<string | undefined, Meaning>>[] = [];
   #known = 0;
-  /** Number of items by text. */
   readonly #counts = new Map<Remark, Map<string, number>>();
 
   /** `word` returns a text as it may be shown. */
@@ -67,7 +66,6 @@ export class Classifier {
     this.#word = word;
   }
 
-  /** Returns what an action and an outcome mean. */
   meaningOf(action: string, outcome: string | undefined, inverted?: boolean): Meaning {
     const place = inverted === undefined ? 0 : inverted ? 1 : 2;
     const ofColumn = (this.#meanings[place] ??= new Map());
@@ -197,7 +195,6 @@ function textOf(text = ""): string | undefined {
   return /^(?:|-+|n\/?a|none|null|\(null\)|undefined)$/i.test(trimmed) ? undefined : trimmed;
 }
 
-/** What a refusal is by its reason. */
 const refusals: Partial<Record<Reason | "locking", EventKind>> = {
   credentials: "failed",
   device: "failed-device",

@@ -112,7 +112,6 @@ const rows = {
 export type Reason = keyof typeof rows;
 const entries = Object.entries(rows) as [Reason, RegExp][];
 
-/** Adds the reasons in a text. */
 function reasonsIn(text: string, reasons: Set<Reason>): void {
   // "403 Forbidden" says what "Forbidden" says.
   const plain = plainWords(text).replace(/^(?:http(?:\/\d \d| \d \d)? )?[1-5]\d\d (?=[a-z])/, "");
@@ -210,7 +209,6 @@ export function outcomeOf(outcome: string, inverted?: boolean): Outcome {
   return status === "2" ? "good" : textOutcome(words, outcome);
 }
 
-/** What a description says of an item that has no outcome. */
 export function describedOutcome(text: string): Outcome {
   const words = plainWords(text);
   const outcome = textOutcome(words, text);

@@ -14,7 +14,6 @@ import { eventWords, isProblem, verdicts, type Verdict } from "../fold/events.ts
 // The outline of a report: strings, in the order in which a person needs them, and each thing once. Any of them may hold what somebody wrote
 // into a log: a printer escapes all of them for its medium.
 
-/** What is printed. */
 export interface Report {
   summary: ReplaySummary;
   /** Worst first; read only as far as they are shown. */
@@ -142,7 +141,6 @@ function whatIfTable({ vaults, moreChanged }: WhatIfReport, most: number): Table
   return tableOf("What would differ", ["Vault", "Now", "What if"], rows, notes);
 }
 
-/** Returns verdict, time and counters in a line. */
 const standing = ({ verdict, lockedAt, unackedStarts, failedAttempts }: VaultReport): string =>
   [
     `${verdictWords(verdict)}${lockedAt === undefined ? "" : ` since ${timeText(lockedAt)}`}`,
@@ -201,7 +199,6 @@ function inputWords({ name, items, format, gzip, order, columns }: InputReport):
   ];
 }
 
-/** Returns what is said of a vault. */
 function sectionOf(vault: VaultReport, rules: Rules): Section {
   const { uuid, label, cause, certainty, reason, advice, verdict, counting } = vault;
   const isOther = cause !== undefined && (cause.certainty !== certainty || cause.reason !== reason);
@@ -286,7 +283,6 @@ const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");
 export const timeText = (at: string): string =>
   /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at) ? at.replace("T", " ").replace(/(?:\.0+)?Z$/, "") : at;
 
-/** Formats both counters with their limits. */
 const countersOf = (
   { unackedStarts, failedAttempts }: Pick<VaultReport, "unackedStarts" | "failedAttempts">,
   { limits }: Rules,
@@ -308,7 +304,6 @@ function openText({ exchange }: VaultReport): string {
   return `The ${operation === "get" ? "read" : "update"} started at ${item.at} is not acknowledged; its token ${expired ? "expired" : "expires"} at ${tokenExpiry}.`;
 }
 
-/** A row of a table of items. */
 interface Entry {
   item: ItemReference;
   mark?: Row["mark"];

@@ -10,7 +10,6 @@ export function textOf(bytes: Buffer, from = 0, to = bytes.length): string {
 export interface Bytes {
   readonly bytes: Buffer;
   readonly view: DataView;
-  /** Offset of these bytes in their input. */
   offset: number;
 }
 

@@ -28,9 +28,7 @@ const mostPacked = 3;
 
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** An export: a file or a stream. */
 export interface InputSpec {
-  /** For messages. */
   name: string;
   path?: string;
   stream?: Pieces;

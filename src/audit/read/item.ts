@@ -26,7 +26,6 @@ export class Entry {
   /** Place of the event in `eventKinds`, once it is sorted. */
   code = 0;
   event: EventKind = "other";
-  /** Index of the input on the command line, from 0. */
   input = 0;
   /** Line where the record begins, or number of the element; from 1. */
   line = 0;
@@ -65,13 +64,11 @@ export interface Skip {
   reason: string;
 }
 
-/** Maximum number of lines listed. */
 const maxListed = 100;
 
 /** Maximum number of uuids remembered of lines that could not be read. */
 const maxUuids = 100_000;
 
-/** A uuid in a text. */
 export const anyUuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 const everyUuid = new RegExp(anyUuid, "gi");

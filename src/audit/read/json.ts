@@ -32,7 +32,6 @@ export interface Sink {
   readonly reader?: ItemReader | undefined;
   /** Takes the entry of a plain record. */
   add(entry: Entry, list?: string): void;
-  /** Takes a record that was parsed whole. */
   record(record: RawRecord): void;
   /**
    * Is called for what is no record. The reason is safe on a terminal. `text`: what could not be read, which may name vaults. `isCut`: what
@@ -45,7 +44,6 @@ export interface Sink {
   passOver(list: string): void;
 }
 
-/** A sink that takes nothing. */
 export const nothing: Sink = {
   add: () => undefined,
   record: () => undefined,
@@ -164,7 +162,6 @@ interface Container {
   name: string;
   /** Key of the value that comes next in an object. */
   key: string | undefined;
-  /** Items were found in it. */
   hasItems: boolean;
 }
 
@@ -266,7 +263,6 @@ export class JsonCutter extends Cutter {
     return this.#after(to);
   }
 
-  /** Counts an element. */
   #after(end: number): number {
     this.next += 1;
     this.#last = end;
@@ -279,7 +275,6 @@ export class JsonCutter extends Cutter {
   }
 }
 
-/** Returns the offset after a number or word. */
 function endOfWord(bytes: Buffer, from: number, to: number): number {
   let at = from;
   for (let byte = bytes[at] as number; at < to; byte = bytes[++at] as number)
@@ -305,7 +300,6 @@ export class LineCutter extends Cutter {
     return end < 0 ? to : end;
   }
 
-  /** Takes a line that is not plain. */
   #takeLine(given: Bytes, from: number, to: number, isLast: boolean): void {
     const { sink, next: line } = this;
     const { bytes } = given;

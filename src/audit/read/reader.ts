@@ -29,7 +29,6 @@ import { Entry, type Item, properties, type Role, roles } from "./item.ts";
 
 /** What the columns of an input mean. */
 export interface Layout {
-  /** Index of the input, from 0. */
   index: number;
   columns: Columns;
   times: TimeReader;
@@ -307,7 +306,6 @@ export class ItemReader {
   }
 }
 
-/** Whether a byte may be part of a number or word. */
 const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(/[\w.+-]/.test(String.fromCharCode(byte))),
 );

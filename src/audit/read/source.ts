@@ -31,7 +31,6 @@ interface Recognized extends Choice {
   order: InputReport["order"];
   /** Whether items are in texts of records. */
   isText: boolean;
-  /** Names of lists of items. */
   lists: Set<string>;
 }
 
@@ -61,7 +60,6 @@ export class Source implements Sink {
   readonly #isText: boolean;
   readonly #skips: Skips;
   readonly #cutter: Cutter;
-  /** Where entries go. */
   #into = new Entries();
   readonly #lists: Set<string>;
   /** The list that had the last item. */
@@ -236,7 +234,6 @@ function orderOf(given: readonly (number | null)[]): InputReport["order"] {
   return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
 }
 
-/** Returns the error in a JSON object. */
 const errorIn = (text: string): string | undefined =>
   [...parse(text).fields].find(([name]) => errorName.test(name))?.[1];
 
@@ -248,7 +245,6 @@ export interface InputOptions {
   journal?: Iterable<Item> | undefined;
 }
 
-/** The inputs of a replay, which are read once. */
 export class Inputs {
   readonly sources: Source[] = [];
   readonly skips = new Skips();

@@ -16,7 +16,6 @@ interface TableForm {
   headerLine: number;
 }
 
-/** Maximum number of cells in a row. */
 const maxCells = 5000;
 
 /** Number of quotes that were not closed in their row after which none extends over a line. */
