@@ -6,7 +6,7 @@ import * as ends from "../../src/store/steps/end.ts";
 import { openCredentials } from "../../src/store/steps/sealed.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
 import { candidates } from "../../src/exchange/next-action.ts";
-import { adopt, recordPair } from "../../src/store/steps/import.ts";
+import { recordPair } from "../../src/store/steps/import.ts";
 import type { CredentialsRow, VaultRows } from "../../src/store/steps/rows.ts";
 import { unknownVault } from "../../src/store/steps/rows.ts";
 import * as starts from "../../src/store/steps/start.ts";
@@ -14,22 +14,19 @@ import * as vaults from "../../src/store/steps/vault.ts";
 import { intent, lower, pair, problem, service, started } from "../contract/store-fixture.ts";
 
 /** The key that seals every state here. */
-export const secret = deriveKey(Buffer.alloc(32, 7));
-const key = secret;
+export const key = deriveKey(Buffer.alloc(32, 7));
 
 /** How far an exchange gets. */
-export const stages = [
-  "intent",
-  "started",
-  "held",
-  "ending",
-  "in-doubt",
-  "expired",
-  "discarded",
-  "rejected",
-  "acknowledged",
-] as const;
-type Stage = (typeof stages)[number];
+type Stage =
+  | "intent"
+  | "started"
+  | "held"
+  | "ending"
+  | "in-doubt"
+  | "expired"
+  | "discarded"
+  | "rejected"
+  | "acknowledged";
 
 /** The time of a world whose states are compared: a minute a step. A token lives for five. */
 export class Minutes {
@@ -45,12 +42,9 @@ export class OneVault {
   /** Exchanges in the journal. */
   past = new Set<string>();
 
-  constructor(
-    minutes: Minutes,
-    place: { service: string; uuid: string } = { service, uuid: lower },
-  ) {
+  constructor(minutes: Minutes) {
     this.minutes = minutes;
-    this.rows = unknownVault({ ...place, at: minutes.at() });
+    this.rows = unknownVault({ service, uuid: lower, at: minutes.at() });
   }
 
   copy(): OneVault {
@@ -81,26 +75,9 @@ export class OneVault {
       ? ""
       : openCredentials(key, this.rows, row).payload.replace("payload-of-", "");
 
-  import(name: string, hashedPin?: string): this {
-    const credentials = { ...pair(name), ...(hashedPin === undefined ? {} : { hashedPin }) };
-    return this.does(
-      (rows) => void recordPair(rows, key, { credentials, kind: "credit-card/offline" }),
-    );
-  }
-
-  adopt(id: string, [old, made]: [string, string], unread = false): this {
-    const tokenExpiry = this.minutes.at(this.minutes.n + 5);
-    const more = {
-      operation: "get",
-      kind: "credit-card/offline",
-      token: `token-${id}`,
-      tokenExpiry,
-      unread,
-    } as const;
-    this.run(
-      (rows) => void adopt(rows, key, { exchangeId: id, old: pair(old), new: pair(made), ...more }),
-    );
-    return this;
+  import(name: string): this {
+    const given = { credentials: pair(name), kind: "credit-card/offline" } as const;
+    return this.does((rows) => void recordPair(rows, key, given));
   }
 
   /** An exchange with the current credentials, or the named ones, that brings `made` and gets as far as `stage`. */
@@ -205,6 +182,4 @@ export class OneVault {
     } = vaultRecord(this.rows) ?? {};
     return { starts, failed, possibly };
   }
-
-  states = (): string[] => this.rows.exchanges.map(({ id, state }) => `${id} ${state}`);
 }

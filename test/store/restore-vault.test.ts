@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as starts from "../../src/store/steps/start.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
 import { intent, problem } from "../contract/store-fixture.ts";
-import { Minutes, OneVault, secret } from "./one-vault.ts";
+import { key, Minutes, OneVault } from "./one-vault.ts";
 
 /** A state that has read its vault once: B is current, A superseded. */
 const read = (): OneVault => new OneVault(new Minutes()).import("A").exchange("x1", "B");
@@ -330,7 +330,7 @@ describe("what a restored backup counts", () => {
     const there = new OneVault(new Minutes()).import("A").exchange("z1", "", "rejected").forget();
     there.import("X").exchange("z2", "Y");
     const here = read();
-    here.run((rows) => starts.recordIntent(rows, () => secret, intent("y1", 2, { sole: true })));
+    here.run((rows) => starts.recordIntent(rows, () => key, intent("y1", 2, { sole: true })));
     here.does((rows) => starts.noteUnanswered(rows, "y1", problem)).restore(there.backup());
     expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
   });
