@@ -15,7 +15,7 @@ interface OutputChoice {
 }
 
 /** A result for a person, made only where the output asks for it. */
-export type MakeView = (view: View) => string | Promise<string>;
+export type MakeView<Made = string> = (view: View) => Made | Promise<Made>;
 
 /** Prints the result of a command to stdout: as JSON, one field of it, or a view for a person. */
 export interface Output extends Readonly<OutputChoice> {
@@ -37,16 +37,17 @@ export interface Output extends Readonly<OutputChoice> {
   ): Promise<boolean>;
   /**
    * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. With
-   * `done`, the error of a failed write says what was done, so that nobody repeats it.
+   * `done`, the error of a failed write says what was done, so that nobody repeats it. A sentence is not broken within words on a terminal.
    * @throws `state` for a failed write, with the facts of `done`
    */
-  printDone(document: unknown, view: MakeView, done?: Done): Promise<void>;
-  /** The same of a result in sentences, which a terminal would break within words. */
-  sayDone(document: unknown, lines: string | MakeLines, done?: Done): Promise<void>;
+  printDone(
+    document: unknown,
+    view: string | MakeView<string | readonly string[]>,
+    done?: Done,
+  ): Promise<void>;
 }
 
 type Done = ErrorFacts & { what: string };
-type MakeLines = (view: View) => readonly string[];
 
 export function createOutput(
   host: { stdout: DataStream; actor: Actor; now(): number },
@@ -55,13 +56,15 @@ export function createOutput(
   showText: (text: string) => Promise<boolean>,
 ): Output {
   const { stdout } = host;
-  const viewed = async (view: MakeView): Promise<string> =>
+  const viewed = async <Made>(view: MakeView<Made>): Promise<Made> =>
     await view({
       facts: stdout,
       now: stdout.isTTY ? host.now() : null,
       reveal: choice.reveal,
       self: host.actor,
     });
+  const sentence = (line: string): string =>
+    `${wrapMessage(printableLine(line), stdout.isTTY ? stdout.columns : Infinity)}\n`;
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
     serialize(document, choice, stdout.isTTY) ?? (await viewed(view));
   const output: Output = {
@@ -93,7 +96,11 @@ export function createOutput(
       await stdout.write(text);
       return false;
     },
-    printDone: async (document, view, done) => {
+    printDone: async (document, made, done) => {
+      const view: MakeView = async () => {
+        const shown = typeof made === "string" ? [made] : await viewed(made);
+        return typeof shown === "string" ? shown : shown.map(sentence).join("");
+      };
       const text = await textOf(document, view).catch((error: unknown) => {
         if (choice.field === undefined || !(error instanceof VaultError)) throw error;
         warn(`${error.message} (${error.facts.hint ?? ""})`);
@@ -111,13 +118,6 @@ export function createOutput(
           cause: error,
         });
       }
-    },
-    sayDone: async (document, lines, done) => {
-      const width = stdout.isTTY ? stdout.columns : Infinity;
-      const wrapped = (line: string): string => `${wrapMessage(printableLine(line), width)}\n`;
-      const text: MakeView = (view) =>
-        (typeof lines === "string" ? [lines] : lines(view)).map(wrapped).join("");
-      await output.printDone(document, text, done);
     },
   };
   return output;

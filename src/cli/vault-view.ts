@@ -14,7 +14,6 @@ import type { TerminalFacts } from "../terminal/streams.ts";
 import type { Cell } from "../terminal/tables.ts";
 import { factsTable } from "../terminal/tables.ts";
 import { when } from "../terminal/time.ts";
-import type { InfoSuccess } from "../protocol/extended-answers.ts";
 
 export interface View {
   facts: TerminalFacts;
@@ -26,55 +25,74 @@ export interface View {
   self: Actor;
 }
 
-/** Table of what a read returned: secrets masked unless revealed, dates in local time with their distance. */
-export async function vaultTable(delivery: Delivery, view: View): Promise<string> {
-  const palette = await createPalette(view.facts.color);
-  const uses = delivery.vault["usesRemaining"];
-  const table = knownFacts(view, palette, [
-    ...subject(delivery, view, palette),
-    ...contentRows(delivery.vault, view, palette),
-    [
-      "Reads left",
-      typeof uses === "number"
-        ? readsLeft(uses, `${uses} (this one included)`, palette)
-        : undefined,
-    ],
-    ...facts(delivery, view),
-  ]);
-  return table + revealed(delivery, view);
+/** What a table shows of a vault: what is absent is left out. */
+export interface ShownVault {
+  uuid?: string;
+  label?: string | null;
+  kind?: string;
+  /** Outcome of an update. */
+  update?: Pick<Delivery["exchange"], "state" | "acknowledgedAt">;
+  /** Card or text, in the form of the interface. */
+  contents?: Record<string, unknown>;
+  usesRemaining?: unknown;
+  /** Stands behind the number of reads left. */
+  readsNote?: string;
+  dates?: Dates;
+  generation?: number | null;
+  fingerprint?: string;
+  externalRef?: string;
+  metadata?: Record<string, unknown>;
+  credentials?: { encryptedData: string; payload: string };
 }
 
-/** The new contents of an update that is about to be sent, masked. */
-export async function contentsTable(
-  contents: Record<string, unknown>,
-  view: View,
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
-  return knownFacts(view, palette, contentRows(contents, view, palette));
-}
+type Dates = { [Name in "expiryDate" | "autoLockDate" | "dateCreated" | "lastModified"]?: unknown };
 
-/** Table of an update and its outcome; the new contents masked unless revealed. */
-export async function receiptTable(
-  delivery: Delivery,
-  contents: Record<string, unknown>,
-  view: View,
-): Promise<string> {
+/** What a start has returned of a vault. */
+export const delivered = ({ vault, exchange, ...delivery }: Delivery): ShownVault => ({
+  ...delivery,
+  contents: vault,
+  usesRemaining: vault["usesRemaining"],
+  dates: vault,
+  generation: exchange.newGeneration,
+  fingerprint: namedFingerprint(delivery.fingerprint),
+  externalRef: exchange.externalRef,
+});
+
+/** Table of a vault: secrets masked unless revealed, dates in local time with their distance. */
+export async function vaultTable(shown: ShownVault, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const { acknowledgedAt, state } = delivery.exchange;
-  const uses = delivery.vault["usesRemaining"];
-  const outcome =
-    acknowledgedAt === null
-      ? { text: `${state}, not acknowledged yet`, paint: palette.warn }
-      : { text: `acknowledged ${when(acknowledgedAt, view.now)}`, paint: palette.good };
+  const { update, contents = {}, usesRemaining: uses, fingerprint } = shown;
+  const outcome = update && {
+    text:
+      update.acknowledgedAt === null
+        ? `${update.state}, not acknowledged yet`
+        : `acknowledged ${when(update.acknowledgedAt, view.now)}`,
+    paint: update.acknowledgedAt === null ? palette.warn : palette.good,
+  };
+  const reads =
+    typeof uses !== "number"
+      ? undefined
+      : {
+          text: `${uses}${shown.readsNote ?? ""}`,
+          paint: uses <= 1 ? palette.warn : palette.strong,
+        };
   const table = knownFacts(view, palette, [
-    ...subject(delivery, view, palette),
+    ...subject(shown, view, palette),
     ["Update", outcome],
     ...contentRows(contents, view, palette),
-    ["Reads left", typeof uses === "number" ? readsLeft(uses, String(uses), palette) : undefined],
-    // The start's response has the date of the update before.
-    ...facts({ ...delivery, vault: { ...delivery.vault, lastModified: undefined } }, view),
+    ["Reads left", reads],
+    ...dateRows(shown.dates ?? {}, view),
+    [
+      "Credentials",
+      fingerprint && `generation ${shown.generation}, ${shownFingerprint(fingerprint)}`,
+    ],
+    ["Reference", shown.externalRef],
+    ...Object.entries(shown.metadata ?? {}).map(([key, value], index): Row => [
+      index === 0 ? "Metadata" : "",
+      printableLine(`${key} = ${String(value)}`),
+    ]),
   ]);
-  return table + revealed({ ...delivery, vault: contents }, view);
+  return table + revealed(shown, view);
 }
 
 /** One fact; undefined where it is not known. */
@@ -87,37 +105,22 @@ export function knownFacts(view: View, palette: Palette, rows: readonly Row[]): 
 }
 
 /** On a terminal the label stands beside the UUID. */
-function subject({ uuid, label, kind }: Delivery, { facts }: View, palette: Palette): Row[] {
+function subject(
+  { uuid, label = null, kind }: ShownVault,
+  { facts }: View,
+  palette: Palette,
+): Row[] {
   const shown = label === null ? undefined : printableLine(label);
   const beside = facts.isTTY && shown !== undefined ? ` (${shown})` : "";
   return [
-    ["Vault", { text: `${uuid}${beside}`, paint: palette.strong }],
+    ["Vault", uuid && { text: `${uuid}${beside}`, paint: palette.strong }],
     ["Label", facts.isTTY ? undefined : shown],
     ["Kind", kind],
   ];
 }
 
-const readsLeft = (uses: number, text: string, palette: Palette): Cell => ({
-  text,
-  paint: uses <= 1 ? palette.warn : palette.strong,
-});
-
-function facts({ vault, exchange, fingerprint }: Delivery, view: View): Row[] {
-  return [
-    ...dateRows(vault, view),
-    [
-      "Credentials",
-      `generation ${exchange.newGeneration}, ${shownFingerprint(namedFingerprint(fingerprint))}`,
-    ],
-    ["Reference", exchange.externalRef],
-  ];
-}
-
 /** The dates of a vault, in local time with their distance. */
-export function dateRows(
-  dates: { [Name in "expiryDate" | "autoLockDate" | "dateCreated" | "lastModified"]?: unknown },
-  { now }: View,
-): Row[] {
+export function dateRows(dates: Dates, { now }: View): Row[] {
   const date = (value: unknown): string | undefined =>
     typeof value === "string" ? printableLine(when(value, now)) : undefined;
   return [
@@ -130,13 +133,13 @@ export function dateRows(
 
 /** Revealed values that are copied stand below the table, so that no line is broken. */
 function revealed(
-  { credentials, vault: { content } }: Pick<Delivery, "credentials" | "vault">,
+  { credentials, contents: { content } = {} }: ShownVault,
   { reveal, facts }: View,
 ): string {
   const gap = facts.isTTY ? " " : "\t";
   const lines = [
     ...(facts.isTTY && reveal !== false && typeof content === "string" ? [printable(content)] : []),
-    ...(reveal === true
+    ...(reveal === true && credentials !== undefined
       ? (["encryptedData", "payload"] as const).map(
           (name) => `${name}${gap}${printableLine(credentials[name])}`,
         )
@@ -173,57 +176,4 @@ function contentRows(
     rows.push(["Content", { text: reveal ? below : shownContent(content), paint: strong }]);
   }
   return rows;
-}
-
-/** What the service says of a vault, dates in local time with their distance. */
-export async function infoTable(
-  vault: { uuid: string; kind: string; label: string | null },
-  info: InfoSuccess,
-  view: View,
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
-  const { usesRemaining, metadata } = info;
-  const rows: Row[] = [
-    ["Vault", { text: vault.uuid, paint: palette.strong }],
-    ["Label", vault.label === null ? undefined : printableLine(vault.label)],
-    ["Kind", vault.kind],
-    [
-      "Reads left",
-      usesRemaining === null ? undefined : readsLeft(usesRemaining, String(usesRemaining), palette),
-    ],
-    ...dateRows(info, view),
-    ...Object.entries(metadata ?? {}).map(([key, value], index): Row => [
-      index === 0 ? "Metadata" : "",
-      printableLine(`${key} = ${value}`),
-    ]),
-  ];
-  return knownFacts(view, palette, rows);
-}
-
-interface ShownCreated {
-  kind: string;
-  label: string | null;
-  generation: number;
-  fingerprint: string;
-  success: Pick<InfoSuccess, "expiryDate" | "autoLockDate" | "usesRemaining"> & { uuid: string };
-  credentials: { encryptedData: string; payload: string };
-}
-
-/** A vault that was created: its credentials by their fingerprint, unless revealed. */
-export async function createdTable(
-  { kind, label, generation, fingerprint, success, credentials }: ShownCreated,
-  view: View,
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
-  const { expiryDate, autoLockDate } = success;
-  const rows: Row[] = [
-    ["Vault", { text: success.uuid, paint: palette.strong }],
-    ["Label", label === null ? undefined : printableLine(label)],
-    ["Kind", kind],
-    ["Reads left", success.usesRemaining === null ? undefined : String(success.usesRemaining)],
-    ...dateRows({ expiryDate, autoLockDate }, view),
-    ["Credentials", `generation ${generation}, ${shownFingerprint(fingerprint)}`],
-  ];
-  const table = knownFacts(view, palette, rows);
-  return table + revealed({ credentials, vault: {} }, view);
 }

@@ -3,7 +3,7 @@ import type { App } from "../app.ts";
 import type { Prompts } from "../cli/prompts.ts";
 import { VaultError } from "../errors.ts";
 import { command, vaultArgument } from "../cli/command.ts";
-import type { DeleteDocument } from "../documents/exchange.ts";
+import type { Document } from "../documents/schemas.ts";
 import { exchangeFlags, extended } from "../input/flags.ts";
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
@@ -54,7 +54,7 @@ export const deleteVault = command(
       target,
       async (context) => await deleteVault(context, request),
     );
-    const document: DeleteDocument = {
+    const document: Document<"delete"> = {
       deleted: [{ uuid: target, label, kind, externalRef }],
     };
     const words = "deleted at the service; its credentials were removed from this machine";
@@ -63,7 +63,7 @@ export const deleteVault = command(
       uuid: target,
       hint: "nothing is left to do",
     };
-    await app.io.output.sayDone(document, (view) => [vaultLine(view, target, words)], done);
+    await app.io.output.printDone(document, (view) => [vaultLine(view, target, words)], done);
     return 0;
   },
 );

@@ -1,7 +1,7 @@
 import { vaultLine } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
-import type { ForgetDocument } from "../documents/state.ts";
+import type { Document } from "../documents/schemas.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { bySince } from "../terminal/who.ts";
 import type { VaultRecord } from "../exchange/records.ts";
@@ -53,11 +53,11 @@ export const forget = command(
       app.io.narrator.warn(
         "the removed credentials may have been the only ones of this vault; without a copy it is lost",
       );
-    const document: ForgetDocument = {
+    const document: Document<"forget"> = {
       forgotten: [{ uuid: target, label: forgotten?.label ?? null }],
     };
     const dropped = forgotten?.open ?? null;
-    await app.io.output.sayDone(document, (view) => {
+    await app.io.output.printDone(document, (view) => {
       const open =
         dropped && `; the open ${dropped.operation}${bySince(dropped, view, " of")} is dropped`;
       return [

@@ -3,7 +3,7 @@ import type { Io } from "../parts/io.ts";
 import type { ServicePart } from "../parts/service.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import type { LabelDocument } from "../documents/state.ts";
+import type { Document } from "../documents/schemas.ts";
 import * as values from "../cli/values.ts";
 
 /** Names a vault for the people of this machine. */
@@ -26,8 +26,8 @@ export const label = command(
       await session.setLabel(text);
     };
     await service.withVault(uuid, work, { local: true });
-    const document: LabelDocument = { uuid, label: text };
-    await io.output.sayDone(document, (view) => [vaultLine(view, uuid, text)]);
+    const document: Document<"label"> = { uuid, label: text };
+    await io.output.printDone(document, (view) => [vaultLine(view, uuid, text)]);
     return 0;
   },
 );

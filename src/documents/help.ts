@@ -10,5 +10,3 @@ export const help = z.union([
   }),
   z.looseObject({ $schema: text }),
 ]);
-
-export type HelpDocument = z.infer<typeof help>;

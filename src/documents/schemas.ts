@@ -58,6 +58,9 @@ const documents = {
 
 export type DocumentName = keyof typeof documents;
 
+/** What a command prints as JSON. */
+export type Document<Name extends DocumentName> = z.infer<(typeof documents)[Name]>;
+
 export const documentNames = Object.keys(documents) as DocumentName[];
 
 const dialect = "https://json-schema.org/draft/2020-12/schema";

@@ -31,11 +31,4 @@ const finding = z.object({
 
 export const doctor = z.object({ checks: z.array(finding) });
 
-export type ConfigListDocument = z.infer<typeof configList>;
-export type ConfigGetDocument = z.infer<typeof configGet>;
-export type ConfigSetDocument = z.infer<typeof configSet>;
-export type ConfigUnsetDocument = z.infer<typeof configUnset>;
-export type ConfigPathDocument = z.infer<typeof configPath>;
-export type ConfigUseDocument = z.infer<typeof configUse>;
-export type InitDocument = z.infer<typeof init>;
 export type Finding = z.infer<typeof finding>;

@@ -173,8 +173,10 @@ async function deliverContents(
 }
 
 /** The contents as a table. */
-export const tableOf = async (delivery: Delivery, view: View): Promise<string> =>
-  await (await import("../cli/vault-view.ts")).vaultTable(delivery, view);
+export async function tableOf(delivery: Delivery, view: View): Promise<string> {
+  const { delivered, vaultTable } = await import("../cli/vault-view.ts");
+  return await vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);
+}
 
 /** A read of a limited vault is not used up if nobody receives its contents. */
 function masked(

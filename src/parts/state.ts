@@ -17,6 +17,14 @@ import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { stateDirectory } from "../store/paths.ts";
 import { directoryOf, type Basics, type SettingsPart } from "./settings.ts";
 
+export type {
+  BackupFacts,
+  RestoreFacts,
+  ServerFacts,
+  StateFacts,
+  DirectoryFacts,
+} from "../store/state.ts";
+
 /** What is kept: vaults, exchanges and counters, with the key that seals them and the secrets of the configuration. */
 export interface StatePart {
   store: () => Promise<State>;

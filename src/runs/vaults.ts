@@ -140,10 +140,10 @@ async function completeStart(
   const newVault = await completeContents(io, kind, contents);
   if (isDryRun || options.yes === true) return { ...checked, newVault };
   if (io.ask.isPossible) {
-    const { contentsTable } = await import("../cli/vault-view.ts");
+    const { vaultTable } = await import("../cli/vault-view.ts");
     const { stderr, actor } = io.host;
     const view = { facts: stderr, now: io.host.now(), reveal: false, self: actor };
-    await stderr.writeColored(await contentsTable(newVault, view));
+    await stderr.writeColored(await vaultTable({ contents: newVault }, view));
   }
   const name = checked.label === null ? uuid : `"${checked.label}"`;
   await confirmUpdate(app, `these new contents to vault ${name}`);
@@ -156,11 +156,14 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
   const isHeld = exchange.state === "held";
   const next = [isHeld ? command`vault ack ${uuid}` : command`vault status ${uuid}`];
   if (newVault !== undefined) {
-    const { receiptTable } = await import("../cli/vault-view.ts");
+    const { delivered, vaultTable } = await import("../cli/vault-view.ts");
+    // The start's response has the date of the update before.
+    const dates = { ...delivery.vault, lastModified: undefined };
+    const shown = { ...delivered(delivery), contents: newVault, update: exchange, dates };
     const what = `the update is ${exchange.state}`;
     await io.output.printDone(
       updateDocument(delivery),
-      async (view) => await receiptTable(delivery, newVault, view),
+      async (view) => await vaultTable(shown, view),
       { what, uuid, exchange: summarize(exchange), next },
     );
   }

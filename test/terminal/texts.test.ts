@@ -122,7 +122,7 @@ test("a result in sentences is broken at spaces on a terminal, and not elsewhere
     [false, 1],
   ] as const) {
     const { app, written } = printingParts({ isTTY });
-    await app.io.output.sayDone({}, line);
+    await app.io.output.printDone({}, line);
     const said = written.stdout.join("").trimEnd();
     expect(said.split("\n")).toHaveLength(lines);
     expect(said.replace("\n  ", " ")).toBe(line);

@@ -187,7 +187,7 @@ async function print(io: Io, { acknowledged, failed, last }: Result): Promise<vo
     ...(last && { last: summarize(last) }),
     failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
   };
-  await io.output.sayDone(document, (view) =>
+  await io.output.printDone(document, (view) =>
     failed.length > 0 ? [] : describe(acknowledged, last, view).map(io.redactor.redact),
   );
 }

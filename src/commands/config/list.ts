@@ -13,15 +13,11 @@ import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { OptionsOf } from "../../cli/command.ts";
-import type {
-  ConfigGetDocument,
-  ConfigListDocument,
-  ConfigPathDocument,
-} from "../../documents/setup.ts";
+import type { Document } from "../../documents/schemas.ts";
 import type { get, list } from "../config.ts";
 import { command } from "../../way.ts";
 
-type ShownSetting = ConfigListDocument["settings"][number];
+type ShownSetting = Document<"config list">["settings"][number];
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
 export async function runConfigList(
@@ -35,7 +31,7 @@ export async function runConfigList(
   const { profileInUse: profile } = settings;
   const path = configPath(settings.configuration.directory);
   // The list first: it is what has a line for each entry.
-  const document: ConfigListDocument = {
+  const document: Document<"config list"> = {
     settings: wanted,
     profile: profile.name,
     profiles: Object.keys(configuration?.profiles ?? {}),
@@ -79,14 +75,14 @@ export async function runConfigGet(
           await state.open()
         ).configuration.open({ profile: settings.profileInUse.name, key }, sealed);
   const value = revealed ?? shown.value;
-  const document: ConfigGetDocument = { ...shown, value };
+  const document: Document<"config get"> = { ...shown, value };
   await io.output.print(document, () => `${valueText(value)}\n`);
   return 0;
 }
 
 /** Prints the paths of configuration, key files and state. */
 export async function runConfigPath({ io, settings }: Basics): Promise<number> {
-  const document: ConfigPathDocument = {
+  const document: Document<"config path"> = {
     config: configPath(settings.configuration.directory),
     keys: settings.configuration.keys,
     state: isShared(settings.state)

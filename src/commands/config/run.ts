@@ -16,11 +16,7 @@ import { readValue } from "../../settings/given.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";
-import type {
-  ConfigSetDocument,
-  ConfigUnsetDocument,
-  ConfigUseDocument,
-} from "../../documents/setup.ts";
+import type { Document } from "../../documents/schemas.ts";
 import type { set, unset, use } from "../config.ts";
 import { defaultOf } from "./list.ts";
 import { command } from "../../way.ts";
@@ -131,9 +127,11 @@ const withProfile = (current: Configuration, name: string, profile: Profile): Co
   profiles: { ...current.profiles, [name]: profile },
 });
 
-type Document = ConfigSetDocument | ConfigUnsetDocument | ConfigUseDocument;
-
-async function print(output: Output, document: Document, line: string): Promise<number> {
-  await output.sayDone(document, line);
+async function print(
+  output: Output,
+  document: Document<"config set" | "config unset" | "config use">,
+  line: string,
+): Promise<number> {
+  await output.printDone(document, line);
   return 0;
 }

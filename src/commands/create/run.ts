@@ -1,6 +1,6 @@
 import type { App } from "../../app.ts";
 import { defined } from "../../defined.ts";
-import type { CreateDocument } from "../../documents/exchange.ts";
+import type { Document } from "../../documents/schemas.ts";
 import { VaultError } from "../../errors.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single.ts";
 import { createVault } from "../../exchange/single.ts";
@@ -166,7 +166,7 @@ async function reportOutcome(
   kind: Kind,
   outcome: CreateOutcome,
 ): Promise<void> {
-  const printOnly = async (document: CreateDocument): Promise<void> =>
+  const printOnly = async (document: Document<"create">): Promise<void> =>
     await io.host.stdout.write(`${jsonText(document)}\n`);
   if (outcome.type === "unreadable") {
     // If it holds credentials after all, this is the only copy.
@@ -197,16 +197,23 @@ async function reportOutcome(
   const { generation } = outcome;
   const fingerprint = namedFingerprint(outcome.fingerprint);
   const created = { generation, fingerprint };
-  const document: CreateDocument = { uuid, label, vault, kind, created };
-  const { createdTable } = await import("../../cli/vault-view.ts");
-  await io.output.printDone(
-    document,
-    async (view) => await createdTable({ ...outcome, kind, label, fingerprint }, view),
-    {
-      what: `vault ${uuid} was created, and its credentials are stored`,
-      uuid,
-      next: [{ ...command`vault status ${uuid}`, note: "do not create it again" }],
-    },
-  );
+  const document: Document<"create"> = { uuid, label, vault, kind, created };
+  const { vaultTable } = await import("../../cli/vault-view.ts");
+  const { usesRemaining, expiryDate, autoLockDate } = success;
+  const shown = {
+    uuid,
+    label,
+    kind,
+    usesRemaining,
+    generation,
+    fingerprint,
+    credentials,
+    dates: { expiryDate, autoLockDate },
+  };
+  await io.output.printDone(document, async (view) => await vaultTable(shown, view), {
+    what: `vault ${uuid} was created, and its credentials are stored`,
+    uuid,
+    next: [{ ...command`vault status ${uuid}`, note: "do not create it again" }],
+  });
   io.narrator.note(`Credentials stored (generation ${generation}).`, [command`vault get ${uuid}`]);
 }

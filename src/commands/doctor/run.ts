@@ -1,4 +1,4 @@
-import type { StatePart } from "../../parts/state.ts";
+import type { StateFacts, StatePart } from "../../parts/state.ts";
 import type { Basics } from "../../parts/settings.ts";
 import type { Remote } from "../../parts/service.ts";
 import { configPath } from "../../settings/config-file.ts";
@@ -10,7 +10,6 @@ import type { DoctorOptions } from "../doctor.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
 import { limiterFinding, probeFinding, reachFindings } from "./service.ts";
-import type { StateFacts } from "./state.ts";
 import { stateFindings } from "./state.ts";
 import { vaultFindings } from "./vaults.ts";
 import type { Narrator } from "../../terminal/narrator.ts";

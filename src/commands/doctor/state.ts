@@ -1,7 +1,7 @@
 import { when } from "../../terminal/time.ts";
 import type { Reader } from "../../terminal/who.ts";
 import { inUse } from "../../terminal/who.ts";
-import type { OpenState } from "../../parts/state.ts";
+import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/credentials.ts";
 import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
@@ -9,12 +9,6 @@ import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
-
-type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
-export type StateFacts = Awaited<ReturnType<Whole["inspect"]>>;
-type Place = NonNullable<StateFacts["place"]>;
-type Directory = Extract<Place, { type: "directory" }>;
-type Server = Extract<Place, { type: "server" }>;
 
 /** What there is to say of a state, its key and its backups. */
 export function stateFindings(facts: StateFacts, now: number, reader: Reader): Finding[] {
@@ -24,7 +18,7 @@ export function stateFindings(facts: StateFacts, now: number, reader: Reader): F
   return serverFindings(facts, place, now, reader);
 }
 
-const directoryFindings = (facts: StateFacts, place: Directory, reader: Reader): Finding[] => [
+const directoryFindings = (facts: StateFacts, place: DirectoryFacts, reader: Reader): Finding[] => [
   keyFinding(facts, place),
   directoryFinding(facts, place),
   ...permissionFindings(place),
@@ -37,7 +31,7 @@ const megabyte = 1024 * 1024;
 /** Where a warning is due. */
 const littleFreeBytes = 20 * megabyte;
 
-function keyFinding({ vaults }: StateFacts, { key, damage }: Directory): Finding {
+function keyFinding({ vaults }: StateFacts, { key, damage }: DirectoryFacts): Finding {
   if (key.problem !== null) return failed("key", key.problem);
   if (key.id === null) return ok("key", `none yet; the first read or import creates ${key.source}`);
   const fits =
@@ -54,7 +48,7 @@ function keyFinding({ vaults }: StateFacts, { key, damage }: Directory): Finding
 
 function directoryFinding(
   { vaults, problem }: StateFacts,
-  { directory, damage }: Directory,
+  { directory, damage }: DirectoryFacts,
 ): Finding {
   if (problem !== null) return failed("state", problem);
   if (vaults === null)
@@ -71,7 +65,7 @@ function directoryFinding(
 }
 
 /** Who else can read or write it. */
-function permissionFindings({ tooOpen }: Directory): Finding[] {
+function permissionFindings({ tooOpen }: DirectoryFacts): Finding[] {
   const findings = tooOpen.map(({ path, mode, wanted }) => {
     const next = [command`chmod ${wanted.toString(8)} ${path}`];
     return (mode & 0o022) !== 0
@@ -83,7 +77,7 @@ function permissionFindings({ tooOpen }: Directory): Finding[] {
     : [ok("permissions", "only this user can access the key and the state")];
 }
 
-function diskFinding({ vaults }: StateFacts, { disk, directory }: Directory): Finding {
+function diskFinding({ vaults }: StateFacts, { disk, directory }: DirectoryFacts): Finding {
   const unknown = unverified("disk", "this system does not report free space");
   if (disk === null) return unknown;
   const bytes = disk.freeBytes ?? Number.POSITIVE_INFINITY;
@@ -122,7 +116,7 @@ const lossOf = ({ name, is }: UnsafeFileSystem): string =>
     ? `in memory (${name}): it is gone when this machine restarts`
     : `in a container's own layer (${name}): it is gone when that container is removed`;
 
-function keyDiskFinding({ keyDisk, key: { file } }: Directory): Finding[] {
+function keyDiskFinding({ keyDisk, key: { file } }: DirectoryFacts): Finding[] {
   const unsafe = keyDisk?.unsafe;
   if (unsafe?.is !== "memory" && unsafe?.is !== "container") return [];
   return [
@@ -142,7 +136,7 @@ const becameOf = {
 
 function backupFinding(
   { vaults }: StateFacts,
-  { lastBackup: last }: Directory,
+  { lastBackup: last }: DirectoryFacts,
   reader: Reader,
 ): Finding {
   if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
@@ -170,7 +164,7 @@ const longHeldMs = 600_000;
 
 function serverFindings(
   { vaults, locks }: StateFacts,
-  place: Server,
+  place: ServerFacts,
   now: number,
   reader: Reader,
 ): Finding[] {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
 import { pathOf } from "../../cli/usage-error.ts";
-import type { HelpDocument } from "../../documents/help.ts";
+import type { Document } from "../../documents/schemas.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
 import { suggest } from "../../suggest.ts";
 import { command } from "../../way.ts";
@@ -19,7 +19,7 @@ export async function helpText(
 ): Promise<string> {
   const print = (value: object): string =>
     `${JSON.stringify(value, null, format === "ndjson" ? 0 : 2)}\n`;
-  const document = (value: HelpDocument): string => print(value);
+  const document = (value: Document<"help">): string => print(value);
   const [first, ...rest] = words;
   if (first === "json") return print(await schema(rest));
   if (words.length === 1 && first !== undefined && isTopic(first)) {
@@ -49,7 +49,7 @@ async function schema(words: readonly string[]): Promise<object> {
 }
 
 /** Every way in which the program ends, in the order of exit codes. Signals have their own. */
-function exitCodes(): Extract<HelpDocument, { exitCodes: unknown }>["exitCodes"] {
+function exitCodes(): Extract<Document<"help">, { exitCodes: unknown }>["exitCodes"] {
   const kinds = Object.entries(errorKinds).map(([code, { exitCode, meaning, retry }]) => ({
     exit: exitCode,
     code,

@@ -4,7 +4,8 @@ import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { vaultLine } from "../../cli/output.ts";
 import { withLabel } from "../../cli/vault-name.ts";
 import { defined } from "../../defined.ts";
-import type { Imported, ImportDocument } from "../../documents/state.ts";
+import type { Imported } from "../../documents/state.ts";
+import type { Document } from "../../documents/schemas.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
@@ -172,7 +173,7 @@ function failureOf(failed: readonly Failed[], entries: number): VaultError | und
 
 async function print(io: Io, imported: Imported[], failed: readonly Failed[]): Promise<void> {
   const { redact, redactValue } = io.redactor;
-  const document: ImportDocument = {
+  const document: Document<"import"> = {
     imported,
     failed: failed.map(({ place, uuid, error }) => ({
       ...place,
@@ -181,7 +182,7 @@ async function print(io: Io, imported: Imported[], failed: readonly Failed[]): P
       error: redactValue(error.toJSON()),
     })),
   };
-  await io.output.sayDone(document, (view) => [
+  await io.output.printDone(document, (view) => [
     ...imported.map(({ uuid, generation, kind, proven, fingerprint }) => {
       const is = `${proven ? "verified" : "unverified"} (${shownFingerprint(fingerprint)})`;
       return vaultLine(view, uuid, `imported as generation ${generation} (${kind}), ${is}`);

@@ -8,7 +8,7 @@ import { chooseKind } from "../../exchange/start/start.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { InfoSuccess } from "../../protocol/extended-answers.ts";
 import { isOtherVault, readInfo } from "../../protocol/extended-answers.ts";
-import type { InfoDocument } from "../../documents/exchange.ts";
+import type { Document } from "../../documents/schemas.ts";
 import type { InfoOptions } from "../info.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { lookUp } from "../../input/read-start.ts";
@@ -24,11 +24,12 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   for (const message of info.warnings) app.io.narrator.warn(message);
   if (record !== null) await noteDates(app, target, info);
   const vault = { uuid: target, label: record?.label ?? null, kind: asked };
-  const document: InfoDocument = { ...vault, info: info.info };
-  await app.io.output.print(
-    document,
-    async (view) => await (await import("../../cli/vault-view.ts")).infoTable(vault, info, view),
-  );
+  const document: Document<"info"> = { ...vault, info: info.info };
+  await app.io.output.print(document, async (view) => {
+    const { usesRemaining, metadata } = info;
+    const shown = { ...vault, usesRemaining, dates: info, metadata: metadata ?? {} };
+    return await (await import("../../cli/vault-view.ts")).vaultTable(shown, view);
+  });
   return 0;
 }
 

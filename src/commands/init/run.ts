@@ -1,7 +1,7 @@
 import type { App } from "../../app.ts";
 import { confirmOrFail, ruleFrom } from "../../cli/prompts.ts";
 import { defined } from "../../defined.ts";
-import type { InitDocument } from "../../documents/setup.ts";
+import type { Document } from "../../documents/schemas.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { brokenUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
 import type { Basics } from "../../parts/settings.ts";
@@ -95,8 +95,8 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
   const current = currentProfile === name;
   const path = configPath(settings.configuration.directory);
   const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
-  const document: InitDocument = { profile: name, path, current };
-  await io.output.sayDone(document, `Saved profile ${name} (${path})${how}`);
+  const document: Document<"init"> = { profile: name, path, current };
+  await io.output.printDone(document, `Saved profile ${name} (${path})${how}`);
   await verify(
     app,
     resolveSettings(settings.flags, io.host.env, profile),

@@ -63,7 +63,7 @@ const printing =
   ) =>
   async (app: App, options: Given): Promise<number> => {
     const document = await call<Document>(app, options, route(options), given?.(options));
-    await app.io.output.sayDone(document, line(document));
+    await app.io.output.printDone(document, line(document));
     return 0;
   };
 
@@ -118,7 +118,7 @@ export async function runStatus({ io, settings }: App, options: Options): Promis
   const running = await findRunning(readyFile);
   if (running === null) {
     const none: StatusDocument = { running: false };
-    await io.output.sayDone(none, `No sandbox is running (ready file: ${readyFile}).`);
+    await io.output.printDone(none, `No sandbox is running (ready file: ${readyFile}).`);
     return 0;
   }
   const { baseUrl, application } = running;
@@ -168,7 +168,7 @@ export async function runAudit(app: App, options: OptionsOf<typeof audit>): Prom
     const message = `--export: ${file} cannot be written (${code})`;
     throw new VaultError("invalid-input", message, { hint, cause });
   }
-  await output.sayDone({ items: items.length, file }, `Wrote ${items.length} items to ${file}`);
+  await output.printDone({ items: items.length, file }, `Wrote ${items.length} items to ${file}`);
   return 0;
 }
 

@@ -2,7 +2,7 @@ import type { Io } from "../../parts/io.ts";
 import type { Local, OpenState } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import type { RekeyDocument } from "../../documents/state.ts";
+import type { Document } from "../../documents/schemas.ts";
 import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
 import type { RekeyOptions } from "../state.ts";
 import { joined } from "../../protocol/endpoints.ts";
@@ -38,7 +38,7 @@ export async function runRekey(
   const rekeyed = await (await opened.whole()).rekey(given, io.waiting);
   const { from, to, values, machines } = rekeyed;
   const keyFile = given === undefined ? keyPlace(keySource, to).file : null;
-  const document: RekeyDocument = {
+  const document: Document<"state rekey"> = {
     rekeyed: {
       from: from === null ? [] : [from],
       to,
@@ -51,7 +51,7 @@ export async function runRekey(
   };
   const where = keyFile === null ? "" : `, in ${keyFile}`;
   const line = `Encrypted ${count(values, "value")} of ${opened.shown} with key ${to}${where}`;
-  await io.output.sayDone(document, line);
+  await io.output.printDone(document, line);
   if (opened.isShared) {
     const others = machines.filter((host) => host !== io.host.actor.host).join(", ");
     const what = keyFile === null ? "that key" : "a copy of that file, at the same place";

@@ -1,14 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Io } from "../../parts/io.ts";
-import type { Local, StatePart } from "../../parts/state.ts";
-import type {
-  BackupDocument,
-  ClaimDocument,
-  LocksDocument,
-  MoveDocument,
-  RestoreDocument,
-  StateInitDocument,
-} from "../../documents/state.ts";
+import type { Local, RestoreFacts, StatePart } from "../../parts/state.ts";
+import type { Document } from "../../documents/schemas.ts";
 import type {
   BackupOptions,
   ClaimOptions,
@@ -23,11 +16,7 @@ import { givenKey, keyPlace } from "../../secrets/key-source.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 import type { View } from "../../cli/vault-view.ts";
-import type { OpenState } from "../../parts/state.ts";
 import { command } from "../../way.ts";
-
-type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
-type RestoreFacts = Awaited<ReturnType<Awaited<ReturnType<Whole["prepareRestore"]>>["run"]>>;
 
 /** Creates the state and its key, as far as there are none. */
 export async function runStateInit(
@@ -39,13 +28,13 @@ export async function runStateInit(
   const { created, updated, keyId } = await opened.create(options.grant);
   const { source, file } = keyPlace(keySource, keyId);
   const kind = opened.isShared ? "shared state" : "state";
-  const document: StateInitDocument = { state: shown, keyFile: file, created };
+  const document: Document<"state init"> = { state: shown, keyFile: file, created };
   const what = created
     ? `Created the ${kind} ${shown}`
     : updated
       ? `Brought up to date: ${shown}`
       : `The ${kind} ${shown} already exists`;
-  await io.output.sayDone(
+  await io.output.printDone(
     document,
     `${what} (${file === null ? `key ${keyId}, ${source}` : source})`,
   );
@@ -80,8 +69,8 @@ export async function runMove(
     `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`,
   );
   const { vaults } = await run(io.waiting);
-  const document: MoveDocument = { moved: { from, to, vaults } };
-  await io.output.sayDone(
+  const document: Document<"state move"> = { moved: { from, to, vaults } };
+  await io.output.printDone(
     document,
     `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
   );
@@ -103,8 +92,8 @@ export async function runClaim(
     `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults will be lost.`,
   );
   await claim(io.waiting);
-  const document: ClaimDocument = { claimed: { state: shown } };
-  await io.output.sayDone(
+  const document: Document<"state claim"> = { claimed: { state: shown } };
+  await io.output.printDone(
     document,
     `Claimed ${shown}; no credentials count as proven until they are used again`,
   );
@@ -125,7 +114,9 @@ export async function runBackup(
   const { state: opened, keySource } = await state.open();
   const facts = await (await opened.whole()).backup(file);
   const key = keyPlace(keySource, facts.keyId);
-  const document: BackupDocument = { backup: { ...facts, key: { inBackup: false, ...key } } };
+  const document: Document<"state backup"> = {
+    backup: { ...facts, key: { inBackup: false, ...key } },
+  };
   const { backupTable } = await import("./view.ts");
   await io.output.printDone(document, async (view) => await backupTable(facts, key, view));
   return 0;
@@ -162,7 +153,7 @@ export async function runRestore(
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, vaults };
   const failed = facts.failed.map(({ error, ...vault }) => ({ ...vault, error: error.toJSON() }));
-  const document: RestoreDocument = { restored, failed };
+  const document: Document<"state restore"> = { restored, failed };
   const failure = failureOf(facts, file);
   const view = async (of: View): Promise<string> => await restoredTable(restored, of);
   await io.output.printDone(document, view).catch((error: unknown) => {
@@ -190,7 +181,7 @@ function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError |
 /** Lists the locks on vaults. */
 export async function runLocks({ io, state }: { io: Io; state: StatePart }): Promise<number> {
   const locks = await (await state.store()).locks();
-  const document: LocksDocument = { locks };
+  const document: Document<"state locks"> = { locks };
   const { locksTable } = await import("./view.ts");
   await io.output.print(document, async (view) => await locksTable(locks, view));
   return 0;

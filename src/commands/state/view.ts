@@ -1,15 +1,13 @@
 import { actorWords } from "../../actor.ts";
-import type { OpenState } from "../../parts/state.ts";
+import type { BackupFacts, RestoreFacts } from "../../parts/state.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable, tabbedLines } from "../../terminal/tables.ts";
 import { relativeTime } from "../../terminal/time.ts";
-import type { LocksDocument, RestoreDocument, RestoredVault } from "../../documents/state.ts";
+import type { RestoredVault } from "../../documents/state.ts";
+import type { Document } from "../../documents/schemas.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
-
-type Whole = Awaited<ReturnType<OpenState["state"]["whole"]>>;
-type BackupFacts = Awaited<ReturnType<Whole["backup"]>>;
 
 /** Contents of a backup; the last line names what is missing, the key. */
 export async function backupTable(
@@ -40,7 +38,10 @@ const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
 
 /** Who has locked which vault. */
-export async function locksTable(locks: LocksDocument["locks"], view: View): Promise<string> {
+export async function locksTable(
+  locks: Document<"state locks">["locks"],
+  view: View,
+): Promise<string> {
   if (!view.facts.isTTY)
     return tabbedLines(
       locks.map(({ uuid, holder, since, endsAt }) => [
@@ -59,9 +60,6 @@ export async function locksTable(locks: LocksDocument["locks"], view: View): Pro
   ]);
   return listTable(["Vault", "Used by", "Since"], rows, { palette, ...view.facts });
 }
-
-type Restoring = Awaited<ReturnType<Whole["prepareRestore"]>>;
-type Vault = Awaited<ReturnType<Restoring["run"]>>["vaults"][number];
 
 /** What a restore has kept of a vault, and why, for people. */
 const reasons: Record<RestoredVault["reason"], { kept: RestoredVault["kept"]; text: string }> = {
@@ -84,7 +82,7 @@ export function restoredVault({
   isHere,
   open,
   droppedLabel,
-}: Vault): RestoredVault {
+}: RestoreFacts["vaults"][number]): RestoredVault {
   const exchange = open as RestoredVault["exchange"];
   return {
     uuid,
@@ -105,7 +103,7 @@ const keptOf = (vaults: readonly RestoredVault[]): [number, number, number] => {
 
 /** What was kept from where: in numbers, then the vaults that are not simply as they were. */
 export async function restoredTable(
-  restored: RestoreDocument["restored"],
+  restored: Document<"state restore">["restored"],
   view: View,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);

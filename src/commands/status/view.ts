@@ -13,11 +13,11 @@ import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
 import type {
   ExchangeStatus,
-  GuardDocument,
   ServiceBreaker,
   ListedVault,
   VaultGuard,
 } from "../../documents/state.ts";
+import type { Document } from "../../documents/schemas.ts";
 
 /** One row a vault: what matters most stands first, because a narrow terminal shows no more than fits. */
 export async function statusList(vaults: readonly ListedVault[], view: View): Promise<string> {
@@ -117,7 +117,10 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
 }
 
 /** The counters toward lockout, a row each vault; then the circuit breakers that are open. */
-export async function guardList({ vaults, breakers }: GuardDocument, view: View): Promise<string> {
+export async function guardList(
+  { vaults, breakers }: Document<"guard">,
+  view: View,
+): Promise<string> {
   const { facts, now } = view;
   const open = breakers
     .filter(({ state }) => state === "open")
