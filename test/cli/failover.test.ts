@@ -1,6 +1,6 @@
 import { editShared } from "../support/stored-vaults.ts";
 import { randomBytes } from "node:crypto";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -146,27 +146,6 @@ describe("what a machine has kept", () => {
       expect(lab.service.sandbox.inspect(id).maxFailedAccesses).toBe(0);
     }
   });
-
-  it("is a hint: damaged, it is moved aside with a warning and stops no command", async () => {
-    const { uuid, schema, machines, sql } = await team();
-    const [first] = machines;
-    expectExit(await first.vault("status"), 0);
-    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
-    await rows.take();
-    expectExit(await first.vault("get", uuid, "--json"), 0);
-    await rows.putBack();
-    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
-    const kept = readdirSync(first.home, { recursive: true, withFileTypes: true }).filter(
-      ({ parentPath }) => /\/outbox\/[^/]+$/.test(parentPath),
-    );
-    expect(kept).not.toEqual([]);
-    for (const { parentPath, name } of kept)
-      writeFileSync(join(parentPath, name), "SQLite format 3");
-    const { stderr, code } = await first.vault("status");
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/\.json cannot be used \(.*\), and is .*\.json\.damaged now/);
-    expect((await first.vault("status")).stderr).toBe("");
-  });
 });
 
 describe("an exchange that is open when another server takes over", () => {
@@ -290,19 +269,6 @@ describe("a schema that was dropped, of which there is no backup", () => {
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
 
-  it("brings them back under another role of the server, too", async () => {
-    const all = await team();
-    const { lab, uuid, machines } = all;
-    const [first] = machines;
-    expectExit(await first.vault("get", uuid, "--json"), 0);
-    await makeAnew(all);
-    const { sql } = await postgres();
-    await sql("CREATE ROLE another LOGIN SUPERUSER PASSWORD 'password'");
-    const env = { VAULTSVC_STATE: first.stateDir.replace("//postgres:", "//another:") };
-    expectExit(await first.vaultWith({ env }, "get", uuid, "--json"), 0);
-    await expectInStep(lab, first, uuid);
-  });
-
   it("who has used it before finds out that they are not valid any more, and who has used it last goes on", async () => {
     const all = await team();
     const { lab, uuid, machines } = all;
@@ -331,19 +297,6 @@ describe("a schema that was dropped, of which there is no backup", () => {
     expectError(await first.vault(...withKey), 4, "no-credentials", /no credentials are known/);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
-});
-
-it("a vault that was forgotten stays forgotten when another server takes over", async () => {
-  const all = await team();
-  const { uuid, machines, sql } = all;
-  expectExit(await machines[0].vault("get", uuid), 0);
-  expectExit(await machines[0].vault("forget", uuid, "--yes"), 0);
-  await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
-  const sent = requests(all);
-  const again = await machines[0].vault("get", uuid, "--json");
-  expectError(again, 4, "no-credentials", /no credentials are known/);
-  expect(again.stderr).toContain("another server has taken over");
-  expect(requests(all)).toBe(sent);
 });
 
 describe("a copy", () => {

@@ -13,7 +13,7 @@ import {
   cannotBeUsed,
   codeOf,
   connectionReason,
-  Refused,
+  refusalReason,
   repeatable,
 } from "./errors.ts";
 
@@ -105,8 +105,7 @@ class Connection extends pg.Client {
   /**
    * Sends all at once; the first failure is thrown when all are answered.
    * @throws {AnswerLost} if they may have been run
-   * @throws {Refused} if they were not
-   * @throws `state` if they may get lost although they were committed
+   * @throws `state` if they were not, or may get lost although they were committed
    */
   async send(statements: readonly Statement[], mayTakeMs: number): Promise<pg.QueryResult<Row>[]> {
     if (this.dead !== null) throw new AnswerLost(this.#address, this.dead.message);
@@ -143,7 +142,10 @@ class Connection extends pg.Client {
     // The connection's own failures have no code, or one of the system, like EPIPE.
     const code = codeOf(reason);
     if (reason instanceof pg.DatabaseError && !fatal.test(code))
-      return new Refused(this.#address, code, reason.message);
+      return cannotBeUsed(this.#address, {
+        ...refusalReason(this.#address, code, reason.message),
+        cause: reason,
+      });
     this.dead ??= reason;
     return new AnswerLost(this.#address, this.dead.message);
   }
@@ -158,27 +160,23 @@ function authoritiesIn({ rootCertificate: path }: NonNullable<Address["tls"]>): 
   }
 }
 
-/** How the program waits. */
-interface Patience {
-  clock: Clock;
-  /** Of the command. */
-  waiting?: Waiting | undefined;
-}
-
 /**
  * The database of a shared state, reached by one connection, which answers requests in their order and is made anew where it has broken.
  * Connects at the first use. A server that restarts is waited for.
  */
 export class Database {
   readonly address: Address;
-  readonly #patience: Patience;
+  readonly #clock: Clock;
+  /** How long the command waits. */
+  readonly #waiting: Waiting | undefined;
   /** Whoever asks at the same time waits for the same one. */
   #connection: Promise<Connection> | null = null;
   #wasThere = false;
 
-  constructor(address: Address, patience: Patience) {
+  constructor(address: Address, clock: Clock, waiting?: Waiting) {
     this.address = address;
-    this.#patience = patience;
+    this.#clock = clock;
+    this.#waiting = waiting;
   }
 
   /**
@@ -266,7 +264,7 @@ export class Database {
 
   /** Waits for a server that was there. */
   async #open(): Promise<Connection> {
-    const { clock, waiting } = this.#patience;
+    const [clock, waiting] = [this.#clock, this.#waiting];
     const until = Math.min(clock.elapsed() + awayMs, waiting?.deadline ?? Number.POSITIVE_INFINITY);
     for (;;) {
       try {

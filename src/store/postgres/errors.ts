@@ -4,7 +4,10 @@ import { command } from "../../way.ts";
 import type { Address } from "./address.ts";
 
 /** Why a database cannot be used, and the way out. */
-export interface Reason extends Pick<ErrorFacts, "hint" | "next" | "isMissing" | "retry"> {
+export interface Reason extends Pick<
+  ErrorFacts,
+  "cause" | "hint" | "next" | "isMissing" | "retry"
+> {
   why: string;
 }
 
@@ -18,22 +21,8 @@ export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000
 export const labelTwice = "23505";
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
-export const cannotBeUsed = (address: Address, { why, ...facts }: Reason): VaultError =>
-  new VaultError("state", unusable(address, why), facts);
-
-const unusable = ({ shown }: Address, why: string): string =>
-  `the state ${shown} cannot be used: ${why}`;
-
-/** The error of a statement that the server has refused: nothing of its transaction was done. */
-export class Refused extends VaultError {
-  readonly sqlState: string;
-
-  constructor(address: Address, sqlState: string, message: string) {
-    const { why, ...facts } = refusalReason(address, sqlState, message);
-    super("state", unusable(address, why), facts);
-    this.sqlState = sqlState;
-  }
-}
+export const cannotBeUsed = ({ shown }: Address, { why, ...facts }: Reason): VaultError =>
+  new VaultError("state", `the state ${shown} cannot be used: ${why}`, facts);
 
 /** The error where the answer is lost: what was sent to the database may have been done. */
 export class AnswerLost extends VaultError {
@@ -45,10 +34,10 @@ export class AnswerLost extends VaultError {
   }
 }
 
-/** The code of an error of the server (SQLSTATE, five characters) or of the system; else empty. */
+/** The code of an error, or of its cause: of the server (SQLSTATE, five characters), of the system, or empty. */
 export function codeOf(error: unknown): string {
-  if (error instanceof Refused) return error.sqlState;
-  const { code } = (error ?? {}) as { code?: unknown };
+  const cause = error instanceof VaultError ? error.facts.cause : error;
+  const { code } = (cause ?? {}) as { code?: unknown };
   return typeof code === "string" ? code : "";
 }
 
@@ -98,8 +87,8 @@ export const olderVersion: Reason = {
   next: [command`vault state init`],
 };
 
-/** Why a statement was refused, by SQLSTATE; nothing was changed. */
-function refusalReason(address: Address, code: string, text: string): Reason {
+/** Why a statement was refused, by SQLSTATE; nothing of its transaction was done. */
+export function refusalReason(address: Address, code: string, text: string): Reason {
   const { shown, user } = address;
   if (code === "3F000" || code === "42P01") return nothingThere(address);
   if (code === "42703") return olderVersion;

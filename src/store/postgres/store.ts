@@ -52,7 +52,7 @@ export class PostgresStore extends StoredState implements State {
     this.shown = shown;
     this.dialect = dialectOf(schema);
     const keyring = new Keyring(keySource, shown, warn, keys);
-    const database = new Database(address, { clock, waiting });
+    const database = new Database(address, clock, waiting);
     const outbox = new Outbox({ ...given, keyring });
     this.parts = { ...given, schema, database, keyring, outbox };
   }

@@ -92,6 +92,7 @@ describe("an operation on the whole state that stalls", () => {
     ).rejects.toMatchObject({
       code: "busy",
       message: expect.stringContaining("is using vault") as string,
+      facts: { by: { user: "tester" } },
     });
     expect(called).toBe(0);
     for (const session of sessions) await exchange(session, "x1", 1, "second");
@@ -125,6 +126,14 @@ describe("an operation on the whole state that stalls", () => {
     const next = await held(state);
     expect(await standings(next)).toEqual(["1 imported"]);
     expect(await known(next)).toMatchObject({ unackedStarts: 1 });
+  });
+
+  it("takes their vaults from those who are stopped, whatever it does", async () => {
+    const former = await imported(state);
+    await expire();
+    const nothing = async (): Promise<void> => Promise.resolve();
+    await placeOf(state.another()).transact("rekey", patient(state.clock), nothing);
+    await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
   });
 
   it("and has lost its transaction by then has written nothing", async () => {

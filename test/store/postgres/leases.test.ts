@@ -13,8 +13,6 @@ import {
   uuid,
 } from "../../contract/store-fixture.ts";
 import type { SharedState } from "../../support/shared-state.ts";
-import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
-import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { closeGate, sharedState } from "../../support/shared-state.ts";
 import type { Cut } from "../../support/proxies.ts";
 import { postgres } from "../../support/postgres.ts";
@@ -132,52 +130,6 @@ describe("a lease", () => {
     await session.ensureHeld();
     state.clock.at += 11_000;
     await expect(session.ensureHeld()).rejects.toMatchObject({ code: "busy" });
-  });
-});
-
-describe("an operation on the whole state", () => {
-  /** One that does nothing. */
-  const whole = async (
-    milliseconds = 0,
-    work = async (): Promise<unknown> => Promise.resolve(),
-  ): Promise<unknown> =>
-    await new PostgresWhole(state.another() as PostgresStore).transact(
-      "rekey",
-      patient(state.clock, milliseconds),
-      work,
-    );
-
-  it("waits for who holds a vault, and says who that is; nobody holds a vault meanwhile", async () => {
-    const session = await held(state);
-    await expect(whole()).rejects.toMatchObject({
-      code: "busy",
-      message: expect.stringMatching(/ using vault/) as string,
-      facts: { by: { user: "tester" } },
-    });
-    await session.release();
-    await whole(0, async () => {
-      const waiting = state.another().lock(service, uuid, patient(state.clock, 0));
-      await expect(waiting).rejects.toMatchObject({
-        code: "busy",
-        message: expect.stringMatching(
-          / is changing the whole state \(vault state rekey\)/,
-        ) as string,
-        facts: { by: { user: "tester" } },
-      });
-      await expect(whole()).rejects.toMatchObject({
-        code: "busy",
-        message: expect.stringMatching(/vault state rekey/) as string,
-      });
-      expect(await state.store.locks()).toEqual([]);
-    });
-    await (await held(state)).release();
-  });
-
-  it("takes their vaults from those who are stopped", async () => {
-    const former = await imported(state);
-    await expire();
-    await whole();
-    await expect(former.recordIntent(intent("x1", 1))).rejects.toMatchObject({ code: "busy" });
   });
 });
 
