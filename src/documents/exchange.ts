@@ -25,7 +25,7 @@ export const got = z.object({ ...read, settled });
 
 export const receipt = z.object({ ...updated, settled });
 
-const oneMore = z.object({ unackedStarts: count, failedAttempts: count });
+const counters = z.object({ unackedStarts: count, failedAttempts: count });
 
 /** What --dry-run prints of one vault. */
 export const dryRun = z.object({
@@ -41,9 +41,8 @@ export const dryRun = z.object({
     generation: z.union([count, text]),
   }),
   counts: z.object({
-    before: oneMore,
-    afterAnUnansweredStart: oneMore,
-    afterARefusal: oneMore,
+    before: counters,
+    atMostAfter: counters,
     limits,
   }),
 });

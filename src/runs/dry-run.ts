@@ -39,7 +39,6 @@ export async function dryRun(
   const sent = pair ?? besideGiven(kind, record, start);
   const { failedAttempts = 0 } = record ?? {};
   const unackedStarts = decision.acknowledges === null ? (record?.unackedStarts ?? 0) : 0;
-  const oneMore = { unackedStarts: unackedStarts + 1, failedAttempts: failedAttempts + 1 };
   const document: DryRunDocument = {
     dryRun: true,
     uuid: session.uuid,
@@ -53,22 +52,21 @@ export async function dryRun(
       body: defined({
         application: { apiKey: "«secret»", uuid: settings.appUuid ?? "«missing»" },
         device: sent.device,
-        newVault: start.newVault && maskedContents(start.newVault),
+        newVault: start.newVault && masked(start.newVault),
         externalRef: start.externalRef ?? "vault-«exchange id»",
         vault: {
-          credentials: {
-            encryptedData: "«secret»",
-            payload: "«secret»",
-            ...(sent.credentials.hashedPin === undefined ? {} : { hashedPin: "«secret»" }),
-          },
+          credentials: masked({
+            encryptedData: "",
+            payload: "",
+            ...defined({ hashedPin: sent.credentials.hashedPin }),
+          }),
         },
       }),
       generation: pair?.generation ?? given,
     },
     counts: {
       before: { unackedStarts, failedAttempts },
-      afterAnUnansweredStart: oneMore,
-      afterARefusal: oneMore,
+      atMostAfter: { unackedStarts: unackedStarts + 1, failedAttempts: failedAttempts + 1 },
       limits: policy,
     },
   };
@@ -86,14 +84,9 @@ function besideGiven(
   return { credentials: { hashedPin }, device: device ?? accepted ?? undefined };
 }
 
-/** The parts of a card are named: what is missing or too much would be seen. */
-function maskedContents(newVault: Record<string, unknown>): Record<string, unknown> {
-  const mask = (value: unknown): unknown =>
-    typeof value === "object" && value !== null
-      ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, mask(part)]))
-      : "«secret»";
-  return mask(newVault) as Record<string, unknown>;
-}
+/** The same properties, without their values. */
+const masked = (secrets: object): Record<string, string> =>
+  Object.fromEntries(Object.keys(secrets).map((name) => [name, "«secret»"]));
 
 function settlesFirst({ acknowledges, record }: Preview, { given }: Start): string | null {
   if (given?.type === "recovery")
@@ -110,7 +103,7 @@ function describe(
   { settlesFirst: first, request, counts }: DryRunDocument,
   { facts: { isTTY } }: View,
 ): string {
-  const { before, limits } = counts;
+  const { atMostAfter, limits } = counts;
   const { generation } = request;
   const rows = [
     ...(first === null ? [] : [["first", first]]),
@@ -119,11 +112,11 @@ function describe(
     ["credentials", typeof generation === "number" ? `generation ${generation}` : generation],
     [
       "counts",
-      `+1 unacknowledged start until it is acknowledged: ${before.unackedStarts + 1} of ${limits.unackedStarts}`,
+      `+1 unacknowledged start until it is acknowledged: ${atMostAfter.unackedStarts} of ${limits.unackedStarts}`,
     ],
     [
       isTTY ? "" : "counts",
-      `+1 failed attempt if it is refused or gets no response: ${before.failedAttempts + 1} of ${limits.failedAttempts}`,
+      `+1 failed attempt if it is refused or gets no response: ${atMostAfter.failedAttempts} of ${limits.failedAttempts}`,
     ],
   ];
   if (!isTTY) return tabbedLines(rows);

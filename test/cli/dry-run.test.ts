@@ -17,7 +17,7 @@ interface DryRun {
     generation: number | string;
     body: { device?: object; vault: { credentials: object } };
   };
-  counts: { before: object; afterAnUnansweredStart: object };
+  counts: { before: object; atMostAfter: object };
 }
 
 async function dryRun(
@@ -48,7 +48,7 @@ describe.concurrent("--dry-run", () => {
       request: { generation: 2 },
       counts: {
         before: { unackedStarts: 0 },
-        afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 1 },
+        atMostAfter: { unackedStarts: 1, failedAttempts: 1 },
       },
     });
     expectExit(await machine.vault("get", vault.uuid, "--dry-run"), 0);
@@ -73,7 +73,7 @@ describe.concurrent("--dry-run", () => {
           },
         },
       },
-      counts: { afterAnUnansweredStart: { unackedStarts: 1, failedAttempts: 1 } },
+      counts: { atMostAfter: { unackedStarts: 1, failedAttempts: 1 } },
     });
   });
 
