@@ -54,8 +54,3 @@ export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement): 
   statement(db, sql).all(
     Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value])),
   ) as Row[];
-
-/** Runs a change and returns the number of rows changed. */
-export function run(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): number {
-  return Number(statement(db, sql).run(...values).changes);
-}

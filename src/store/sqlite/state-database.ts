@@ -19,7 +19,6 @@ import {
   openDatabase,
   retryBusyDatabase,
 } from "./open-database.ts";
-import { run } from "./query.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
 export interface StoreOptions extends Omit<StateParts, "keyring"> {
@@ -189,16 +188,16 @@ export class StateDatabase {
 
   /** Makes one of several changes: if it throws, the others stay. */
   #alone(db: DatabaseSync, change: Pending["change"]): Outcome {
-    run(db, "SAVEPOINT change");
+    db.exec("SAVEPOINT change");
     try {
       const result = change(db);
-      run(db, "RELEASE change");
+      db.exec("RELEASE change");
       return { result };
     } catch (error) {
       // Then all of them are to be made again, or SQLite has undone all of them.
       if (isBusy(error) || !db.isTransaction) throw error;
-      run(db, "ROLLBACK TO change");
-      run(db, "RELEASE change");
+      db.exec("ROLLBACK TO change");
+      db.exec("RELEASE change");
       return { error: asStateError(this.opening.path, error) };
     }
   }

@@ -17,7 +17,7 @@ import type { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { LockedVault } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
-import { dialect, metaOf, noteMeta, one, rowsIn, run } from "./query.ts";
+import { dialect, metaOf, noteMeta, one, rowsIn } from "./query.ts";
 import type { StoreOptions } from "./state-database.ts";
 import { StateDatabase } from "./state-database.ts";
 
@@ -198,26 +198,14 @@ export class SqliteState extends StoredState implements State {
  */
 function reserveSlot(
   db: DatabaseSync,
-  application: string,
-  now: number,
-  intervalMs: number,
-  longestMs: number,
+  ...values: [application: string, now: number, intervalMs: number, longestMs: number]
 ): number {
-  const stored = one<{ next: number; reservedAt: number }>(
-    db,
-    "SELECT next, reservedAt FROM limiter WHERE application = ?",
-    application,
-  );
-  const next = stored === undefined || stored.reservedAt > now + clockJump ? now : stored.next;
-  const slot = Math.max(now, next);
-  if (slot - now > longestMs) return slot - now;
-  run(
-    db,
-    "INSERT INTO limiter (application, next, reservedAt) VALUES (?, ?, ?) " +
-      "ON CONFLICT (application) DO UPDATE SET next = excluded.next, reservedAt = excluded.reservedAt",
-    application,
-    slot + intervalMs,
-    now,
-  );
-  return slot - now;
+  const slot = `max($2, CASE WHEN reservedAt > $2 + ${clockJump} THEN $2 ELSE next END)`;
+  const sql = `INSERT INTO limiter (application, next, reservedAt) VALUES ($1, $2 + $3, $2) ON CONFLICT (application)
+    DO UPDATE SET next = ${slot} + $3, reservedAt = $2 WHERE ${slot} - $2 <= $4 RETURNING next - $3 - $2 AS wait`;
+  const [taken] = rowsIn<{ wait: number }>(db, { sql, values });
+  const free = "SELECT next - ? AS wait FROM limiter WHERE application = ?";
+  const [application, now] = values;
+  const { wait = 0 } = taken ?? one<{ wait: number }>(db, free, now, application) ?? {};
+  return Math.max(0, wait);
 }

@@ -9,7 +9,7 @@ import { givenKey } from "../../../../src/secrets/key-source.ts";
 import type { VaultColumns } from "../../../../src/store/document.ts";
 import { columnsOf, rowsOf } from "../../../../src/store/document.ts";
 import type { VaultRows } from "../../../../src/store/steps/rows.ts";
-import { one, run } from "../../../../src/store/sqlite/query.ts";
+import { all, one } from "../../../../src/store/sqlite/query.ts";
 import { openStore } from "../../../../src/store/sqlite/store.ts";
 import { memoryFolder } from "../../../support/campaign.ts";
 import { openSharedHere, serviceName } from "../../../support/in-process.ts";
@@ -67,11 +67,11 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
       const { doc, sealed, status } = columnsOf(rows);
       db.exec("BEGIN IMMEDIATE; DELETE FROM spent; DELETE FROM breakers");
       const sql = "UPDATE vaults SET doc = ?, sealed = ?, status = ?, version = version + 1";
-      run(db, sql, doc, sealed, status);
+      all(db, sql, doc, sealed, status);
       const breaker = "INSERT INTO breakers VALUES (?, 1, ?, 0, NULL, ?, 'unasked', 0)";
-      run(db, breaker, serviceName, lostAt, closed);
+      all(db, breaker, serviceName, lostAt, closed);
       for (const print of rows.superseded)
-        run(db, "INSERT INTO spent VALUES (?, ?, ?)", serviceName, uuid, print);
+        all(db, "INSERT INTO spent VALUES (?, ?, ?)", serviceName, uuid, print);
       db.exec("COMMIT");
       session = await lock();
     },
