@@ -13,7 +13,7 @@ import { checkGiven } from "../protocol/validate.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "./context.ts";
 import { isUnread } from "./context.ts";
-import type { AdoptionOutcome, OpenExchange, VaultRecord } from "./records.ts";
+import type { AdoptionOutcome, Named, OpenExchange, VaultRecord } from "./records.ts";
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 
@@ -108,14 +108,11 @@ export function checkCredentials(value: unknown, flag: string): GivenCredentials
 
 function checkFormat(format: unknown, flag: string): void {
   if (format === newestFormat) return;
-  const isNewer = typeof format === "number" && format > newestFormat;
   throw new VaultError(
     "invalid-input",
-    `${flag}.format: ${isNewer ? `this version reads documents up to format ${newestFormat}` : "must be 2"}`,
+    `${flag}.format: this version reads documents up to format ${newestFormat}`,
     {
-      hint: isNewer
-        ? `update this program to read format ${format}; nothing was sent`
-        : `a valid value: {"format":2,…}`,
+      hint: `a valid value: {"format":${newestFormat},…}`,
     },
   );
 }
@@ -125,19 +122,24 @@ const valid =
 
 /** The document of credentials that --credentials-out holds after the acknowledgement. */
 export function credentialsJson({
-  uuid,
+  uuid: of,
   label,
-  kind,
+  kind: as,
   credentials,
-  device,
-}: {
-  uuid: string;
-  label: string | null;
+  device: on,
+}: Named & {
   kind: Kind;
   credentials: Credentials;
   device?: Device | undefined;
 }) {
-  return { format: newestFormat, uuid, label, kind, credentials, ...defined({ device }) };
+  return {
+    format: newestFormat,
+    uuid: of,
+    label,
+    kind: as,
+    credentials,
+    ...defined({ device: on }),
+  };
 }
 
 /** The credentials in what --credentials gave. */
@@ -163,35 +165,21 @@ export async function recoveryDocument(
   exchange: OpenExchange,
 ): Promise<RecoveryDocument> {
   const { session } = context;
-  if (exchange.newGeneration === null)
-    throw new VaultError("internal", `exchange ${exchange.id} has no new pair`);
-  const device = record.generations.find((g) => g.generation === exchange.baseGeneration)?.device;
-  const {
-    id,
-    operation,
-    externalRef,
-    startedAt,
-    tokenExpiry,
-    newGeneration: generation,
-  } = exchange;
+  const { id, operation, kind: of, startedAt, tokenExpiry, newGeneration: generation } = exchange;
+  if (generation === null) throw new VaultError("internal", `exchange ${id} has no new pair`);
+  const base = record.generations.find((g) => g.generation === exchange.baseGeneration);
+  const externalRef = exchange.externalRef === "" ? null : exchange.externalRef;
   return {
-    format: 2,
+    format: newestFormat,
     uuid: session.uuid,
     label: record.label,
-    kind: exchange.kind,
-    exchange: {
-      id,
-      operation,
-      externalRef: externalRef === "" ? null : externalRef,
-      startedAt,
-      tokenExpiry,
-      generation,
-    },
+    kind: of,
+    exchange: { id, operation, externalRef, startedAt, tokenExpiry, generation },
     status: "pending",
     old: await session.credentials(exchange.baseGeneration),
-    new: await session.credentials(exchange.newGeneration),
+    new: await session.credentials(generation),
     token: await session.token(id),
-    ...(device === null || device === undefined || !isOnline(exchange.kind) ? {} : { device }),
+    ...(isOnline(of) && base?.device ? { device: base.device } : {}),
     ...(isUnread(exchange) ? { unread: true } : {}),
   };
 }
@@ -205,11 +193,12 @@ export async function adoptRecovery(
   { session }: Pick<ExchangeContext, "session">,
   document: RecoveryDocument,
 ): Promise<AdoptionOutcome> {
-  const { uuid, exchange, kind, old, new: offered, token, device, unread } = document;
-  checkOwner(session.uuid, uuid);
-  const { id: exchangeId, operation, tokenExpiry } = exchange;
-  const adopted = { exchangeId, operation, tokenExpiry, kind, old, new: offered, token };
-  return await session.adopt({ ...adopted, device, unread });
+  checkOwner(session.uuid, document.uuid);
+  return await session.adopt({
+    ...document,
+    ...document.exchange,
+    exchangeId: document.exchange.id,
+  });
 }
 
 /**

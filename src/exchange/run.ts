@@ -209,18 +209,15 @@ async function notHandedOver(
   // An interruption can also have ended a --save-cmd, for which the exchange is held then.
   if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted"))
     return interrupted(context, held);
-  const message = error instanceof Error ? error.message : String(error);
+  const why = error instanceof Error ? error.message : String(error);
   const needs = error instanceof HandoverFailure ? error.needs : [];
   const again = handover.line && withWords(handover.line, "--discard-pending", ...needs);
-  return new VaultError(
-    "pending",
-    `${message}; the new credentials are stored, but not acknowledged`,
-    {
-      uuid: context.session.uuid,
-      exchange: summarize(held),
-      next: heldWays(await currentRecord(context), context, again),
-    },
-  );
+  const message = `${why}; the new credentials are stored, but not acknowledged`;
+  return new VaultError("pending", message, {
+    uuid: context.session.uuid,
+    exchange: summarize(held),
+    next: heldWays(await currentRecord(context), context, again),
+  });
 }
 
 /** What a person asks for; `discardPending`: delete it although an exchange is open or in doubt. */

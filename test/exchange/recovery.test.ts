@@ -201,7 +201,11 @@ describe("a document that --credentials takes", () => {
       { format: 3 },
       /^--credentials\.format: this version reads documents up to format 2$/,
     ],
-    ["credentials.json", { format: "2" }, /^--credentials\.format: must be 2$/],
+    [
+      "credentials.json",
+      { format: "2" },
+      /^--credentials\.format: this version reads documents up to format 2$/,
+    ],
     ["credentials.json", { uuid: "secret-1" }, /^--credentials\.uuid: must be 36 characters/],
     ["credentials.json", { kind: "secret-1" }, /^--credentials\.kind: must be one of/],
     [

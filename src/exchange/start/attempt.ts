@@ -169,21 +169,16 @@ async function refused(
   if (isSuccess(answer)) {
     const named = object(answer.body["vault"])?.["uuid"];
     const isOthers = typeof named === "string" && named.toLowerCase() !== uuid.toLowerCase();
-    await session.noteUnanswered(
-      exchangeId,
-      note(context, "service", "SUCCESS without usable credentials"),
-      !isOthers,
-    );
-    throw new VaultError(
-      "service",
-      "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored",
-      {
-        uuid,
-        service: serviceDetails(answer),
-        hint: "the stored credentials are still valid, and it counts as a start",
-        next: [command`vault status ${uuid}`],
-      },
-    );
+    const lacks = note(context, "service", "SUCCESS without usable credentials");
+    await session.noteUnanswered(exchangeId, lacks, !isOthers);
+    const message =
+      "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored";
+    throw new VaultError("service", message, {
+      uuid,
+      service: serviceDetails(answer),
+      hint: "the stored credentials are still valid, and it counts as a start",
+      next: [command`vault status ${uuid}`],
+    });
   }
   const noted = note(context, is === "gone" ? is : code, said);
   if (start === "not-counted") await session.revertIntent(exchangeId, noted);

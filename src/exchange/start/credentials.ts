@@ -82,23 +82,15 @@ function guardDevice({ uuid, generations }: VaultRecord, device: Device | undefi
   const last = generations.find((g) => g.proven) ?? currentGeneration({ generations });
   const accepted = last?.device ?? null;
   if (accepted === null || device === undefined) return;
-  const differing = (["browserType", "osType"] as const).filter(
-    (key) => accepted[key] !== device[key],
-  );
-  if (differing.length === 0) return;
-  const what = differing
+  const differing = (["browserType", "osType"] as const)
+    .filter((key) => accepted[key] !== device[key])
     .map(
       (key) => `${key} ${JSON.stringify(device[key])} instead of ${JSON.stringify(accepted[key])}`,
-    )
-    .join(", ");
-  throw new VaultError(
-    "guard",
-    `not sent: the device differs from the one that vault ${uuid} was read with: ${what}`,
-    {
-      uuid,
-      hint: "leave --device out to send the accepted one, or use --force",
-    },
-  );
+    );
+  if (differing.length === 0) return;
+  const message = `not sent: the device differs from the one that vault ${uuid} was read with: ${differing.join(", ")}`;
+  const hint = "leave --device out to send the accepted one, or use --force";
+  throw new VaultError("guard", message, { uuid, hint });
 }
 
 /** Identifies a combination that the service accepts or refuses: pair, hashedPin, device and kind of a vault, as SHA-256 in hex. */

@@ -73,19 +73,12 @@ export function checkStart(
       hint: `it has one for ${able.join(", ")}`,
     });
   }
-  if (
-    isOnline(kind) &&
-    start.device === undefined &&
-    !record?.generations.some((g) => g.device !== null)
-  ) {
-    throw new VaultError(
-      "usage",
-      `vault ${uuid} is an online vault; its first read needs a device`,
-      {
-        uuid,
-        hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
-      },
-    );
+  const hasDevice =
+    start.device !== undefined || record?.generations.some((g) => g.device !== null);
+  if (isOnline(kind) && hasDevice !== true) {
+    const message = `vault ${uuid} is an online vault; its first read needs a device`;
+    const hint = "set it with --device @FILE, VAULTSVC_DEVICE or the config key device";
+    throw new VaultError("usage", message, { uuid, hint });
   }
   return kind;
 }
@@ -112,42 +105,28 @@ export function chooseKind(uuid: string, record: KnownVault | null, given: Kind 
   }
   if (given === undefined || given === known.kind) return known.kind;
   if (!known.generations.some((g) => g.proven)) return given;
-  throw new VaultError(
-    "invalid-input",
-    `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`,
-    {
-      uuid,
-      hint: "leave --kind out",
-    },
-  );
+  const message = `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`;
+  throw new VaultError("invalid-input", message, { uuid, hint: "leave --kind out" });
 }
 
-export function noCredentials(uuid: string): VaultError {
-  return new VaultError(
-    "no-credentials",
-    `no credentials are known for vault ${uuid} at this service`,
-    {
-      uuid,
-      next: [
-        command`vault import ${uuid} --kind KIND --credentials @FILE`,
-        command`vault get ${uuid} --kind KIND --credentials @FILE`,
-      ],
-    },
-  );
-}
+export const noCredentials = (uuid: string): VaultError =>
+  new VaultError("no-credentials", `no credentials are known for vault ${uuid} at this service`, {
+    uuid,
+    next: [
+      command`vault import ${uuid} --kind KIND --credentials @FILE`,
+      command`vault get ${uuid} --kind KIND --credentials @FILE`,
+    ],
+  });
 
 /** The error for a uuid that is known under another base URL: a pair is never sent to a service that it does not belong to. */
 export function otherService(uuid: string, here: string, there: string): VaultError {
-  return new VaultError(
-    "no-credentials",
-    `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`,
-    {
-      uuid,
-      hint: "use --base-url of that service; if the service has moved, export there and import here",
-      next: [
-        command`vault export ${uuid} --base-url URL`,
-        command`vault import ${uuid} --credentials @FILE`,
-      ],
-    },
-  );
+  const message = `vault ${uuid} belongs to ${there}, not to ${here}; nothing was sent`;
+  return new VaultError("no-credentials", message, {
+    uuid,
+    hint: "use --base-url of that service; if the service has moved, export there and import here",
+    next: [
+      command`vault export ${uuid} --base-url URL`,
+      command`vault import ${uuid} --credentials @FILE`,
+    ],
+  });
 }
