@@ -135,7 +135,6 @@ async function openState(
   const shared = { clock: host, waiting, warn: narrator.warn };
   const options = {
     ...shared,
-    directory,
     // In one place, whatever the state in use.
     machineDirectory: () => stateDirectory(host),
     keySource,
@@ -143,19 +142,18 @@ async function openState(
     by: host.actor,
     keys,
   };
-  const at = async (location: string): Promise<State> =>
+  const at = async (location?: string): Promise<State> =>
     isShared(location)
-      ? (await import("../store/postgres/store.ts")).openShared({
-          ...options,
+      ? (await import("../store/postgres/store.ts")).openShared(
           location,
-          directory: stateDirectory(host),
-          env: host.env,
-          learnSecret: io.redactor.add,
-        })
+          host.env,
+          io.redactor.add,
+          { ...options, directory: stateDirectory(host) },
+        )
       : openStore({ ...options, directory: directoryOf(host, location) });
   const keyring = new Keyring(keySource, directory, narrator.warn, keys);
   return new OpenState({
-    state: isShared(settings.state) ? await at(settings.state) : openStore(options),
+    state: await at(settings.state),
     keySource,
     configuration: new ProfileSecrets({
       ...shared,

@@ -31,16 +31,15 @@ export const serviceName = "https://vaults.test/vaultsvc/v1-2";
 
 /** A shared state as this process opens it, which knows nothing of the machine; `directory` is what the machine keeps by itself. */
 export const openSharedHere = (
-  given: Pick<Parameters<typeof openShared>[0], "location" | "keySource" | "clock" | "directory">,
+  location: string,
+  given: Pick<Parameters<typeof openShared>[3], "keySource" | "clock" | "directory">,
 ): PostgresStore =>
-  openShared({
+  openShared(location, {}, () => undefined, {
     ...given,
-    env: {},
     by: actorOf(process.pid),
     keys: new Map(),
     waiting: { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
     warn: () => undefined,
-    learnSecret: () => undefined,
   });
 
 /** What the emulated service answers to a request that has arrived. */

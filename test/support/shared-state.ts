@@ -66,8 +66,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
     const parsed = parseAddress(location.replace(`:${server.port}/`, `:${port}/`), {}, "postgres");
     const address = { ...parsed, patienceMs: patienceMs ?? parsed.patienceMs };
     const by = { host: "here", pid: stores.length, user: "tester" };
-    const store = new PostgresStore({
-      address,
+    const store = new PostgresStore(address, {
       keySource,
       clock,
       by,

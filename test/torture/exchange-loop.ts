@@ -18,7 +18,7 @@ async function loop({ location, keys, service, uuid, clockShift }: LoopOptions):
   const clock = { ...realClock, now: () => Date.now() + clockShift };
   const keySource = { folder: keys };
   const directory = `${keys}-${process.pid}`;
-  const store = openSharedHere({ location, keySource, clock, directory });
+  const store = openSharedHere(location, { keySource, clock, directory });
   const places: number[] = [];
   const target = { ...service, apiPrefix: defaults.apiPrefix, version: "test" };
   const limit = {

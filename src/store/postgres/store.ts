@@ -7,6 +7,7 @@ import { Keyring } from "../keys/keyring.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import { clockJump } from "../statement.ts";
+import type { StateParts } from "../stored-state.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import type { StoredVaultSession } from "../vault-session.ts";
@@ -22,8 +23,7 @@ import type { Entry, Here } from "./outbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 
-interface SharedOptions extends Omit<SharedParts, "database" | "keyring" | "outbox" | "schema"> {
-  address: Address;
+interface Options extends Omit<StateParts, "keyring"> {
   /** How long the command waits. */
   waiting?: Waiting;
 }
@@ -45,7 +45,7 @@ export class PostgresStore extends StoredState implements State {
   #said: { now: number; at: number } | null = null;
   #ready: Promise<Ready> | null = null;
 
-  constructor({ address, waiting, ...given }: SharedOptions) {
+  constructor(address: Address, { waiting, ...given }: Options) {
     super();
     const { keySource, clock, warn, keys } = given;
     const { schema, shown } = address;
@@ -270,19 +270,16 @@ const knownPrints = ({ prefix, texts }: Dialect, kept: readonly Entry[]): Statem
   ],
 });
 
-interface Opening extends Omit<SharedOptions, "address"> {
-  /** `postgres://…` */
-  location: string;
-  env: Readonly<Record<string, string | undefined>>;
-  /** Receives the password. */
-  learnSecret: (secret: string) => void;
-}
-
 /**
- * The state of several machines at an address. Nothing is read before the first call.
+ * The state of several machines at an address, `postgres://…`; `learnSecret` receives its password. Nothing is read before the first call.
  * @throws `usage` for an address that cannot be used
  */
-export function openShared({ location, env, learnSecret, ...options }: Opening): PostgresStore {
+export function openShared(
+  location: string,
+  env: Readonly<Record<string, string | undefined>>,
+  learnSecret: (secret: string) => void,
+  options: Options,
+): PostgresStore {
   const address = parseAddress(location, env);
   if (address.password !== undefined) learnSecret(address.password);
   const findPassword: Address["findPassword"] = (at) => {
@@ -291,5 +288,5 @@ export function openShared({ location, env, learnSecret, ...options }: Opening):
     return password;
   };
   const by = { ...options.by, role: address.user };
-  return new PostgresStore({ ...options, by, address: { ...address, findPassword } });
+  return new PostgresStore({ ...address, findPassword }, { ...options, by });
 }

@@ -19,7 +19,7 @@ it("one queue for machines whose clocks are hours apart, and step while they are
       sleep: async (ms) => await setTimeout(ms),
     };
     const keySource = { folder: "", given: givenKey("7".repeat(64)) };
-    const shared = openSharedHere({ location, keySource, clock, directory: tempDir("queue") });
+    const shared = openSharedHere(location, { keySource, clock, directory: tempDir("queue") });
     atEndOfFile(() => shared.close());
     return [shared, clock];
   };

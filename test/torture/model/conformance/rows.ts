@@ -96,7 +96,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
   const keySource = { folder: "", given: givenKey(key) };
   /** A machine that has seen nothing yet: else it would bring back what it has acknowledged. */
   const machine = (): PostgresStore =>
-    openSharedHere({ location, keySource, clock, directory: tempDir("model") });
+    openSharedHere(location, { keySource, clock, directory: tempDir("model") });
   let store = machine();
   await store.create();
   const db = new pg.Client({ connectionString: location });
