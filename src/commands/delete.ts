@@ -1,7 +1,5 @@
 import { vaultLine } from "../cli/output.ts";
 import type { App } from "../app.ts";
-import type { Prompts } from "../cli/prompts.ts";
-import { VaultError } from "../errors.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { Document } from "../documents/schemas.ts";
 import { exchangeFlags, extended } from "../input/flags.ts";
@@ -22,19 +20,25 @@ export const deleteVault = command(
         help: "even if an exchange is open or in doubt",
       },
       force: exchangeFlags.force,
-      yes: { flag: "--yes", help: "do not ask for the last four characters of the UUID" },
+      yes: { flag: "--yes", help: "do not ask" },
     },
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     callsService: true,
   },
   async (app: App, options) => {
-    const [{ askSettings, askVault }, { lookUp }, { checkRemoval }, { deleteVault }] =
-      await Promise.all([
-        import("../input/ask.ts"),
-        import("../input/read-start.ts"),
-        import("../exchange/refusals.ts"),
-        import("../exchange/run.ts"),
-      ]);
+    const [
+      { confirmOrFail },
+      { askSettings, askVault },
+      { lookUp },
+      { checkRemoval },
+      { deleteVault },
+    ] = await Promise.all([
+      import("../cli/prompts.ts"),
+      import("../input/ask.ts"),
+      import("../input/read-start.ts"),
+      import("../exchange/refusals.ts"),
+      import("../exchange/run.ts"),
+    ]);
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
     await app.service.client();
@@ -43,7 +47,9 @@ export const deleteVault = command(
     const record = await lookUp(app, target);
     checkRemoval("delete", target, record, discardPending);
     const label = record?.label ?? null;
-    await confirmByUuid(app.io.ask, options.yes === true, target, label);
+    const name = label === null ? target : `${target} (${label})`;
+    const question = `Delete vault ${name} at the service, permanently?`;
+    await confirmOrFail(app.io.ask, options.yes === true, question);
     const request = {
       externalRef: options.externalRef,
       force: options.force === true,
@@ -67,36 +73,3 @@ export const deleteVault = command(
     return 0;
   },
 );
-
-/**
- * Confirms by the last four characters of the UUID: what cannot be undone is not confirmed by a habit.
- * @throws `usage` where nobody can be asked, `canceled` on an empty answer
- */
-async function confirmByUuid(
-  ask: Prompts,
-  yes: boolean,
-  target: string,
-  label: string | null,
-): Promise<void> {
-  if (yes) return;
-  const name = label === null ? target : `${target} (${label})`;
-  const question = `Delete vault ${name} at the service, permanently?`;
-  if (!ask.isPossible) {
-    throw new VaultError("usage", `confirmation required: ${question}`, {
-      uuid: target,
-      hint: "use --yes to confirm",
-    });
-  }
-  const wanted = target.slice(-4).toLowerCase();
-  const rule = (typed: string): string | null =>
-    ["", wanted].includes(typed.trim().toLowerCase()) ? null : "these are not its last four";
-  const typed = await ask.text({
-    message: `${question} Type the last four characters of its UUID (Enter to keep it)`,
-    rule,
-  });
-  if (typed.trim() !== "") return;
-  throw new VaultError("canceled", "canceled; nothing was sent or changed", {
-    uuid: target,
-    retry: "safe",
-  });
-}

@@ -11,16 +11,14 @@ const down = "\x1b[B";
 const ctrlC = "\x03";
 
 describe.concurrent("vault delete on a terminal", () => {
-  it("asks for the last four characters, until they are right", async () => {
+  it("asks, and deletes after a Yes", async () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
     const run = inPty(machine, "delete", uuid);
-    await run.waitFor(/last four characters/);
-    run.type(`zzzz${enter}`);
-    await run.waitFor(/not its last four/);
+    await run.waitFor(/permanently\?/);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
-    run.type(`\x15${uuid.slice(-4).toUpperCase()}${enter}`);
+    run.type(`y${enter}`);
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text).toContain("deleted at the service");
