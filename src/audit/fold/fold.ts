@@ -35,35 +35,29 @@ export class Fold {
   /** By their numbers; empty for one without items. */
   readonly vaults: (Vault | undefined)[] = [];
   readonly rings: Rings;
-  readonly #overlap: Overlap;
-  readonly #itemOf: (location: ItemLocation) => Item;
-  readonly #table: VaultTable;
-  #hasLocked = false;
+  readonly #options: FoldOptions;
   /** An item shows that a call failed. */
   hasFailures = false;
   /** Number of items that came too late to be sorted. */
   late = 0;
 
-  constructor({ rules, table, overlap, itemOf, events, isHypothetical = false }: FoldOptions) {
-    this.rules = rules;
-    this.isHypothetical = isHypothetical;
-    this.rings = new Rings(events);
-    this.#overlap = overlap;
-    this.#itemOf = itemOf;
-    this.#table = table;
+  constructor(options: FoldOptions) {
+    this.#options = options;
+    this.rules = options.rules;
+    this.isHypothetical = options.isHypothetical === true;
+    this.rings = new Rings(options.events);
   }
 
   /** Takes the next item. Returns false for one that counts already. */
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
-    if (!this.isHypothetical && this.#overlap.isKnown(vault, entry)) return false;
+    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry)) return false;
     if (entry.time < vault.lastTime) {
       this.late += 1;
       vault.late += 1;
     } else vault.lastTime = entry.time;
     vault.items += 1;
     const { ending } = vault;
-    this.#hasLocked = false;
     const event = (this.isHypothetical && withoutLocks[entry.event]) || entry.event;
     this.#apply(vault, entry, event);
     vault.kinds |= 1 << entry.code;
@@ -79,7 +73,7 @@ export class Fold {
   #begin({ vault: number, time }: Entry): Vault {
     // Without holes, which would make every access slow.
     while (this.vaults.length <= number) this.vaults.push(undefined);
-    const vault = new Vault(this.#table.uuid(number), number, time, this.rings.create());
+    const vault = new Vault(this.#options.table.uuid(number), number, time, this.rings.create());
     this.vaults[number] = vault;
     return vault;
   }
@@ -175,11 +169,11 @@ export class Fold {
     const skew = start.time - vault.earlyAckTime;
     if (skew > clockSkew) vault.earlyAcks = 0;
     if (vault.earlyAcks === 0) return false;
-    const reference = this.#itemOf(start).externalRef;
+    const reference = this.#options.itemOf(start).externalRef;
     const events = this.rings
       .events(vault.ring, vault.count)
       .slice(-nearby)
-      .filter((seen) => this.#itemOf(seen).externalRef === reference);
+      .filter((seen) => this.#options.itemOf(seen).externalRef === reference);
     // One that comes after another acknowledgement, or begins the log, is about a start before it.
     const isOwn = events.some(
       ({ time, event }, index) =>
@@ -241,9 +235,10 @@ export class Fold {
   /** Takes a call that locked a vault because the item says so, and notes if the rules disagree. */
   #lockAsSaid(vault: Vault, entry: Entry, event: "locking-failure" | "locking-start"): void {
     const isFailure = event === "locking-failure";
-    if (vault.ending !== undefined) this.#noteLockedBefore(vault, entry);
+    const { ending } = vault;
+    if (ending !== undefined) this.#noteLockedBefore(ending, vault, entry);
     if (isFailure) this.#fail(vault, entry, true);
-    if (vault.ending !== undefined && !this.#hasLocked) return;
+    if (ending !== undefined && vault.ending === ending) return;
     if (!isFailure) {
       // The credentials were correct.
       vault.clearFailures();
@@ -261,9 +256,8 @@ export class Fold {
   }
 
   /** Notes a lock by an item, if the vault was locked before by the rules. */
-  #noteLockedBefore(vault: Vault, entry: Entry): void {
-    const { ending } = vault;
-    if (ending?.state !== "locked" || this.#confirm(ending) || isRecord(entry, ending)) return;
+  #noteLockedBefore(ending: Ending, vault: Vault, entry: Entry): void {
+    if (ending.state !== "locked" || this.#confirm(ending) || isRecord(entry, ending)) return;
     // "Locked after too many failed attempts" may be said to each call since.
     if (entry.event !== "locking-failure" || ending.rule !== "failed-attempts")
       vault.addContradiction("locked-at-another-moment", entry);
@@ -316,8 +310,6 @@ export class Fold {
     how: Pick<Ending, "rule"> & Partial<Ending>,
   ): void {
     if (vault.ending?.state === "locked") return;
-    // A call that finds the vault locked did not lock it.
-    this.#hasLocked = how.rule !== "unseen" && how.isGuess !== true;
     vault.ending = new Ending({ since, event, ...how });
   }
 
