@@ -65,18 +65,16 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const itemOf = (location: ItemLocation): Item =>
     (sources[location.input] as Source).itemOf(location);
   const selection = where && new Selection(where);
-  const intake = new Intake(options, vaults, selection, itemOf);
+  const given = { ...options, table: vaults, selection, itemOf };
+  const intake = new Intake(given);
   try {
     const shared = { map, zone, now, vaults, classifier };
     await orAborted(inputs.read(options, shared, intake.order), signal);
     intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const log = { ...options, pseudonyms, selection, itemOf, skips };
-    return {
-      ...conclude(log, sources, intake, classifier),
-      close: () => inputs.close(),
-    };
+    const concluded = conclude({ ...given, pseudonyms, skips }, sources, intake, classifier);
+    return { ...concluded, close: () => inputs.close() };
   } catch (error) {
     inputs.close();
     // A read may be pending, and the abort surface as another error of it.
@@ -89,6 +87,8 @@ const kept = { none: 24, vault: 5000, problems: 40 };
 
 /** Maximum difference between clocks, a day: later items are in the future. */
 const clockSkew = 86_400_000;
+
+type Given = ReplayOptions & Pick<Log, "selection" | "itemOf"> & { table: VaultTable };
 
 /** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
 class Intake {
@@ -107,23 +107,12 @@ class Intake {
   unknownItems = 0;
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
-  readonly #options: ReplayOptions;
-  readonly #vaults: VaultTable;
-  readonly #selection: Selection | undefined;
-  readonly #itemOf: (location: ItemLocation) => Item;
+  readonly #given: Given;
 
-  constructor(
-    options: ReplayOptions,
-    vaults: VaultTable,
-    selection: Selection | undefined,
-    itemOf: (location: ItemLocation) => Item,
-  ) {
-    const { rules, whatIf, timeline } = options;
-    this.#options = options;
-    this.#vaults = vaults;
-    this.#selection = selection;
-    this.#itemOf = itemOf;
-    const shared = { table: vaults, overlap: this.overlap, itemOf, events: kept[timeline] };
+  constructor(given: Given) {
+    const { rules, whatIf, timeline, table, itemOf } = given;
+    this.#given = given;
+    const shared = { table, overlap: this.overlap, itemOf, events: kept[timeline] };
     this.fold = new Fold({ ...shared, rules });
     const limits = { ...rules.limits, ...whatIf?.limits };
     const changed = { ...shared, rules: { ...rules, limits }, isHypothetical: true };
@@ -132,7 +121,7 @@ class Intake {
 
   #take(entry: Entry): void {
     const { time, vault, event } = entry;
-    const { since, until, now, vault: only } = this.#options;
+    const { since, until, now, vault: only, table, selection, itemOf } = this.#given;
     if ((since !== undefined && time < since) || (until !== undefined && time > until)) return;
     this.items += 1;
     if (event === "application") {
@@ -145,8 +134,8 @@ class Intake {
       this.withoutVault += 1;
       return;
     }
-    if (only !== undefined && !this.#vaults.uuid(vault).startsWith(only)) return;
-    this.#selection?.take(entry, this.#itemOf);
+    if (only !== undefined && !table.uuid(vault).startsWith(only)) return;
+    selection?.take(entry, itemOf);
     if (event === "other") this.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.take(entry);
   }
