@@ -165,6 +165,14 @@ describe("a vault of a backup, by what the file has and what is here", () => {
     expect([...here.rows.refusals]).toEqual([...there.rows.refusals]);
   });
 
+  it("what is unknown here, and of which a pair was superseded here at another base URL", () => {
+    const there = read().import("X");
+    const here = new OneVault(new Minutes());
+    here.rows.superseded.add(there.current()?.fingerprint ?? "");
+    expect(here.restore(there.backup())).toMatchObject({ outcome: "taken" });
+    expect(here.candidates()).toEqual(["X"]);
+  });
+
   it.each([
     ["started", 3, "started", ["B"]],
     ["held", 3, "held", ["B"]],

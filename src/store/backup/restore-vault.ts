@@ -182,7 +182,13 @@ function join(
       elsewhere: true,
       placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",
     });
-    update(added, { createdAt: row.createdAt, refused: row.refused || refused.has(print) });
+    const { createdAt, ended } = row;
+    update(added, {
+      fingerprint: print,
+      createdAt,
+      ended,
+      refused: row.refused || refused.has(print),
+    });
   }
   const added = rows.credentials.filter(({ fingerprint }) => !isHere.has(fingerprint));
   const isNew = added.some(isLive);
