@@ -31,12 +31,13 @@ import { acknowledgeForeign } from "./token.ts";
 interface Result {
   acknowledged: Acknowledged[];
   failed: (Named & { error: VaultError })[];
-  /** Of one vault of which nothing is pending. */
-  last?: ExchangeRecord | undefined;
-  failure?: VaultError;
+  /** Of one vault of which nothing is pending, if that ended otherwise. */
+  last?: ExchangeRecord | null;
+  /** Each outcome of many was told at once. */
+  isTold?: boolean;
 }
 
-/** Acknowledges exchanges. Exit 0 means all of them. */
+/** Acknowledges exchanges. Exit 0 means all of them. What was done is told also where something failed. */
 export async function runAck(app: App, options: AckOptions): Promise<number> {
   const { vaults, token, exchange } = options;
   if ((token ?? exchange) !== undefined && vaults.length !== 1)
@@ -45,29 +46,30 @@ export async function runAck(app: App, options: AckOptions): Promise<number> {
     });
   await askSettings(app);
   await app.service.client();
-  const result = isMany(options)
-    ? await acknowledgeMany(app, options)
-    : await acknowledgeOne(app, options);
-  if (result === null) return 0;
-  await print(app.io, result).catch((error: unknown) => {
-    throw result.failure ?? error;
-  });
-  if (result.failure !== undefined) throw result.failure;
+  const result: Result = { acknowledged: [], failed: [] };
+  const acknowledge = isMany(options) ? acknowledgeMany : acknowledgeOne;
+  const failure = await acknowledge(app, options, result).then(() => undefined, asVaultError);
+  const isAnything = failure === undefined || result.acknowledged.length + result.failed.length > 0;
+  if (result.isTold !== true && isAnything)
+    await print(app.io, result).catch((error: unknown) => {
+      throw failure ?? error;
+    });
+  if (failure !== undefined) throw failure;
   return 0;
 }
 
-/** Acknowledges many at a time. Returns null where each outcome was told at once, and throws then as `runAll`. */
-async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | null> {
+/** Acknowledges many at a time. @throws as `runAll`; of one alone, and in one document, its error */
+async function acknowledgeMany(app: App, options: AckOptions, result: Result): Promise<void> {
   const { format, field } = app.io.output;
   const { isTTY } = app.io.host.stdout;
   const here = await (await app.state.store()).summaries(app.settings.serviceName());
   const known = options.all ? here.filter(isPending) : here;
   const entries = await readNames(app.io, options, new VaultNames(known));
-  const result: Result = { acknowledged: [], failed: [] };
   const isDocument =
     format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
   const isLines = format === "ndjson" || (!isTTY && options.vaults.length === 0);
-  const done = runAll(app, entries, {
+  result.isTold = !isDocument;
+  await runAll(app, entries, {
     operation: "ack",
     total: entries.length,
     form: isDocument ? "document" : isLines ? "ndjson" : "rows",
@@ -75,7 +77,7 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
     rest: { ...app.io.line, note: "does the rest" },
     before: [],
     work: async ({ uuid }: Named, turn): Promise<Outcome> => {
-      result.acknowledged.push(...(await turn.withVault(await acknowledging(app, uuid, options))));
+      await turn.withVault(await acknowledging(app, uuid, options, result));
       return { ok: true };
     },
     tell: ({ uuid, label }, outcome) => {
@@ -84,50 +86,37 @@ async function acknowledgeMany(app: App, options: AckOptions): Promise<Result | 
     },
     concurrency: options.concurrency,
     maxFailures: options.maxFailures,
-  });
-  if (!isDocument) {
-    await done;
-    return null;
-  }
-  await done.catch((error: unknown) => {
+  }).catch((error: unknown) => {
     const [only] = result.failed;
-    result.failure = entries.length === 1 && only ? only.error : asVaultError(error);
+    throw isDocument && entries.length === 1 && only !== undefined ? only.error : error;
   });
-  return result;
 }
 
 const isPending = ({ open }: Pick<VaultRecord, "open">): boolean => open !== null;
 
 /** Acknowledges one vault, which a person may choose among those with something pending. */
-async function acknowledgeOne(app: App, options: AckOptions): Promise<Result> {
+async function acknowledgeOne(app: App, options: AckOptions, result: Result): Promise<void> {
   const [given] = options.vaults;
-  const isNone =
-    given === undefined &&
-    app.io.ask.isPossible &&
-    !(await (await app.state.store()).list()).some(isPending);
-  if (isNone) return { acknowledged: [], failed: [] };
+  const isAsked = given === undefined && app.io.ask.isPossible;
+  if (isAsked && !(await (await app.state.store()).list()).some(isPending)) return;
   const uuid = await askVault(app, given, "ack", isPending);
-  const result: Result = { acknowledged: [], failed: [] };
-  try {
-    const work = await acknowledging(app, uuid, options, (last) => (result.last = last));
-    result.acknowledged = await app.service.withVault(uuid, work);
-  } catch (cause) {
+  const work = await acknowledging(app, uuid, options, result);
+  result.last = await app.service.withVault(uuid, work).catch(async (cause: unknown) => {
     const failure = asVaultError(cause);
     if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
     const error = await withLabel(app.state, failure.with({ uuid }));
-    result.failure = error;
-    result.failed = [{ uuid, label: error.facts.label ?? null, error }];
-  }
-  return result;
+    result.failed.push({ uuid, label: error.facts.label ?? null, error });
+    throw error;
+  });
 }
 
-/** Acknowledges what is open of a locked vault, if anything is; else `tell` is told what came last, if that ended otherwise. */
+/** Acknowledges what is open of a locked vault. Resolves to what came last if nothing is, and that ended otherwise. */
 async function acknowledging(
   { io, settings, state }: Local,
   uuid: string,
   { exchange: wanted, unread = false, saved = false, saveCmd, ...options }: AckOptions,
-  tell: (last: ExchangeRecord) => void = () => undefined,
-): Promise<(context: ExchangeContext) => Promise<Acknowledged[]>> {
+  result: Result,
+): Promise<(context: ExchangeContext) => Promise<ExchangeRecord | null>> {
   const store = await state.store();
   const foreign = await foreignToken(io, options);
   const now = io.output.format === "table" ? io.host.now() : null;
@@ -138,25 +127,26 @@ async function acknowledging(
   return async (context) => {
     const { session } = context;
     const record = await session.read();
+    const add = (exchange: Acknowledged["exchange"], isEarlier = false): null => {
+      const { operation } = exchange;
+      const { label } = record ?? { label: null };
+      const earlier = isEarlier && ({ earlier: true } as const);
+      result.acknowledged.push({ uuid: session.uuid, label, operation, ...earlier, exchange });
+      return null;
+    };
     const open = record?.open?.id;
     // That of an exchange of this machine is recorded.
-    if (foreign !== undefined && (!open || (await session.token(open)) !== foreign.token)) {
-      const label = record?.label ?? null;
-      return [asAcknowledged({ uuid, label }, await acknowledgeForeign(context, foreign), false)];
-    }
+    if (foreign !== undefined && (!open || (await session.token(open)) !== foreign.token))
+      return add(await acknowledgeForeign(context, foreign));
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
     const past = { ...context, store, reader: { self: io.host.actor, now } };
-    if (wanted !== undefined && record.open?.id !== wanted)
-      return [asAcknowledged(record, await acknowledgedOne(past, record, wanted), true)];
+    if (wanted !== undefined && open !== wanted)
+      return add(await acknowledgedOne(past, record, wanted), true);
     const exchange = await acknowledgeOpen(context, { unread, saved, save });
     if (record.open === null) await checkOwn(past, record);
-    if (exchange === null) {
-      if (record.last !== null) tell(record.last);
-      return [];
-    }
+    if (exchange === null) return record.last;
     const { operation, acknowledgedAt } = exchange;
-    const acknowledged = { ...summarize(exchange), operation, acknowledgedAt };
-    return [asAcknowledged(record, acknowledged, record.open === null)];
+    return add({ ...summarize(exchange), operation, acknowledgedAt }, record.open === null);
   };
 }
 
@@ -168,18 +158,6 @@ async function foreignToken(
   if (given === undefined || kind === undefined || operation === undefined) return undefined;
   return { kind, operation, token: await io.secretOption(given, "--token") };
 }
-
-const asAcknowledged = (
-  { uuid, label }: Named,
-  exchange: Acknowledged["exchange"],
-  isEarlier: boolean,
-): Acknowledged => ({
-  uuid,
-  label,
-  operation: exchange.operation,
-  ...(isEarlier && { earlier: true }),
-  exchange,
-});
 
 async function print(io: Io, { acknowledged, failed, last }: Result): Promise<void> {
   const document: AckDocument = {
