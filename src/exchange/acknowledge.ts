@@ -8,7 +8,7 @@ import { recoveryDocument } from "./recovery.ts";
 import { nextAction } from "./next-action.ts";
 import { refusalError } from "./refusals.ts";
 import { sendEnd, throwUnlessAcknowledged } from "./end.ts";
-import { command } from "../way.ts";
+import { waysOn } from "./ways.ts";
 
 export interface AckChoice {
   /** Also acknowledge a read of a limited vault that may not have been delivered. */
@@ -63,16 +63,10 @@ async function saveNow(
   } catch (error) {
     if (!(error instanceof HandoverFailure)) throw error;
     if (context.signal.aborted) throw interrupted(context, open);
-    const { uuid } = context.session;
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
-      uuid,
+      uuid: context.session.uuid,
       exchange: summarize(open),
-      next: [
-        {
-          ...command`vault ack ${uuid} --save-cmd CMD`,
-          note: "or --saved, if the new credentials are saved elsewhere",
-        },
-      ],
+      next: waysOn(await currentRecord(context), context),
     });
   }
 }

@@ -161,26 +161,23 @@ const withoutPaths = (words: string): string => words.replaceAll(/\S*\/vault\/\S
  * The error uuid, whose field is not documented: the first identifier in a field with "err" and "id" in its name, else in a field
  * whose path has both, else in any "id" field that is not about the vault, the application or the transaction.
  */
-export function findErrorUuid(value: unknown): string | undefined {
-  const named = (path: readonly string[]): boolean => /err.*id$|id.*err/i.test(path.at(-1) ?? "");
-  const inside = (path: readonly string[]): boolean => named([path.join(".")]);
-  const any = (path: readonly string[]): boolean => /id$/i.test(path.at(-1) ?? "");
-  return search(value, named, []) ?? search(value, inside, []) ?? search(value, any, []);
+export function findErrorUuid(body: unknown): string | undefined {
+  const ids = [...identifiers(body, [])];
+  const isNamed = (name: string): boolean => /err.*id$|id.*err/i.test(name);
+  const found =
+    ids.find(({ path }) => isNamed(path.at(-1) ?? "")) ??
+    ids.find(({ path }) => isNamed(path.join("."))) ??
+    ids.find(({ path }) => /id$/i.test(path.at(-1) ?? ""));
+  return found?.id;
 }
 
-function search(
+/** The identifiers in an answer, with the names of the fields on the way to each. */
+function* identifiers(
   value: unknown,
-  fits: (path: readonly string[]) => boolean,
   path: readonly string[],
-): string | undefined {
-  if (typeof value !== "object" || value === null || path.length > 4) return undefined;
-  for (const [key, inner] of Object.entries(value)) {
-    if (/^(vault|application|transaction)/i.test(key)) continue;
-    const here = [...path, key];
-    if (typeof inner === "string" && fits(here) && /^[0-9a-fA-F-]{32,36}$/.test(inner))
-      return inner;
-    const found = search(inner, fits, here);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+): Generator<{ path: readonly string[]; id: string }> {
+  if (typeof value === "string" && /^[0-9a-fA-F-]{32,36}$/.test(value)) yield { path, id: value };
+  if (typeof value !== "object" || value === null || path.length > 4) return;
+  for (const [key, inner] of Object.entries(value))
+    if (!/^(vault|application|transaction)/i.test(key)) yield* identifiers(inner, [...path, key]);
 }
