@@ -8,7 +8,6 @@ import type { Policy } from "./counting.ts";
 import type { Clock, Reply, Service, VaultSession } from "./ports.ts";
 import type { ErrorNote, ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { Settled } from "./states.ts";
-import type { Ids } from "./ulid.ts";
 
 /** Progress of an exchange, to be shown to the user. Holds no secret. */
 export type ExchangeEvent =
@@ -36,7 +35,6 @@ export interface ExchangeContext {
   service: Service;
   breaker: ServiceBreaker;
   clock: Clock;
-  ids: Ids;
   policy: Policy;
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP, or when a run of many vaults ends early: nothing new begins. */
   signal: AbortSignal;

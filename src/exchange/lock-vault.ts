@@ -8,12 +8,11 @@ import { command } from "../way.ts";
 import type { Reply, Send, Service, StartCall, DeleteCall, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
-import { createIds } from "./ulid.ts";
 
 /** The context of an exchange that has no vault yet. */
 export interface LockContext extends Omit<
   ExchangeContext,
-  "session" | "service" | "breaker" | "ids" | "deadline" | "signal" | "settled"
+  "session" | "service" | "breaker" | "deadline" | "signal" | "settled"
 > {
   store: Pick<Store, "breaker" | "find" | "lock">;
   waiting: Waiting;
@@ -65,7 +64,6 @@ export async function lockVault(lockContext: LockContext, uuid: string): Promise
     session,
     breaker: store.breaker(here),
     settled: new Map(),
-    ids: createIds(context.clock),
     service: {
       admit: async (...next) => await (await service()).admit(...next),
       call: async (call, signal) =>

@@ -7,7 +7,7 @@ import { settleInterrupted } from "../exchange/end.ts";
 import type { RunExchange } from "../exchange/records.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
-import { createIds } from "../exchange/ulid.ts";
+import { newId } from "../exchange/ulid.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { createHandover } from "../handover/handover.ts";
 import { missingOut } from "../handover/out-file.ts";
@@ -33,7 +33,7 @@ export interface Run {
 
 /** A name for a run that was given none. */
 export const newRun = (operation: Operation | "ack", clock: { now(): number }): string =>
-  `${operation}-${createIds(clock).next().toLowerCase()}`;
+  `${operation}-${newId(clock).toLowerCase()}`;
 
 export function runOf(
   { io: { host } }: App,

@@ -7,7 +7,6 @@ import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
 import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
-import { createIds } from "../../src/exchange/ulid.ts";
 import { openSandbox } from "../../src/sandbox/server.ts";
 import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
@@ -119,7 +118,6 @@ export class World {
         service: this.#service,
         breaker: this.#store.breaker(serviceName),
         clock: this.clock,
-        ids: createIds(this.clock),
         policy: { failedAttempts: 3, unackedStarts: 5 },
         signal: this.#interrupt.signal,
         killed: new AbortController().signal,

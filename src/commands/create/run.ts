@@ -4,7 +4,7 @@ import type { Document } from "../../documents/schemas.ts";
 import { VaultError } from "../../errors.ts";
 import type { CreateOutcome, CreateRequest } from "../../exchange/single.ts";
 import { createVault } from "../../exchange/single.ts";
-import { createIds } from "../../exchange/ulid.ts";
+import { newId } from "../../exchange/ulid.ts";
 import { askKind, askSettings } from "../../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../../input/contents.ts";
 import { readHashedPin } from "../../input/read-start.ts";
@@ -143,7 +143,7 @@ async function create(
 ): Promise<CreateOutcome> {
   const store = await state.store();
   const name = settings.serviceName();
-  const id = createIds(io.host).next();
+  const id = newId(io.host);
   const session = await store.lock(name, id, io.waiting);
   try {
     const context = {

@@ -17,6 +17,7 @@ import { allowsRetry } from "../counting.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 import { refusalError } from "../refusals.ts";
+import { newId } from "../ulid.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair } from "./credentials.ts";
 import { chosenPair } from "./credentials.ts";
@@ -64,7 +65,7 @@ export async function attempt<Success>(
 ): Promise<Accepted<Success> | null> {
   const { operation, run } = start;
   const { generation } = chosen;
-  const exchangeId = context.ids.next(before.last?.id);
+  const exchangeId = newId(context.clock, before.last?.id);
   const externalRef = start.externalRef ?? `vault-${exchangeId}`;
   const pair = await chosenPair(context, before, kind, chosen, start);
   const intent = { exchangeId, operation, kind, externalRef, generation, sole: pair.sole, run };

@@ -1,5 +1,5 @@
 import { commandsOf } from "../../../support/help.ts";
-import { createIds } from "../../../../src/exchange/ulid.ts";
+import { newId } from "../../../../src/exchange/ulid.ts";
 import { durableKey, isBeyondCounting } from "../keys.ts";
 import { asDesigned } from "../protocol.ts";
 import { RealEngine } from "./engine.ts";
@@ -75,7 +75,6 @@ export class Conformance {
   readonly #store: RealStore;
   readonly #service: RealService;
   readonly #engine: RealEngine;
-  readonly #ids = createIds({ now: () => noon });
 
   private constructor(store: RealStore) {
     this.#store = store;
@@ -170,7 +169,7 @@ export class Conformance {
       await this.#store.session.resetCounters({ failedAttempts: failed, unackedStarts: unacked });
     } else if (label.startsWith("somebody else starts")) {
       const { old, new: offered, token } = this.#service.otherStart(label.includes("acknowledges"));
-      const exchangeId = this.#ids.next();
+      const exchangeId = newId({ now: () => noon });
       await this.#store.session.adopt({
         exchangeId,
         kind,

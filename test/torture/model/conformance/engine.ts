@@ -7,7 +7,6 @@ import { HandoverFailure } from "../../../../src/exchange/delivery.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../../src/exchange/ports.ts";
 import { runExchange } from "../../../../src/exchange/run.ts";
 import type { Start } from "../../../../src/exchange/start/start.ts";
-import { createIds } from "../../../../src/exchange/ulid.ts";
 import { kind } from "./service.ts";
 import type { RealService } from "./service.ts";
 import type { RealStore } from "./store.ts";
@@ -181,7 +180,6 @@ export class RealEngine {
       },
       breaker: this.#breaker(),
       clock,
-      ids: createIds(clock),
       policy: { failedAttempts: 3, unackedStarts: 5 },
       signal: new AbortController().signal,
       killed: new AbortController().signal,
