@@ -332,6 +332,7 @@ describe.concurrent("vault doctor: key and state", () => {
     expect(await problems(machine, "--offline")).toEqual([
       finding("state", "error", /damaged/, /vault state restore/),
     ]);
+    expect((await checkOf(machine, "backup"))?.message).toMatch(/not known/);
     writeFileSync(database, whole);
     sql(database, "PRAGMA user_version = 99");
     expect(await problems(machine, "--offline")).toEqual([

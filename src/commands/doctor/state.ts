@@ -135,10 +135,11 @@ const becameOf = {
 } as const;
 
 function backupFinding(
-  { vaults }: StateFacts,
+  { vaults, problem }: StateFacts,
   { lastBackup: last }: DirectoryFacts,
   reader: Reader,
 ): Finding {
+  if (problem !== null) return ok("backup", "not known: the state cannot be read");
   if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none recorded", [command`vault state backup FILE`]);
   const made = `${last.file}, ${when(last.at, reader.now)},`;
