@@ -47,6 +47,7 @@ test.each<[string, string, Partial<ReplayOptions>?]>([
     { rules: { ...rules, limits: { ...rules.limits, unackedStarts: 1 } } },
   ],
   ["C0 F10 M400", "at-risk likely 0 1", old],
+  ["C0 F1 F2 F3", "locked certain 0 3 failed-attempts@3", old],
   ["C0 F10 S100 A101 M400", "ok certain 0 0", old],
   // What items say of locks.
   ["K1", "locked certain 0 1 failed-attempts@1"],

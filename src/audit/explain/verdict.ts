@@ -147,8 +147,8 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
   "an item that is not understood may have unlocked it since": ({ ending }) =>
     ending?.isUnsure === true,
   [unread]: ({ uuid }, { skips }) => skips.mayName(uuid),
-  [expires]: ({ failedAttempts }, { fold }) =>
-    failedAttempts > 0 && beforeRelease(fold.rules.release, "1.2.23"),
+  [expires]: ({ ending, failedAttempts }, { fold }) =>
+    ending === undefined && failedAttempts > 0 && beforeRelease(fold.rules.release, "1.2.23"),
   "the log contradicts itself for this vault": ({ contradictions }) => contradictions.length > 0,
   "some of its items are too far out of order to be sorted": ({ late }) => late > 0,
   "a call got no response: it may have counted": (vault) =>
