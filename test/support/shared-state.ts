@@ -5,6 +5,11 @@ import pg from "pg";
 import { expect } from "vitest";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
+import { actorOf } from "../../src/actor.ts";
+import type { Store } from "../../src/exchange/ports.ts";
+import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
+import { openStore } from "../../src/store/sqlite/store.ts";
+import { tempDir } from "./cleanup.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
 import type { Postgres } from "./postgres.ts";
@@ -96,6 +101,18 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
       rmSync(root, { recursive: true, force: true });
     },
   };
+}
+
+/** A state in a folder of this machine that is not there yet, with the keys of a shared one: its place, and further processes that use it. */
+export function localBeside({ store, clock }: Pick<SharedState, "store" | "clock">): {
+  place: SqliteWhole;
+  open: () => Store;
+} {
+  const { keySource } = store.parts;
+  const directory = join(tempDir("local"), "state");
+  const by = actorOf(process.pid);
+  const options = { directory, keySource, clock, platform: "linux", by, warn: () => undefined };
+  return { place: new SqliteWhole(openStore(options)), open: () => openStore(options) };
 }
 
 /** Closes the gate of a state, as a rekey of a colleague does, for so long from now on. */

@@ -1,13 +1,9 @@
 import { cpSync } from "node:fs";
-import { actorOf } from "../../../src/actor.ts";
 import { command } from "../../../src/way.ts";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../src/exchange/ports.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { SqliteWhole } from "../../../src/store/sqlite/whole-state.ts";
-import { openStore } from "../../../src/store/sqlite/store.ts";
 import { prepareClaim } from "../../../src/store/whole/claim.ts";
 import { moveState } from "../../../src/store/whole/move.ts";
 import type { WholeState } from "../../../src/store/state.ts";
@@ -15,10 +11,9 @@ import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
 import type { SharedState } from "../../support/shared-state.ts";
-import { sharedState } from "../../support/shared-state.ts";
+import { localBeside, sharedState } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tcpProxy } from "../../support/proxies.ts";
-import { tempDir } from "../../support/cleanup.ts";
 
 const uuids = [
   "aaaaaaaa-bbbb-4ccc-8ddd-00000000000a",
@@ -32,19 +27,10 @@ async function machines(): Promise<{
   local: readonly [Local, Local];
 }> {
   const target = await sharedState();
-  const { keySource } = target.store.parts;
   const make = async (id: string): Promise<Local> => {
-    const options = {
-      directory: join(tempDir("local"), "state"),
-      keySource,
-      clock: target.clock,
-      platform: "linux",
-      by: actorOf(process.pid),
-      warn: () => undefined,
-    };
-    const open = (): Store => openStore(options);
-    await use(open(), target, id);
-    return { id, open, place: new SqliteWhole(openStore(options)) };
+    const local = localBeside(target);
+    await use(local.open(), target, id);
+    return { id, ...local };
   };
   return {
     target,
@@ -505,19 +491,7 @@ describe.each(["before", "after"] as const)(
           const through = placeOf(target.through(proxy.port));
           if (direction === "from")
             await moveState(a.place, placeOf(target.another()), patient(target.clock));
-          const { keySource } = target.store.parts;
-          const options = {
-            directory: join(tempDir("back"), "state"),
-            keySource,
-            clock: target.clock,
-            platform: "linux",
-            by: actorOf(process.pid),
-            warn: () => undefined,
-          };
-          const back = {
-            open: (): Store => openStore(options),
-            place: new SqliteWhole(openStore(options)),
-          };
+          const back = localBeside(target);
           const move = async (at: WholePlace): Promise<unknown> =>
             direction === "to"
               ? await moveState(a.place, at, patient(target.clock))

@@ -1,19 +1,14 @@
 import { command } from "../../../src/way.ts";
-import { actorOf } from "../../../src/actor.ts";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VaultError } from "../../../src/errors.ts";
 import type { Store } from "../../../src/exchange/ports.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { SqliteWhole } from "../../../src/store/sqlite/whole-state.ts";
-import { openStore } from "../../../src/store/sqlite/store.ts";
 import { moveState } from "../../../src/store/whole/move.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import type { StoreFixture } from "../../contract/store-fixture.ts";
 import { exchange, pair, patient, service, standings, uuid } from "../../contract/store-fixture.ts";
-import { sharedState } from "../../support/shared-state.ts";
-import { tempDir } from "../../support/cleanup.ts";
+import { localBeside, sharedState } from "../../support/shared-state.ts";
 
 interface Side {
   place: WholePlace;
@@ -30,22 +25,10 @@ interface Sides {
 async function sides(): Promise<Sides> {
   const state = await sharedState();
   const { clock } = state;
-  const { keySource } = state.store.parts;
-  const options = {
-    directory: join(tempDir("moved"), "state"),
-    keySource,
-    clock,
-    platform: "linux",
-    by: actorOf(process.pid),
-    warn: () => undefined,
-  };
   return {
     clock,
     database: { place: new PostgresWhole(state.another() as PostgresStore), open: state.another },
-    directory: {
-      place: new SqliteWhole(openStore(options)),
-      open: () => openStore(options),
-    },
+    directory: localBeside(state),
   };
 }
 
