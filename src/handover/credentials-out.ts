@@ -1,4 +1,4 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
@@ -12,9 +12,6 @@ import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.
 import type { RecoveryFile } from "../documents/recovery.ts";
 import { meant } from "../settings/given.ts";
 import { checkWritable } from "./out-file.ts";
-
-/** A document is a few thousand bytes. */
-const longest = 1024 * 1024;
 
 /** Thrown if somebody else has replaced the file: it holds what this run does not know, and stays as it is. */
 export class ReplacedFile extends Error {}
@@ -166,14 +163,14 @@ async function locked<T>(io: Io, path: string, file: string, work: () => Promise
 }
 
 function readContent(path: string, file: string): string | null {
-  const unreadable = (why: string): VaultError =>
-    refusal(`${path} ${why}; it is not replaced`, "name another file, or move this one away");
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > longest)
-    throw unreadable("is too long for credentials");
   try {
     return contentOf(file);
   } catch (error) {
-    throw unreadable(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw refusal(
+      `${path} cannot be read (${code}); it is not replaced`,
+      "name another file, or move this one away",
+    );
   }
 }
 
