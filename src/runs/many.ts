@@ -1,11 +1,9 @@
 import type { App } from "../app.ts";
-
 import { VaultNames } from "../cli/vault-name.ts";
-import type { Named } from "../exchange/records.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { Circumstances } from "../exchange/next-action.ts";
 import { beforeStart } from "../exchange/next-action.ts";
-import type { VaultSummary } from "../exchange/records.ts";
+import type { Named, VaultSummary } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { tableOf, updateDocument, writerOf } from "../handover/handover.ts";
@@ -20,10 +18,8 @@ import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count, grouped } from "../terminal/count.ts";
-import type { Way } from "../way.ts";
-import { command, withWords } from "../way.ts";
-import type { Outcome, SkipReason } from "./report.ts";
-import type { ReportOptions } from "./report.ts";
+import { command } from "../way.ts";
+import type { Outcome, ReportOptions, SkipReason } from "./report.ts";
 import { Report } from "./report.ts";
 import type { Taken, Turn, Turns } from "./turns.ts";
 import { takeTurns } from "./turns.ts";
@@ -55,27 +51,18 @@ export async function runMany(
   if (operation === "update" && options.yes !== true && todo.length > 0)
     await confirmUpdate(app, `new contents to ${todo.length} vaults`);
   prepareOut(app, options);
-  const rest = restOf(app.io.line, run);
   await runAll(app, todo, {
+    ...run,
     work: async (start, turn, report) =>
-      await exchangeInTurn(app, options, run, start, turn, { report, rest }),
-    operation,
+      await exchangeInTurn(app, options, run, start, turn, report),
     total: todo.length + known.length,
     form,
-    name: run.name,
-    rest,
     before: known,
     concurrency: options.concurrency,
     maxFailures: options.maxFailures,
   });
   return 0;
 }
-
-/** The command line that continues the run. */
-const restOf = (line: Way, { name, isNamed }: Run): Way => ({
-  ...(isNamed ? line : withWords(line, "--run", name)),
-  note: "does the rest, and sends nothing for what is done",
-});
 
 /** A list: what is left to do of it, and the outcomes that are known before anything is sent. */
 interface List {
@@ -136,7 +123,7 @@ async function exchangeInTurn(
   run: Run,
   start: Start,
   turn: Turn,
-  { report, rest }: { report: Report; rest: Way },
+  report: Report,
 ): Promise<Outcome> {
   const { host } = app.io;
   const { uuid, given, newVault } = start;
@@ -149,7 +136,7 @@ async function exchangeInTurn(
     writerOf(app, options, uuid, run.name) ??
     (async (document, delivery) =>
       await report.contents(document, async (view) => await tableOf(delivery, view)));
-  const outputs = { write, withCredentials, line: rest, stop: host.killed };
+  const outputs = { write, withCredentials, line: run.rest, stop: host.killed };
   return await turn.withVault(async (context) => {
     const done = await exchange(app, context, start, outputs, run);
     if (done === "earlier") return { ok: true, earlier: true };

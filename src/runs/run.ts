@@ -16,7 +16,8 @@ import type { Program } from "../handover/program.ts";
 import type { VaultsOptions } from "../input/flags.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
-import { command } from "../way.ts";
+import type { Way } from "../way.ts";
+import { command, withWords } from "../way.ts";
 
 /** A run, as a command that begins or continues it knows it. */
 export interface Run {
@@ -27,6 +28,8 @@ export interface Run {
   /** Tells whether two reads deliver to the same place: stdout, this folder, this command. Undefined for what delivers nothing. */
   delivery: string | undefined;
   outDir: string | undefined;
+  /** The command line that continues the run. */
+  rest: Way;
   /** That credentials which were given are of no use any more: of many vaults once. */
   hasWarned?: boolean;
 }
@@ -36,7 +39,7 @@ export const newRun = (operation: Operation | "ack", clock: { now(): number }): 
   `${operation}-${newId(clock).toLowerCase()}`;
 
 export function runOf(
-  { io: { host } }: App,
+  { io: { host, line } }: App,
   { run, outDir, exec }: VaultsOptions,
   operation: Operation,
   program?: Program,
@@ -46,12 +49,17 @@ export function runOf(
     exec ?? null,
     ...(program?.line ?? []),
   ];
+  const name = run ?? newRun(operation, host);
   return {
-    name: run ?? newRun(operation, host),
+    name,
     isNamed: run !== undefined,
     operation,
     delivery: operation === "get" ? sha256(place) : undefined,
     outDir,
+    rest: {
+      ...(run === undefined ? withWords(line, "--run", name) : line),
+      note: "does the rest, and sends nothing for what is done",
+    },
   };
 }
 
