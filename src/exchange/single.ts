@@ -10,6 +10,7 @@ import {
   unsupported,
   wording,
 } from "./dispositions.ts";
+import { applyTo } from "./breaker.ts";
 import type { ExchangeContext } from "./context.ts";
 import { nextTry } from "./context.ts";
 import type { EndCall, Reply, SingleCall, Store } from "./ports.ts";
@@ -138,7 +139,12 @@ export async function createVault(
   const seen = await claimIfTrial(context);
   await store.beginCreation(creation);
   const call: SingleCall = { step: "create", kind, externalRef, vault, device, metadata };
-  const reply = await sendSingle(context, call);
+  const reply = await sendSingle(context, call).catch(async (error: unknown) => {
+    // Nothing was sent: a trial is given back.
+    if (seen.claim !== null)
+      await applyTo(context.breaker, { type: "withdrawn", before: seen.breaker });
+    throw error;
+  });
   await noteStart(context.breaker, seen, reply, outcomeOf(reply, call, acceptedBy(reply)));
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
   const success = answer && readCreateSuccess(answer);

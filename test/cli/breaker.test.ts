@@ -173,6 +173,20 @@ describe("a start is lost", () => {
     expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
   });
 
+  it("a create that would come too late for its slot gives the trial back", async () => {
+    const { gateway, vault, uuid, clock } = await warm();
+    gateway.be({ starts: (before) => (before === 0 ? "drop" : "pass") });
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 10);
+    clock.time += 10_000;
+    const breakers = async (): Promise<unknown> =>
+      (JSON.parse((await vault("guard", "--json")).stdout) as { breakers: unknown }).breakers;
+    const before = await breakers();
+    const create = ["create", "--kind", "generic/offline", "--content", "env:HOME", "--json"];
+    expectExit(await vault(...create, "--rate", "1", "--max-wait", "0s"), 9);
+    expect(gateway.probes()).toBe(1);
+    expect(await breakers()).toEqual(before);
+  });
+
   it("guard shows the breaker; --reset --unanswered closes it, and --force goes past it", async () => {
     const behind = await warm();
     const { gateway, vault, uuid } = behind;
