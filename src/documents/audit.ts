@@ -117,7 +117,6 @@ const columns = z.partialRecord(z.enum(roles), column);
 const input = z.object({
   name: text,
   format: z.enum(["ndjson", "json", "csv", "tsv", "journal"]),
-  gzip: z.boolean(),
   order: z.enum(["oldest-first", "newest-first"]),
   items: count,
   columns,

@@ -183,14 +183,13 @@ function basisOf(summary: ReplaySummary): Fact[] {
 }
 
 /** Describes an input, and what each of its columns was taken for. */
-function inputWords({ name, items, format, gzip, order, columns }: InputReport): string[] {
+function inputWords({ name, items, format, order, columns }: InputReport): string[] {
   const taken = Object.entries(columns).map(([role, { name: column, by, inverted }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
     return `${role} ${JSON.stringify(column)}${inverted === true ? " (true is a failure)" : ""}${why}`;
   });
   const form = [
     format === "journal" ? "journal of this machine" : format.toUpperCase(),
-    gzip ? "gzip" : [],
     order === "newest-first" ? "newest first" : [],
   ].flat();
   return [

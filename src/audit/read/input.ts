@@ -40,7 +40,6 @@ export class Input {
   /** The beginning of the text, and whether that is all of it. */
   head: Buffer = Buffer.alloc(0);
   isWhole = false;
-  isGzip = false;
   /** Why the text ends early, if it does. */
   problem: string | null = null;
   readonly #spec: InputSpec;
@@ -64,7 +63,6 @@ export class Input {
     if (isFile) this.#file = this.#attempt(() => openSync(path, "r"));
     else await this.#keep(stream ?? createReadStream(path));
     for (let packed = 0; packed < mostPacked && isGzip(this.#at(0, 2)); packed++) {
-      this.isGzip = true;
       const onProblem = (problem: string) => void (this.problem ??= problem);
       await this.#keep(gunzip((offset, size) => this.#at(offset, size), onProblem));
     }

@@ -84,7 +84,7 @@ export class Source implements Sink {
     this.#items = new ItemReader(this.#layout, this.#cutter);
     this.reader = isText ? undefined : this.#items;
     const format = options.columns === undefined ? this.#cutter.format : "journal";
-    this.report = { name: input.name, format, gzip: input.isGzip, order, items: 0, columns };
+    this.report = { name: input.name, format, order, items: 0, columns };
   }
 
   /**
