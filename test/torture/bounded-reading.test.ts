@@ -30,23 +30,18 @@ async function measure(kind: string, megabytes: number): Promise<Measured> {
 const stopped = ["2: longer than 1 MiB: reading stopped"];
 const rows = [4, 5].map((line) => `${line}: 2 cells where the header has 4`);
 test.each([
-  ["a line", isWhole ? 300 : 60, 2, ["2: longer than 1 MiB"]],
-  ["a line of gzip", isWhole ? 300 : 60, 2, ["2: longer than 1 MiB"]],
+  ["a line", isWhole ? 300 : 60, 1, stopped],
+  ["a line of gzip", isWhole ? 300 : 60, 1, stopped],
   ["a string", isWhole ? 100 : 20, 1, stopped],
   ["a key", 50, 1, stopped],
   ["a number", 50, 1, stopped],
   ["keys", 30, 1, stopped],
+  ["a list", 30, 1, stopped],
   ["lists in lists", 50, 1, stopped],
-  ["a quoted cell that is opened", 8, 1, ["3: a quote is opened and not closed", ...rows]],
+  ["a quoted cell that is opened", 8, 1, ["3: a quote is not closed in its cell", ...rows]],
 ])("%s of %i MB is read in little memory", async (kind, megabytes, count, skips) => {
   const measured = await measure(kind, megabytes);
   expect(measured).toMatchObject({ count, skips });
-  expect(measured.megabytes).toBeLessThan(280);
-});
-
-test("a list of 30 MB in an object is looked into", async () => {
-  const measured = await measure("a list", 30);
-  expect(measured).toMatchObject({ count: 2, skips: ["2: not JSON", "3: no time", "4: no time"] });
   expect(measured.megabytes).toBeLessThan(280);
 });
 
