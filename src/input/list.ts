@@ -3,7 +3,7 @@ import type { Io } from "../parts/io.ts";
 import type { VaultNames } from "../cli/vault-name.ts";
 import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds } from "../protocol/endpoints.ts";
-import type { ErrorFacts, ErrorKind } from "../errors.ts";
+import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { checkOwner, checkCredentials, deviceOf } from "../exchange/recovery.ts";
 import type { KnownVault, Named } from "../exchange/records.ts";
@@ -32,13 +32,6 @@ export const vaultProperties = {
   device: z.optional(device),
   label: z.optional(z.nullable(z.string().check(z.refine(isLabel, { error: labelRule })))),
 };
-
-/** The error with its place in the file before it. */
-export const placed = (
-  where: string,
-  error: VaultError,
-  code: ErrorKind = error.code,
-): VaultError => new VaultError(code, `${where}: ${error.message}`, error.facts);
 
 /** Which vaults: one of the three. */
 export interface ListChoice {
@@ -113,7 +106,11 @@ async function readList<Vault>(
       return make({ ...given, uuid }, vault);
     } catch (error) {
       if (place === undefined || !(error instanceof VaultError)) throw error;
-      throw placed(`--from ${placeName(place)}`, error, "invalid-input");
+      throw new VaultError(
+        "invalid-input",
+        `--from ${placeName(place)}: ${error.message}`,
+        error.facts,
+      );
     }
   });
 }

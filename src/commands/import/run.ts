@@ -23,7 +23,7 @@ import { refusalError } from "../../exchange/refusals.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import { settledAs } from "../../exchange/states.ts";
 import { askBaseUrl, askKind, askCredentials, askVault } from "../../input/ask.ts";
-import { givenCredentials, placed, vaultProperties } from "../../input/list.ts";
+import { givenCredentials, vaultProperties } from "../../input/list.ts";
 import { learnAll, lookUp, readGiven } from "../../input/read-start.ts";
 import type { Io } from "../../parts/io.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
@@ -56,23 +56,52 @@ export async function runImport(app: App, options: ImportOptions): Promise<numbe
   return 0;
 }
 
-/** The whole file is read before the first entry is recorded. */
+/**
+ * The whole file is read before the first entry is recorded; then many vaults at a time, lines of one vault in their order. What would
+ * fail for all of them stops it.
+ */
 async function importFile(app: App, file: string): Promise<number> {
   const lines = await readFile(app, file);
-  const outcomes = await importAll(app, lines);
+  const outcomes = new Map<Line, Imported | VaultError>();
+  const importLines = async (ofVault: readonly Line[]): Promise<void> => {
+    for (const line of ofVault) {
+      const outcome = await importOne(app, line).catch(async (cause: unknown) => {
+        const error = asVaultError(cause).with({ uuid: line.uuid });
+        return await withLabel(app.state, error);
+      });
+      outcomes.set(line, outcome);
+      if (outcome instanceof VaultError && concernsAll.includes(outcome.code)) throw outcome;
+    }
+  };
+  const vaults = Map.groupBy(lines, ({ uuid }) => uuid.toLowerCase()).values();
+  const stop = await eachOf(vaults, vaultsAtATime, importLines).then(() => null, asVaultError);
   const imported: Imported[] = [];
   const failed: Failed[] = [];
-  for (const each of lines) {
-    const outcome = outcomes.get(each);
-    if (outcome instanceof VaultError) failed.push({ ...each, error: outcome });
+  for (const line of lines) {
+    const outcome = outcomes.get(line);
+    if (outcome instanceof VaultError) failed.push({ ...line, error: outcome });
     else if (outcome !== undefined) imported.push(outcome);
   }
-  const failure = failureOf(failed, lines.length);
+  const failure = stop ?? partial(failed, lines.length);
   await print(app.io, imported, failed).catch((error: unknown) => {
     throw failure ?? error;
   });
-  if (failure !== undefined) throw failure;
+  if (failure !== null) throw failure;
   return 0;
+}
+
+const concernsAll: readonly string[] = ["state", "interrupted", "internal"];
+
+function partial([first, ...others]: readonly Failed[], entries: number): VaultError | null {
+  if (first === undefined) return null;
+  const { place, uuid, error } = first;
+  const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
+  const { hint, next } = error.facts;
+  return new VaultError(
+    "partial",
+    `${others.length + 1} of ${entries} vaults could not be imported${told}`,
+    defined({ hint, next }),
+  );
 }
 
 async function readOne(app: App, options: ImportOptions): Promise<Entry> {
@@ -128,47 +157,6 @@ async function readFile(app: App, file: string): Promise<Line[]> {
   throw new VaultError("invalid-input", "--file: the list is empty; nothing was imported", {
     hint: "the program that was to write it may have failed",
   });
-}
-
-/** Many vaults at a time, lines of one vault in their order. */
-async function importAll(
-  app: App,
-  lines: readonly Line[],
-): Promise<Map<Line, Imported | VaultError>> {
-  const outcomes = new Map<Line, Imported | VaultError>();
-  const work = async (ofVault: readonly Line[]): Promise<void> => {
-    for (const each of ofVault) {
-      const { uuid } = each;
-      const outcome = await importOne(app, each).catch(
-        async (cause: unknown) => await withLabel(app.state, asVaultError(cause).with({ uuid })),
-      );
-      outcomes.set(each, outcome);
-      if (outcome instanceof VaultError && concernsAll(outcome)) throw outcome;
-    }
-  };
-  const vaults = Map.groupBy(lines, ({ uuid }) => uuid.toLowerCase()).values();
-  // What it throws is among the outcomes.
-  await eachOf(vaults, vaultsAtATime, work).catch(() => undefined);
-  return outcomes;
-}
-
-/** Whether it would fail for the other entries, too. */
-const concernsAll = ({ code }: VaultError): boolean =>
-  ["state", "interrupted", "internal"].includes(code);
-
-function failureOf(failed: readonly Failed[], entries: number): VaultError | undefined {
-  const [first, ...others] = failed;
-  if (first === undefined) return undefined;
-  const stop = failed.find(({ error }) => concernsAll(error));
-  if (stop !== undefined) return placed(`--file ${placeName(stop.place)}`, stop.error);
-  const { place, uuid, error } = first;
-  const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
-  const { hint, next } = error.facts;
-  return new VaultError(
-    "partial",
-    `${failed.length} of ${entries} vaults could not be imported${told}`,
-    defined({ hint, next }),
-  );
 }
 
 async function print(io: Io, imported: Imported[], failed: readonly Failed[]): Promise<void> {
