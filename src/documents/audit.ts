@@ -32,6 +32,8 @@ const rule = z.enum([
   "failed-attempts",
   /** `rules.limits.unackedStarts` starts without acknowledgement. */
   "unacknowledged-starts",
+  /** A start with invalid credentials whose transaction expired (releases up to 1.2.22). */
+  "expired-invalid-start",
   /** No successful start for `rules.autoLockAfterMs`. */
   "auto-lock",
   /** A lock in the console, which an item records. */

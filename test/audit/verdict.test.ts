@@ -46,7 +46,8 @@ test.each<[string, string, Partial<ReplayOptions>?]>([
     "at-risk certain 0 0",
     { rules: { ...rules, limits: { ...rules.limits, unackedStarts: 1 } } },
   ],
-  ["C0 F10 M400", "at-risk likely 0 1", old],
+  ["C0 F10 M400", "locked likely 0 1 expired-invalid-start@130", old],
+  ["C0 F10 M90", "at-risk likely 0 1", old],
   ["C0 F1 F2 F3", "locked certain 0 3 failed-attempts@3", old],
   ["C0 F10 S100 A101 M400", "ok certain 0 0", old],
   // What items say of locks.

@@ -38,6 +38,7 @@ export function causeOf(
   const how: Record<LockRule, string> = {
     "failed-attempts": inARow("failed attempts", limits.failedAttempts),
     "unacknowledged-starts": inARow("unacknowledged starts", limits.unackedStarts),
+    "expired-invalid-start": `, when a start with invalid credentials${by} expired`,
     "auto-lock": ` by auto-lock: no accepted start for ${Math.round(autoLockAfterMs / 86_400_000)} days`,
     administrator: ` by an administrator${by}`,
     unseen: ` or before, ${shown}; ${chain.length > 1 ? "the calls before it may have caused it" : "the log does not show the cause"}`,

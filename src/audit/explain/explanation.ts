@@ -49,7 +49,7 @@ export function explain(
     rule === "unacknowledged-starts" ? run.filter(({ event }) => isFailedAccess(event)) : [];
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
   const trace: Trace =
-    rule === "failed-attempts"
+    rule === "failed-attempts" || rule === "expired-invalid-start"
       ? (reasonOf(log, chain) ?? traceOf(before, before.slice(0, at), client))
       : { why: ends.length > 0 ? "refused-ends" : "no-ends" };
   return {

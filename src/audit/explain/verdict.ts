@@ -49,6 +49,9 @@ export function judge(log: Log, vault: Vault): Judgement {
   const lastUse = Math.max(vault.firstTime, unclear > 0 ? vault.lastTime : vault.lastStart || 0);
   if (asOf - lastUse >= autoLockAfterMs && !isGeneric(log, vault))
     return locked(vault, "auto-lock", lastUse + autoLockAfterMs, doubts);
+  const expiry = vault.invalidStart + fold.rules.tokenLifetimeMs;
+  if (doubts.includes(expires) && vault.invalidStart > 0 && expiry <= asOf)
+    return locked(vault, "expired-invalid-start", expiry, doubts);
   const isAtRisk =
     doubts.includes(expires) ||
     wouldLock(failedAttempts, limits.failedAttempts) ||
@@ -112,13 +115,17 @@ function locked(
     : { ...known, ...ofRule };
 }
 
+/** Rules that the log alone cannot prove. */
+const unproven: Partial<Record<LockRule, string>> = {
+  "auto-lock":
+    "no start for that long; not locked if the vault is generic or has another autoLockDate",
+  "expired-invalid-start": expires,
+};
+
 function confidenceInRule(vault: Vault, rule: LockRule, doubts: readonly string[]): Confidence {
   const { ending } = vault;
-  // The log alone cannot prove it.
-  if (rule === "auto-lock")
-    return confidence([
-      "no start for that long; not locked if the vault is generic or has another autoLockDate",
-    ]);
+  const doubt = unproven[rule];
+  if (doubt !== undefined) return confidence([doubt]);
   if (ending?.isGuess === true)
     return confidence(["these calls stand just before the first that found it locked"]);
   if (ending?.isSaid === true && (rule === "unseen" || isRecorded(ending)) && !ending.isLikely)

@@ -222,6 +222,7 @@ export class Fold {
     vault.failedAttempts += 1;
     if (isSure) vault.surelyFailed += 1;
     else vault.refusals += 1;
+    vault.invalidStart ||= entry.time;
     const { failedAttempts: limit } = this.rules.limits;
     const rule = "failed-attempts";
     if (vault.surelyFailed >= limit) {

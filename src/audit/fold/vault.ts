@@ -76,6 +76,8 @@ export class Vault {
   /** Since an accepted call: those refused for a reason that is not known, or because the service has no such vault. */
   refusals = 0;
   gone = 0;
+  /** The oldest start with invalid credentials since an accepted call. */
+  invalidStart = 0;
   /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
   earlyAcks = 0;
   earlyAckTime = 0;
@@ -119,6 +121,7 @@ export class Vault {
     this.surelyFailed = 0;
     this.refusals = 0;
     this.gone = 0;
+    this.invalidStart = 0;
   }
 
   addContradiction(kind: Contradiction, entry: Entry): void {
