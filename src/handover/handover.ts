@@ -13,6 +13,7 @@ import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { RecoveryFile } from "../documents/recovery.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import { ReplacedFile } from "./credentials-out.ts";
+import { removeLeftovers } from "../files/durable-file.ts";
 import { outFileOf, writeOut } from "./out-file.ts";
 import type { Program } from "./program.ts";
 import { passContents, saveRecovery, sha256 } from "./shell.ts";
@@ -83,10 +84,20 @@ export function writerOf(
   if ((path ?? exec ?? program) === undefined) return undefined;
   return async (document) => {
     const passed = passedDocument(document, options);
+    if (options.out !== undefined) tidy(basics.io.host.resolve(options.out));
     if (path !== undefined) writeOut(basics.io.host, path, passed);
     if (exec !== undefined) await passContents(basics, exec, run, passed);
     await program?.run(passed);
   };
+}
+
+/** Removes what killed processes left beside --out. With --out-dir that would read the folder once for each vault. */
+function tidy(out: string): void {
+  try {
+    removeLeftovers(out);
+  } catch {
+    // Contents can be delivered into a folder that cannot be read.
+  }
 }
 
 /** What an update prints, once its outcome is known. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -98,6 +98,15 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
 });
 
 describe.concurrent("vault get --out", () => {
+  it("removes what a killed one has left beside the file", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const left = join(machine.home, ".note.json.0123456789abcdef.vault-new");
+    writeFileSync(left, note);
+    expectExit(await machine.vault("get", lab.vault.uuid, "--out", "note.json"), 0);
+    expect(existsSync(left)).toBe(false);
+  });
+
   it("writes the contents there for their owner alone, prints nothing, and replaces the same vault's", async () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
