@@ -7,14 +7,13 @@ import type { Pair } from "../protocol/answers.ts";
 import { fingerprint } from "../secrets/fingerprints.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { Step, StoredVault } from "./document.ts";
-import * as ends from "./steps/end.ts";
 import { isSpent, keptGeneration } from "./steps/generations.ts";
 import type { Added } from "./steps/import.ts";
 import { adopt, completeCreation, recordPair } from "./steps/import.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
 import { findExchange, lockLost, vaultOf } from "./steps/rows.ts";
 import { openCredentials, openToken } from "./steps/sealed.ts";
-import * as starts from "./steps/start.ts";
+import * as exchanges from "./steps/exchange.ts";
 import * as vaults from "./steps/vault.ts";
 import { vaultRecord } from "./vault-record.ts";
 
@@ -83,16 +82,16 @@ export abstract class StoredVaultSession implements VaultSession {
     isLast: boolean,
   ): Promise<{ result: T; vault: StoredVault }>;
 
-  readonly revertIntent = this.#step(starts.revertIntent);
-  readonly noteUnanswered = this.#step(starts.noteUnanswered, "unsynced");
-  readonly reject = this.#step(starts.reject);
-  readonly recordStarted = this.#sealing(starts.recordStarted, none);
-  readonly hold = this.#step(ends.hold);
-  readonly noteSaved = this.#step(ends.noteSaved);
-  readonly recordEnding = this.#step(ends.recordEnding);
-  readonly noteEndAnswered = this.#step(ends.noteEndAnswered);
-  readonly expire = this.#step(ends.expire);
-  readonly markInDoubt = this.#step(ends.markInDoubt);
+  readonly revertIntent = this.#step(exchanges.revertIntent);
+  readonly noteUnanswered = this.#step(exchanges.noteUnanswered, "unsynced");
+  readonly reject = this.#step(exchanges.reject);
+  readonly recordStarted = this.#sealing(exchanges.recordStarted, none);
+  readonly hold = this.#step(exchanges.hold);
+  readonly noteSaved = this.#step(exchanges.noteSaved);
+  readonly recordEnding = this.#step(exchanges.recordEnding);
+  readonly noteEndAnswered = this.#step(exchanges.noteEndAnswered);
+  readonly expire = this.#step(exchanges.expire);
+  readonly markInDoubt = this.#step(exchanges.markInDoubt);
   readonly recordPair = this.#sealing(recordPair, ({ credentials }) => [credentials]);
   readonly adopt = this.#sealing(adopt, (document) => [document.old, document.new]);
   readonly markElsewhere = this.#step(vaults.markElsewhere);
@@ -105,11 +104,11 @@ export abstract class StoredVaultSession implements VaultSession {
   async recordIntent(intent: Intent): Promise<void> {
     this.ensureRoom();
     const isSealing = intent.run?.digest !== undefined;
-    await this.#write((rows, key) => starts.recordIntent(rows, key, intent), { isSealing });
+    await this.#write((rows, key) => exchanges.recordIntent(rows, key, intent), { isSealing });
   }
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
-    await this.#write((rows) => ends.acknowledge(rows, exchangeId), { isLast });
+    await this.#write((rows) => exchanges.acknowledge(rows, exchangeId), { isLast });
   }
 
   /** Implements `Store.completeCreation`. A label that another vault has taken meanwhile is no reason to lose the credentials. */

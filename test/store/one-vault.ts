@@ -2,14 +2,13 @@ import { deriveKey } from "../../src/secrets/sealing.ts";
 import type { RestoredVault } from "../../src/store/backup/restore-vault.ts";
 import { restoreVault } from "../../src/store/backup/restore-vault.ts";
 import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
-import * as ends from "../../src/store/steps/end.ts";
 import { openCredentials } from "../../src/store/steps/sealed.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
 import { candidates } from "../../src/exchange/next-action.ts";
 import { recordPair } from "../../src/store/steps/import.ts";
 import type { CredentialsRow, VaultRows } from "../../src/store/steps/rows.ts";
 import { unknownVault } from "../../src/store/steps/rows.ts";
-import * as starts from "../../src/store/steps/start.ts";
+import * as exchanges from "../../src/store/steps/exchange.ts";
 import * as vaults from "../../src/store/steps/vault.ts";
 import { intent, lower, pair, problem, service, started } from "../contract/store-fixture.ts";
 
@@ -86,19 +85,20 @@ export class OneVault {
       base === undefined
         ? (this.current()?.generation ?? this.rows.credentials.at(-1)?.generation ?? 0)
         : this.generation(base);
-    this.run((rows) => starts.recordIntent(rows, () => key, intent(id, generation)));
+    this.run((rows) => exchanges.recordIntent(rows, () => key, intent(id, generation)));
     const name = this.rows.credentials.find((row) => row.generation === generation);
     const combination = `combination-of-${name === undefined ? "" : this.nameOf(name)}`;
     if (stage === "intent") return this;
     if (stage === "rejected")
       return this.does((rows) =>
-        starts.reject(rows, id, combination, { code: "rejected", message: "no" }),
+        exchanges.reject(rows, id, combination, { code: "rejected", message: "no" }),
       );
-    if (stage === "discarded") return this.does((rows) => starts.revertIntent(rows, id, problem));
+    if (stage === "discarded")
+      return this.does((rows) => exchanges.revertIntent(rows, id, problem));
     const tokenExpiry = this.minutes.at(this.minutes.n + 5);
     this.run(
       (rows) =>
-        void starts.recordStarted(rows, key, id, started(made, { combination, tokenExpiry })),
+        void exchanges.recordStarted(rows, key, id, started(made, { combination, tokenExpiry })),
     );
     return this.goOn(id, stage);
   }
@@ -107,18 +107,18 @@ export class OneVault {
   goOn(id: string, stage: Stage): this {
     if (stage === "held")
       return this.does((rows) =>
-        ends.hold(rows, id, "no-ack", { delivered: true, saveOwed: false }),
+        exchanges.hold(rows, id, "no-ack", { delivered: true, saveOwed: false }),
       );
     if (stage === "started") return this;
-    this.run((rows) => ends.recordEnding(rows, id, true));
+    this.run((rows) => exchanges.recordEnding(rows, id, true));
     return stage === "ending" ? this : this.settle(id, stage);
   }
 
   /** The end of an exchange whose end call may have been sent. */
   settle(id: string, stage: Stage): this {
-    if (stage === "acknowledged") return this.does((rows) => ends.acknowledge(rows, id));
-    if (stage === "expired") return this.does((rows) => ends.expire(rows, id, problem));
-    return this.does((rows) => ends.markInDoubt(rows, id, problem));
+    if (stage === "acknowledged") return this.does((rows) => exchanges.acknowledge(rows, id));
+    if (stage === "expired") return this.does((rows) => exchanges.expire(rows, id, problem));
+    return this.does((rows) => exchanges.markInDoubt(rows, id, problem));
   }
 
   does(step: (rows: VaultRows) => void): this {
@@ -137,7 +137,7 @@ export class OneVault {
   delete(id: string): this {
     const generation = this.current()?.generation ?? 0;
     this.run((rows) =>
-      starts.recordIntent(rows, () => key, intent(id, generation, { operation: "delete" })),
+      exchanges.recordIntent(rows, () => key, intent(id, generation, { operation: "delete" })),
     );
     return this.does((rows) => vaults.recordDeleted(rows, id));
   }

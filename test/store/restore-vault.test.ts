@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import * as starts from "../../src/store/steps/start.ts";
+import * as exchanges from "../../src/store/steps/exchange.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
 import { intent, problem } from "../contract/store-fixture.ts";
 import { key, Minutes, OneVault } from "./one-vault.ts";
@@ -338,8 +338,8 @@ describe("what a restored backup counts", () => {
     const there = new OneVault(new Minutes()).import("A").exchange("z1", "", "rejected").forget();
     there.import("X").exchange("z2", "Y");
     const here = read();
-    here.run((rows) => starts.recordIntent(rows, () => key, intent("y1", 2, { sole: true })));
-    here.does((rows) => starts.noteUnanswered(rows, "y1", problem)).restore(there.backup());
+    here.run((rows) => exchanges.recordIntent(rows, () => key, intent("y1", 2, { sole: true })));
+    here.does((rows) => exchanges.noteUnanswered(rows, "y1", problem)).restore(there.backup());
     expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
   });
 
