@@ -113,6 +113,8 @@ const column = z.object({
   by: z.enum(["name", "value", "--map"]),
   /** Of an outcome: its "true" is a failure, as in `failed` or `rejected`. */
   inverted: optional(z.literal(true)),
+  /** Of a time: the column with the time of day, which follows that of the date. */
+  and: optional(text),
 });
 const columns = z.partialRecord(z.enum(roles), column);
 

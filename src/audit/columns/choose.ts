@@ -40,8 +40,12 @@ export function chooseColumns(
   input: string,
 ): Choice {
   if (sample.length === 0) return { columns: {}, times: new TimeReader(), warnings: [] };
-  return new Search(profilesOf(sample), given, input).choose();
+  return new Search(withClock(profilesOf(sample)), given, input).choose();
 }
+
+/** Returns the text of a record's time, of one column or two; empty if it has none. */
+export const timeIn = (fields: Fields, { time }: Columns): string =>
+  `${fields.get(time?.name ?? "") ?? ""} ${fields.get(time?.and ?? "") ?? ""}`.trim();
 
 interface Profile {
   name: string;
@@ -51,6 +55,8 @@ interface Profile {
   /** Number of different values, ignoring case. */
   distinct: number;
   isWhole: boolean;
+  /** Of a date: the column with the time of day, which its values have too. */
+  and?: string;
 }
 
 /** Profiles the columns, in the order of their first appearance. */
@@ -67,6 +73,17 @@ function profilesOf(records: readonly { fields: Fields }[]): Profile[] {
     const distinct = new Set(texts.map((text) => text.toLowerCase())).size;
     return { name, values, texts, distinct, isWhole: texts.length === records.length };
   });
+}
+
+/** Gives a date the time of day that is in a column of its own. */
+function withClock(profiles: readonly Profile[]): readonly Profile[] {
+  const times = profiles.filter(({ name }) => looks.rankOf("time", name) < Infinity);
+  const date = times.find((one) => mostly(one, looks.isDate));
+  const clock = times.find((one) => mostly(one, looks.isTimeOfDay));
+  if (date === undefined || clock === undefined) return profiles;
+  const texts = [...date.values].map(([at, day]) => `${day} ${clock.values.get(at) ?? ""}`);
+  const values = new Map([...date.values.keys()].map((at, index) => [at, texts[index] as string]));
+  return profiles.map((one) => (one === date ? { ...date, values, texts, and: clock.name } : one));
 }
 
 /** Whether a share of the values matches, half of them if no other is given. */
@@ -177,12 +194,13 @@ class Search {
   /** Gives a role a column, if it has none yet. */
   #take(role: Role, profile: Profile | undefined, by?: "--map"): void {
     if (profile === undefined || !this.#isOpen(role)) return;
-    const { name } = profile;
+    const { name, and } = profile;
     const isNamed = (kindsOf[role] ?? [role]).some((kind) => looks.rankOf(kind, name) < Infinity);
     this.#columns[role] = {
       name,
       by: by ?? (isNamed ? "name" : "value"),
       ...(role === "outcome" && isFailure(profile) && { inverted: true }),
+      ...(and !== undefined && { and }),
     };
   }
 

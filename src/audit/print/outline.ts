@@ -184,9 +184,10 @@ function basisOf(summary: ReplaySummary): Fact[] {
 
 /** Describes an input, and what each of its columns was taken for. */
 function inputWords({ name, items, format, order, columns }: InputReport): string[] {
-  const taken = Object.entries(columns).map(([role, { name: column, by, inverted }]) => {
+  const taken = Object.entries(columns).map(([role, { name: first, by, inverted, and }]) => {
     const why = { name: "", value: " (by its values)", "--map": " (--map)" }[by];
-    return `${role} ${JSON.stringify(column)}${inverted === true ? " (true is a failure)" : ""}${why}`;
+    const names = [first, and ?? []].flat().map((one) => JSON.stringify(one));
+    return `${role} ${names.join(" and ")}${inverted === true ? " (true is a failure)" : ""}${why}`;
   });
   const form = [
     format === "journal" ? "journal of this machine" : format.toUpperCase(),

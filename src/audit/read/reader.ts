@@ -1,5 +1,6 @@
 import type { Columns } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
+import { timeIn } from "../columns/choose.ts";
 import type { TimeReader } from "../columns/times.ts";
 import { isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
 import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
@@ -325,8 +326,8 @@ export function itemOf(
     const column = columns[role];
     return column && fields.get(column.name);
   };
-  const text = valueOf("time");
-  if (text === undefined) return "no time";
+  const text = timeIn(fields, columns);
+  if (text === "") return "no time";
   const at = times.parse(text);
   if (at === null) return `invalid time: ${clip(text)}`;
   if (valueOf("action") === undefined) return "no action";

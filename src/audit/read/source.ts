@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Columns, InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
-import { type Choice, chooseColumns, type Given } from "../columns/choose.ts";
+import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { TimeReader } from "../columns/times.ts";
 import { uuidOf } from "../columns/looks.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
@@ -211,9 +211,7 @@ function recognize(
       ? chooseColumns(records, options, name)
       : { columns, times: new TimeReader(), warnings: [] };
   const order = orderOf(
-    records.map(({ fields }) =>
-      choice.times.parse(fields.get(choice.columns.time?.name ?? "") ?? ""),
-    ),
+    records.map(({ fields }) => choice.times.parse(timeIn(fields, choice.columns))),
   );
   const lists = new Set(records.flatMap(({ list }) => list ?? []));
   return { ...choice, order, isText: records.some(({ isText }) => isText), lists };
