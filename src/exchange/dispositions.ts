@@ -9,7 +9,7 @@ import type { ErrorClass } from "../protocol/classify.ts";
 import type { Way } from "../way.ts";
 import { command } from "../way.ts";
 import type { Reply, SingleCall } from "./ports.ts";
-import { classify, findErrorUuid } from "../protocol/classify.ts";
+import { classify, errorStatus, findErrorUuid } from "../protocol/classify.ts";
 
 /** What an answer that an extended endpoint is not there may mean. */
 export const unsupported = "your service may not support this extended operation";
@@ -251,23 +251,15 @@ function whatCame({ cause, isWhole, answer }: Reply & { type: "no-answer" }): st
 }
 
 /** The service's own words on one line, with the property it names and the error uuid. */
-export function wording(answer: Answer): string {
-  const status = object(answer.body["responseStatus"]);
-  const details = Array.isArray(status?.["detailedErrors"])
-    ? (status["detailedErrors"] as unknown[])
-    : [];
-  const sentences = details.map((entry) => {
-    const { property, message, errorReasons } = object(entry) ?? {};
-    const reasons = Array.isArray(errorReasons)
-      ? errorReasons.filter((r) => typeof r === "string").join(", ")
-      : "";
-    const said = [message, reasons]
-      .filter((t): t is string => typeof t === "string" && t !== "")
-      .join(": ");
-    return typeof property === "string" && property !== "" ? `${said} (${property})`.trim() : said;
+export function wording({ body, httpStatus }: Answer): string {
+  const filled = (parts: string[], between: string): string =>
+    parts.filter((part) => part !== "").join(between);
+  const { code, details } = errorStatus(body);
+  const sentences = details.map(({ property, message, reasons }) => {
+    const said = filled([message, filled(reasons, ", ")], ": ");
+    return filled([said, property && `(${property})`], " ");
   });
-  const code = typeof status?.["code"] === "string" ? status["code"] : "";
-  const words = sentences.filter((s) => s !== "").join("; ") || code || "no reason given";
-  const errorUuid = findErrorUuid(answer.body);
-  return `service: "${words}", HTTP ${answer.httpStatus}${errorUuid === undefined ? "" : `, error ${errorUuid}`}`;
+  const words = filled(sentences, "; ") || code || "no reason given";
+  const errorUuid = findErrorUuid(body);
+  return `service: "${words}", HTTP ${httpStatus}${errorUuid === undefined ? "" : `, error ${errorUuid}`}`;
 }

@@ -129,26 +129,25 @@ function matches(rule: ErrorRule, httpStatus: number, details: readonly Detail[]
 }
 
 function readDetails(body: Record<string, unknown>): Detail[] {
-  const status = object(body["responseStatus"]);
-  const details = list(status?.["detailedErrors"]).map((entry) => {
-    const detail = object(entry) ?? {};
-    const reasons = list(detail["errorReasons"]);
-    return {
-      property: text(detail["property"]),
-      wording: withoutPaths([detail["message"], ...reasons].map(text).join(" ")),
-    };
-  });
+  const { code, message, details } = errorStatus(body);
+  const told = details.map(({ property, message: said, reasons }) => ({
+    property,
+    wording: withoutPaths([said, ...reasons].join(" ")),
+  }));
   // Code and message of the status are matched too, also in an answer without details.
-  return [
-    ...details,
-    {
-      property: "",
-      wording: withoutPaths(`${text(status?.["code"])} ${text(status?.["message"])}`).replaceAll(
-        /[-_]/g,
-        " ",
-      ),
-    },
-  ];
+  const status = withoutPaths(`${code} ${message}`).replaceAll(/[-_]/g, " ");
+  return [...told, { property: "", wording: status }];
+}
+
+/** What `responseStatus` says of an error; whatever is not a text is empty. */
+export function errorStatus(body: Record<string, unknown>) {
+  const { code, message, detailedErrors } = object(body["responseStatus"]) ?? {};
+  const details = list(detailedErrors).map((entry) => {
+    const detail = object(entry) ?? {};
+    const reasons = list(detail["errorReasons"]).map(text);
+    return { property: text(detail["property"]), message: text(detail["message"]), reasons };
+  });
+  return { code: text(code), message: text(message), details };
 }
 
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -1,3 +1,6 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { stride } from "../support/campaign.ts";
@@ -23,13 +26,25 @@ async function known(machine: Machine): Promise<string[]> {
   return (JSON.parse(stdout) as { vaults: { uuid: string }[] }).vaults.map(({ uuid }) => uuid);
 }
 
+/** The external reference of the create that the log of the state has begun, if it has. */
+function referenceIn({ stateDir }: Machine): string | undefined {
+  const path = join(stateDir, "vault.db");
+  if (!existsSync(path)) return undefined;
+  const state = new DatabaseSync(path);
+  const [made] = state.prepare("SELECT 1 FROM sqlite_master WHERE name = 'journal'").all();
+  const sql = "SELECT detail ->> 'externalRef' AS reference FROM journal WHERE event = 'creating'";
+  const [row] = made === undefined ? [] : state.prepare(sql).all();
+  state.close();
+  return row?.["reference"] as string | undefined;
+}
+
 describe("vault create, killed with SIGKILL before, between and after its steps", () => {
   let lab: Lab;
   beforeAll(async () => {
     lab = await openLab();
   });
 
-  it("its credentials are stored before anything is printed, and its reference before it is sent", async () => {
+  it("its credentials are stored before anything is printed; else the log has the reference by which it is found", async () => {
     const { service } = lab;
     const outcomes = new Set<string>();
     const steps = await atEveryStep(async (n) => {
@@ -54,6 +69,13 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
         expect(more).toEqual([]);
         const stored = await known(machine);
         if (run.result.stdout !== "") expect(stored).toEqual([made]);
+        const reference = referenceIn(machine);
+        const again = await machine.vault(...create);
+        expectExit(again, 0);
+        expect(again.stderr).toBe("");
+        const items = service.sandbox
+          .audit()
+          .filter(({ externalRef, vaultUuid }) => externalRef === reference && vaultUuid === made);
         if (stored.length > 0) {
           outcomes.add("stored");
           expect(stored).toEqual([made]);
@@ -62,10 +84,14 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
           const read = await machine.vault("get", made ?? "", "--json");
           expectExit(read, 0);
           await expectInStep(lab, machine, made ?? "");
-        } else outcomes.add(made === undefined ? "nothing" : "made, and not stored");
-        const again = await machine.vault(...create);
-        expectExit(again, 0);
-        expect(again.stderr).toBe("");
+        } else if (made !== undefined) {
+          outcomes.add("found by its reference");
+          expect(items.map(({ action }) => action)).toEqual(["CREATE_VAULT"]);
+        } else {
+          outcomes.add(
+            reference === undefined ? "nothing" : "nothing, and the log says that there may be one",
+          );
+        }
         const { vault } = JSON.parse(again.stdout) as { vault: { credentials: Pair } };
         const { encryptedData, payload } = vault.credentials;
         const last = others(lab).filter((uuid) =>
@@ -75,7 +101,12 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
       };
       return { ...run, check };
     }, 1);
-    const all = ["made, and not stored", "nothing", "stored"];
+    const all = [
+      "found by its reference",
+      "nothing",
+      "nothing, and the log says that there may be one",
+      "stored",
+    ];
     expect(all).toEqual(expect.arrayContaining([...outcomes]));
     if (stride === 1) expect(outcomes.size).toBe(all.length);
     expectSteps(steps, ["linkSync", "send", "receive", "stdout"]);
