@@ -9,7 +9,11 @@ const timeLength = 10;
  */
 export function newId(clock: { now(): number }, after?: string): string {
   const time = Math.max(clock.now(), after === undefined ? 0 : timeOf(after) + 1);
-  return firstIdAt(time) + Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join("");
+  // The clock of a database has fractions of a millisecond.
+  return (
+    firstIdAt(Math.floor(time)) +
+    Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join("")
+  );
 }
 
 /** The time of a ULID; 0 for any other id, since an adopted exchange keeps the one that another machine gave it. */
