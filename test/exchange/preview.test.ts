@@ -77,3 +77,13 @@ it.each<[string, Left, "get" | "update", Partial<Omit<Start, "given">>, string]>
     expect((await known(world)).last?.baseGeneration).toBe(shown.pair?.generation);
   },
 );
+
+it("refuses other credentials where the guard would", async () => {
+  const world = await knownVault();
+  await fourLost(world);
+  const given = { encryptedData: "other", payload: "payload" };
+  const start = { ...startOf(world, "get"), given: { type: "pair", credentials: given } } as const;
+  const shown = world.hold(async (context) => await previewStart(context, start));
+  await expect(shown).rejects.toMatchObject({ code: "guard" });
+  expect(await run(world, "get", { given })).toMatchObject({ code: "guard" });
+});

@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { NextAction, SoFar, Wish } from "../next-action.ts";
-import { nextAction } from "../next-action.ts";
+import { beforeStart, nextAction } from "../next-action.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { afterRefusal, refusalError } from "../refusals.ts";
 import { bareCredentials } from "../recovery.ts";
@@ -120,8 +120,12 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
     return { record, kind: given.document.kind, acknowledges: null, pair: null };
   const kind = checkStart(record, start);
   const recordedAs = await checkGiven(context, record, start);
-  if (record === null || (given !== undefined && recordedAs === null))
+  if (record === null || (given !== undefined && recordedAs === null)) {
+    const first = record && beforeStart(record, start, context);
+    if (record !== null && first?.do === "refuse")
+      throw refusalError(record, first, start, context);
     return { record, kind, acknowledges: null, pair: null };
+  }
   const { wish, action } = await decide(context, record, kind, start, noTries(recordedAs));
   const acknowledges = action.do === "end" ? action.exchange : null;
   const generation =
