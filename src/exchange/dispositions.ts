@@ -7,7 +7,7 @@ import type { Kind, Operation, Step } from "../protocol/endpoints.ts";
 import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
 import type { Way } from "../way.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 import type { Reply, SingleCall } from "./ports.ts";
 import { classify, errorStatus, findErrorUuid } from "../protocol/classify.ts";
 
@@ -77,7 +77,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     end: "refused",
     meaning: "they will not be sent again",
     next: (uuid) => [
-      { ...command`vault import ${uuid} --credentials @FILE`, note: "the right credentials" },
+      noted(command`vault import ${uuid} --credentials @FILE`, "the right credentials"),
       command`vault status ${uuid} --history`,
     ],
   },
@@ -88,8 +88,8 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     end: "outstanding",
     meaning: "an administrator can unlock it in the console",
     next: (uuid) => [
-      { ...command`vault audit-replay FILE`, note: "explains it, from an audit export" },
-      { ...command`vault guard ${uuid} --reset`, note: "after an administrator has unlocked it" },
+      noted(command`vault audit-replay FILE`, "explains it, from an audit export"),
+      noted(command`vault guard ${uuid} --reset`, "after an administrator has unlocked it"),
     ],
   },
   gone: {

@@ -4,7 +4,7 @@ import type { ExchangeContext, ExchangeEvent } from "./context.ts";
 import { currentRecord } from "./context.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./counting.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 import type { Reply, Send, Service, StartCall, DeleteCall, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
@@ -117,7 +117,7 @@ export async function withVault<T>(
       ...facts,
       retry: "after-status",
       hint: "an earlier start of this command was sent, and counts",
-      next: [{ ...command`vault status ${uuid}`, note: "then run it again" }],
+      next: [noted(command`vault status ${uuid}`, "then run it again")],
     });
   } finally {
     for (const one of settled.values()) {

@@ -52,7 +52,7 @@ export async function runExchange(
  * Decides and sends, until the service accepts a call, which has then counted.
  * @throws as `runExchange`
  */
-export async function untilAccepted<Success>(
+async function untilAccepted<Success>(
   context: ExchangeContext,
   start: Counted,
   read: Read<Success>,

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { isSuccess, object } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import { currentRecord, interrupted, nextTry, note, pause } from "../context.ts";
 import type { Refused } from "../dispositions.ts";
@@ -131,10 +131,7 @@ async function unanswered(
   // A delete that may have arrived is never repeated.
   if (start.operation === "delete") {
     const kept = "the vault may have been deleted; its credentials are kept";
-    const info = {
-      ...command`vault info ${uuid}`,
-      note: "is the vault still there? then run it again",
-    };
+    const info = noted(command`vault info ${uuid}`, "is the vault still there? then run it again");
     throw unansweredError(context, "delete", reply, kept, { uuid, next: [info] });
   }
   if (context.signal.aborted) throw interrupted(context, vault.last ?? undefined);
@@ -153,7 +150,7 @@ async function unanswered(
     hint: counts + (isGuarded ? "; the lockout guard refuses another start" : due),
     next: isGuarded
       ? refusalError(vault, next, wish, context).facts.next
-      : [{ ...command`vault status ${uuid}`, note: "then run it again" }],
+      : [noted(command`vault status ${uuid}`, "then run it again")],
   });
 }
 
