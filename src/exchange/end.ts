@@ -124,10 +124,9 @@ function waitForNextTry(
 ): number | undefined {
   const { clock, deadline } = context;
   const left = Math.min(deadline - clock.elapsed(), tokenExpiresAt(exchange) - clock.now());
+  const isAskedFor = reply.type === "answer" && reply.answer.retryAfter !== undefined;
   const { waitMs } = nextTry(context, attempt, reply);
-  return left <= 0 || (reply.type === "answer" && waitMs >= left)
-    ? undefined
-    : Math.min(left, waitMs);
+  return left <= 0 || (isAskedFor && waitMs >= left) ? undefined : Math.min(left, waitMs);
 }
 
 /**

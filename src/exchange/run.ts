@@ -158,7 +158,11 @@ async function deliverAndEnd(
     { ...exchange, delivered: true },
     true,
     !handover.leavesState,
-  );
+  ).catch((error: unknown) => {
+    if (error instanceof VaultError && error.code === "state")
+      throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
+    throw error;
+  });
   // The start counts, so a repetition is not safe.
   await throwUnlessAcknowledged(context, exchange, ended, "after-status");
   context.emit({ type: "acknowledged", generation: exchange.newGeneration ?? 0 });

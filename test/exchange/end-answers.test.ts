@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { VaultError } from "../../src/errors.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Reply, Send } from "../../src/exchange/ports.ts";
 import { acknowledgeOpen } from "../../src/exchange/acknowledge.ts";
 import { runExchange } from "../../src/exchange/run.ts";
-import { asVaultError } from "../../src/errors.ts";
+import { asVaultError, VaultError } from "../../src/errors.ts";
 import { currentIsAccepted, known, knownVault, run, startOf } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -99,5 +98,34 @@ describe("an ERROR to an end call is shown whole", () => {
       code: "in-doubt",
       facts: { service: { httpStatus: 400 } },
     });
+  });
+});
+
+it("after a 429 that names no time, is tried until --max-wait ends", async () => {
+  const world = await knownVault();
+  await run(world, "get", { dies: true });
+  const began = world.time;
+  let lastAt = began;
+  const failed = world.hold(async (context) => {
+    const call: Send = async () => {
+      lastAt = world.time;
+      return await Promise.resolve(answer(429, { status: "ERROR" }));
+    };
+    await ack({ ...context, service: { ...context.service, call } });
+  });
+  await expect(failed).rejects.toMatchObject({ code: "pending" });
+  expect(lastAt - began).toBe(10_000);
+});
+
+it("a state that cannot be written before the end call is told with the exchange that waits for it", async () => {
+  const world = await knownVault();
+  const failed = world.hold(async (context) => {
+    const full = new VaultError("state", "the disk is full");
+    Object.assign(context.session, { recordEnding: async () => await Promise.reject(full) });
+    await get(context);
+  });
+  await expect(failed).rejects.toMatchObject({
+    code: "state",
+    facts: { uuid: world.uuid, exchange: { state: "started" } },
   });
 });
