@@ -80,6 +80,18 @@ describe("the key that seals", () => {
     expect(existsSync(state.keyFile)).toBe(false);
   });
 
+  it("is that of another process, where that has made it since the vault was taken", async () => {
+    const other = uuid.replace(/1$/, "2");
+    const early = await state.another().lock(service, other, patient(state.clock));
+    await (await imported(state)).release();
+    expect(await early.read()).toBeNull();
+    const generation = await early.recordPair({
+      credentials: pair("first"),
+      kind: "generic/offline",
+    });
+    expect(await early.credentials(generation)).toEqual(pair("first"));
+  });
+
   it("a key that does not fit is refused when the vault is taken, naming both", async () => {
     await (await imported(state)).release();
     const id = keyId();

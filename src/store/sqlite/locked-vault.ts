@@ -65,7 +65,8 @@ export class LockedVault extends StoredVaultSession {
 
   protected async prepareKey(): Promise<void> {
     const { keyring, database } = this.#parts;
-    if (this.#keyId === null) await keyring.prepare(database);
+    // Another process may have named one since the vault was locked.
+    await (this.#keyId === null ? keyring.prepare(database) : keyring.key(this.#keyId));
   }
 
   protected key(): SealingKey {
