@@ -27,7 +27,7 @@ export type ExchangeEvent =
    * The circuit breaker is open: a trial is waited for, longer if the vault has unanswered starts itself; or not at all, because it
    * is not due `inTime`.
    */
-  | { type: "waiting"; cause: string; waitMs: number; inTime: boolean };
+  | { type: "waiting"; cause: string; waitMs: number; unansweredStarts: number; inTime: boolean };
 
 /** Everything an exchange needs while it has its vault locked. */
 export interface ExchangeContext {

@@ -212,6 +212,8 @@ export class Turn {
     if (type === "stored") this.phase = "stored";
     if (type === "acknowledging") this.phase = "ending";
     if (type === "retrying" && event.step === "start") this.phase = "placed";
+    // It waits longer than a vault that has lost no start: those come to the trial meanwhile.
+    if (type === "waiting" && event.unansweredStarts > 0) this.phase = "placed";
     this.#run.goOn();
   }
 }

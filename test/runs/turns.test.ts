@@ -126,6 +126,25 @@ it("begins the next vault when a start gets its place, however long the others t
   expect(begun).toHaveLength(70);
 });
 
+it("lets other vaults come to a trial that those which have lost a start wait longer for", async () => {
+  const begun: string[] = [];
+  const isBack = Promise.withResolvers<void>();
+  const { taken, place } = taking(4, async ({ uuid }, turn) => {
+    begun.push(uuid);
+    await turn.withVault(async (context) => {
+      const unansweredStarts = Number(uuid < "2");
+      context.emit({ type: "waiting", cause: "", waitMs: 1, unansweredStarts, inTime: true });
+      if (unansweredStarts > 0) await isBack.promise;
+      await admitted(context);
+    });
+    return { ok: true };
+  });
+  await expect.poll(() => begun).toEqual(["0", "1", "2", "3"]);
+  isBack.resolve();
+  for (let n = 0; n < 4; n += 1) await place();
+  expect((await taken).left).toEqual([]);
+});
+
 it("stops where the service is unavailable for longer than a vault waits for it, and counts as a failure only what was sent", async () => {
   const { told, taken } = taking(
     4,

@@ -102,7 +102,8 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     }
     const leftMs = deadline - clock.elapsed();
     const inTime = leftMs > 0;
-    if (told !== cause) context.emit({ type: "waiting", cause, waitMs: dueAt - now, inTime });
+    if (told !== cause)
+      context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts, inTime });
     told = cause;
     // To the end, even if the trial is due later: another vault's may close the breaker before.
     if (!inTime) throw notDue(vault, cause, dueAt);
