@@ -12,10 +12,12 @@ import {
   elsewhere,
   exchange,
   imported,
+  intent,
   known,
   pair,
   patient,
   service,
+  started,
   uuid,
 } from "../contract/store-fixture.ts";
 import type { TemporaryState } from "./temporary-state.ts";
@@ -175,6 +177,22 @@ describe("a state that is restored while others have it open", () => {
     await restore();
     expect(rows()).toEqual(once);
     expect(events()).toEqual(["merged", "restored", "restored"]);
+  });
+
+  it("what a run has done is not known any more: it begins anew", async () => {
+    const session = await state.another().lock(service, uuid, patient(state.clock));
+    const of = { operation: "update", run: { name: "may", digest: "contents" } } as const;
+    await session.recordIntent(intent("x1", 1, of));
+    await session.recordStarted("x1", started("second"));
+    await session.recordEnding("x1", true);
+    await session.acknowledge("x1");
+    await session.release();
+    await whole.backup(file);
+    expect(await state.another().run(service, "may")).toHaveLength(1);
+    rmSync(state.directory, { recursive: true });
+    whole = wholeOf();
+    await restore();
+    expect(await state.another().run(service, "may")).toEqual([]);
   });
 
   it("a pair that was superseded under another base URL is one here as well", async () => {

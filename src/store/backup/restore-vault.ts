@@ -119,7 +119,8 @@ function take(rows: VaultRows, theirs: VaultRows, label: string | null): void {
     ...row,
     standing: rows.superseded.has(row.fingerprint) ? "superseded" : row.standing,
   }));
-  rows.exchanges = theirs.exchanges;
+  // Without what the file has of a run it cannot be told whether the same is asked for.
+  rows.exchanges = theirs.exchanges.map((row) => ({ ...row, run: null }));
   rows.refusals = theirs.refusals;
   for (const print of theirs.superseded) rows.superseded.add(print);
   // Once these are no longer kept, the journal tells that they were counted here.
