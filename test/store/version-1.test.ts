@@ -6,6 +6,9 @@ import { describe, expect, it } from "vitest";
 import { releaseLockFile, tryLockFile } from "../../src/files/lock-file.ts";
 import { schemaVersion } from "../../src/store/postgres/schema.ts";
 import { migrations } from "../../src/store/sqlite/schema.ts";
+import { deriveKey, seal } from "../../src/secrets/sealing.ts";
+import type { ExchangeRow } from "../../src/store/steps/rows.ts";
+import { openToken } from "../../src/store/steps/sealed.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault } from "../support/run-vault.ts";
@@ -16,6 +19,17 @@ import { tempDir } from "../support/cleanup.ts";
 // exchange/recovery.test.ts.
 const fixtures = join(import.meta.dirname, "..", "fixtures", "version-1");
 const text = (name: string): string => readFileSync(join(fixtures, name), "utf8");
+
+it.each([
+  ["as it is", "token", "token"],
+  ["as JSON", '\0json:"token \\ud800"', "token \ud800"],
+])("a token that was sealed %s is read", (_, sealed, token) => {
+  const key = deriveKey(Buffer.alloc(32, 7));
+  const vault = { service: "https://vault.example", uuid: "v" };
+  const place = { ...vault, column: "exchanges.token", row: "x1" } as const;
+  const row = { id: "x1", token: seal(key, place, sealed) } as ExchangeRow;
+  expect(openToken(key, vault, row)).toBe(token);
+});
 
 interface Exported {
   uuid: string;

@@ -46,7 +46,10 @@ export function notKept(uuid: string, generation: number): VaultError {
   );
 }
 
-/** As JSON, because a lone surrogate in a token has no form in UTF-8. Version 0.2.0 sealed a token as it is. */
+/** Version 0.2.0 sealed a token as it is, or as JSON behind this. */
+const former = "\0json:";
+
+/** As JSON, because a lone surrogate in a token has no form in UTF-8. */
 export const sealToken = (
   key: SealingKey,
   place: Owner,
@@ -58,7 +61,8 @@ export const sealToken = (
 export function openToken(key: SealingKey, place: Owner, row: ExchangeRow): string {
   if (row.token !== null) {
     const token = unseal(key, placeOf(place, "exchanges.token", row.id), row.token);
-    return token.startsWith('"') ? (JSON.parse(token) as string) : token;
+    const json = token.startsWith(former) ? token.slice(former.length) : token;
+    return json.startsWith('"') ? (JSON.parse(json) as string) : json;
   }
   throw new VaultError(
     "state",
