@@ -1,7 +1,6 @@
 import type { Holder } from "../actor.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
-import type { Answer, Pair } from "../protocol/answers.ts";
-import type { VaultDates } from "../protocol/extended-answers.ts";
+import type { Answer, Pair, VaultDates } from "../protocol/answers.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type {
   AdoptedExchange,

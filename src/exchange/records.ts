@@ -1,8 +1,7 @@
 import type { Actor } from "../actor.ts";
 import type { ExchangeSummary } from "../errors.ts";
-import type { StartSuccess } from "../protocol/answers.ts";
+import type { StartSuccess, VaultDates } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
-import type { VaultDates } from "../protocol/extended-answers.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Seen } from "./breaker.ts";

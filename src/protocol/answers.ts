@@ -69,17 +69,25 @@ export interface Pair {
   payload: string;
 }
 
-/** An accepted start response. `vault` is the service's own object, unchanged. */
-export interface StartSuccess {
-  vault: Record<string, unknown>;
-  pair: Pair;
-  token: string;
-  tokenExpiry: string | null;
-  usesRemaining: number | null;
+/** The dates of a vault; null if missing or unreadable. */
+export interface VaultDates {
   expiryDate: string | null;
   autoLockDate: string | null;
   dateCreated: string | null;
   lastModified: string | null;
+}
+
+/** What a response says of a vault, beside its contents. */
+export interface AnsweredFacts extends VaultDates {
+  usesRemaining: number | null;
+}
+
+/** An accepted start response. `vault` is the service's own object, unchanged. */
+export interface StartSuccess extends AnsweredFacts {
+  vault: Record<string, unknown>;
+  pair: Pair;
+  token: string;
+  tokenExpiry: string | null;
   /** Deviations from the interface, a sentence each; never a reason to refuse new credentials. */
   warnings: string[];
 }
@@ -106,18 +114,25 @@ export function readStartSuccess(call: StartedWith, answer: Answer): StartSucces
   if (vault === undefined || encryptedData === null || payload === null || token === null)
     return undefined;
   if (nonEmpty(vault["uuid"])?.toLowerCase() !== call.uuid.toLowerCase()) return undefined;
-  const uses = vault["usesRemaining"];
   return {
     vault,
     pair: { encryptedData, payload },
     token,
     tokenExpiry: date(transaction?.["expiry"]),
+    ...factsOf(vault),
+    warnings: deviations(call, answer),
+  };
+}
+
+/** Reads what is usable of these properties. */
+export function factsOf(vault: Record<string, unknown>): AnsweredFacts {
+  const uses = vault["usesRemaining"];
+  return {
     usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
     expiryDate: date(vault["expiryDate"]),
     autoLockDate: date(vault["autoLockDate"]),
     dateCreated: date(vault["dateCreated"]),
     lastModified: date(vault["lastModified"]),
-    warnings: deviations(call, answer),
   };
 }
 
@@ -127,13 +142,18 @@ export function isSuccess(answer: Answer): boolean {
 }
 
 function deviations(call: StartedWith, answer: Answer): string[] {
-  const checked = validate(responseSchema({ ...call, step: "start" }), answer.body);
-  const warnings = checked.ok
-    ? []
-    : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`);
+  const warnings = brokenRules(responseSchema({ ...call, step: "start" }), answer);
   if (answer.httpStatus < 200 || answer.httpStatus > 299)
     warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
   return warnings;
+}
+
+/** The rules of a schema that an answer breaks, a sentence each. */
+export function brokenRules(schema: z.core.$ZodType, { body }: Answer): string[] {
+  const checked = validate(schema, body);
+  return checked.ok
+    ? []
+    : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`);
 }
 
 /** The value if it is a string that is not empty, else null. */

@@ -1,27 +1,18 @@
 import * as z from "zod/mini";
-import type { Answer, Pair } from "./answers.ts";
-import { date, isSuccess, nonEmpty, object, responseStatus } from "./answers.ts";
+import type { Answer, AnsweredFacts, Pair } from "./answers.ts";
+import { brokenRules, factsOf, isSuccess, nonEmpty, object, responseStatus } from "./answers.ts";
 import { dateTime, metadata, positiveLong } from "./fields.ts";
-import { validate } from "./validate.ts";
+import { isUuid } from "./limits.ts";
 
 /** Any JSON object: the answers of extended operations are not documented, so they are read leniently. */
 type Json = Record<string, unknown>;
 
-/** The dates of a vault; null if missing or unreadable. */
-export interface VaultDates {
-  expiryDate: string | null;
-  autoLockDate: string | null;
-  dateCreated: string | null;
-  lastModified: string | null;
-}
-
 /** An accepted create response. */
-export interface CreateSuccess extends VaultDates {
+export interface CreateSuccess extends AnsweredFacts {
   /** The service's own object, unchanged: `vault`, or the answer without its status. */
   vault: Json;
   uuid: string;
   pair: Pair;
-  usesRemaining: number | null;
 }
 
 /**
@@ -31,44 +22,42 @@ export interface CreateSuccess extends VaultDates {
 export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...body } = answer.body;
-  const pair = findPair(body, 0);
-  const uuid = findUuid(body);
+  const pair = search(body, ["vault", "credentials"], pairIn);
+  const uuid = search(body, ["vault"], uuidIn);
   if (pair === undefined || uuid === undefined) return undefined;
   const vault = object(body["vault"]) ?? body;
-  const uses = vault["usesRemaining"] ?? body["usesRemaining"] ?? vault["maxUsage"];
-  return {
-    vault,
-    uuid,
-    pair,
-    usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
-    ...datesOf(body),
-  };
+  const usesRemaining = vault["usesRemaining"] ?? body["usesRemaining"] ?? vault["maxUsage"];
+  return { vault, uuid, pair, ...factsOf({ ...vault, ...body, usesRemaining }) };
 }
+
+function pairIn(value: Json): Pair | undefined {
+  const encryptedData = nonEmpty(value["encryptedData"]);
+  const payload = nonEmpty(value["payload"]);
+  return encryptedData === null || payload === null ? undefined : { encryptedData, payload };
+}
+
+const uuidIn = (value: Json): string | undefined =>
+  ["uuid", "vaultUuid", "vaultUUID", "vaultId", "id"]
+    .map((name) => value[name])
+    .find((text): text is string => typeof text === "string" && isUuid(text));
 
 /** Depth to which answers are searched. */
 const deepest = 4;
 
-function findPair(value: Json, depth: number): Pair | undefined {
-  const encryptedData = nonEmpty(value["encryptedData"]);
-  const payload = nonEmpty(value["payload"]);
-  if (encryptedData !== null && payload !== null) return { encryptedData, payload };
-  return depth === deepest
-    ? undefined
-    : first(inner(value, ["vault", "credentials"]), (one) => findPair(one, depth + 1));
-}
-
-/** The uuid of the vault, never that of the application, the transaction or an error. */
-function findUuid(body: Json): string | undefined {
-  const own = (value: Json): string | undefined =>
-    ["uuid", "vaultUuid", "vaultUUID", "vaultId", "id"]
-      .map((name) => value[name])
-      .find((text): text is string => typeof text === "string" && /^[0-9a-fA-F-]{36}$/.test(text));
-  const search = (value: Json, depth: number): string | undefined =>
-    own(value) ??
-    (depth === deepest
-      ? undefined
-      : first(inner(value, ["vault"]), (one) => search(one, depth + 1)));
-  return search(body, 0);
+/** What is found first in an object or those in it; never in the application, the transaction or an error. */
+function search<T>(
+  value: Json,
+  preferred: readonly string[],
+  find: (one: Json) => T | undefined,
+  depth = 0,
+): T | undefined {
+  const found = find(value);
+  if (found !== undefined || depth === deepest) return found;
+  for (const one of inner(value, preferred)) {
+    const deeper = search(one, preferred, find, depth + 1);
+    if (deeper !== undefined) return deeper;
+  }
+  return undefined;
 }
 
 /** The objects in an object, those with preferred names first. */
@@ -83,14 +72,6 @@ function inner(value: Json, preferred: readonly string[]): Json[] {
     .filter((one) => one !== undefined);
 }
 
-function first<T>(objects: readonly Json[], find: (one: Json) => T | undefined): T | undefined {
-  for (const one of objects) {
-    const found = find(one);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
 /** Every field is optional, and at the top level (docs/interface.md, Extended operations). */
 const infoSchema = z.looseObject({
   responseStatus,
@@ -102,10 +83,9 @@ const infoSchema = z.looseObject({
   expiryDate: z.optional(dateTime),
 });
 
-export interface InfoSuccess extends VaultDates {
+export interface InfoSuccess extends AnsweredFacts {
   /** The service's own fields, without its status. */
   info: Json;
-  usesRemaining: number | null;
   metadata: Readonly<Record<string, string>> | null;
   /** Deviations from the documentation, a sentence each. */
   warnings: string[];
@@ -115,19 +95,16 @@ export interface InfoSuccess extends VaultDates {
 export function readInfo(answer: Answer): InfoSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...info } = answer.body;
-  const { usesRemaining: uses, metadata: found } = { ...object(info["vault"]), ...info };
+  const all: Json = { ...object(info["vault"]), ...info };
+  const found = all["metadata"];
   const pairs = Object.entries(object(found) ?? {}).filter(
     (pair): pair is [string, string] => typeof pair[1] === "string",
   );
-  const checked = validate(infoSchema, answer.body);
   return {
     info,
-    ...datesOf(info),
-    usesRemaining: typeof uses === "number" && Number.isSafeInteger(uses) ? uses : null,
+    ...factsOf(all),
     metadata: object(found) === undefined ? null : Object.fromEntries(pairs),
-    warnings: checked.ok
-      ? []
-      : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`),
+    warnings: brokenRules(infoSchema, answer),
   };
 }
 
@@ -139,14 +116,4 @@ export function isOtherVault(answer: Answer, uuid: string): boolean {
     object(answer.body["vault"])?.["uuid"],
   ];
   return named.some((one) => typeof one === "string" && one.toLowerCase() !== uuid.toLowerCase());
-}
-
-function datesOf(body: Json): VaultDates {
-  const all = { ...object(body["vault"]), ...body };
-  return {
-    expiryDate: date(all["expiryDate"]),
-    autoLockDate: date(all["autoLockDate"]),
-    dateCreated: date(all["dateCreated"]),
-    lastModified: date(all["lastModified"]),
-  };
 }

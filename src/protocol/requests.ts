@@ -30,19 +30,6 @@ export const onlineCredentials = z.object({
 /** A credential pair and, for an online vault, the hashedPin that goes with it. */
 export type Credentials = z.infer<typeof onlineCredentials>;
 
-const onlineGetStart = z.object({
-  application,
-  device,
-  externalRef: z.optional(externalRef),
-  vault: z.object({ credentials: onlineCredentials }),
-});
-
-const offlineGetStart = z.object({
-  application,
-  externalRef: z.optional(externalRef),
-  vault: z.object({ credentials: offlineCredentials }),
-});
-
 /** The text of a generic vault; its length has no documented limit. */
 const content = z.string({ error: "must be text" });
 
@@ -50,54 +37,44 @@ const content = z.string({ error: "must be text" });
 const contentsSchema = (kind: Kind) =>
   isCreditCard(kind) ? z.object({ creditCard }) : z.object({ content });
 
-/** Extended for a generic vault, with `newVault.content` (docs/interface.md, Extended operations). */
-const updateStart = (kind: Kind) =>
-  z.object({
-    application,
-    externalRef: z.optional(externalRef),
-    newVault: contentsSchema(kind),
-    vault: z.object({ credentials: offlineCredentials }),
-  });
+/** What begins every request with the application in its body. */
+const every = { application, externalRef: z.optional(externalRef) };
+
+/** Of a read, and extended, of a delete. */
+const access = (kind: Kind) =>
+  isOnline(kind)
+    ? z.object({ ...every, device, vault: z.object({ credentials: onlineCredentials }) })
+    : z.object({ ...every, vault: z.object({ credentials: offlineCredentials }) });
 
 /** Extended. `hashedPin` is for online vaults, `maxUsage` and `expiryDate` for offline ones. */
 const create = (kind: Kind) => {
   const { shape } = contentsSchema(kind);
-  const every = {
-    application,
-    externalRef: z.optional(externalRef),
-    metadata: z.optional(metadata),
-  };
-  return isOnline(kind)
-    ? z.object({ ...every, device, vault: z.object({ ...shape, hashedPin: z.optional(base64) }) })
-    : z.object({
-        ...every,
-        vault: z.object({
-          ...shape,
-          maxUsage: z.optional(positiveLong),
-          expiryDate: z.optional(dateTime),
-        }),
-      });
+  const created = { ...every, metadata: z.optional(metadata) };
+  if (isOnline(kind)) {
+    const vault = z.object({ ...shape, hashedPin: z.optional(base64) });
+    return z.object({ ...created, device, vault });
+  }
+  const limited = { maxUsage: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
+  return z.object({ ...created, vault: z.object({ ...shape, ...limited }) });
 };
-
-/** Extended: like a start of a read of this kind. */
-const deletion = (kind: Kind) => (isOnline(kind) ? onlineGetStart : offlineGetStart);
-
-/** The body of every end call. */
-const endRequest = z.object({ token: opaque });
 
 /** The schema of an endpoint's request body (docs/interface.md, Requests). An info has no body. */
 export function requestSchema({ kind, operation, step }: AnyEndpoint) {
-  if (step === "end") return endRequest;
+  if (step === "end") return z.object({ token: opaque });
   switch (operation) {
     case "info":
       return z.unknown();
     case "create":
       return create(kind);
-    case "delete":
-      return deletion(kind);
     case "update":
-      return updateStart(kind);
+      // Extended for a generic vault (docs/interface.md, Extended operations).
+      return z.object({
+        ...every,
+        newVault: contentsSchema(kind),
+        vault: z.object({ credentials: offlineCredentials }),
+      });
     case "get":
-      return isOnline(kind) ? onlineGetStart : offlineGetStart;
+    case "delete":
+      return access(kind);
   }
 }

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { count, counting, countToCarry, withoutUnanswered } from "../../exchange/counting.ts";
 import type { CounterReset } from "../../exchange/records.ts";
-import type { VaultDates } from "../../protocol/extended-answers.ts";
+import type { VaultDates } from "../../protocol/answers.ts";
 import { exchangeIn, forgotten, journal, nothingCarried, update, vaultOf } from "./rows.ts";
 import type { VaultRows } from "./rows.ts";
 import { command } from "../../way.ts";
