@@ -27,7 +27,7 @@ test("npm run demo:team: three machines share a state, one is killed, and nothin
   expect(performance.now() - began).toBeLessThan(60_000);
   expect(readdirSync(temporary)).toEqual([]);
   const story = [
-    /^ann\$ vault state init --grant team\nCreated the shared state postgres:/m,
+    /^ann\$ vault state init --grant team\nCreated the shared state\s+postgres:/m,
     /^(?:(?:ann {2}|ben {2}|cleo )\| The treasure.*\n){3}/m,
     /^cleo\$ vault state locks\n.*Used by[^$]*pid \d+\)/m,
     /^# Ben's process is killed/m,

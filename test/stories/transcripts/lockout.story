@@ -21,20 +21,18 @@ $ vault sandbox audit --export audit.ndjson --ready-file sandbox.json
 | items to audit.ndjson
 $ vault audit-replay audit.ndjson
 | …1 vault locked by reference nightly-job
-| …refused: credentials (locks)…exchange …rejected; generation 3)…
+| …refused: credentials (locks)…nightly-job…vault locked…
 $ vault audit-replay audit.ndjson --vault "$CARD" --timeline
 | read started
 | read acknowledged
-| …read refused: credentials…1 of 3
-| …read refused: credentials…2 of 3
-| …refused: credentials (locks)…3 of 3
+| refused: credentials…nightly-job
+| refused: credentials…nightly-job
+| refused: credentials (locks)…nightly-job
 
 # For a program
 $ test "$(vault audit-replay audit.ndjson --problems --field vaults.0.uuid)" = "$CARD"
 $ vault audit-replay audit.ndjson --problems --field vaults.0.cause.rule
 | failed-attempts
-$ vault audit-replay audit.ndjson --problems --field vaults.0.cause.item.own.generation
-| 3
 $ vault audit-replay audit.ndjson --fail-on locked,at-risk -o ndjson
 | {"uuid":…"verdict":"locked"
 | {"event":"summary","found":

@@ -52,7 +52,7 @@ $ vault sandbox fault --ready-file sandbox.json end:drop-after
 | 1 fault set.
 $ . ./settings; vault update "$CARD" --card @card.json
 | in doubt
-| whether the update took effect
+| finds out which credentials are valid
 exit 12
 $ . ./settings; vault get "$CARD" --field vault.creditCard.name
 | Finished the interrupted update …the update took effect
