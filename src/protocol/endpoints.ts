@@ -43,7 +43,7 @@ interface SingleEndpoint extends Described {
 
 export type AnyEndpoint = Endpoint | SingleEndpoint;
 
-function endpoint(kind: Kind, operation: Operation, step: Step, extended = false): Endpoint {
+function endpoint(kind: Kind, operation: Operation, step: Step, extended: boolean): Endpoint {
   const isStart = step === "start";
   return {
     kind,
@@ -56,48 +56,31 @@ function endpoint(kind: Kind, operation: Operation, step: Step, extended = false
   };
 }
 
-export const endpoints: readonly Endpoint[] = [
-  endpoint("credit-card/online", "get", "start"),
-  endpoint("credit-card/online", "get", "end"),
-  endpoint("credit-card/offline", "get", "start"),
-  endpoint("credit-card/offline", "get", "end"),
-  endpoint("generic/offline", "get", "start"),
-  endpoint("generic/offline", "get", "end"),
-  endpoint("credit-card/offline", "update", "start"),
-  endpoint("credit-card/offline", "update", "end"),
-  endpoint("generic/online", "get", "start", true),
-  endpoint("generic/online", "get", "end", true),
-  endpoint("generic/offline", "update", "start", true),
-  endpoint("generic/offline", "update", "end", true),
-];
+export const endpoints: readonly Endpoint[] = (
+  [
+    ["credit-card/online", "get", false],
+    ["credit-card/offline", "get", false],
+    ["generic/offline", "get", false],
+    ["credit-card/offline", "update", false],
+    ["generic/online", "get", true],
+    ["generic/offline", "update", true],
+  ] as const
+).flatMap(([kind, operation, extended]) =>
+  (["start", "end"] as const).map((step) => endpoint(kind, operation, step, extended)),
+);
 
 /** The method of a delete is unconfirmed (docs/interface.md, Extended operations). */
 const single = {
-  info: {
-    method: "GET",
-    applicationIn: "headers",
-    path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}/info`,
-  },
-  create: { method: "POST", applicationIn: "body", path: (kind: Kind) => `/vault/${kind}` },
-  delete: {
-    method: "DELETE",
-    applicationIn: "body",
-    path: (kind: Kind, uuid: string) => `/vault/${kind}/${encodeURIComponent(uuid)}`,
-  },
+  info: { method: "GET", applicationIn: "headers", below: (uuid: string) => `/${uuid}/info` },
+  create: { method: "POST", applicationIn: "body", below: () => "" },
+  delete: { method: "DELETE", applicationIn: "body", below: (uuid: string) => `/${uuid}` },
 } as const;
 
 /** The endpoint of a single operation, which every kind has. */
 export function singleEndpoint(kind: Kind, operation: SingleOperation): SingleEndpoint {
-  const { method, applicationIn, path } = single[operation];
-  return {
-    kind,
-    operation,
-    step: "single",
-    method,
-    extended: true,
-    applicationIn,
-    path: (uuid) => path(kind, uuid),
-  };
+  const { below, ...described } = single[operation];
+  const path = (uuid: string): string => `/vault/${kind}${below(encodeURIComponent(uuid))}`;
+  return { kind, operation, step: "single", extended: true, ...described, path };
 }
 
 export const singleEndpoints: readonly SingleEndpoint[] = kinds.flatMap((kind) =>
