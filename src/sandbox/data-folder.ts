@@ -63,23 +63,16 @@ export function openDataFolder(folder: string): DataFolder {
 
 /**
  * Returns the saved state.
- * @throws `state` for a file that this program has not written
+ * @throws `state` for a file that this version of the program has not written
  */
 function stateIn(file: string, text: string): State {
-  const { version, state } = given(text);
-  if (version === 1 && state !== undefined) return state;
-  if (version === undefined)
-    throw new VaultError("state", `${file}: the file is damaged; it was not changed`, {
-      hint: "restore it from a copy, or choose another directory",
-    });
-  const message = `${file}: written by a newer version of this program (${version})`;
-  throw new VaultError("state", message, { hint: "update this program" });
-}
-
-function given(text: string): { version?: number; state?: State } {
   try {
-    return JSON.parse(text) as { version: number; state: State };
+    const { version, state } = JSON.parse(text) as { version: number; state?: State };
+    if (version === 1 && state !== undefined) return state;
   } catch {
-    return {};
+    // Not JSON: as any other file that is not ours.
   }
+  const message = `${file}: damaged, or written by another version of this program; it was not changed`;
+  const hint = "restore it from a copy, update this program, or choose another directory";
+  throw new VaultError("state", message, { hint });
 }
