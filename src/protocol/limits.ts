@@ -1,16 +1,3 @@
-/** Limits of the interface (docs/interface.md, Limits). Lengths count Unicode characters. */
-export const limits = {
-  externalRef: { min: 1, max: 64 },
-  deviceTextMin: 2,
-  fontsMin: 1,
-  cardNameMax: 30,
-  cardNumber: { min: 8, max: 19 },
-  usesRemainingMin: 1,
-  uuidLength: 36,
-  /** Number of pairs, lengths of a key and of a value (docs/interface.md, Metadata). */
-  metadata: { pairs: 50, key: { min: 1, max: 32 }, value: { min: 0, max: 255 } },
-} as const;
-
 /**
  * Defaults for what the documented interface leaves open (docs/interface.md, Lockout). Flags and profiles take precedence.
  */
@@ -28,14 +15,14 @@ export const defaults = {
   tokenLifetimeMs: 5 * 60_000,
 } as const;
 
-export const uuidRule = `must be ${limits.uuidLength} characters, hexadecimal and dashes, such as 123e4567-e89b-42d3-a456-426614174000`;
+export const uuidRule =
+  "must be 36 characters, hexadecimal and dashes, such as 123e4567-e89b-42d3-a456-426614174000";
 export const isUuid = (text: string): boolean => /^[0-9a-fA-F-]{36}$/.test(text);
 
-export const externalRefRule = `must be ${limits.externalRef.min} to ${limits.externalRef.max} characters, such as order-2291`;
+/** Lengths count Unicode characters (docs/interface.md, Limits). */
+export const externalRefRule = "must be 1 to 64 characters, such as order-2291";
 export const isExternalRef = (text: string): boolean =>
-  text.isWellFormed() &&
-  characters(text) >= limits.externalRef.min &&
-  characters(text) <= limits.externalRef.max;
+  text.isWellFormed() && text !== "" && characters(text) <= 64;
 
 /** Length in Unicode characters, as the interface counts it. */
 export function characters(text: string): number {
