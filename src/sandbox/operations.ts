@@ -138,8 +138,7 @@ export function createCall(world: World, call: Call, body: CreateBody): Outcome 
   if (vault.expiryDate !== undefined && Number.isNaN(Date.parse(vault.expiryDate)))
     refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a valid date" }]);
   const input = { kind: call.endpoint.kind, ...vault, ...defined({ device, metadata }) };
-  const { ipAddress, endpoint } = originOf(call);
-  const created = createVault(world, input, { ipAddress, endpoint, externalRef });
+  const created = createVault(world, input, { ...originOf(call), externalRef });
   return success({ vault: responseVault(false, created, created.pair) });
 }
 
@@ -147,8 +146,7 @@ export function createCall(world: World, call: Call, body: CreateBody): Outcome 
 export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   const vault = openVault(world, call);
   checkCredentials(world, call, vault, body);
-  const { ipAddress, endpoint } = originOf(call);
-  const origin = { ipAddress, endpoint, externalRef: body.externalRef ?? null };
+  const origin = { ...originOf(call), externalRef: body.externalRef ?? null };
   remove(world, vault, "vault deleted", world.now, origin);
   return success();
 }
