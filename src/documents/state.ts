@@ -219,5 +219,4 @@ export type VaultGuard = z.infer<typeof vaultGuard>;
 export type ServiceBreaker = z.infer<typeof serviceBreaker>;
 export type Imported = z.infer<typeof imported>;
 export type ExportedVault = z.infer<typeof exported>;
-export type RestoredVault = z.infer<typeof restoredVault>;
 export type ExchangeStatus = z.infer<typeof exchange>;

@@ -19,7 +19,7 @@ describe("a vault of a backup, by what the file has and what is here", () => {
     what: string,
     file: Change,
     here: Change,
-    outcome: string,
+    reason: string,
     candidates: string[],
     open: string | null,
   ][] = [
@@ -136,14 +136,14 @@ describe("a vault of a backup, by what the file has and what is here", () => {
     ["what was forgotten there", (s) => s.forget(), asItIs, "known", ["B"], null],
   ];
 
-  it.each(cases)("%s", (_, there, change, outcome, candidates, open) => {
+  it.each(cases)("%s", (_, there, change, reason, candidates, open) => {
     const both = read();
     const file = there(both.copy()).backup();
     const here = change(both.copy());
     const restored = here.restore(file);
-    expect(restored).toMatchObject({ outcome });
+    expect(restored).toMatchObject({ reason });
     expect(here.candidates()).toEqual(candidates);
-    expect(restored.open && `${restored.open.id} ${restored.open.state}`).toBe(open);
+    expect(restored.exchange && `${restored.exchange.id} ${restored.exchange.state}`).toBe(open);
     // Twice is as once.
     const once = held(here);
     here.restore(file);
@@ -154,9 +154,9 @@ describe("a vault of a backup, by what the file has and what is here", () => {
     const here = new OneVault(new Minutes());
     const there = read().label("palm").exchange("x2", "", "rejected");
     expect(here.restore(there.backup())).toMatchObject({
-      outcome: "taken",
+      reason: "taken",
       label: "palm",
-      open: null,
+      exchange: null,
     });
     expect([here.candidates(), here.proven()]).toEqual([["B"], []]);
     expect(here.rows.credentials.every((row) => row.elsewhere)).toBe(true);
@@ -169,7 +169,7 @@ describe("a vault of a backup, by what the file has and what is here", () => {
     const there = read().import("X");
     const here = new OneVault(new Minutes());
     here.rows.superseded.add(there.current()?.fingerprint ?? "");
-    expect(here.restore(there.backup())).toMatchObject({ outcome: "taken" });
+    expect(here.restore(there.backup())).toMatchObject({ reason: "taken" });
     expect(here.candidates()).toEqual(["X"]);
   });
 
@@ -189,7 +189,7 @@ describe("a vault of a backup, by what the file has and what is here", () => {
       there.exchange("x2", "C", stage);
       const here = new OneVault(there.minutes);
       const restored = here.restore(there.backup(), begun + minutes);
-      expect(restored.open).toEqual({ id: "x2", state, from: "file" });
+      expect(restored.exchange).toEqual({ id: "x2", state, from: "file" });
       expect(here.candidates()).toEqual(candidates);
       // It may have been acknowledged since: a token error leaves it in doubt, and its SUCCESS supersedes nothing.
       expect(here.rows.exchanges.at(-1)).toMatchObject({ adopted: true });
@@ -232,7 +232,7 @@ describe("a vault of a backup, by what the file has and what is here", () => {
   it("what is forgotten comes back with the numbers that follow, its label and its counters", () => {
     const both = read().label("palm");
     const here = both.copy().exchange("x2", "", "rejected").forget();
-    expect(here.restore(both.backup())).toMatchObject({ outcome: "returned", label: "palm" });
+    expect(here.restore(both.backup())).toMatchObject({ reason: "returned", label: "palm" });
     expect(here.rows.credentials.map(({ generation }) => generation)).toEqual([3]);
     expect(here.rows.vault).toMatchObject({ forgotten: false, lastGeneration: 3 });
     expect(here.counters()).toMatchObject({ failed: 1 });

@@ -84,7 +84,7 @@ describe("a state that is restored while others have it open", () => {
     await session.release();
     const before = await open.list();
     expect(before).toHaveLength(2);
-    expect((await restore()).vaults.map(({ uuid: each, outcome }) => [each, outcome])).toEqual([
+    expect((await restore()).vaults.map(({ uuid: each, reason }) => [each, reason])).toEqual([
       [uuid.toLowerCase(), "known"],
       [other, "missing"],
     ]);
@@ -169,9 +169,7 @@ describe("a state that is restored while others have it open", () => {
       state.sql("SELECT event FROM journal ORDER BY seq").map(({ event }) => event);
     rmSync(state.directory, { recursive: true });
     whole = wholeOf();
-    expect((await restore()).vaults).toMatchObject([
-      { uuid: uuid.toLowerCase(), outcome: "taken" },
-    ]);
+    expect((await restore()).vaults).toMatchObject([{ uuid: uuid.toLowerCase(), reason: "taken" }]);
     const once = rows();
     expect(events()).toEqual(["merged", "restored"]);
     await restore();
@@ -203,7 +201,7 @@ describe("a state that is restored while others have it open", () => {
       const print = stored.credentials[0]?.fingerprint;
       state.sql(`INSERT INTO spent VALUES ('${elsewhere}', '${stored.uuid}', '${print}')`);
     });
-    expect((await restore()).vaults).toMatchObject([{ outcome: "missing" }, { outcome: "older" }]);
+    expect((await restore()).vaults).toMatchObject([{ reason: "missing" }, { reason: "older" }]);
     expect(state.sql("SELECT service FROM vaults")).toEqual([{ service: elsewhere }]);
   });
 
@@ -216,7 +214,7 @@ describe("a state that is restored while others have it open", () => {
     state.sql(`DELETE FROM vaults WHERE uuid = '${other}'`);
     const { vaults, failed } = await restore();
     expect(failed).toMatchObject([{ uuid: uuid.toLowerCase(), error: { code: "busy" } }]);
-    expect(vaults).toMatchObject([{ uuid: other, outcome: "taken" }]);
+    expect(vaults).toMatchObject([{ uuid: other, reason: "taken" }]);
     await held.release();
     expect(await restore()).toMatchObject({ failed: [], vaults: [{}, {}] });
   });
@@ -257,7 +255,7 @@ describe("a state that is restored while others have it open", () => {
     });
     renameSync(state.directory, aside);
     whole = wholeOf();
-    expect(await restore()).toMatchObject({ vaults: [{ outcome: "taken" }] });
+    expect(await restore()).toMatchObject({ vaults: [{ reason: "taken" }] });
     expect(readFileSync(join(aside, "vault.db"), "utf8")).toBe("garbage");
   });
 });

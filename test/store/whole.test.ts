@@ -172,7 +172,7 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     });
     const { run } = await (await other.whole()).prepareRestore(file);
     expect(await run(patient(state.clock))).toMatchObject({
-      vaults: [{ outcome: "taken" }],
+      vaults: [{ reason: "taken" }],
     });
     const restored = await other.lock(service, uuid, patient(state.clock));
     expect(await standings(restored)).toEqual(["2 current", "1 superseded"]);

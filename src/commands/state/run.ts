@@ -136,12 +136,12 @@ export async function runRestore(
       : givenKey(await io.secretOption(options.backupKey, flag), flag);
   const place = opened.shown;
   const { backup, isEmpty, run } = await (await opened.whole()).prepareRestore(file, key);
-  const { restoredTable, restoredVault } = await import("./view.ts");
+  const { restoredTable } = await import("./view.ts");
   const what = count(backup.vaults, "vault");
   const question = `Restore ${what} from the backup into the state in ${place}? What is there stays.`;
   if (!isEmpty) await confirmOrFail(io.ask, options.yes === true, question);
   const facts = await run(io.waiting);
-  const vaults = facts.vaults.map(restoredVault);
+  const { vaults } = facts;
   const inDoubt = vaults.filter(
     ({ exchange }) => exchange?.state === "in-doubt" && exchange.from === "file",
   ).length;
@@ -168,7 +168,7 @@ export async function runRestore(
 function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError | undefined {
   const [first] = failed;
   if (first === undefined) return undefined;
-  const isAll = vaults.every(({ outcome }) => outcome === "missing");
+  const isAll = vaults.every(({ reason }) => reason === "missing");
   const again = [{ ...command`vault state restore ${file}`, note: "restores what is missing" }];
   if (isAll && failed.length === 1) return first.error;
   return new VaultError(

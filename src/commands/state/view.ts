@@ -1,13 +1,14 @@
 import { actorWords } from "../../actor.ts";
-import type { BackupFacts, RestoreFacts } from "../../parts/state.ts";
+import type { BackupFacts } from "../../parts/state.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable, tabbedLines } from "../../terminal/tables.ts";
 import { relativeTime } from "../../terminal/time.ts";
-import type { RestoredVault } from "../../documents/state.ts";
 import type { Document } from "../../documents/schemas.ts";
 import type { View } from "../../cli/vault-view.ts";
 import { count } from "../../terminal/count.ts";
+
+type RestoredVault = Document<"state restore">["restored"]["vaults"][number];
 
 /** Contents of a backup; the last line names what is missing, the key. */
 export async function backupTable(
@@ -61,44 +62,16 @@ export async function locksTable(
   return listTable(["Vault", "Used by", "Since"], rows, { palette, ...view.facts });
 }
 
-/** What a restore has kept of a vault, and why, for people. */
-const reasons: Record<RestoredVault["reason"], { kept: RestoredVault["kept"]; text: string }> = {
-  missing: { kept: "here", text: "the backup does not have it" },
-  known: { kept: "here", text: "nothing in the backup is new" },
-  older: { kept: "here", text: "the credentials of the backup were superseded here" },
-  gone: { kept: "here", text: "it was deleted since the backup; vault import brings it back" },
-  taken: { kept: "file", text: "it was not known here" },
-  returned: { kept: "file", text: "it was forgotten here" },
-  first: { kept: "both", text: "the credentials of the backup are tried first" },
-  after: { kept: "both", text: "the credentials of the backup are tried after those here" },
-};
-
-/** A vault as the document has it. */
-export function restoredVault({
-  service,
-  uuid,
-  label,
-  outcome,
-  isHere,
-  open,
-  droppedLabel,
-}: RestoreFacts["vaults"][number]): RestoredVault {
-  const exchange = open as RestoredVault["exchange"];
-  return {
-    uuid,
-    label,
-    service,
-    kept: isHere ? reasons[outcome].kept : "none",
-    reason: outcome,
-    exchange,
-    droppedLabel,
-  };
-}
-
-const keptOf = (vaults: readonly RestoredVault[]): [number, number, number] => {
-  const of = (kept: RestoredVault["kept"]): number =>
-    vaults.filter((vault) => vault.kept === kept).length;
-  return [of("here"), of("file"), of("both")];
+/** Why a vault is as it was here, as in the file, or both. */
+const reasons: Readonly<Record<RestoredVault["reason"], string>> = {
+  missing: "the backup does not have it",
+  known: "nothing in the backup is new",
+  older: "the credentials of the backup were superseded here",
+  gone: "it was deleted since the backup; vault import brings it back",
+  taken: "it was not known here",
+  returned: "it was forgotten here",
+  first: "the credentials of the backup are tried first",
+  after: "the credentials of the backup are tried after those here",
 };
 
 /** What was kept from where: in numbers, then the vaults that are not simply as they were. */
@@ -107,11 +80,13 @@ export async function restoredTable(
   view: View,
 ): Promise<string> {
   const palette = await createPalette(view.facts.color);
-  const [here, file, both] = keptOf(restored.vaults);
+  const [here, file, both] = (["here", "file", "both"] as const).map(
+    (from) => restored.vaults.filter(({ kept }) => kept === from).length,
+  );
   const rows: [string, Cell][] = [
     ["Restored", { text: restored.file, paint: palette.strong }],
     ["State", restored.state],
-    ["Kept", `${count(here, "vault")} from here, ${file} from the backup, ${both} merged`],
+    ["Kept", `${count(here ?? 0, "vault")} from here, ${file} from the backup, ${both} merged`],
     ["Pending", pendingCell(restored.pending, palette.warn)],
     ["Key", restored.keyId ?? "none: nothing is encrypted"],
   ];
@@ -134,5 +109,5 @@ function whyOf({ reason, exchange, droppedLabel }: RestoredVault): string {
   const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange continues` : "";
   const unlabeled =
     droppedLabel === null ? "" : `; its label ${droppedLabel} belongs to another vault here`;
-  return `${reasons[reason].text}${continued}${unlabeled}`;
+  return `${reasons[reason]}${continued}${unlabeled}`;
 }

@@ -22,21 +22,23 @@ import { vaultRecord } from "../vault-record.ts";
  * file has credentials that are unknown here, which are tried before those of this state, or after them. `older`: what the file has
  * was superseded here. `gone`: it was deleted since. `known`: the file has nothing new.
  */
-export type Outcome = "taken" | "returned" | "first" | "after" | "older" | "gone" | "known";
+type Reason = "taken" | "returned" | "first" | "after" | "older" | "gone" | "known";
 
 /** What became of a vault. */
 export interface RestoredVault {
-  service: string;
   uuid: string;
   label: string | null;
-  outcome: Outcome | "missing";
-  /** Whether the vault is here now, and not forgotten. */
-  isHere: boolean;
+  service: string;
+  /** Whose vault is here now; `none` if it is forgotten, or not here. */
+  kept: "here" | "file" | "both" | "none";
+  reason: Reason | "missing";
   /** The exchange that is open now, and which state it is from. */
-  open: { id: string; state: ExchangeRow["state"]; from: "here" | "file" } | null;
+  exchange: { id: string; state: OpenState; from: "here" | "file" } | null;
   /** Label that the vault has in the file, and not here because another vault has it. */
   droppedLabel: string | null;
 }
+
+type OpenState = "started" | "held" | "ending" | "in-doubt";
 
 /** How a vault is restored. */
 interface How {
@@ -59,39 +61,45 @@ export function restoreVault(
 ): RestoredVault {
   const before = openExchangeOf(rows)?.id;
   const label = theirs.vault?.label ?? null;
-  const outcome = outcomeOf(rows, key, theirs, past, isLabelTaken ? null : label);
-  if (!["known", "older", "gone"].includes(outcome)) journal(rows, "merged", null, { outcome });
-  const isDropped = isLabelTaken && ["taken", "returned"].includes(outcome);
-  return { ...told(rows, outcome, before), droppedLabel: isDropped ? label : null };
+  const reason = restored(rows, key, theirs, past, isLabelTaken ? null : label);
+  const isOurs = ["known", "older", "gone"].includes(reason);
+  if (!isOurs) journal(rows, "merged", null, { outcome: reason });
+  const isDropped = isLabelTaken && isOfFile(reason);
+  return { ...told(rows, reason, before), droppedLabel: isDropped ? label : null };
 }
 
 /** A vault as it is now; `before` is the exchange that was open before. */
 export function told(
   rows: VaultRows,
-  outcome: RestoredVault["outcome"],
+  reason: RestoredVault["reason"],
   before?: string,
 ): RestoredVault {
   const { service, uuid, vault } = rows;
   const open = openExchangeOf(rows);
-  const from = outcome === "missing" || open?.id === before ? "here" : "file";
+  const from = reason === "missing" || open?.id === before ? "here" : "file";
+  const isBoth = reason === "first" || reason === "after";
+  const kept = isOfFile(reason) ? "file" : isBoth ? "both" : "here";
   return {
-    service,
     uuid,
     label: vault?.label ?? null,
-    outcome,
-    isHere: vault?.forgotten === false,
-    open: open === undefined ? null : { id: open.id, state: open.state, from },
+    service,
+    kept: vault?.forgotten === false ? kept : "none",
+    reason,
+    exchange: open === undefined ? null : { id: open.id, state: open.state as OpenState, from },
     droppedLabel: null,
   };
 }
 
-function outcomeOf(
+const isOfFile = (reason: RestoredVault["reason"]): boolean =>
+  reason === "taken" || reason === "returned";
+
+function restored(
   rows: VaultRows,
   key: SealingKey,
   theirs: VaultRows,
   past: ReadonlySet<string>,
   label: string | null,
-): Outcome {
+): Reason {
   const { vault } = rows;
   const live = theirs.credentials.filter(isLive);
   const isOlder = live.length > 0 && live.every((row) => rows.superseded.has(row.fingerprint));

@@ -138,7 +138,7 @@ async function ending(
 ): Promise<Statement[]> {
   const marks = await place.read(async (here) => await Promise.resolve(here.marks));
   const predecessors = withPredecessors(marks ?? file, [file.state, ...file.predecessors]);
-  const taken = vaults.filter(({ outcome }) => outcome === "taken").length;
+  const taken = vaults.filter(({ reason }) => reason === "taken").length;
   const entry = {
     at: new Date(now).toISOString(),
     service: "",

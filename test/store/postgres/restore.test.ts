@@ -79,7 +79,7 @@ it.each<Cut>(["before", "after"])(
       found[isMerged ? "merged" : "before"] += 1;
       const again = await restore(backupsOf(state.another()));
       expect(
-        again.vaults.map((vault) => vault.outcome),
+        again.vaults.map((vault) => vault.reason),
         `request ${n}`,
       ).toEqual([isMerged ? "known" : "returned", "older"]);
       for (const uuid of uuids) await use(state.another(), state, uuid, "x9");
@@ -98,7 +98,7 @@ it("two machines that restore at once do it one after the other", async () => {
   const restore = async () =>
     await (await backupsOf(state.another()).prepareRestore(file)).run(patient(state.clock, 60_000));
   const outcomes = (await Promise.all([restore(), restore()])).map(
-    ({ vaults }) => vaults[0]?.outcome,
+    ({ vaults }) => vaults[0]?.reason,
   );
   expect(outcomes.toSorted()).toEqual(["known", "returned"]);
   state.dispose();
