@@ -1,7 +1,7 @@
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Output } from "../cli/output.ts";
-import { hasField, isContents, isWhole } from "../cli/output.ts";
+import { hasField, isContents } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
@@ -23,8 +23,8 @@ import type { Way } from "../way.ts";
 export interface Outputs {
   /** Receives the contents in place of stdout: all of them, whatever the output masks. */
   write?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
-  /** False of a program that `write` starts, and that would not receive the whole contents. */
-  takesAll?: boolean | undefined;
+  /** Whether a program that `write` starts receives the whole contents; true without one. */
+  takesAll?: ((document: GetDocument) => boolean) | undefined;
   /** `write` passes on the credentials, too. */
   withCredentials?: boolean | undefined;
   /** Ends the delivery. */
@@ -166,7 +166,8 @@ async function deliverContents(
 ): Promise<boolean> {
   const { write, takesAll } = outputs;
   const document = getDocument(delivery);
-  if (delivery.lastRead && takesAll === false) throw masked(delivery, { isProgram: true });
+  if (delivery.lastRead && takesAll?.(document) === false)
+    throw masked(delivery, { isProgram: true });
   if (write !== undefined) {
     await orHeld(outputs, async () => await write(document, delivery));
     return true;
@@ -202,7 +203,7 @@ function masked(
 
 /** Whether the chosen output holds the contents whole. */
 function showsContents({ field, format, reveal }: Output): boolean {
-  if (field !== undefined) return isWhole(field);
+  if (field !== undefined) return ["vault", "vault.creditCard", "vault.content"].includes(field);
   return format !== "table" || reveal;
 }
 

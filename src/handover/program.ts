@@ -1,6 +1,6 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { fieldText, hasField, isContents, isWhole } from "../cli/output.ts";
+import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
@@ -67,9 +67,17 @@ export class Program {
     return this.#isRunning;
   }
 
-  /** Whether it receives the whole contents at once. */
-  get takesAll(): boolean {
-    return this.#given.stdin === true || [...this.fields.values()].some(isWhole);
+  /** Whether it receives the whole contents. */
+  takesAll({ vault }: Pick<GetDocument, "vault">): boolean {
+    const passed = new Set(this.fields.values());
+    if (this.#given.stdin === true || passed.has("vault")) return true;
+    const isPassed = (path: string, value: unknown): boolean =>
+      passed.has(path) ||
+      (typeof value === "object" &&
+        Object.entries(value ?? {}).every(([name, inner]) => isPassed(`${path}.${name}`, inner)));
+    return Object.entries(vault)
+      .map(([name, value]) => [`vault.${name}`, value] as const)
+      .every(([path, value]) => !isContents(path) || isPassed(path, value));
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { summarize } from "../exchange/context.ts";
+import type { GetDocument } from "../documents/exchange.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { checkOwner } from "../exchange/recovery.ts";
@@ -72,7 +73,7 @@ async function runOne(
     }
     const outputs = {
       write: writerOf(app, options, uuid, "", program),
-      takesAll: program?.takesAll,
+      takesAll: program && ((document: GetDocument) => program.takesAll(document)),
       out,
       saveCmd,
       withCredentials,

@@ -425,8 +425,11 @@ describe.concurrent("vault run of a limited vault", () => {
     ]);
     expectExit(failed, 11);
     expect(helpOf(errorOf(failed))).toMatch(/vault ack \S+ --unread \(uses the read up/);
-    const whole = ["--env", "CARD=vault.creditCard"];
-    expectExit(await run(["--discard-pending", ...whole, "--", "true"]), 0);
+    const parts = ["number", "name", "expiryMonth", "expiryYear"].flatMap((name) => [
+      "--env",
+      `${name}=vault.creditCard.${name}`,
+    ]);
+    expectExit(await run(["--discard-pending", ...parts, "--", "true"]), 0);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted" });
   });
 });
