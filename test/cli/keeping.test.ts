@@ -75,6 +75,33 @@ describe.concurrent("ack --token", () => {
   });
 });
 
+describe.concurrent("ack --all", () => {
+  it("says of each pending vault of another service that it is not acknowledged", async () => {
+    const here = await openLab(offlineNote);
+    const there = await openLab(offlineCard);
+    const machine = await here.warmMachine();
+    const elsewhere = there.machine({ stateDir: machine.stateDir, configDir: machine.configDir });
+    expectExit(await machine.vault("get", here.vault.uuid, "--no-ack"), 0);
+    expectExit(await elsewhere.vault(...firstGetArgs(elsewhere, there.vault), "--no-ack"), 0);
+    const all = await machine.vault("ack", "--all", "--json");
+    expectError(all, 16, "partial");
+    expect(JSON.parse(all.stdout)).toMatchObject({
+      acknowledged: [{ uuid: here.vault.uuid }],
+      failed: [
+        {
+          uuid: there.vault.uuid,
+          error: {
+            code: "no-credentials",
+            message: expect.stringContaining("belongs to") as string,
+          },
+        },
+      ],
+    });
+    expectExit(await elsewhere.vault("ack", "--all"), 0);
+    await expectInStep(there, elsewhere, there.vault.uuid);
+  });
+});
+
 describe.concurrent("import", () => {
   it("of an exported recovery document decides nothing that waits for a decision", async () => {
     const lab = await openLab({ ...offlineCard, maxUsage: 1 });

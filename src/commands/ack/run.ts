@@ -9,7 +9,7 @@ import type { AckChoice } from "../../exchange/acknowledge.ts";
 import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import type { ExchangeRecord, VaultRecord } from "../../exchange/records.ts";
+import type { ExchangeRecord, KnownVault, VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import { saveRecovery } from "../../handover/shell.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
@@ -62,9 +62,12 @@ export async function runAck(app: App, options: AckOptions): Promise<number> {
 async function acknowledgeMany(app: App, options: AckOptions, result: Result): Promise<void> {
   const { format, field } = app.io.output;
   const { isTTY } = app.io.host.stdout;
-  const here = await (await app.state.store()).summaries(app.settings.serviceName());
-  const known = options.all ? here.filter(isPending) : here;
-  const entries = await readNames(app.io, options, new VaultNames(known));
+  const store = await app.state.store();
+  // Those of other services fail, and are told.
+  const known = options.all
+    ? (await store.list()).filter(isPending)
+    : await store.summaries(app.settings.serviceName());
+  const entries = await readNames(app.io, options, new VaultNames<KnownVault>(known));
   const isDocument =
     format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
   const isLines = format === "ndjson" || (!isTTY && options.vaults.length === 0);
