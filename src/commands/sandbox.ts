@@ -148,13 +148,13 @@ export const audit = {
     ...control,
     export: {
       flag: "--export <file>",
-      help: "write to a file instead; its name chooses the format: .ndjson or .csv",
+      help: "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
     },
   },
   examples: [
     "vault sandbox audit",
     "vault sandbox audit --export items.csv",
-    "vault sandbox audit --export items.ndjson",
+    "vault sandbox audit --export items.ndjson.gz",
   ],
 } as const satisfies Descriptor;
 

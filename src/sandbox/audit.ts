@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { AuditItem } from "../documents/sandbox.ts";
 import { newUuid } from "./random.ts";
 import type { World } from "./state.ts";
@@ -48,10 +49,10 @@ const columns = [
   "description",
 ] as const;
 
-type Format = (items: readonly AuditItem[]) => string;
+type Format = (items: readonly AuditItem[]) => string | Uint8Array;
 
-/** The formats of an export by file extension. */
-const formats: Record<string, Format> = {
+/** The formats of an export by file extension; each may be followed by `.gz`. */
+const formats: Record<string, (items: readonly AuditItem[]) => string> = {
   ".ndjson": (items) => items.map((item) => `${JSON.stringify(item)}\n`).join(""),
   /** RFC 4180 with a header line; null is an empty cell. */
   ".csv": (items) => {
@@ -61,8 +62,12 @@ const formats: Record<string, Format> = {
 };
 
 /** Returns the formatter for the extension of a file name, in either case; undefined for an unknown extension. */
-export const auditExport = (file: string): Format | undefined =>
-  formats[/\.[a-z]+$/.exec(file.toLowerCase())?.[0] ?? ""];
+export function auditExport(file: string): Format | undefined {
+  const [, suffix = "", gz] = /(\.[a-z]+)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
+  const format = formats[suffix];
+  if (format === undefined || gz === undefined) return format;
+  return (items) => gzipSync(format(items));
+}
 
 /** Quotes a cell, and defuses one that a spreadsheet would run as a formula: an external reference is any text from a client. */
 function cell(text: string): string {

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { tempDir } from "../support/cleanup.ts";
 import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
@@ -19,25 +20,27 @@ async function open() {
 it("sandbox audit --export writes each form by the name of the file", async () => {
   const { machine, audit, items } = await open();
   const written: Record<string, string> = {};
-  for (const name of ["a.ndjson", "a.csv"]) {
+  for (const name of ["a.ndjson", "a.csv", "b.ndjson.gz", "b.csv.gz"]) {
     const done = await audit(name);
     expectExit(done, 0);
     expect(JSON.parse(done.stdout)).toEqual({ items: 3, file: name });
     expect(done.stderr).toBe("");
-    written[name] = readFileSync(join(machine.home, name), "utf8");
+    const bytes = readFileSync(join(machine.home, name));
+    written[name.replace(".gz", "")] = String(name.endsWith(".gz") ? gunzipSync(bytes) : bytes);
   }
   expect(written["a.ndjson"]).toBe(items.map((item) => `${JSON.stringify(item)}\n`).join(""));
   expect(written["a.csv"]?.split("\r\n")).toHaveLength(5);
   expect(written["a.csv"]).toContain(`,"'=HYPERLINK(""http://x"",""y"")",`);
+  for (const form of ["ndjson", "csv"]) expect(written[`b.${form}`]).toBe(written[`a.${form}`]);
 });
 
 it("sandbox audit --export refuses another ending, before it asks a sandbox, and a file that cannot be written", async () => {
   const { machine, audit } = await open();
   writeFileSync(join(machine.home, "items.txt"), "mine");
-  for (const name of ["items.txt", "items", "items.json", "items.csv.gz"])
-    expectError(await audit(name, "none"), 2, "usage", /--export: .*\.ndjson or \.csv/);
-  const unwritable = await audit("no/such/items.csv");
-  expectError(unwritable, 3, "invalid-input", /--export: no\/such\/items.csv/);
+  for (const name of ["items.txt", "items", "items.json", "items.csv.zip"])
+    expectError(await audit(name, "none"), 2, "usage", /--export: .*\.ndjson or \.csv, .*\.gz/);
+  const unwritable = await audit("no/such/items.csv.gz");
+  expectError(unwritable, 3, "invalid-input", /--export: no\/such\/items.csv.gz/);
   const files = readdirSync(machine.home).filter((name) => name.startsWith("items"));
   expect([files, existsSync(join(machine.home, "no"))]).toEqual([["items.txt"], false]);
   expect(readFileSync(join(machine.home, "items.txt"), "utf8")).toBe("mine");

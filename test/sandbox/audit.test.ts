@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { AuditItem } from "../../src/documents/sandbox.ts";
 import { auditExport } from "../../src/sandbox/audit.ts";
@@ -132,10 +133,16 @@ describe("its export", () => {
     expect(auditExport(other)?.(items)).toEqual(auditExport(one)?.(items));
   });
 
+  test.each([".ndjson", ".csv"])("%s.gz is the same, compressed", (ending) => {
+    const items = [item("Höhe"), item("a,b")];
+    const packed = auditExport(`items${ending}.gz`)?.(items) as Uint8Array;
+    expect(gunzipSync(packed).toString("utf8")).toBe(auditExport(`items${ending}`)?.(items));
+  });
+
   test.each([
     "items",
     "items.txt",
-    "items.csv.gz",
+    "items.gz",
     "items.csv.zip",
     "csv",
     "items.constructor",

@@ -149,9 +149,11 @@ export async function runAudit(app: App, options: OptionsOf<typeof audit>): Prom
   const { export: file } = options;
   const format = file === undefined ? undefined : auditExport(file);
   if (file !== undefined && format === undefined)
-    throw new VaultError("usage", "--export: the file name must end in .ndjson or .csv", {
-      hint: "use a name such as items.csv",
-    });
+    throw new VaultError(
+      "usage",
+      "--export: the file name must end in .ndjson or .csv, with or without .gz",
+      { hint: "use a name such as items.csv or items.ndjson.gz" },
+    );
   const { items } = await call<AuditDocument>(app, options, "GET audit");
   const { output } = app.io;
   if (file === undefined || format === undefined) {
