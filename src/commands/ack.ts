@@ -13,7 +13,7 @@ const descriptor = {
   arguments: { vaults: vaultsArgument },
   options: {
     ...manyFlags,
-    all: { ...manyFlags.all, help: "every pending exchange at this service" },
+    all: { ...manyFlags.all, help: "every pending exchange" },
     exchange: {
       flag: "--exchange <id>",
       help: "this exchange and no other: exit 6 if it was discarded or has expired",
