@@ -10,7 +10,6 @@ import {
   unsupported,
   wording,
 } from "./dispositions.ts";
-import { applyTo } from "./breaker.ts";
 import type { ExchangeContext } from "./context.ts";
 import { nextTry } from "./context.ts";
 import type { EndCall, Reply, SingleCall, Store } from "./ports.ts";
@@ -21,7 +20,7 @@ import { readCreateSuccess } from "../protocol/extended-answers.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Creation } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";
-import { claimIfTrial, noteStart } from "./start/breaker-gate.ts";
+import { claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
 import { defined } from "../defined.ts";
 
 /** Everything that a call outside an exchange needs. */
@@ -140,9 +139,7 @@ export async function createVault(
   await store.beginCreation(creation);
   const call: SingleCall = { step: "create", kind, externalRef, vault, device, metadata };
   const reply = await sendSingle(context, call).catch(async (error: unknown) => {
-    // Nothing was sent: a trial is given back.
-    if (seen.claim !== null)
-      await applyTo(context.breaker, { type: "withdrawn", before: seen.breaker });
+    await giveBack(context.breaker, seen);
     throw error;
   });
   await noteStart(context.breaker, seen, reply, outcomeOf(reply, call, acceptedBy(reply)));

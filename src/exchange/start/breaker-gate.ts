@@ -173,6 +173,14 @@ async function admitted(
   }
 }
 
+/** Gives a trial back whose call counts nothing, or was not sent. */
+export async function giveBack(
+  breaker: ServiceBreaker,
+  { claim, breaker: before }: Seen,
+): Promise<void> {
+  if (claim !== null) await applyTo(breaker, { type: "withdrawn", before });
+}
+
 /** Records what the reply to a start, or to a delete or create, says of the service. */
 export async function noteStart(
   breaker: ServiceBreaker,
@@ -180,11 +188,9 @@ export async function noteStart(
   reply: Reply,
   outcome: CallOutcome,
 ): Promise<void> {
-  const { at: startedAt, claim, breaker: before } = seen;
-  if (isTakenBack(outcome)) {
-    // A trial is given back.
-    if (claim !== null) await applyTo(breaker, { type: "withdrawn", before });
-  } else if (!isOfService(reply)) {
+  const { at: startedAt, claim } = seen;
+  if (isTakenBack(outcome)) await giveBack(breaker, seen);
+  else if (!isOfService(reply)) {
     const httpStatus = statusOf(reply);
     await applyTo(breaker, { type: "lost", at: breaker.now(), startedAt, httpStatus });
   } else if (breaker.known.lostAt !== null || outcome.type !== "accepted") {
