@@ -254,9 +254,9 @@ export interface Store {
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
   /**
    * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`. They are read a few at a time:
-   * there may be very many.
+   * there may be very many. With a uuid, those alone that have it, under any service.
    */
-  each(): AsyncIterable<VaultRecord>;
+  each(uuid?: string): AsyncIterable<VaultRecord>;
   /** The same, at once. */
   list(): Promise<VaultRecord[]>;
   /** How the same are called: no document is read. */

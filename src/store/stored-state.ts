@@ -82,8 +82,10 @@ export abstract class StoredState {
   protected abstract prepareKey(): Promise<void>;
   abstract now(): number;
 
-  async *each(): AsyncGenerator<VaultRecord> {
-    yield* this.#inOrder(await this.names(), isListed);
+  async *each(uuid?: string): AsyncGenerator<VaultRecord> {
+    const condition = uuid === undefined ? isListed : `uuid = $1 AND ${isListed}`;
+    const values = uuid === undefined ? [] : [uuid.toLowerCase()];
+    yield* this.#inOrder(await this.#names(condition, ...values), condition, ...values);
   }
 
   async list(): Promise<VaultRecord[]> {

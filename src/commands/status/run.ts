@@ -116,7 +116,7 @@ async function chosen(
   { uuid }: StatusOptions,
 ): Promise<AsyncIterable<VaultRecord> | VaultRecord[]> {
   if (uuid === undefined) return store.each();
-  const found = (await store.list()).filter((record) => record.uuid === uuid.toLowerCase());
+  const found = await Array.fromAsync(store.each(uuid));
   if (found.length === 0) throw noCredentials(uuid);
   return found;
 }
