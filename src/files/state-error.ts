@@ -6,13 +6,10 @@ import type { Way } from "../way.ts";
 import { command } from "../way.ts";
 
 /** What to do with a damaged state. What a backup lacks is only in the folder that is moved. */
-function restoring(path: string): Way[] {
-  const folder = dirname(path);
-  return [
-    { ...command`mv ${folder} ${`${folder}.damaged`}`, note: "moves the state aside, whole" },
-    { ...command`vault state restore FILE`, note: "then" },
-  ];
-}
+export const restoring = (folder: string): Way[] => [
+  { ...command`mv ${folder} ${`${folder}.damaged`}`, note: "moves the state aside, whole" },
+  { ...command`vault state restore FILE`, note: "then" },
+];
 
 /** The error for a file or folder of the state, or of something else, that cannot be used. */
 export const unusable = (
@@ -24,7 +21,7 @@ export const unusable = (
 
 /** The error for a state of which SQLite says what is wrong with it. */
 export const damagedState = (path: string, problem: string): VaultError =>
-  unusable(path, damaged(problem), { next: restoring(path) });
+  unusable(path, damaged(problem), { next: restoring(dirname(path)) });
 
 const damaged = (problem: string): string => `it is damaged, or not a database (${problem})`;
 
@@ -56,7 +53,7 @@ export function asStateError(
   const [said = ""] = error.message.split(", ");
   const told = (why: string, facts: ErrorFacts): VaultError =>
     new VaultError("state", `${what}: ${path}: ${why}`, { ...facts, cause: error });
-  if (isDamaged(error)) return told(damaged(said), { next: restoring(path) });
+  if (isDamaged(error)) return told(damaged(said), { next: restoring(dirname(path)) });
   if (isOutOfFiles(sqlite === 14 ? openingFails(path) : systemCode(error)))
     return told(`${outOfFiles.cause} (${said})`, { hint: outOfFiles.hint });
   return told(said, {

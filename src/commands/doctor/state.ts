@@ -5,6 +5,7 @@ import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.
 import { liveGenerations } from "../../exchange/start/credentials.ts";
 import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
+import { restoring } from "../../files/state-error.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
 import { command } from "../../way.ts";
@@ -54,13 +55,8 @@ function directoryFinding(
   if (vaults === null)
     return ok("state", `none yet in ${directory}; the first read or import creates it`);
   const [first] = damage;
-  if (first !== undefined) {
-    const aside = `${directory}.damaged`;
-    return bad("state", `${directory} is damaged: ${first}`, [
-      { ...command`mv ${directory} ${aside}`, note: "moves the state aside, whole" },
-      { ...command`vault state restore FILE`, note: "then" },
-    ]);
-  }
+  if (first !== undefined)
+    return bad("state", `${directory} is damaged: ${first}`, restoring(directory));
   return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
 }
 
