@@ -16,7 +16,7 @@ import {
   readAll,
   messageStream,
 } from "./terminal/streams.ts";
-import { command } from "./way.ts";
+import { command, noted } from "./way.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
 export interface Host extends Clock, Interrupts {
@@ -236,10 +236,10 @@ function homeOf(process: NodeJS.Process, given = ""): string {
     "no home directory: HOME is not an absolute path, and the password database has none for this user",
     {
       next: [
-        {
-          ...command`export HOME=/path/to/home`,
-          note: "or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE",
-        },
+        noted(
+          command`export HOME=/path/to/home`,
+          "or set both VAULTSVC_CONFIG_DIR and VAULTSVC_STATE",
+        ),
       ],
     },
   );

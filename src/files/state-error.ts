@@ -3,12 +3,12 @@ import { dirname } from "node:path";
 import type { ErrorFacts } from "../errors.ts";
 import { isOutOfFiles, outOfFiles, VaultError } from "../errors.ts";
 import type { Way } from "../way.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 
 /** What to do with a damaged state. What a backup lacks is only in the folder that is moved. */
 export const restoring = (folder: string): Way[] => [
-  { ...command`mv ${folder} ${`${folder}.damaged`}`, note: "moves the state aside, whole" },
-  { ...command`vault state restore FILE`, note: "then" },
+  noted(command`mv ${folder} ${`${folder}.damaged`}`, "moves the state aside, whole"),
+  noted(command`vault state restore FILE`, "then"),
 ];
 
 /** The error for a file or folder of the state, or of something else, that cannot be used. */

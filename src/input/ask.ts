@@ -17,7 +17,7 @@ import { brokenRule } from "../protocol/validate.ts";
 import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { stateOf } from "../terminal/who.ts";
 import { readCredentials } from "./read-start.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 
 /**
  * Questions for what the command line lacks. If nobody can be asked, a later usage error says how to supply it. All throw
@@ -76,7 +76,7 @@ export async function askVault(
     const orAll = ["ack", "export", "get"].includes(called) ? ", or --all" : "";
     throw new VaultError("usage", `a vault is missing (its UUID or label)${orAll}`, {
       next: [
-        { ...command`vault status`, note: "lists the vaults" },
+        noted(command`vault status`, "lists the vaults"),
         command`vault ${called.split(" ")} --help`,
       ],
     });

@@ -11,7 +11,7 @@ import { createPalette } from "../terminal/palette.ts";
 import { jsonText, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import type { Way } from "../way.ts";
-import { command, withWords } from "../way.ts";
+import { command, noted, withWords } from "../way.ts";
 import type { Tally } from "./progress.ts";
 import { ProgressBar } from "./progress.ts";
 
@@ -31,31 +31,28 @@ const skips: Readonly<
     why: "an exchange is held",
     // It may be what nobody has received: it is read again first.
     next: (uuid, rest) => [
-      {
-        argv: withWords(rest, "--discard-pending").argv,
-        note: "starts again with the old credentials",
-      },
-      { ...command`vault ack ${uuid}`, note: "finishes what is held" },
+      noted(withWords(rest, "--discard-pending"), "starts again with the old credentials"),
+      noted(command`vault ack ${uuid}`, "finishes what is held"),
     ],
   },
   locked: {
     why: "the vault is locked, or gone",
     next: (uuid) => [
       unlockedOf(uuid),
-      { ...command`vault get ${uuid}`, note: "asks the service again if it is gone" },
+      noted(command`vault get ${uuid}`, "asks the service again if it is gone"),
     ],
   },
   guard: {
     why: "the lockout guard would refuse the start",
-    next: (uuid) => [{ ...command`vault guard ${uuid}`, note: "shows the counters" }],
+    next: (uuid) => [noted(command`vault guard ${uuid}`, "shows the counters")],
   },
   limited: {
     why: "the number of its reads is limited",
     next: () => [
-      {
-        ...command`vault help many-vaults`,
-        note: "another run with --out-dir or --exec keeps what limited vaults deliver",
-      },
+      noted(
+        command`vault help many-vaults`,
+        "another run with --out-dir or --exec keeps what limited vaults deliver",
+      ),
     ],
   },
 };

@@ -17,7 +17,7 @@ import type { VaultsOptions } from "../input/flags.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
 import type { Way } from "../way.ts";
-import { command, withWords } from "../way.ts";
+import { command, noted, withWords } from "../way.ts";
 
 /** A run, as a command that begins or continues it knows it. */
 export interface Run {
@@ -100,10 +100,10 @@ export async function exchange(
     app.io.narrator.warn(
       `the credentials given no longer work; the new ones are only in ${store.shown}, which this command has made`,
       [
-        {
-          ...command`vault export --all`,
-          note: "prints them; --credentials-out and --save-cmd pass them on",
-        },
+        noted(
+          command`vault export --all`,
+          "prints them; --credentials-out and --save-cmd pass them on",
+        ),
       ],
     );
   }

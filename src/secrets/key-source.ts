@@ -2,7 +2,7 @@ import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 import { VaultError } from "../errors.ts";
 import { keyFileOf, parseKey } from "./key-file.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 
 /** Where the key of a state comes from: what gives it, or else its file. */
 export interface KeySource {
@@ -48,7 +48,7 @@ export function parseGivenKey(text: string, flag: string): SealingKey {
   throw new VaultError(
     "invalid-input",
     `${flag}: must be 32 bytes, as base64 or as 64 hexadecimal digits`,
-    { next: [{ ...command`openssl rand -base64 32`, note: "makes a new one" }] },
+    { next: [noted(command`openssl rand -base64 32`, "makes a new one")] },
   );
 }
 

@@ -3,7 +3,7 @@ import type { KeyOwner } from "./key-file.ts";
 import { keyFileOf, notAKeyFile, parseKey, readKeyText, writeKeyFile } from "./key-file.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 
 /** The key file of version 0.2.0, which had the keys of all states, one a line: `vaultsvc-SOURCE-1 ID …`. It is left as it is. */
 interface FormerKeyFile extends KeyOwner {
@@ -47,8 +47,7 @@ export function copyFormerKey(file: FormerKeyFile, id: string): SealingKey | nul
 const isPrinted = (id: string, where: string, by: Record<string, string>): VaultError =>
   new VaultError("state", `key ${id} ${where}`, {
     hint: "this version takes it from a command that prints it",
-    next: Object.entries(by).map(([note, printing]) => ({
-      ...command`vault config set stateKeyCommand ${printing}`,
-      note,
-    })),
+    next: Object.entries(by).map(([note, printing]) =>
+      noted(command`vault config set stateKeyCommand ${printing}`, note),
+    ),
   });

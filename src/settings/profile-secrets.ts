@@ -11,7 +11,7 @@ import { cannotBeOpened, deriveKey, isSealed, keyIdOf, seal, unseal } from "../s
 import type { Configuration } from "./config-file.ts";
 import { readConfiguration, writeConfiguration, profileValue } from "./config-file.ts";
 import { secretKeys } from "./config-keys.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 
 /** Where the configuration of this user is. */
 interface ConfigurationPlace extends KeyOwner {
@@ -60,10 +60,10 @@ export class ProfileSecrets {
         `the config key ${at.key} of profile ${at.profile} is stored in plain text`,
         {
           next: [
-            {
-              ...command`vault config set ${at.key} @FILE --profile ${at.profile}`,
-              note: "stores it encrypted",
-            },
+            noted(
+              command`vault config set ${at.key} @FILE --profile ${at.profile}`,
+              "stores it encrypted",
+            ),
           ],
         },
       );

@@ -13,7 +13,7 @@ import { missingIn, missingSettings } from "./settings.ts";
 import type { SettingIo } from "./given.ts";
 import { isLiteral, readSecret } from "./given.ts";
 import { defined } from "../defined.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 
 /** Settings of the client: the service, its application and the route to it. */
 interface ClientSettings extends Transport {
@@ -85,9 +85,7 @@ async function readCertificates({ text: path, source }: Sourced, io: SettingIo):
       `${source}: ${path} must contain only valid certificates in PEM`,
       {
         hint: "PEM begins with -----BEGIN CERTIFICATE-----",
-        next: [
-          { ...command`openssl x509 -inform der -in ca.cer -out ca.pem`, note: "converts DER" },
-        ],
+        next: [noted(command`openssl x509 -inform der -in ca.cer -out ca.pem`, "converts DER")],
       },
     );
   }

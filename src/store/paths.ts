@@ -1,6 +1,6 @@
 import { isAbsolute, join } from "node:path";
 import { VaultError } from "../errors.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 
 /** What decides where a user's files live. */
 interface UserPlace {
@@ -31,7 +31,7 @@ export function configDirectory(place: UserPlace): string {
       "usage",
       `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}; nothing was read`,
       {
-        next: [{ ...command`export VAULTSVC_CONFIG_DIR=/path/to/directory`, note: "or unset it" }],
+        next: [noted(command`export VAULTSVC_CONFIG_DIR=/path/to/directory`, "or unset it")],
       },
     );
   }

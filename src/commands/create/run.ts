@@ -23,7 +23,7 @@ import {
 import { brokenRule, checkGiven } from "../../protocol/validate.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import type { CreateOptions } from "../create.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state. */
@@ -186,10 +186,10 @@ async function reportOutcome(
         retry: "never",
         hint: "keep them",
         next: [
-          {
-            ...command`vault import ${uuid} --kind ${kind} --credentials @FILE`,
-            note: "once the state can be written",
-          },
+          noted(
+            command`vault import ${uuid} --kind ${kind} --credentials @FILE`,
+            "once the state can be written",
+          ),
         ],
       },
     );
@@ -213,7 +213,7 @@ async function reportOutcome(
   await io.output.printDone(document, async (view) => await vaultTable(shown, view), {
     what: `vault ${uuid} was created, and its credentials are stored`,
     uuid,
-    next: [{ ...command`vault status ${uuid}`, note: "do not create it again" }],
+    next: [noted(command`vault status ${uuid}`, "do not create it again")],
   });
   io.narrator.note(`Credentials stored (generation ${generation}).`, [command`vault get ${uuid}`]);
 }

@@ -8,7 +8,7 @@ import { leastFreeBytes } from "../../files/disk.ts";
 import { restoring } from "../../files/state-error.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { count } from "../../terminal/count.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
 
 /** What there is to say of a state, its key and its backups. */
@@ -97,7 +97,7 @@ function diskFinding({ vaults }: StateFacts, { disk, directory }: DirectoryFacts
       "disk",
       `the state is ${lossOf(unsafe)}, and with it ${lost}`,
       isUsed
-        ? [{ ...command`vault state move --to DIR`, note: "to a disk, or to a volume" }]
+        ? [noted(command`vault state move --to DIR`, "to a disk, or to a volume")]
         : "use a directory on a disk, or on a volume, with --state",
     );
   }

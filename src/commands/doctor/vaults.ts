@@ -1,4 +1,4 @@
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import { startRisk } from "../../exchange/counting.ts";
 import type { Circumstances } from "../../exchange/next-action.ts";
 import { waysOn } from "../../exchange/ways.ts";
@@ -83,7 +83,7 @@ function dates(vault: VaultRecord, now: number, reader: Reader): Finding[] {
     const time = date === null ? Number.NaN : Date.parse(date);
     if (Number.isNaN(time) || time - now > soonDays * day) return [];
     const at = when(time, reader.now);
-    const next = [{ ...command`vault get ${uuid}`, note }];
+    const next = [noted(command`vault get ${uuid}`, note)];
     return time > now
       ? [warning("dates", `${named(vault)} ${will} ${at}`, next)]
       : [bad("dates", `${named(vault)} ${did} ${at}`, next)];

@@ -13,7 +13,7 @@ import type { ExportOptions } from "../export.ts";
 import { askVault } from "../../input/ask.ts";
 import { refuseClosedOutput, serialize } from "../../cli/output.ts";
 import { defined } from "../../defined.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /**
  * Prints credentials in plain text: those of one vault, or with --all in the form that `import --file` reads.
@@ -90,7 +90,7 @@ async function credentialsOf(
       throw new VaultError(
         "no-credentials",
         `the service has refused all stored credentials of vault ${uuid}; nothing was exported`,
-        { uuid, next: [{ ...command`vault export ${uuid} --generation N`, note }] },
+        { uuid, next: [noted(command`vault export ${uuid} --generation N`, note)] },
       );
     }
     const because = generation === undefined ? "superseded" : "generation";
@@ -108,8 +108,8 @@ async function credentialsOf(
     narrator.warn(
       `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead`,
       [
-        { ...command`vault get ${uuid}`, note: "finds out" },
-        { ...command`vault export ${uuid} --generation N`, note: "prints another one" },
+        noted(command`vault get ${uuid}`, "finds out"),
+        noted(command`vault export ${uuid} --generation N`, "prints another one"),
       ],
     );
   }

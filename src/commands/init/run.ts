@@ -28,7 +28,7 @@ import {
   resolveSettings,
   serviceName,
 } from "../../settings/settings.ts";
-import { command, commandLine } from "../../way.ts";
+import { command, commandLine, noted } from "../../way.ts";
 import type { InitOptions } from "../init.ts";
 
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
@@ -192,9 +192,7 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
   if (!io.ask.isPossible) {
     throw new VaultError("usage", `profile ${name} already exists`, {
       hint: "use --force to change what is given, or choose another name with --profile",
-      next: [
-        { ...command`vault config set KEY VALUE --profile ${name}`, note: "changes one setting" },
-      ],
+      next: [noted(command`vault config set KEY VALUE --profile ${name}`, "changes one setting")],
     });
   }
   await confirmOrFail(io.ask, false, `Profile ${name} already exists. Change it?`);

@@ -11,7 +11,7 @@ import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
 import { startSandbox, type SandboxSettings } from "../../sandbox/server.ts";
 import { readValue } from "../../settings/given.ts";
-import { command, commandLine } from "../../way.ts";
+import { command, commandLine, noted } from "../../way.ts";
 import type { EmulationOptions, exec, start } from "../sandbox.ts";
 import { asGiven, describeVaults, findRunning, readyFileOf } from "./control.ts";
 import { importVaults, openPrivateSandbox } from "./folder.ts";
@@ -29,7 +29,7 @@ export async function runStart(app: App, options: OptionsOf<typeof start>): Prom
     throw new VaultError("usage", `a sandbox is already running (ready file: ${readyFile})`, {
       next: [
         command`vault sandbox stop`,
-        { ...command`vault sandbox start --ready-file FILE`, note: "starts another one" },
+        noted(command`vault sandbox start --ready-file FILE`, "starts another one"),
       ],
     });
   }

@@ -7,7 +7,7 @@ import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
 import type { RekeyOptions } from "../state.ts";
 import { joined } from "../../protocol/endpoints.ts";
 import { count } from "../../terminal/count.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /** Seals the state with another key, after a question. */
 export async function runRekey(
@@ -27,7 +27,7 @@ export async function runRekey(
       "usage",
       `${flag}: the new key is missing, as ${keySource.given.by} has the present one`,
       {
-        next: [{ ...command`openssl rand -base64 32`, note: "makes a new one" }],
+        next: [noted(command`openssl rand -base64 32`, "makes a new one")],
       },
     );
   await confirmOrFail(
@@ -75,10 +75,14 @@ function sayFormer(
 ): void {
   const { file } = keyPlace(keySource, id);
   const what = file ?? `Key ${id}`;
-  const sealed = configuration.sealedWith(id).map(({ profile, key }) => ({
-    ...command`vault config set ${key} @FILE --profile ${profile}`,
-    note: "encrypts it with the key of the configuration",
-  }));
+  const sealed = configuration
+    .sealedWith(id)
+    .map(({ profile, key }) =>
+      noted(
+        command`vault config set ${key} @FILE --profile ${profile}`,
+        "encrypts it with the key of the configuration",
+      ),
+    );
   const opens = [
     "earlier backups",
     ...(state.isShared ? ["what machines keep of exchanges until their next command"] : []),

@@ -16,7 +16,7 @@ import { givenKey, keyPlace } from "../../secrets/key-source.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 import type { View } from "../../cli/vault-view.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /** Creates the state and its key, as far as there are none. */
 export async function runStateInit(
@@ -74,7 +74,7 @@ export async function runMove(
     document,
     `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
   );
-  io.narrator.note("", [{ ...command`vault config set state ${to}`, note: "on every machine" }]);
+  io.narrator.note("", [noted(command`vault config set state ${to}`, "on every machine")]);
   return 0;
 }
 
@@ -169,7 +169,7 @@ function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError |
   const [first] = failed;
   if (first === undefined) return undefined;
   const isAll = vaults.every(({ reason }) => reason === "missing");
-  const again = [{ ...command`vault state restore ${file}`, note: "restores what is missing" }];
+  const again = [noted(command`vault state restore ${file}`, "restores what is missing")];
   if (isAll && failed.length === 1) return first.error;
   return new VaultError(
     "partial",

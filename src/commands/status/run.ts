@@ -9,7 +9,7 @@ import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "../status.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { ListedVault } from "../../documents/state.ts";
-import { command, wayText } from "../../way.ts";
+import { command, noted, wayText } from "../../way.ts";
 import { parseDuration } from "../../duration.ts";
 import { describeVault, findingsOf } from "./vault-status.ts";
 
@@ -107,7 +107,7 @@ export function sayNext(
   narrator.note("", [
     ...(others.length < steps.length ? [command`vault ack --all`] : []),
     ...others.slice(0, namedAtMost),
-    ...(more > 0 ? [{ ...command`vault status UUID`, note: `for ${more} more vaults` }] : []),
+    ...(more > 0 ? [noted(command`vault status UUID`, `for ${more} more vaults`)] : []),
   ]);
 }
 

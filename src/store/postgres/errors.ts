@@ -1,6 +1,6 @@
 import type { ErrorFacts } from "../../errors.ts";
 import { VaultError } from "../../errors.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import type { Address } from "./address.ts";
 
 /** Why a database cannot be used, and the way out. */
@@ -76,7 +76,7 @@ export const nothingThere = ({ shown }: Address): Reason => ({
   why: "it holds no state",
   next: [
     command`vault state init --state ${shown}`,
-    { ...command`vault state restore FILE`, note: "then, after a loss" },
+    noted(command`vault state restore FILE`, "then, after a loss"),
   ],
   isMissing: true,
 });

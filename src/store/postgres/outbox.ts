@@ -8,7 +8,7 @@ import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { systemCode } from "../../files/state-error.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import type { Keyring } from "../keys/keyring.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import { isSamePlace } from "./address.ts";
@@ -174,7 +174,7 @@ export class Outbox {
         {
           uuid,
           hint: `to go on without these credentials, move ${this.#folderOf(uuid)} elsewhere`,
-          next: [{ ...command`vault get ${uuid}`, note: "once its key file is back" }],
+          next: [noted(command`vault get ${uuid}`, "once its key file is back")],
         },
       );
     try {

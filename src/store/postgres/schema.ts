@@ -1,5 +1,5 @@
 import { VaultError } from "../../errors.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 import { sharedTables } from "../schema.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import { quoted } from "../statement.ts";
@@ -155,7 +155,7 @@ export function checkVersion(meta: Meta, address: Address): void {
  */
 export async function checkIncarnation(
   address: Address,
-  { original, timeline, noted }: About,
+  { original, timeline, noted: former }: About,
   change: Query,
   warn: (message: string) => void,
 ): Promise<boolean> {
@@ -167,19 +167,19 @@ export async function checkIncarnation(
       {
         hint: "use the original",
         next: [
-          {
-            ...command`vault state claim --state ${shown}`,
-            note: "if nobody uses the original any more",
-          },
+          noted(
+            command`vault state claim --state ${shown}`,
+            "if nobody uses the original any more",
+          ),
         ],
       },
     );
-  if (timeline === noted) return false;
+  if (timeline === former) return false;
   const changed = await change({
     sql: `WITH changed AS (UPDATE ${schema}.meta SET value = $2 WHERE name = 'timeline' AND value = $1 RETURNING 1)
       INSERT INTO ${schema}.meta SELECT raised, '1' FROM changed, unnest(ARRAY['copies', 'doubts']) AS raised
       ON CONFLICT (name) DO UPDATE SET value = (meta.value::int + 1)::text RETURNING 1`,
-    values: [noted, timeline],
+    values: [former, timeline],
   });
   // Without a row, somebody else was faster, and has said so.
   if (changed.length > 0)

@@ -33,7 +33,7 @@ import {
   withPin,
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /** Implements `VaultSession.recordPair`. */
 export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): number {
@@ -129,7 +129,7 @@ function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" |
       {
         uuid: rows.uuid,
         hint: "nothing was changed",
-        next: [{ ...command`vault get ${rows.uuid}`, note: "uses the stored credentials" }],
+        next: [noted(command`vault get ${rows.uuid}`, "uses the stored credentials")],
       },
     );
   }

@@ -4,7 +4,7 @@ import type { CounterReset } from "../../exchange/records.ts";
 import type { VaultDates } from "../../protocol/answers.ts";
 import { exchangeIn, forgotten, journal, nothingCarried, update, vaultOf } from "./rows.ts";
 import type { VaultRows } from "./rows.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /** Each function implements the method of `VaultSession` by its name. */
 export function markElsewhere(rows: VaultRows, generations: readonly number[]): void {
@@ -91,9 +91,7 @@ export const labelTaken = (uuid: string, other?: string): VaultError =>
     {
       uuid: other ?? uuid,
       hint: "choose another label",
-      next: [
-        { ...command`vault label ${other ?? "VAULT"} TEXT`, note: "renames the one that has it" },
-      ],
+      next: [noted(command`vault label ${other ?? "VAULT"} TEXT`, "renames the one that has it")],
     },
   );
 

@@ -5,7 +5,7 @@ import type { Fence, Marks } from "./marks.ts";
 import { notHere, withPredecessors } from "./marks.ts";
 import type { WholePlace } from "./whole.ts";
 import { marksAt } from "./whole.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /**
  * Prepares a claim of a state as it is now, and returns what does it: from then on it is used though it is a copy, or was moved to a place
@@ -49,7 +49,7 @@ export async function prepareClaim(
         throw new VaultError(
           "state",
           `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
-          { next: [{ ...command`vault status --state ${shown}`, note: "says where it is" }] },
+          { next: [noted(command`vault status --state ${shown}`, "says where it is")] },
         );
       const gone = [moved, fence].flatMap((each) => each?.target ?? []);
       const predecessors = withPredecessors(whole.marks, gone);

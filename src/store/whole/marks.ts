@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import type { Since } from "../steps/rows.ts";
 import type { Way } from "../../way.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /** A move that was begun: from its fence on, nobody uses the state that it leaves. */
 export interface Fence {
@@ -56,23 +56,18 @@ export const withPredecessors = (
 
 /** How a move that was begun is ended, either way. */
 export const waysToEnd = (place: string, to: string): Way[] => [
-  { ...command`vault state move --to ${to} --state ${place}`, note: "finishes it" },
-  { ...command`vault state claim --state ${place}`, note: "gives it up" },
+  noted(command`vault state move --to ${to} --state ${place}`, "finishes it"),
+  noted(command`vault state claim --state ${place}`, "gives it up"),
 ];
 
 /** The command that goes on with a place, because the other one is gone. */
-export const claiming = (place: string): Way => ({
-  ...command`vault state claim --state ${place}`,
-  note: "if the other place is gone for good",
-});
+export const claiming = (place: string): Way =>
+  noted(command`vault state claim --state ${place}`, "if the other place is gone for good");
 
 /** The error for a state that was moved elsewhere, or is just being moved. `isThere`: the new place is known to have it. */
 export function notHere(place: string, { fence, moved }: Moves, isThere = false): VaultError {
   if (moved !== null) {
-    const there = {
-      ...command`vault config set state ${moved.to}`,
-      note: "or --state, VAULTSVC_STATE",
-    };
+    const there = noted(command`vault config set state ${moved.to}`, "or --state, VAULTSVC_STATE");
     return new VaultError(
       "state",
       `the state ${place} was moved to ${moved.to}; nothing was sent`,
