@@ -37,7 +37,7 @@ const joined: Record<string, string[]> = {
     "handover/handover",
     "runs/vaults",
     "exchange/lock-vault",
-    "service/open-service",
+    "service/client",
     "settings/transport",
   ],
 };

@@ -2,7 +2,7 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import type { LockContext } from "../exchange/lock-vault.ts";
 import type { Reply, Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
-import type { ServiceFor } from "../service/open-service.ts";
+import type { ServiceFor } from "../service/client.ts";
 import type { Reach } from "../service/reach.ts";
 import type { SingleContext } from "../exchange/single.ts";
 import { once } from "../settings/once.ts";
@@ -77,13 +77,13 @@ export function createService(below: Local, version: string): ServicePart {
     probe: async (wanted = settings, timeoutMs = wanted.timeout) => {
       const [{ readClientSettings }, { openService }, { sendProbe }] = await Promise.all([
         import("../settings/transport.ts"),
-        import("../service/open-service.ts"),
+        import("../service/client.ts"),
         import("../exchange/start/breaker-gate.ts"),
       ]);
       const client = await readClientSettings(wanted, io, below.state.secretSetting);
       // A place would have to be taken in the state, which may not be there.
       const limit = { rate: 0, clock: io.host, reserveSlot: async () => await Promise.resolve(0) };
-      const service = (await openService({ ...client, timeoutMs, version, limit }))({
+      const service = openService({ ...client, timeoutMs, version, limit })({
         learnSecret: redactor.add,
         waitFor: narrator.waitFor,
       });
@@ -109,11 +109,11 @@ async function openClients({ io, settings, state }: Local, version: string): Pro
     narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
   const [{ readClientSettings }, { openService }] = await Promise.all([
     import("../settings/transport.ts"),
-    import("../service/open-service.ts"),
+    import("../service/client.ts"),
   ]);
   const client = await readClientSettings(settings, io, state.secretSetting);
   const queue = `${name} ${client.application.uuid.toLowerCase()}`;
-  return await openService({
+  return openService({
     ...client,
     version,
     limit: {

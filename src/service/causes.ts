@@ -32,10 +32,6 @@ export interface Route {
   forwarded: boolean;
 }
 
-/** Whether an error says that the answer is larger than `answerLimit`. */
-export const isTooLarge = (error: Error): boolean =>
-  codeOf(error) === "UND_ERR_RES_EXCEEDED_MAX_SIZE";
-
 /** The error of a connection that closed before it could be used. */
 export const connectionClosed = (): Error =>
   Object.assign(new Error("closed"), { code: "ECONNRESET" });
@@ -60,106 +56,68 @@ export class ProxyFailure extends Error {
   }
 }
 
-const checkAddress = "check --base-url and that the service is running";
-const trust =
-  "if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS";
-const otherProxy = "if this network needs a proxy, set --proxy or HTTPS_PROXY";
+/** Codes of certificates that are not trusted. */
+const untrusted = /^(?:CERT_|DEPTH_ZERO_|ERR_TLS_CERT_|INVALID_|SELF_SIGNED_|UNABLE_TO_)/;
 
-const untrusted: Record<string, string> = {
-  DEPTH_ZERO_SELF_SIGNED_CERT: "self-signed certificate",
-  SELF_SIGNED_CERT_IN_CHAIN: "self-signed certificate in its chain",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its issuer is unknown",
-  UNABLE_TO_GET_ISSUER_CERT: "its issuer is unknown",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its issuer is unknown",
-  CERT_UNTRUSTED: "its issuer is unknown",
-  CERT_SIGNATURE_FAILURE: "it was not signed by the trusted issuer of that name",
-  INVALID_CA: "its issuer is not a certificate authority",
-  INVALID_PURPOSE: "it is not a server certificate",
-  CERT_HAS_EXPIRED: "it has expired",
-  CERT_NOT_YET_VALID: "it is not valid yet",
-  CERT_REVOKED: "it was revoked",
-};
+/** Causes by the code of Node, undici or OpenSSL; the first form that matches decides. */
+const causes: readonly (readonly [RegExp, (host: string) => string])[] = [
+  [/^ECONNREFUSED$/, (host) => `connection refused by ${host}`],
+  [/^ENOTFOUND$/, (host) => `no such host ${host}`],
+  [/^EAI_AGAIN$/, (host) => `cannot look up ${host}: no name server responds`],
+  [
+    /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/,
+    (host) => `connection closed by ${host} before the request was sent`,
+  ],
+  [
+    /^ERR_SSL_(?:WRONG_VERSION|PACKET_LENGTH|HTTP_REQ)/,
+    (host) => `no TLS connection to ${host}: the server there does not speak TLS`,
+  ],
+  [
+    /^ERR_SSL_.*PROTOCOL/,
+    (host) => `no TLS connection to ${host}: it does not speak TLS 1.2 or newer`,
+  ],
+];
+
+/** Whether something answers at the address, with which no TLS connection comes about. */
+export const isTlsFailure = (error: Error): boolean =>
+  untrusted.test(codeOf(error)) || /SSL|TLS|EPROTO/.test(codeOf(error));
 
 /** The cause of a failure before the request was written. `at`: what is connected to, as it is named. */
 export function connectCause(
   error: Error,
   { origin, proxy }: Pick<Route, "origin" | "proxy">,
-  at = named(origin),
+  at = hostOf(origin),
 ): Cause {
   if (error instanceof ProxyFailure) return error.reason;
-  const { host, hostname } = at;
-  if (error instanceof GivenUp) return givenUpCause(error, host, proxy);
+  if (error instanceof GivenUp && error.timeoutMs === undefined)
+    return { cause: "canceled before it was sent" };
   const code = codeOf(error);
-  const isForAnother = code === "ERR_TLS_CERT_ALTNAME_INVALID";
-  const reason = isForAnother ? `it is for ${namesOf(error)}` : untrusted[code];
-  if (reason !== undefined) {
+  if (untrusted.test(code)) {
     // Some proxies intercept TLS with a certificate of their own.
-    const whose =
-      proxy === undefined || isForAnother ? "" : `; it may be the proxy's own (${proxy.source})`;
+    const whose = proxy === undefined ? "" : `; it may be the proxy's own (${proxy.source})`;
     return {
-      cause: `certificate of ${host} is not trusted: ${reason}`,
-      hint: `${trustHint(code)}${whose}`,
+      cause: `certificate of ${at} is not trusted: ${error.message.split(";", 1)[0]}`,
+      hint: `check --base-url and the clock; if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS${whose}`,
       lasts: true,
     };
   }
   if (isOutOfFiles(code)) return outOfFiles;
-  const network = proxy !== undefined || isLoopback(origin.hostname) ? "" : `; ${otherProxy}`;
-  const checkNetwork = `check the network and --base-url${network}`;
-  const noRoute = [`no route to ${host}: the network is unreachable`, checkNetwork] as const;
-  const silent = [`no connection to ${host}: it does not respond`, checkNetwork] as const;
-  const closed = [
-    `connection closed by ${host} before the request was sent`,
-    checkAddress,
-  ] as const;
-  const noTls = `no TLS connection to ${host}`;
-  const plain = [
-    `${noTls}: the server there does not speak TLS`,
-    "check scheme and port in --base-url",
-  ] as const;
-  const oldTls = [
-    `${noTls}: it does not speak TLS 1.2 or newer`,
-    "the service must be updated",
-  ] as const;
-  const causes: Readonly<Record<string, readonly [cause: string, hint: string]>> = {
-    ECONNREFUSED: [`connection refused by ${host}`, `${checkAddress}${network}`],
-    ENOTFOUND: [`no such host ${hostname}`, `check --base-url${network}`],
-    EAI_AGAIN: [`cannot look up ${hostname}: no name server responds`, checkNetwork],
-    ENETUNREACH: noRoute,
-    EHOSTUNREACH: noRoute,
-    EADDRNOTAVAIL: noRoute,
-    ETIMEDOUT: silent,
-    UND_ERR_CONNECT_TIMEOUT: silent,
-    ECONNRESET: closed,
-    EPIPE: closed,
-    UND_ERR_SOCKET: closed,
-    // It names the header, and not its value.
-    UND_ERR_INVALID_ARG: [
-      `the request cannot be written: ${error.message}`,
-      "check --api-key, --app-uuid and --jwt",
-    ],
-    ERR_SSL_WRONG_VERSION_NUMBER: plain,
-    ERR_SSL_PACKET_LENGTH_TOO_LONG: plain,
-    ERR_SSL_HTTP_REQUEST: plain,
-    ERR_SSL_UNSUPPORTED_PROTOCOL: oldTls,
-    ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: oldTls,
-  };
-  const [cause, hint] =
-    causes[code] ??
-    (/SSL|TLS|EPROTO/.test(code)
-      ? [`${noTls}: ${code}`, "check --base-url; does the service use https there?"]
-      : [`no connection to ${host}: ${code === "" ? error.message : code}`, checkAddress]);
-  return { cause, hint };
-}
-
-function givenUpCause({ timeoutMs }: GivenUp, host: string, proxy: Proxy | undefined): Cause {
-  if (timeoutMs === undefined) return { cause: "canceled before it was sent" };
-  const [through, setting] =
-    proxy === undefined
-      ? ["", ""]
-      : [` through the proxy ${named(proxy.url).host}`, `, ${proxy.source}`];
+  const setting = proxy === undefined ? "" : `, ${proxy.source}`;
+  if (error instanceof GivenUp) {
+    const through = proxy === undefined ? "" : ` through the proxy ${hostOf(proxy.url)}`;
+    return {
+      cause: `no connection to ${at}${through} within ${formatDuration(error.timeoutMs ?? 0)}`,
+      hint: `check the network${setting} and --base-url, or raise --timeout`,
+    };
+  }
+  const [, cause] = causes.find(([form]) => form.test(code)) ?? [];
+  const network =
+    proxy !== undefined || isLoopback(origin.hostname)
+      ? ""
+      : "; if this network needs a proxy, set --proxy or HTTPS_PROXY";
   return {
-    cause: `no connection to ${host}${through} within ${formatDuration(timeoutMs)}`,
-    hint: `check the network${setting} and --base-url, or raise --timeout`,
+    cause: cause?.(at) ?? `no connection to ${at}: ${error.message || code}`,
+    hint: `check --base-url and that the service is running${network}`,
   };
 }
 
@@ -172,90 +130,62 @@ export function exchangeCause(
   { origin }: Pick<Route, "origin">,
   head: Head | undefined,
 ): string {
-  const { host } = named(origin);
+  const host = hostOf(origin);
   if (error instanceof GivenUp)
     return error.timeoutMs === undefined
       ? "canceled while waiting for the response"
       : `timed out after ${formatDuration(error.timeoutMs)} waiting for ${host}`;
   const code = codeOf(error);
-  if (isTooLarge(error)) {
-    const announced = Number(head?.headers["content-length"]);
-    const size =
-      announced > answerLimit.bytes ? ` (${(announced / 1024 ** 2).toFixed(1)} MiB)` : "";
-    return `the response of ${host} is larger than ${answerLimit.text}${size}`;
-  }
+  if (code === "UND_ERR_RES_EXCEEDED_MAX_SIZE")
+    return `the response of ${host} is larger than ${answerLimit.text}`;
   if (code === "UND_ERR_HEADERS_OVERFLOW") return `the response of ${host} has too large headers`;
   if (head !== undefined) return `the response of ${host} was cut short`;
   if (error.name === "HTTPParserError") return `the response of ${host} is not HTTP`;
-  if (code === "UND_ERR_SOCKET") return `connection closed by ${host} before it responded`;
-  if (code === "ECONNRESET" || code === "EPIPE")
-    return `connection reset by ${host} before it responded`;
+  if (["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(code))
+    return `connection closed by ${host} before it responded`;
   return `no response from ${host}: ${code === "" ? error.message : code}`;
 }
 
 /** Why the connection to the proxy failed. */
-export function proxyFailure(error: Error, way: { origin: URL; proxy: Proxy }): ProxyFailure {
-  const { source, url } = way.proxy;
-  const at = {
-    host: `the proxy ${named(url).host}`,
-    hostname: `${url.hostname}, the proxy`,
-  };
-  const { cause } = connectCause(error, { origin: url }, at);
-  const code = codeOf(error);
-  const trustFix = code in untrusted ? `${trustHint(code)}; or ` : "";
-  return new ProxyFailure({ cause, hint: `${trustFix}${checkProxy(source, way.origin)}` });
+export function proxyFailure(error: Error, { origin, proxy }: Way): ProxyFailure {
+  const { source, url } = proxy;
+  const at = `the proxy ${hostOf(url)}`;
+  const { cause, hint, lasts } = connectCause(error, { origin: url }, at);
+  return new ProxyFailure({
+    cause,
+    hint: `${lasts === true ? `${hint}; or ` : ""}${checkProxy(source, origin)}`,
+  });
+}
+
+/** A service, and the proxy that leads to it. */
+interface Way {
+  origin: URL;
+  proxy: Proxy;
 }
 
 /** Why the proxy does not connect to the service, from the status of its answer. */
 export function proxyRefusal(
   httpStatus: number,
-  { origin, proxy: { url, source } }: { origin: URL; proxy: Proxy },
+  { origin, proxy: { url, source } }: Way,
 ): ProxyFailure {
-  const [proxy, service] = [named(url).host, named(origin).host];
-  const refused = (what: string, hint: string): ProxyFailure =>
-    new ProxyFailure({ cause: `the proxy ${proxy} ${what} (HTTP ${httpStatus})`, hint });
-  if (httpStatus === 407) {
-    const form = `${url.protocol}//USER:PASSWORD@${proxy}`;
-    return url.username === ""
-      ? refused("asks for a user name and a password", `set ${source} to ${form}`)
-      : refused(
-          "refused the user name or the password",
-          `check them in ${source}: ${form}, with special characters percent-encoded`,
-        );
-  }
-  const check = checkProxy(source, origin);
-  return httpStatus >= 500
-    ? refused(`cannot reach ${service}`, `check --base-url; ${check}`)
-    : refused(
-        `refused a connection to ${service}`,
-        `ask the operator of the proxy to allow it; ${check}`,
-      );
+  const proxy = `the proxy ${hostOf(url)}`;
+  if (httpStatus === 407)
+    return new ProxyFailure({
+      cause: `${proxy} asks for a user name and a password (HTTP 407)`,
+      hint: `set ${source} to ${url.protocol}//USER:PASSWORD@${hostOf(url)}, with special characters percent-encoded`,
+    });
+  return new ProxyFailure({
+    cause: `${proxy} does not connect to ${hostOf(origin)} (HTTP ${httpStatus})`,
+    hint: `check --base-url; ${checkProxy(source, origin)}`,
+  });
 }
 
 const checkProxy = (source: string, origin: URL): string =>
   `check ${source}; if the service can be reached without a proxy: NO_PROXY=${origin.hostname}${source.startsWith("--") ? `, without ${source}` : ""}`;
 
-function trustHint(code: string): string {
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "check the host name in --base-url";
-  if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID")
-    return "check this machine's clock; otherwise the certificate must be renewed";
-  return code === "CERT_REVOKED" ? "do not trust it; ask the operator of the service" : trust;
-}
-
-/** The first names in the certificate of Node's error. */
-function namesOf(error: Error): string {
-  const { subjectaltname = "" } = (error as { cert?: { subjectaltname?: string } }).cert ?? {};
-  const names = subjectaltname
-    .split(", ")
-    .flatMap((name) => /^(?:DNS|IP Address):(.+)$/.exec(name)?.[1] ?? []);
-  if (names.length === 0) return "another name";
-  return `another name (${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""})`;
-}
-
-/** The origin as causes name it, always with its port. */
-export function named(origin: URL): { host: string; hostname: string } {
-  const port = origin.port === "" ? (origin.protocol === "https:" ? "443" : "80") : origin.port;
-  return { host: `${origin.hostname}:${port}`, hostname: origin.hostname };
+/** The host of an origin as causes name it, always with its port. */
+export function hostOf({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port || (protocol === "https:" ? "443" : "80")}`;
 }
 
 /** The code of an error; if several addresses were tried, of the first. */

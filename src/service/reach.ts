@@ -1,4 +1,4 @@
-import { connectCause, exchangeCause } from "./causes.ts";
+import { connectCause, exchangeCause, isTlsFailure } from "./causes.ts";
 import type { ConnectionOptions, Peer } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
 import { pathBefore } from "./request.ts";
@@ -66,9 +66,5 @@ export async function reachService(options: ReachOptions, signal: AbortSignal): 
       untrusted: false,
     };
   const { cause, hint = null } = connectCause(error, route);
-  const { code = "" } = error as { code?: string };
-  const untrusted = /CERT|SELF_SIGNED|UNABLE_TO|INVALID_CA|INVALID_PURPOSE|SSL|TLS|EPROTO/.test(
-    code,
-  );
-  return { reached: false, cause, hint, untrusted };
+  return { reached: false, cause, hint, untrusted: isTlsFailure(error) };
 }

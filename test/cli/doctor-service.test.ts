@@ -180,7 +180,7 @@ describe.concurrent("vault doctor: the service", () => {
     });
     expect(await tls("other", selfSigned({ ip: "127.0.0.9" }))).toMatchObject({
       level: "error",
-      message: expect.stringMatching(/another name/) as string,
+      message: expect.stringMatching(/altnames/) as string,
     });
   });
 

@@ -90,7 +90,7 @@ describe("no answer after the request was written", () => {
     const server = await answeringTcp((socket) => socket.resetAndDestroy());
     expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `connection reset by ${server.host} before it responded`,
+      cause: `connection closed by ${server.host} before it responded`,
     });
     expect(server.connections).toHaveLength(1);
   });
@@ -120,7 +120,7 @@ describe("no answer after the request was written", () => {
     expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
     expect(await client.call(endCall, never)).toEqual({
       type: "no-answer",
-      cause: `connection reset by ${server.host} before it responded`,
+      cause: `connection closed by ${server.host} before it responded`,
     });
     expect({ requests, connections: server.connections.length }).toEqual({
       requests: 2,
@@ -162,9 +162,9 @@ describe("size", () => {
   });
 
   test.each([
-    ["announced", sized(limit + 2 ** 20), limit + 2 ** 20, " (65.0 MiB)"],
-    ["chunked", sized(limit + 1), undefined, ""],
-  ])("more is not: %s", async (_, body, length, told) => {
+    ["announced", sized(limit + 2 ** 20), limit + 2 ** 20],
+    ["chunked", sized(limit + 1), undefined],
+  ])("more is not: %s", async (_, body, length) => {
     const server = await httpServer((_, response) => {
       response
         .writeHead(200, length === undefined ? {} : { "content-length": String(length) })
@@ -172,7 +172,7 @@ describe("size", () => {
     });
     expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
-      cause: `the response of ${server.host} is larger than 64 MiB${told}`,
+      cause: `the response of ${server.host} is larger than 64 MiB`,
       httpStatus: 200,
     });
   });

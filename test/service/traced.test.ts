@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Send } from "../../src/exchange/ports.ts";
 import { maskSecrets } from "../../src/service/mask.ts";
-import type { TraceEvent } from "../../src/service/traced.ts";
-import { traced } from "../../src/service/traced.ts";
+import type { TraceEvent } from "../../src/service/client.ts";
+import { traced } from "../../src/service/client.ts";
 import { clientOf, endCall, httpServer, json, never, startCall } from "../support/servers.ts";
 import { application, device, uuid } from "../support/examples.ts";
 
@@ -44,12 +44,12 @@ async function trace(url: string, run: (call: Send) => Promise<unknown>): Promis
   };
   const events: TraceEvent[] = [];
   let time = 0;
-  const tracing = {
+  const tracing = traced(
     target,
-    trace: (event: TraceEvent) => events.push(event),
-    now: () => (time += 5),
-  };
-  await run(traced(tracing)(clientOf(url, { jwt: () => "aaa.bbb.ccc" }).call));
+    (event) => events.push(event),
+    () => (time += 5),
+  );
+  await run(tracing(clientOf(url, { jwt: () => "aaa.bbb.ccc" }).call));
   return events;
 }
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { defaults } from "../../src/protocol/limits.ts";
-import { openService } from "../../src/service/open-service.ts";
+import { openService } from "../../src/service/client.ts";
 import { openSharedHere, readWith, realClock } from "../support/in-process.ts";
 
 /** What a loop is told by its only argument, as JSON. */
@@ -30,7 +30,7 @@ async function loop({ location, keys, service, uuid, clockShift }: LoopOptions):
       return until;
     },
   };
-  const clients = await openService({ ...target, timeoutMs: 30_000, limit });
+  const clients = openService({ ...target, timeoutMs: 30_000, limit });
   const client = clients({ learnSecret: () => undefined });
   const serviceName = `${service.baseUrl}${defaults.apiPrefix}`;
   const world = { store, clock, serviceName, service: client };

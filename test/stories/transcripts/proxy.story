@@ -12,8 +12,8 @@ $ . ./settings; HTTPS_PROXY=$PROXY vault get "$NOTE"
 | set HTTPS_PROXY to http://USER:PASSWORD@127.0.0.1:…
 exit 10
 $ . ./settings; HTTPS_PROXY=$PROXY_LOGIN@$PROXY vault get "$NOTE"
-| certificate of vault.example:443 is not trusted: its issuer is unknown
-| if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS
+| certificate of vault.example:443 is not trusted: unable to verify the first certificate
+| …if you trust its issuer, add the issuer's certificate with --ca FILE (config key ca) or NODE_EXTRA_CA_CERTS
 exit 10
 $ . ./settings; vault status "$NOTE" --field vaults.0.unackedStarts
 | 0
