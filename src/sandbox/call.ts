@@ -57,7 +57,7 @@ export interface CreateBody extends Body {
 export function admit(world: World, window: RateWindow, call: Call): unknown {
   const wrong = checkApplication(world, call);
   const wait = wrong === undefined ? window.admit(world.now) : 0;
-  if (wait > 0) throw new Refusal(rateLimited(world.random, wait));
+  if (wait > 0) throw new Refusal(rateLimited(wait));
   const path = validate(uuidField, call.uuid);
   const violations: Violation[] =
     path.ok || call.endpoint.operation === "create"
@@ -67,7 +67,7 @@ export function admit(world: World, window: RateWindow, call: Call): unknown {
   if (call.body === undefined && call.endpoint.method !== "GET")
     violations.push({ path: "", rule: "must be JSON" });
   else if (!checked.ok) violations.push(...checked.violations);
-  if (violations.length > 0) refuseInvalid(world, violations);
+  if (violations.length > 0) refuseInvalid(violations);
   if (wrong !== undefined) refuseApplication(world, call, wrong);
   checkAddress(world, call);
   checkToken(world, call);
@@ -107,7 +107,7 @@ function refuseApplication(world: World, call: Call, property: string): never {
       description: "API key check failed",
     });
   }
-  refuse(world, "application", property, "the application or its key is wrong");
+  refuse("application", property, "the application or its key is wrong");
 }
 
 /** Records an audit item, as a failed key check does (docs/interface.md, IP whitelist). */
@@ -120,7 +120,7 @@ function checkAddress(world: World, call: Call): void {
     description: "address not in the whitelist",
   });
   const message = "the IP address is not in the whitelist of the application";
-  refuse(world, "address", undefined, message);
+  refuse("address", undefined, message);
 }
 
 /** Checks the JWT on offline vault endpoints, if the application requires one (docs/interface.md, JWT). */
@@ -128,7 +128,7 @@ function checkToken(world: World, call: Call): void {
   const { jwt } = world.policy;
   if (jwt === null || isOnline(call.endpoint.kind)) return;
   const why = refuseJwt(jwt, call.headers["authorization"], world.now);
-  if (why !== undefined) refuse(world, "jwt", "authorization", why);
+  if (why !== undefined) refuse("jwt", "authorization", why);
 }
 
 /** Returns the properties of an audit item that tell where a call came from. */
@@ -163,7 +163,7 @@ export function recordCall(
  */
 export function openVault(world: World, call: Call): VaultState {
   const vault = presentVault(world, call);
-  if (vault.state === "locked") refuse(world, "locked", "vaultUuid", "the vault is locked");
+  if (vault.state === "locked") refuse("locked", "vaultUuid", "the vault is locked");
   return vault;
 }
 
@@ -173,8 +173,8 @@ export function openVault(world: World, call: Call): VaultState {
  */
 export function presentVault(world: World, call: Call): VaultState {
   const vault = findVault(world, call.uuid);
-  if (vault?.kind !== call.endpoint.kind) refuse(world, "unknown", "vaultUuid", "no such vault");
-  if (vault.state === "deleted") refuse(world, "deleted", "vaultUuid", "the vault was deleted");
+  if (vault?.kind !== call.endpoint.kind) refuse("unknown", "vaultUuid", "no such vault");
+  if (vault.state === "deleted") refuse("deleted", "vaultUuid", "the vault was deleted");
   return vault;
 }
 

@@ -1,10 +1,8 @@
+import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { parseDuration } from "../duration.ts";
 import type { AnyEndpoint, Step } from "../protocol/endpoints.ts";
-import { operations, singleOperations } from "../protocol/endpoints.ts";
-import { isUuid } from "../protocol/limits.ts";
-import { rateLimited, serverError, write, type Outcome, type SandboxResponse } from "./outcome.ts";
-import type { Random } from "./random.ts";
+import { rateLimited, serverError, type Outcome } from "./outcome.ts";
 
 /** Requests that a fault applies to; an absent property matches all. */
 interface FaultMatch {
@@ -86,15 +84,13 @@ const matches = ({ operation, step, uuid }: FaultMatch, request: Fallible): bool
   (step ?? request.step) === request.step &&
   (uuid ?? request.uuid).toLowerCase() === request.uuid.toLowerCase();
 
-/** `any`, `get`, `start`, `get-start` and the like. */
-const targets = new Map<string, FaultMatch>([
-  ["any", {}],
-  ...[...operations, ...singleOperations].map((operation) => [operation, { operation }] as const),
-  ...(["start", "end"] as const).flatMap((step) => [
-    [step, { step }] as const,
-    ...operations.map((operation) => [`${operation}-${step}`, { operation, step }] as const),
-  ]),
-]);
+const form = new RegExp(
+  String.raw`^(?:any|(?:(?<operation>get|update|info|create|delete)|(?<either>get|update)-(?<step>start|end)|(?<each>start|end)))` +
+    String.raw`(?:/(?<uuid>[0-9a-fA-F-]{36}))?:` +
+    String.raw`(?:(?<plain>${plainActions.join("|")})|delay=(?<delay>[^@*]*)` +
+    String.raw`|status=(?<status>[45]\d\d)(?:,retry-after=(?<seconds>\d{1,9}))?|error-after=(?<after>[45]\d\d))` +
+    String.raw`(?:@(?<skip>\d{1,9}))?(?:\*(?<times>[1-9]\d{0,8}|all))?$`,
+);
 
 /**
  * Parses one fault:
@@ -108,95 +104,57 @@ const targets = new Map<string, FaultMatch>([
  *     TIMES  = number of times to fire (1), or "all"
  *
  * `get-start:drop-after` · `end:delay=2s*3` · `get-end:status=503*2` · `any:status=429,retry-after=2` · `start:garbage@1`
- * @throws `invalid-input` naming the part that is wrong
+ * @throws `invalid-input`
  */
 export function parseFault(text: string): FaultRule {
-  const fail: Fail = (rule) => {
-    throw new VaultError("invalid-input", `fault ${JSON.stringify(text)}: ${rule}`, {
-      hint: "for example get-start:drop-after, end:delay=2s*3, get-end:status=503*2, start:garbage@1",
-    });
-  };
-  const parts = /^([^:]+):([^@*]+)(?:@([^*]*))?(?:\*(.*))?$/s.exec(text);
-  if (parts === null) return fail("must be TARGET:ACTION, optionally followed by @SKIP and *TIMES");
-  const [, target = "", action = "", skip = "0", times = "1"] = parts;
-  const [name = "", ...uuid] = target.split("/");
-  const match =
-    targets.get(name) ?? fail(`the target must be one of ${[...targets.keys()].join(", ")}`);
-  if (uuid.length > 0 && !isUuid(uuid.join("/")))
-    fail("/ must be followed by a vault UUID of 36 characters");
-  const rule: FaultRule = {
-    match: uuid[0] === undefined ? match : { ...match, uuid: uuid[0] },
-    action: parseAction(action, fail),
-    skip:
-      number(skip) ??
-      fail(`@${skip}: the number of requests to skip must be a whole number, such as @1`),
-    times:
-      (times === "all" ? Number.POSITIVE_INFINITY : number(times)) ??
-      fail(`*${times}: the number of times must be a whole number or all, such as *2`),
-  };
-  return rule.times === 0 ? fail("*0: the number of times must be at least 1") : rule;
-}
-
-type Fail = (rule: string) => never;
-
-function parseAction(action: string, fail: Fail): FaultAction {
-  const plain = plainActions.find((known) => known === action);
-  if (plain !== undefined) return plain;
-  const [, name, value = ""] = /^(delay|status|error-after)=(.*)$/s.exec(action) ?? [];
-  if (name === undefined)
-    return fail(
-      `the action must be one of ${plainActions.join(", ")}, delay=2s, status=503, error-after=502`,
+  const found = form.exec(text)?.groups;
+  if (found === undefined)
+    throw new VaultError(
+      "invalid-input",
+      `fault ${JSON.stringify(text)}: must be TARGET[/UUID]:ACTION[@SKIP][*TIMES]`,
+      {
+        hint: `TARGET is any, get, update, start, end, get-start and the like, info, create or delete; ACTION is ${plainActions.join(", ")}, delay=2s, status=503, status=429,retry-after=2 or error-after=502; TIMES is a number or all: for example end:delay=2s@1*3`,
+      },
     );
-  if (name === "delay") {
-    const delayMs = parseDuration(value, `fault ${action}`);
-    return delayMs <= longestTimer ? { delayMs } : fail("the delay must be less than 24 days");
-  }
-  const [, http = "", seconds] = /^([^,]*)(?:,retry-after=(.*))?$/s.exec(value) ?? [];
-  if (!/^[45]\d\d$/.test(http) || (name === "error-after" && seconds !== undefined))
-    return fail(`${name} must be an HTTP status of 400 to 599, such as 503`);
-  if (name === "error-after") return { errorAfter: Number(http) };
-  if (seconds === undefined) return { status: Number(http) };
-  const retryAfter = number(seconds) ?? fail("retry-after must be whole seconds, such as 2");
-  return { status: Number(http), retryAfter };
+  const { operation, either, step, each, uuid, skip = "0", times = "1" } = found;
+  return {
+    match: defined({ operation: operation ?? either, step: step ?? each, uuid }) as FaultMatch,
+    action: actionOf(found),
+    skip: Number(skip),
+    times: times === "all" ? Number.POSITIVE_INFINITY : Number(times),
+  };
 }
 
-/** What a timer of Node takes, in milliseconds. */
-const longestTimer = 2 ** 31 - 1;
-
-const number = (text: string): number | undefined =>
-  /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+function actionOf({ plain, delay, status, seconds, after }: Record<string, string>): FaultAction {
+  if (plain !== undefined) return plain as (typeof plainActions)[number];
+  // Not longer than a timer of Node can be.
+  if (delay !== undefined) return { delayMs: Math.min(parseDuration(delay, "delay"), 2 ** 31 - 1) };
+  if (after !== undefined) return { errorAfter: Number(after) };
+  return { status: Number(status), ...(seconds !== undefined && { retryAfter: Number(seconds) }) };
+}
 
 /** Returns the response that a fault sends instead of processing the request; undefined if the request is processed. */
-export function before(
-  fault: FaultAction | undefined,
-  random: Random,
-): SandboxResponse | undefined {
-  if (fault === "drop-before") return { status: 0, headers: {}, body: "", transport: "drop" };
+export function before(fault: FaultAction | undefined): Outcome | undefined {
+  if (fault === "drop-before") return { status: 0, body: "", transport: "drop" };
   if (typeof fault !== "object" || !("status" in fault)) return undefined;
-  if (fault.status === 429) return write(rateLimited(random, fault.retryAfter ?? 1));
-  const headers: Record<string, string> =
-    fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
-  return write({ ...serverError(random, fault.status), headers });
+  const { status, retryAfter } = fault;
+  if (status === 429) return rateLimited(retryAfter ?? 1);
+  return serverError(
+    status,
+    retryAfter === undefined ? {} : { headers: { "retry-after": String(retryAfter) } },
+  );
 }
 
 /** Returns the response to a processed request, as a fault changes it. */
-export function after(
-  fault: FaultAction | undefined,
-  outcome: Outcome,
-  random: Random,
-): SandboxResponse {
-  const answer = write(outcome);
-  if (fault === "drop-after") return { ...answer, transport: "drop" };
-  if (fault === "cut" || fault === "hang") return { ...answer, transport: fault };
-  if (fault === "garbage") {
-    const body = "<html><body>It works!</body></html>\n";
-    return { status: 200, headers: { "content-type": "text/html" }, body };
-  }
-  if (fault === "wrong-types") return write(withWrongTypes(outcome));
-  if (fault === "no-credentials") return write(withoutCredentials(outcome));
-  if (typeof fault !== "object") return answer;
-  if ("delayMs" in fault) return { ...answer, delayMs: fault.delayMs };
-  return "errorAfter" in fault ? write(serverError(random, fault.errorAfter)) : answer;
+export function after(fault: FaultAction | undefined, outcome: Outcome): Outcome {
+  if (fault === "drop-after") return { ...outcome, transport: "drop" };
+  if (fault === "cut" || fault === "hang") return { ...outcome, transport: fault };
+  if (fault === "garbage") return { status: 200, body: "<html><body>It works!</body></html>\n" };
+  if (fault === "wrong-types") return withWrongTypes(outcome);
+  if (fault === "no-credentials") return withoutCredentials(outcome);
+  if (typeof fault !== "object") return outcome;
+  if ("delayMs" in fault) return { ...outcome, delayMs: fault.delayMs };
+  return "errorAfter" in fault ? serverError(fault.errorAfter) : outcome;
 }
 
 type Json = Record<string, unknown>;
@@ -221,8 +179,8 @@ function withWrongTypes(outcome: Outcome): Outcome {
 }
 
 function withoutCredentials(outcome: Outcome): Outcome {
-  const { vault } = outcome.body as Record<string, Json>;
-  if (vault === undefined) return outcome;
-  const { credentials: _dropped, ...rest } = vault;
-  return { ...outcome, body: { ...outcome.body, vault: rest } };
+  const body = outcome.body as Record<string, Json>;
+  if (body["vault"] === undefined) return outcome;
+  const { credentials: _dropped, ...rest } = body["vault"];
+  return { ...outcome, body: { ...body, vault: rest } };
 }

@@ -11,7 +11,7 @@ import { endpoints, singleEndpoints, type AnyEndpoint } from "../protocol/endpoi
 import { parseJson } from "../protocol/json.ts";
 import type { Call } from "./call.ts";
 import { after, before, parseFault, type Faults } from "./faults.ts";
-import type { SandboxRequest, SandboxResponse } from "./outcome.ts";
+import type { Outcome, SandboxRequest, SandboxResponse } from "./outcome.ts";
 import { refusal, serverError, write } from "./outcome.ts";
 import { sameSecret } from "./random.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -51,30 +51,30 @@ export type Handler = (request: SandboxRequest) => SandboxResponse;
 
 /** Creates the service as a function of a request, without a socket. It never throws; a state that cannot be saved is HTTP 500. */
 export function createHandler(parts: HandlerParts): Handler {
-  const { random } = parts.sandbox;
-  return (request) => {
-    const path = request.path.split("?", 1)[0] ?? "";
-    const [, first, ...rest] = path.split("/");
-    if (first === "sandbox") return control(parts, request, rest);
-    const found = path.startsWith(`${parts.prefix}/`)
-      ? findEndpoint(path.slice(parts.prefix.length))
-      : undefined;
-    if (found === undefined)
-      return write(refusal(random, 404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]));
-    const { endpoint, uuid } = found;
-    if (endpoint.method !== request.method) {
-      const message = `the method must be ${endpoint.method}`;
-      const wrong = refusal(random, 405, "METHOD", [{ message }]);
-      return write({ ...wrong, headers: { allow: endpoint.method } });
-    }
-    const { headers, remoteAddress } = request;
-    const target = `${request.method} ${path}`;
-    const body = parsed(request.body);
-    const answer = answerCall(parts, { endpoint, uuid, headers, body, remoteAddress, target });
-    return parts.latencyMs === 0
-      ? answer
-      : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
-  };
+  return (request) => write(handle(parts, request));
+}
+
+function handle(parts: HandlerParts, request: SandboxRequest): Outcome {
+  const path = request.path.split("?", 1)[0] ?? "";
+  const [, first, ...rest] = path.split("/");
+  if (first === "sandbox") return control(parts, request, rest);
+  const found = path.startsWith(`${parts.prefix}/`)
+    ? findEndpoint(path.slice(parts.prefix.length))
+    : undefined;
+  if (found === undefined)
+    return refusal(404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]);
+  const { endpoint, uuid } = found;
+  if (endpoint.method !== request.method) {
+    const message = `the method must be ${endpoint.method}`;
+    return refusal(405, "METHOD", [{ message }], { headers: { allow: endpoint.method } });
+  }
+  const { headers, remoteAddress } = request;
+  const target = `${request.method} ${path}`;
+  const body = parsed(request.body);
+  const answer = answerCall(parts, { endpoint, uuid, headers, body, remoteAddress, target });
+  return parts.latencyMs === 0
+    ? answer
+    : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
 }
 
 /** Path segment that stands for any uuid. */
@@ -105,11 +105,11 @@ function parsed(text: string): unknown {
   }
 }
 
-function answerCall(parts: HandlerParts, call: Call): SandboxResponse {
+function answerCall(parts: HandlerParts, call: Call): Outcome {
   const { sandbox, faults } = parts;
   const logged = sandbox.received(call);
   const fault = faults.take({ ...call.endpoint, uuid: call.uuid });
-  const instead = before(fault, sandbox.random);
+  const instead = before(fault);
   if (instead !== undefined) {
     parts.onFault?.();
     return instead;
@@ -119,12 +119,11 @@ function answerCall(parts: HandlerParts, call: Call): SandboxResponse {
     const outcome = sandbox.call(call);
     logged.status = outcome.status;
     if (fault !== undefined) parts.onFault?.();
-    return after(fault, outcome, sandbox.random);
+    return after(fault, outcome);
   } catch (error) {
     logged.status = 500;
     const reason = error instanceof VaultError ? error.message : "internal failure of the sandbox";
-    const failure = serverError(sandbox.random, 500);
-    return write({ ...failure, body: { ...failure.body, reason } });
+    return serverError(500, { reason });
   }
 }
 
@@ -136,10 +135,9 @@ function control(
   parts: HandlerParts,
   request: SandboxRequest,
   [name = "", ...words]: readonly string[],
-): SandboxResponse {
-  const reply = (status: number, body: object): SandboxResponse =>
-    write({ status, headers: {}, body: { ...body } });
-  const failure = (status: number, message: string, hint?: string): SandboxResponse =>
+): Outcome {
+  const reply = (status: number, body: object): Outcome => ({ status, body: { ...body } });
+  const failure = (status: number, message: string, hint?: string): Outcome =>
     reply(status, { error: { message, hint } });
   const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];
   if (given === undefined || !sameSecret(given, parts.controlToken))

@@ -4,7 +4,7 @@ import type { Operation } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Call, CreateBody, StartBody } from "./call.ts";
 import { openVault, originOf, presentVault, recordCall } from "./call.ts";
-import { refuse, refuseInvalid, success, type Outcome } from "./outcome.ts";
+import { refuse, success, type Outcome } from "./outcome.ts";
 import { newPair, newToken, sameSecret } from "./random.ts";
 import type { PendingExchange, VaultState, World } from "./state.ts";
 import { createVault, findVault, lock, remove } from "./vaults.ts";
@@ -25,7 +25,7 @@ export function start(world: World, call: Call, operation: Operation, body: Star
     lock(vault, "unacknowledged");
     const why = "too many starts without acknowledgement";
     recordCall(world, call, "FAILURE", externalRef, `${why}, vault locked`);
-    refuse(world, "locked", "vaultUuid", `the vault is locked: ${why}`);
+    refuse("locked", "vaultUuid", `the vault is locked: ${why}`);
   }
   vault.counts.starts += 1;
   vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
@@ -65,7 +65,7 @@ function checkCredentials(world: World, call: Call, vault: VaultState, body: Sta
   if (locks) lock(vault, "failed");
   const description = `bad credentials (${property})${locks ? ", vault locked" : ""}`;
   recordCall(world, call, "FAILURE", body.externalRef ?? null, description);
-  refuse(world, "credentials", property, "the vault credentials are wrong");
+  refuse("credentials", property, "the vault credentials are wrong");
 }
 
 /** Returns the property of the request that does not match the vault, or undefined. */
@@ -95,7 +95,7 @@ export function end(world: World, call: Call, token: string): Outcome {
   if (world.policy.idempotentEnd && isRepeated) return success();
   const vault = openVault(world, call);
   if (vault.pending === null || !isTokenOf(vault.pending, operation, token)) {
-    refuse(world, "token", "token", "the token is unknown or has expired");
+    refuse("token", "token", "the token is unknown or has expired");
   }
   acknowledge(world, call, vault, vault.pending);
   return success();
@@ -134,9 +134,6 @@ const isTokenOf = (
 /** Creates a vault. The response shows it as a start does, without its contents. */
 export function createCall(world: World, call: Call, body: CreateBody): Outcome {
   const { vault, device, metadata, externalRef = null } = body;
-  // The schema accepts more dates than the model can store.
-  if (vault.expiryDate !== undefined && Number.isNaN(Date.parse(vault.expiryDate)))
-    refuseInvalid(world, [{ path: "vault.expiryDate", rule: "is not a valid date" }]);
   const input = { kind: call.endpoint.kind, ...vault, ...defined({ device, metadata }) };
   const created = createVault(world, input, { ...originOf(call), externalRef });
   return success({ vault: responseVault(false, created, created.pair) });

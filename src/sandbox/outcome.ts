@@ -1,7 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { defined } from "../defined.ts";
 import type { Violation } from "../protocol/validate.ts";
-import { newUuid, type Random } from "./random.ts";
-import type { World } from "./state.ts";
 
 /** A request to the handler. */
 export interface SandboxRequest {
@@ -14,18 +13,12 @@ export interface SandboxRequest {
   remoteAddress: string;
 }
 
-/** A response of the service before it is serialized. */
+/** A response of the service, and how the server sends it. */
 export interface Outcome {
   status: number;
-  headers: Record<string, string>;
-  body: Record<string, unknown>;
-}
-
-/** A response, and how the server sends it. */
-export interface SandboxResponse {
-  status: number;
-  headers: Record<string, string>;
-  body: string;
+  headers?: Record<string, string>;
+  /** What is not JSON is a text. */
+  body: Record<string, unknown> | string;
   /** Milliseconds between processing and responding. */
   delayMs?: number;
   /** `drop`: close the connection; `cut`: send half of the body, then close it; `hang`: never respond. */
@@ -34,10 +27,22 @@ export interface SandboxResponse {
   afterwards?: () => void;
 }
 
+/** An outcome as it is sent. */
+export interface SandboxResponse extends Outcome {
+  headers: Record<string, string>;
+  body: string;
+}
+
 /** Serializes an outcome. */
 export function write(outcome: Outcome): SandboxResponse {
-  const headers = { "content-type": "application/json; charset=utf-8", ...outcome.headers };
-  return { status: outcome.status, headers, body: JSON.stringify(outcome.body) };
+  const { headers, body } = outcome;
+  const isText = typeof body === "string";
+  const type = isText ? "text/html" : "application/json; charset=utf-8";
+  return {
+    ...outcome,
+    headers: { "content-type": type, ...headers },
+    body: isText ? body : JSON.stringify(body),
+  };
 }
 
 interface DetailedError {
@@ -49,26 +54,27 @@ interface DetailedError {
 
 export const success = (body: Record<string, unknown> = {}): Outcome => ({
   status: 200,
-  headers: {},
   body: { responseStatus: { status: "SUCCESS" }, ...body },
 });
 
 /** Returns an error with responseStatus and error uuid (docs/interface.md, Errors). Details never quote the request. */
-export function refusal(
-  random: Random,
+export const refusal = (
   status: number,
   code: string,
   details: DetailedError[],
-): Outcome {
-  return {
-    status,
-    headers: {},
-    body: {
-      responseStatus: { status: "ERROR", code, detailedErrors: details },
-      errorUuid: newUuid(random),
-    },
-  };
-}
+  {
+    headers,
+    ...more
+  }: { headers?: Record<string, string>; retryAfter?: number; reason?: string } = {},
+): Outcome => ({
+  status,
+  ...defined({ headers }),
+  body: {
+    responseStatus: { status: "ERROR", code, detailedErrors: details },
+    errorUuid: randomUUID(),
+    ...more,
+  },
+});
 
 /** HTTP status and code of each refusal that names one property. Neither is documented. */
 const refusals = {
@@ -94,34 +100,34 @@ export class Refusal extends Error {
 
 /** @throws Refusal */
 export function refuse(
-  { random }: World,
   why: keyof typeof refusals,
   property: string | undefined,
   message: string,
 ): never {
   const [status, code] = refusals[why];
   const errorReasons = [code.toLowerCase().replaceAll("-", " ")];
-  const details = [{ ...defined({ property }), message, errorReasons }];
-  throw new Refusal(refusal(random, status, code, details));
+  throw new Refusal(refusal(status, code, [{ ...defined({ property }), message, errorReasons }]));
 }
 
 /** @throws Refusal */
-export function refuseInvalid({ random }: World, violations: readonly Violation[]): never {
+export function refuseInvalid(violations: readonly Violation[]): never {
   const details = violations.map(({ path, rule }) => {
     const property = path === "" ? "body" : path;
     return { property, message: `${property} ${rule}`, errorReasons: [rule] };
   });
-  throw new Refusal(refusal(random, 400, "VALIDATION", details));
+  throw new Refusal(refusal(400, "VALIDATION", details));
 }
 
 /** Returns a 429 with `Retry-After` and, next to `responseStatus`, `retryAfter` in whole seconds (docs/interface.md, Limits). */
-export function rateLimited(random: Random, retryAfter: number): Outcome {
+export function rateLimited(retryAfter: number): Outcome {
   const detail = { message: "rate limit exceeded", errorReasons: ["too many requests"] };
-  const { status, body } = refusal(random, 429, "RATE-LIMIT", [detail]);
   const headers = { "retry-after": String(retryAfter) };
-  return { status, headers, body: { ...body, retryAfter } };
+  return refusal(429, "RATE-LIMIT", [detail], { headers, retryAfter });
 }
 
 /** Returns an error that does not say whether the request was processed. */
-export const serverError = (random: Random, status: number): Outcome =>
-  refusal(random, status, `HTTP-${status}`, [{ message: "the service could not answer" }]);
+export const serverError = (
+  status: number,
+  more?: { headers?: Record<string, string>; reason?: string },
+): Outcome =>
+  refusal(status, `HTTP-${status}`, [{ message: "the service could not answer" }], more);

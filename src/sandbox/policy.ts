@@ -23,19 +23,12 @@ const claimRule = 'must be a text or a list of them, like ["reader","writer"]';
 const texts = z.array(z.string()).check(z.minLength(1, { error: claimRule }));
 
 /** Settings in the management console of an application that requires a JWT (docs/interface.md, JWT). */
-const jwtPolicy = z.object(
-  {
-    /** PEM, P-384. */
-    publicKey: z.string({ error: keyRule }).check(z.refine(isPublicKey, { error: keyRule })),
-    /** Required value of each claim, or a list of allowed values. */
-    claims: z.optional(
-      z.record(z.string(), z.union([z.string(), texts], { error: claimRule }), {
-        error: 'must be an object, like {"role":["reader","writer"]}',
-      }),
-    ),
-  },
-  { error: "must be an object with a publicKey" },
-);
+const jwtPolicy = z.object({
+  /** PEM, P-384. */
+  publicKey: z.string({ error: keyRule }).check(z.refine(isPublicKey, { error: keyRule })),
+  /** Required value of each claim, or a list of allowed values. */
+  claims: z.optional(z.record(z.string(), z.union([z.string(), texts], { error: claimRule }))),
+});
 
 const whole = (least: number, standard: number) => {
   const error = `must be a whole number of at least ${least}, like ${standard}`;
@@ -64,18 +57,17 @@ const policy = objectOf(
     /** Time from an accepted start to the autoLockDate. */
     autoLockAfterMs: whole(1, defaults.autoLockAfterMs),
     /** Whether a repeated end call succeeds after the first one did; otherwise it is an error. */
-    idempotentEnd: z._default(z.boolean({ error: "must be true or false" }), false),
+    idempotentEnd: z._default(z.boolean(), false),
     /** JWT that offline vault endpoints require; null for none. */
     jwt: z._default(z.nullable(jwtPolicy), null),
     /** IPv4 addresses and CIDR ranges that may call; an empty list allows all. */
     whitelist: z._default(
       z
-        .array(z.string(), { error: whitelistRule })
+        .array(z.string())
         .check(z.refine((list) => list.every(isWhitelistEntry), { error: whitelistRule })),
       [],
     ),
   },
-  "setting",
   'must be an object, such as {"failedAttempts":3,"tokenTtlMs":300000}',
 );
 export type Policy = z.infer<typeof policy>;

@@ -76,69 +76,61 @@ export function parseSeed(text: string, source: string): readonly VaultInput[] {
   return inputs;
 }
 
-/** Returns the schema of an object with these fields and no others; `what` is the word for one of them. */
-export const objectOf = <Fields extends z.core.$ZodShape>(
-  fields: Fields,
-  what: string,
-  rule: string,
-) =>
+/** Returns the schema of an object with these fields and no others. */
+export const objectOf = <Fields extends z.core.$ZodShape>(fields: Fields, rule: string) =>
   z.strictObject(fields, {
     error: (issue) =>
       issue.code === "unrecognized_keys"
-        ? `${issue.keys.join(", ")} is not a ${what}; known ${what}s: ${Object.keys(fields).join(", ")}`
+        ? `${issue.keys.join(", ")} is not one of ${Object.keys(fields).join(", ")}`
         : rule,
   });
 
-const text = z.exactOptional(z.string({ error: "must be text" }));
-
-const vaultInput = objectOf(
-  {
-    kind: z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` }),
-    label: text,
-    /** Credit-card vaults. */
-    creditCard: z.exactOptional(fields.creditCard),
-    /** Generic vaults. */
-    content: text,
-    /** Offline vaults: LIMITED, the number of reads. */
-    maxUsage: z.exactOptional(fields.positiveLong),
-    /** Offline vaults: TIME_EXPIRY, ISO 8601. */
-    expiryDate: z.exactOptional(
-      fields.dateTime.check(
-        z.refine((value) => !Number.isNaN(Date.parse(value)), { error: "is not a valid date" }),
-      ),
-    ),
-    /** Online vaults: if given, every start must have it. */
-    hashedPin: z.exactOptional(fields.base64),
-    /** Online vaults: the device that starts must match; any device, if absent. */
-    device: z.exactOptional(fields.device),
-    /** Key-value pairs that an info call returns. */
-    metadata: z.exactOptional(fields.metadata),
-    uuid: z.exactOptional(fields.uuid),
-    credentials: z.exactOptional(offlineCredentials),
-  },
-  "field",
-  "the vault must be an object",
+const text = z.string({ error: "must be text" });
+const rule = "the vault must be an object";
+const kindOf = z.looseObject(
+  { kind: z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` }) },
+  { error: rule },
 );
 
-/** Description of a vault to create. A seed file is a list of these. */
-export type VaultInput = z.infer<typeof vaultInput>;
+const everyVault = {
+  ...kindOf.shape,
+  label: z.exactOptional(text),
+  /** Key-value pairs that an info call returns. */
+  metadata: z.exactOptional(fields.metadata),
+  uuid: z.exactOptional(fields.uuid),
+  credentials: z.exactOptional(offlineCredentials),
+};
+const card = { creditCard: fields.creditCard };
+const note = { content: text };
+const offline = {
+  /** LIMITED, the number of reads. */
+  maxUsage: z.exactOptional(fields.positiveLong),
+  /** TIME_EXPIRY, ISO 8601. */
+  expiryDate: z.exactOptional(fields.dateTime),
+};
+const online = {
+  /** If given, every start must have it. */
+  hashedPin: z.exactOptional(fields.base64),
+  /** The device that starts must match; any device, if absent. */
+  device: z.exactOptional(fields.device),
+};
+
+/** Description of a vault to create, with the fields of its kind. A seed file is a list of these. */
+export type VaultInput = z.infer<z.ZodMiniObject<typeof everyVault>> &
+  Partial<z.infer<z.ZodMiniObject<typeof card & typeof note & typeof offline & typeof online>>>;
 
 /**
  * Checks a vault of a seed. Unknown fields are errors.
  * @throws `invalid-input` naming the vault and the field
  */
 function checkVaultInput(given: unknown, where: string): VaultInput {
-  const input = checkGiven(vaultInput, given, where, undefined, "place");
-  const { kind } = input;
-  const contents = isCreditCard(kind) ? "creditCard" : "content";
-  const limits = isOnline(kind) ? ["hashedPin", "device"] : ["maxUsage", "expiryDate"];
-  const fitting = [contents, ...limits, "kind", "label", "metadata", "uuid", "credentials"];
-  const wrong = Object.keys(input).find((name) => !fitting.includes(name));
-  const why =
-    input[contents] === undefined
-      ? `${contents} is missing: a ${kind} vault needs it`
-      : wrong && `${wrong} does not belong to a ${kind} vault`;
-  if (why !== undefined) throw new VaultError("invalid-input", `${where}: ${why}`);
+  const { kind } = checkGiven(kindOf, given, where, undefined, "place");
+  const fitting = {
+    ...everyVault,
+    ...(isCreditCard(kind) ? card : note),
+    ...(isOnline(kind) ? online : offline),
+  };
+  checkGiven(objectOf(fitting, rule), given, where, undefined, "place");
   // Not the checked one: a device keeps what the interface does not name.
   return given as VaultInput;
 }

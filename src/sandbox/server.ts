@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { VaultError } from "../errors.ts";
 import type { StartDocument } from "../documents/sandbox.ts";
 import { isLoopback } from "../protocol/address.ts";
@@ -10,7 +11,7 @@ import { openDataFolder } from "./data-folder.ts";
 import { Faults, type FaultRule } from "./faults.ts";
 import { createHandler, type Handler, type Serving } from "./handler.ts";
 import { refusal, write, type SandboxResponse } from "./outcome.ts";
-import { newToken, systemRandom, type Random } from "./random.ts";
+import { newToken, systemRandom } from "./random.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** `seed`: an existing data folder keeps its own vaults. */
@@ -108,7 +109,7 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
     open.close();
   };
   try {
-    server = await listen(open.handle, open.sandbox.random, settings.port ?? 0);
+    server = await listen(open.handle, settings.port ?? 0);
     port = server.port;
     renewReadyFile();
     return { ...open, controlToken, ...document(), stopped, close };
@@ -124,33 +125,20 @@ interface RunningServer {
   close(): Promise<void>;
 }
 
-const bodyLimit = 1024 * 1024;
-
 /**
  * Listens on 127.0.0.1; port 0 is any free port.
  * @throws `usage` if the port cannot be used
  */
-export async function listen(
-  handle: Handler,
-  random: Random,
-  port: number,
-): Promise<RunningServer> {
+export async function listen(handle: Handler, port: number): Promise<RunningServer> {
   const timers = new Set<NodeJS.Timeout>();
-  const refused = (status: number, code: string, message: string): SandboxResponse =>
-    write(refusal(random, status, code, [{ message }]));
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
     if (foreign !== undefined) {
-      send(request, response, refused(403, "FOREIGN", foreign));
+      send(request, response, write(refusal(403, "FOREIGN", [{ message: foreign }])));
       request.resume();
       return;
     }
-    receive(request, (body) => {
-      if (body === undefined) {
-        response.setHeader("connection", "close");
-        send(request, response, refused(413, "TOO-LARGE", "the body is larger than 1 MiB"));
-        return;
-      }
+    const answered = (body: string): void => {
       const answer = handle({
         method: request.method ?? "",
         path: request.url ?? "",
@@ -166,7 +154,9 @@ export async function listen(
         send(request, response, answer);
       }, answer.delayMs);
       timers.add(timer);
-    });
+    };
+    // An incomplete request gets no answer.
+    void text(request).then(answered, () => request.destroy());
   });
   try {
     await once(server.listen(port, "127.0.0.1"), "listening");
@@ -186,22 +176,6 @@ export async function listen(
       });
     },
   };
-}
-
-/** Calls back once: with the body, or with undefined as soon as it is too long. It never calls back for an incomplete body. */
-function receive(request: http.IncomingMessage, done: (body: string | undefined) => void): void {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  request.on("data", (chunk: Buffer) => {
-    const within = size <= bodyLimit;
-    size += chunk.length;
-    if (size <= bodyLimit) chunks.push(chunk);
-    else if (within) done(undefined);
-  });
-  request.on("end", () => {
-    if (size <= bodyLimit) done(Buffer.concat(chunks).toString("utf8"));
-  });
-  request.on("error", () => request.destroy());
 }
 
 function send(

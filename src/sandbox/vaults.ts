@@ -1,5 +1,6 @@
 import { defined } from "../defined.ts";
 import type { AuditItem, StartDocument } from "../documents/sandbox.ts";
+import { instant } from "../protocol/fields.ts";
 import { record } from "./audit.ts";
 import { newPair, newUuid } from "./random.ts";
 import type { VaultInput } from "./seeds.ts";
@@ -29,7 +30,7 @@ export function createVault(
     content: input.content ?? null,
     ...defined({ metadata: input.metadata }),
     usesRemaining: input.maxUsage ?? null,
-    expiryDate: input.expiryDate === undefined ? null : Date.parse(input.expiryDate),
+    expiryDate: input.expiryDate === undefined ? null : instant(input.expiryDate),
     autoLockDate: world.now + world.policy.autoLockAfterMs,
     dateCreated: world.now,
     lastModified: world.now,

@@ -163,7 +163,7 @@ describe("the control routes", () => {
       [`POST lock/${"0".repeat(36)}`, {}, "no vault 000"],
       ["POST lock/none", {}, "no vault none; nothing was changed"],
       ["POST lock/twice", {}, "2 vaults with the label twice; nothing was changed"],
-      ["POST fault", { faults: ["start:explode"], clear: true }, "the action must be one of"],
+      ["POST fault", { faults: ["start:explode"], clear: true }, "must be TARGET[/UUID]:ACTION"],
     ];
     for (const [route, given, message] of refused)
       await expect(callSandbox(readyFile, route, given)).rejects.toMatchObject({

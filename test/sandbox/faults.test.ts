@@ -33,29 +33,41 @@ describe("the text form", () => {
     expect(parseFault(text)).toEqual({ skip: 0, times: 1, ...rule });
   });
 
+  test("the longest delay is that of a timer", () => {
+    expect(parseFault("start:delay=1000h").action).toEqual({ delayMs: 2 ** 31 - 1 });
+  });
+
   test.each([
-    ["", /TARGET:ACTION/],
-    ["get-start", /TARGET:ACTION/],
-    [":cut", /TARGET:ACTION/],
-    ["getstart:cut", /target/],
-    ["start-get:cut", /target/],
-    ["get-:cut", /target/],
-    ["-start:cut", /target/],
-    ["read:cut", /target/],
-    ["start/abc:cut", /vault UUID of 36 characters/],
-    ["start:explode", /action/],
-    ["start:delay=2", /500ms/],
-    ["start:delay=1000h", /less than 24 days/],
-    ["start:status=200", /400 to 599/],
-    ["start:status=503,retry-after=soon", /whole seconds/],
-    ["start:error-after=", /400 to 599/],
-    ["start:cut@x", /@x/],
-    ["start:cut*x", /\*x/],
-    ["start:cut*0", /at least 1/],
-    ["start:cut*2@1", /\*2@1/],
-  ])("%j is refused", (text, message) => {
-    expect(() => parseFault(text)).toThrow(message);
-    expect(() => parseFault(text)).toThrow(expect.objectContaining({ code: "invalid-input" }));
+    "",
+    "get-start",
+    ":cut",
+    "getstart:cut",
+    "start-get:cut",
+    "get-:cut",
+    "-start:cut",
+    "read:cut",
+    "info-start:cut",
+    "start/abc:cut",
+    "start:explode",
+    "start:status=200",
+    "start:status=503,retry-after=soon",
+    "start:error-after=",
+    "start:error-after=502,retry-after=2",
+    "start:cut@x",
+    "start:cut*x",
+    "start:cut*0",
+    "start:cut*2@1",
+  ])("%j is refused", (text) => {
+    expect(() => parseFault(text)).toThrow(
+      expect.objectContaining({
+        code: "invalid-input",
+        message: `fault ${JSON.stringify(text)}: must be TARGET[/UUID]:ACTION[@SKIP][*TIMES]`,
+      }),
+    );
+  });
+
+  test("a delay without a unit is refused", () => {
+    expect(() => parseFault("start:delay=2")).toThrow(/500ms/);
   });
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parseFault } from "../../src/sandbox/faults.ts";
 import { demoSeed } from "../../src/sandbox/seeds.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
-import { containing, end, nth, request, running, start, target } from "./support.ts";
+import { containing, end, nth, running, start, target } from "./support.ts";
 
 describe("over sockets", () => {
   test("every demo vault is read, both calls on one connection", async () => {
@@ -80,18 +80,6 @@ describe("over sockets", () => {
     const begun = performance.now();
     expect((await start(sandbox, nth(sandbox, 1))).status).toBe(200);
     expect(performance.now() - begun).toBeGreaterThanOrEqual(48);
-  });
-
-  test("a body above 1 MiB is refused, one of 1 MiB is read", async () => {
-    const sandbox = await running();
-    const vault = nth(sandbox, 1);
-    expect(
-      (await request(sandbox, "POST", target(vault, "get-start"), "x".repeat(1024 * 1024))).status,
-    ).toBe(400);
-    expect(
-      (await request(sandbox, "POST", target(vault, "get-start"), "x".repeat(1024 * 1024 + 1)))
-        .status,
-    ).toBe(413);
   });
 
   test("a port that is taken is a usage error that names --port", async () => {

@@ -106,7 +106,7 @@ async function openRewindService(seed: readonly VaultInput[]): Promise<RewindSer
     latencyMs: 0,
     controlToken: "unused",
   });
-  const server = await listen(handle, sandbox.random, 0);
+  const server = await listen(handle, 0);
   atEndOfFile(async () => await server.close());
 
   const service = {
