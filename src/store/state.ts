@@ -132,8 +132,6 @@ export interface StateFacts {
   problem: VaultError | null;
   /** Null if there is no state yet, or it cannot be read. */
   vaults: VaultRecord[] | null;
-  /** Who has locked which of them. */
-  locks: Lock[];
   /** What its place says of itself; null if it cannot be asked. */
   place: DirectoryFacts | ServerFacts | null;
 }
@@ -148,9 +146,6 @@ interface KeyFacts extends KeyPlace {
   problem: VaultError | null;
 }
 
-/** What is now at the path of a backup. */
-export type BackupFile = "there" | "gone" | "replaced" | "unreadable";
-
 export interface DirectoryFacts {
   type: "directory";
   directory: string;
@@ -162,8 +157,8 @@ export interface DirectoryFacts {
   /** Of the key file; null where the key is elsewhere. */
   keyDisk: DiskFacts | null;
   key: KeyFacts;
-  /** The newest backup in the journal, and what is at its path now. */
-  lastBackup: { at: string; file: string; now: BackupFile } | null;
+  /** The newest backup in the journal, and whether its file is still one. */
+  lastBackup: { at: string; file: string; isThere: boolean } | null;
 }
 
 export interface ServerFacts {

@@ -122,7 +122,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
   });
 
   it("is examined by doctor: server, key and vaults; a server that is not there is an error", async () => {
-    const { lab, uuid, machines, sql } = await team(server);
+    const { lab, machines } = await team(server);
     const checks = async (machine: Machine): Promise<string[]> => {
       const { stdout } = await machine.vault("doctor", "--offline", "--json");
       const { checks: found } = JSON.parse(stdout) as {
@@ -135,17 +135,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expect(found).toContainEqual(
       expect.stringMatching(/^ok state postgres:\/\/postgres@127.*: no TLS, 1 vault$/),
     );
-    expect(found.filter((line) => /^(warn|error) (?!rate-limit)/.test(line))).toEqual([]);
-    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
-    const pending: unknown = expect.stringMatching(/^warn pending /);
-    expect(await checks(machines[2])).toContainEqual(pending);
-    await sql(`UPDATE schema.vaults SET since = now() - interval '1 hour', ends_at = now() + interval '15 seconds',
-      holder = '{"host":"far","pid":7,"user":"ada"}' WHERE uuid <> ''`);
-    const later = await checks(machines[2]);
-    expect(later).not.toContainEqual(pending);
-    expect(later).toContainEqual(
-      expect.stringMatching(/^warn state vault .* is in use by ada@far \(pid 7\) since/),
-    );
+    expect(found.filter((line) => /^(warn|error) /.test(line))).toEqual([]);
     const away = lab.machine({ stateDir: "postgres://postgres@127.0.0.1:1/postgres" });
     expect(await checks(away)).toContainEqual(
       expect.stringMatching(/^error state .*cannot be reached/),

@@ -5,13 +5,11 @@ import { configPath } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import type { VaultRecord } from "../../exchange/records.ts";
 import type { DoctorOptions } from "../doctor.ts";
 import type { Finding } from "../../documents/setup.ts";
-import { bad, failed, ok, unverified, warning } from "./finding.ts";
-import { limiterFinding, probeFinding, reachFindings } from "./service.ts";
+import { bad, failed, ok, unverified } from "./finding.ts";
+import { probeFinding, reachFindings } from "./service.ts";
 import { stateFindings } from "./state.ts";
-import { vaultFindings } from "./vaults.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
@@ -43,31 +41,16 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   const findings = [ok("node", `Node ${app.io.host.versions.node}`)];
   // Which state and which service are meant is not known then.
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
-  const { host, output } = app.io;
-  const now = host.now();
-  // What a program reads has times as they are.
-  const isForPerson = output.format === "table" && output.field === undefined && host.stdout.isTTY;
-  const reader = { self: host.actor, now: isForPerson ? now : null };
-  const found = await inspect(app.state).catch(asVaultError);
-  const facts = found instanceof VaultError ? null : found;
-  const vaults = facts?.vaults ?? null;
   const isOffline = options.offline === true;
-  const [application, service] = await Promise.all([
-    applicationFinding(app, vaults ?? [], isOffline),
-    isOffline ? [] : serviceFindings(app, tokenSecondsOf(vaults ?? [])),
+  const [application, state, service] = await Promise.all([
+    applicationFinding(app, isOffline),
+    inspect(app.state).then(stateFindings, (cause: unknown) => {
+      const error = asVaultError(cause);
+      return [failed(error.code === "usage" ? "state" : "key", error)];
+    }),
+    isOffline ? [] : serviceFindings(app),
   ]);
-  findings.push(await configurationFinding(app), application);
-  if (found instanceof VaultError)
-    findings.push(failed(found.code === "usage" ? "state" : "key", found));
-  if (facts !== null) findings.push(...stateFindings(facts, now, reader));
-  findings.push(...service);
-  findings.push(limiterFinding(app.settings.rate));
-  if (facts !== null && vaults !== null) {
-    const circumstances = { policy: app.settings.policy, clock: app.io.host };
-    const used = new Set(facts.locks.map(({ uuid }) => uuid));
-    findings.push(...vaultFindings(vaults, used, circumstances, reader));
-  }
-  return findings;
+  return [...findings, await configurationFinding(app), application, ...state, ...service];
 }
 
 const inspect = async (state: StatePart): Promise<StateFacts> =>
@@ -97,67 +80,25 @@ async function configurationFinding({
   }
 }
 
-/** Base URL, and all that a request needs to be written. Where the service does not say, the state knows what it said last. */
-async function applicationFinding(
-  app: App,
-  vaults: readonly VaultRecord[],
-  isOffline: boolean,
-): Promise<Finding> {
+/** Base URL, and all that a request needs to be written; and what the service says of it. */
+async function applicationFinding(app: App, isOffline: boolean): Promise<Finding> {
   try {
     const name = app.settings.serviceName();
     await app.service.client();
     await checkSigner(app.settings, app.io);
     const application = `${app.settings.appUuid} at ${name}`;
     const found = isOffline ? null : probeFinding(application, await app.service.probe());
-    if (found !== null) return found;
-    const refusal = lastRefusal(vaults.filter(({ service }) => service === name));
-    if (refusal === null)
-      return unverified("application", `${application}: complete; not verified with the service`);
-    const message = `${application}: refused by the service at the last call, ${refusal.at}; ${refusal.message}`;
-    return warning(
-      "application",
-      message,
-      "check --app-uuid, --api-key and --jwt; the next accepted command clears this",
+    return (
+      found ?? unverified("application", `${application}: complete; not verified with the service`)
     );
   } catch (error) {
     return failed("application", asVaultError(error));
   }
 }
 
-/** The newest refusal of the application, if the service has accepted no start since. */
-function lastRefusal(vaults: readonly VaultRecord[]): VaultRecord["lastError"] {
-  const refusals = vaults.flatMap(({ lastError }) =>
-    lastError?.code === "unauthorized" ? [lastError] : [],
-  );
-  const [newest] = refusals.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  const accepted = vaults.flatMap(({ generations }) =>
-    generations.filter(({ proven }) => proven).map(({ createdAt }) => createdAt),
-  );
-  return newest === undefined || accepted.some((at) => at > newest.at) ? null : newest;
-}
-
-/** Lifetime of the newest token in seconds; null if unknown. */
-function tokenSecondsOf(vaults: readonly VaultRecord[]): number | null {
-  const newest = vaults
-    .flatMap(({ exchanges }) => exchanges)
-    .filter(({ tokenExpiry }) => tokenExpiry !== null)
-    .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1))[0];
-  const seconds =
-    (Date.parse(newest?.tokenExpiry ?? "") - Date.parse(newest?.startedAt ?? "")) / 1000;
-  return seconds > 0 ? seconds : null;
-}
-
-async function serviceFindings(
-  { io, settings, service }: Remote,
-  tokenSeconds: number | null,
-): Promise<Finding[]> {
+async function serviceFindings({ io, settings, service }: Remote): Promise<Finding[]> {
   try {
-    return reachFindings(
-      settings.serviceName(),
-      await service.reach(),
-      tokenSeconds,
-      io.host.now(),
-    );
+    return reachFindings(settings.serviceName(), await service.reach(), io.host.now());
   } catch (error) {
     // A base URL that is missing or wrong is told already.
     if (error instanceof VaultError) return [];

@@ -16,15 +16,11 @@ const day = 86_400_000;
 const certificateDays = 30;
 /** A clock that is further off draws a warning, in seconds. */
 const clockSeconds = 30;
-/** How long a token is taken to live, in seconds, where the state has seen none: the interface does not say. */
-const tokenDefault = 300;
+/** One that is further off than a token is likely to live is an error: the interface does not say how long that is. */
+const tokenSeconds = 300;
+
 /** What one request without credentials has shown. `service` is the service's name. */
-export function reachFindings(
-  service: string,
-  reach: Reach,
-  tokenSeconds: number | null,
-  now: number,
-): Finding[] {
+export function reachFindings(service: string, reach: Reach, now: number): Finding[] {
   if (!reach.reached) {
     const { cause, hint, untrusted } = reach;
     return [bad(untrusted ? "tls" : "service", cause, hint ?? "check the network and --base-url")];
@@ -32,7 +28,7 @@ export function reachFindings(
   return [
     serviceFinding(service, reach),
     tlsFinding(new URL(service), reach, now),
-    clockFinding(reach, tokenSeconds),
+    clockFinding(reach),
   ];
 }
 
@@ -86,7 +82,7 @@ function tlsFinding(url: URL, { tls }: Reached, now: number): Finding {
 }
 
 /** The `Date` header is in whole seconds, and was written between sending and receiving: what that leaves open counts as right. */
-function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: number | null): Finding {
+function clockFinding({ date, sentAt, receivedAt }: Reached): Finding {
   if (date === null)
     return warning(
       "clock",
@@ -98,19 +94,9 @@ function clockFinding({ date, sentAt, receivedAt }: Reached, tokenSeconds: numbe
   const seconds = Math.max(0, behind, ahead) / 1000;
   const message = `this machine's clock is ${durationInWords(seconds * 1000)} ${behind > 0 ? "behind" : "ahead of"} the service's`;
   const hint = "set this machine's clock (NTP); the time left on tokens depends on it";
-  if (seconds > (tokenSeconds ?? tokenDefault))
+  if (seconds > tokenSeconds)
     return bad("clock", `${message}, more than the lifetime of a token`, hint);
   return seconds > clockSeconds
     ? warning("clock", message, hint)
     : ok("clock", seconds < 1 ? "in sync" : message);
 }
-
-/** The configured limit. */
-export const limiterFinding = (rate: number): Finding =>
-  rate === 0
-    ? warning(
-        "rate-limit",
-        "none (--rate 0); the service may respond 429",
-        "set --rate 25, VAULTSVC_RATE or the config key rateLimit",
-      )
-    : ok("rate-limit", `${rate} requests per second`);

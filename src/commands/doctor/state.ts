@@ -1,6 +1,3 @@
-import { when } from "../../terminal/time.ts";
-import type { Reader } from "../../terminal/who.ts";
-import { inUse } from "../../terminal/who.ts";
 import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.ts";
 import { liveGenerations } from "../../exchange/start/credentials.ts";
 import type { UnsafeFileSystem } from "../../files/disk.ts";
@@ -12,21 +9,19 @@ import { command, noted } from "../../way.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
 
 /** What there is to say of a state, its key and its backups. */
-export function stateFindings(facts: StateFacts, now: number, reader: Reader): Finding[] {
+export function stateFindings(facts: StateFacts): Finding[] {
   const { place, problem } = facts;
-  if (place?.type === "directory") return directoryFindings(facts, place, reader);
   if (place === null) return problem === null ? [] : [failed("state", problem)];
-  return serverFindings(facts, place, now, reader);
+  if (place.type !== "directory") return serverFindings(facts, place);
+  return [
+    keyFinding(facts, place),
+    directoryFinding(facts, place),
+    ...permissionFindings(place),
+    diskFinding(facts, place),
+    ...keyDiskFinding(place),
+    backupFinding(facts, place),
+  ];
 }
-
-const directoryFindings = (facts: StateFacts, place: DirectoryFacts, reader: Reader): Finding[] => [
-  keyFinding(facts, place),
-  directoryFinding(facts, place),
-  ...permissionFindings(place),
-  diskFinding(facts, place),
-  ...keyDiskFinding(place),
-  backupFinding(facts, place, reader),
-];
 
 const megabyte = 1024 * 1024;
 /** Where a warning is due. */
@@ -124,63 +119,35 @@ function keyDiskFinding({ keyDisk, key: { file } }: DirectoryFacts): Finding[] {
   ];
 }
 
-const becameOf = {
-  gone: "no longer exists; whether there is a copy elsewhere is not known here",
-  replaced: "is no longer a backup",
-  unreadable: "can no longer be read",
-} as const;
-
 function backupFinding(
   { vaults, problem }: StateFacts,
   { lastBackup: last }: DirectoryFacts,
-  reader: Reader,
 ): Finding {
   if (problem !== null) return ok("backup", "not known: the state cannot be read");
   if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none recorded", [command`vault state backup FILE`]);
-  const made = `${last.file}, ${when(last.at, reader.now)},`;
-  if (last.now === "gone")
-    return warning("backup", `${made} ${becameOf.gone}`, [
-      command`vault state backup ${last.file}`,
-    ]);
-  const again = [command`vault state backup ${last.file} --force`];
-  if (last.now !== "there") return warning("backup", `${made} ${becameOf[last.now]}`, again);
+  const { file, at, isThere } = last;
+  const next = [command`vault state backup ${file} --force`];
+  if (!isThere) return warning("backup", `${file}, ${at}, is gone, or is no backup any more`, next);
   const newer = vaults.filter((vault) =>
-    liveGenerations(vault).some(({ createdAt }) => createdAt > last.at),
+    liveGenerations(vault).some(({ createdAt }) => createdAt > at),
   ).length;
-  if (newer === 0) return ok("backup", `${made} has the credentials of every vault`);
-  return warning(
-    "backup",
-    `${made} is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`,
-    again,
-  );
+  if (newer === 0) return ok("backup", `${file}, ${at}, has the credentials of every vault`);
+  const stale = `${file}, ${at}, is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`;
+  return warning("backup", stale, next);
 }
 
-/** A lease that is renewed for longer than this is of a process that is stuck, in milliseconds. */
-const longHeldMs = 600_000;
-
-function serverFindings(
-  { vaults, locks }: StateFacts,
-  place: ServerFacts,
-  now: number,
-  reader: Reader,
-): Finding[] {
+function serverFindings({ vaults }: StateFacts, place: ServerFacts): Finding[] {
   const { location, hasTls, keyId } = place;
-  const server = hasTls ? "TLS verified" : "no TLS";
-  const old = locks.filter(({ since }) => Date.parse(since) < now - longHeldMs);
   return [
     ok(
       "key",
       `key ${keyId}`,
       "keep a copy of the key away from the database: nothing can be opened without it",
     ),
-    ok("state", `${location}: ${server}, ${count(vaults?.length ?? 0, "vault")}`),
-    ...old.map(({ uuid, holder, since }) =>
-      warning(
-        "state",
-        `vault ${uuid} is ${inUse({ by: holder, since }, reader)}`,
-        "end that process if it hangs; the vault is free 15 seconds later",
-      ),
+    ok(
+      "state",
+      `${location}: ${hasTls ? "TLS verified" : "no TLS"}, ${count(vaults?.length ?? 0, "vault")}`,
     ),
     unverified(
       "backup",

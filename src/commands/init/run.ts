@@ -141,7 +141,6 @@ async function verify(
   for (const { check, level, message, hint } of reachFindings(
     serviceName(settings),
     reach,
-    null,
     io.host.now(),
   )) {
     if (level !== "ok") io.narrator.warn(withHint(message, hint));

@@ -8,7 +8,7 @@ import { openSnapshot } from "../sqlite/open-database.ts";
 import { all, one } from "../sqlite/query.ts";
 import { applicationId } from "../sqlite/schema.ts";
 import { readerOf } from "../sqlite/state-file.ts";
-import type { BackupFacts, BackupFile, Holdings } from "../state.ts";
+import type { BackupFacts, Holdings } from "../state.ts";
 import type { StoredState } from "../stored-state.ts";
 import { VaultError } from "../../errors.ts";
 import { replaceLater } from "../../files/durable-file.ts";
@@ -147,13 +147,12 @@ function checkHeader(file: string): void {
   }
 }
 
-/** Judges by the header alone. */
-export function backupFile(file: string): BackupFile {
+/** Whether a file is there and is a backup, by its header alone. */
+export function isBackup(file: string): boolean {
   try {
-    if (statIfThere(file) === null) return "gone";
-    return headerOf(file)?.hasWal === false ? "there" : "replaced";
+    return headerOf(file)?.hasWal === false;
   } catch {
-    return "unreadable";
+    return false;
   }
 }
 

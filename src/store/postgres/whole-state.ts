@@ -183,16 +183,16 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const { tls } = this.store.parts.database.address;
     try {
       const { keyId } = await this.store.ready();
-      const [vaults, locks] = [await this.store.list(), await this.store.locks()];
+      const vaults = await this.store.list();
       const place = {
         type: "server",
         location: this.shown,
         hasTls: tls !== undefined,
         keyId,
       } as const;
-      return { problem: null, vaults, locks, place };
+      return { problem: null, vaults, place };
     } catch (error) {
-      return { problem: asVaultError(error), vaults: null, locks: [], place: null };
+      return { problem: asVaultError(error), vaults: null, place: null };
     }
   }
 

@@ -6,7 +6,7 @@ import { diskOf } from "../../files/disk.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { onState, unusable } from "../../files/state-error.ts";
 import { keyPlace } from "../../secrets/key-source.ts";
-import { backupFile, problemsOf } from "../backup/backup.ts";
+import { isBackup, problemsOf } from "../backup/backup.ts";
 import { Keyring } from "../keys/keyring.ts";
 import type { DirectoryFacts, StateFacts } from "../state.ts";
 import type { StateParts } from "../stored-state.ts";
@@ -37,7 +37,6 @@ export async function inspectState({ parts, database }: LocalStore): Promise<Sta
   return {
     problem,
     vaults: found?.vaults ?? null,
-    locks: found === null ? [] : database.locks.holders(),
     place: {
       type: "directory",
       directory,
@@ -90,7 +89,7 @@ function read(db: DatabaseSync, { clock }: Pick<StateParts, "clock">) {
     damage: problemsOf(db),
     keyId: metaOf(db, "key") ?? null,
     vaults: rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? []),
-    lastBackup: backup === undefined ? null : { ...backup, now: backupFile(backup.file) },
+    lastBackup: backup === undefined ? null : { ...backup, isThere: isBackup(backup.file) },
   };
 }
 
