@@ -1,40 +1,5 @@
 import { gzipSync } from "node:zlib";
 import type { AuditItem } from "../documents/sandbox.ts";
-import { newUuid } from "./random.ts";
-import type { World } from "./state.ts";
-
-/**
- * The current names (docs/interface.md, Audit items), and two invented ones for failed checks of key and address, whose items have no
- * documented name. A failed attempt is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
- */
-export type AuditAction =
-  | "CREATE_VAULT"
-  | "READ_VAULT"
-  | "ACKNOWLEDGE_READ_VAULT"
-  | "UPDATE_VAULT"
-  | "ACKNOWLEDGE_UPDATE_VAULT"
-  | "DELETE_VAULT"
-  | "API_KEY_CHECK"
-  | "ADDRESS_CHECK";
-
-/** Appends an audit item, at the current time by default. */
-export function record(
-  world: World,
-  item: Partial<AuditItem> & { action: AuditAction; description: string },
-  time = world.now,
-): void {
-  world.state.audit.push({
-    id: newUuid(world.random),
-    time: new Date(time).toISOString(),
-    outcome: "SUCCESS",
-    vaultUuid: null,
-    applicationUuid: world.state.application.uuid,
-    externalRef: null,
-    ipAddress: null,
-    endpoint: null,
-    ...item,
-  });
-}
 
 const columns = [
   "id",

@@ -3,12 +3,11 @@ import type { CreditCard, Device, Metadata } from "../protocol/fields.ts";
 import { uuid as uuidField } from "../protocol/fields.ts";
 import { requestSchema, type Application, type Credentials } from "../protocol/requests.ts";
 import { validate, type Violation } from "../protocol/validate.ts";
-import { record, type AuditAction } from "./audit.ts";
 import { rateLimited, Refusal, refuse, refuseInvalid } from "./outcome.ts";
 import { isWhitelisted, refuseJwt } from "./policy.ts";
 import { sameSecret } from "./random.ts";
-import type { VaultState, World } from "./state.ts";
-import { findVault } from "./vaults.ts";
+import type { AuditAction, VaultState, World } from "./model.ts";
+import { findVault, record } from "./model.ts";
 
 /** One request of a vault endpoint. */
 export interface Call {

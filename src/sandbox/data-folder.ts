@@ -4,7 +4,7 @@ import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { releaseLockFile, tryLockFile } from "../files/lock-file.ts";
 import { createFolder } from "../files/private-directory.ts";
-import type { State } from "./state.ts";
+import type { State } from "./model.ts";
 
 /** The folder of `--data`, which only one sandbox uses at a time. */
 export interface DataFolder {

@@ -6,8 +6,8 @@ import type { Call, CreateBody, StartBody } from "./call.ts";
 import { openVault, originOf, presentVault, recordCall } from "./call.ts";
 import { refuse, success, type Outcome } from "./outcome.ts";
 import { newPair, newToken, sameSecret } from "./random.ts";
-import type { PendingExchange, VaultState, World } from "./state.ts";
-import { createVault, findVault, lock, remove } from "./vaults.ts";
+import type { PendingExchange, VaultState, World } from "./model.ts";
+import { createVault, findVault, lock, remove } from "./model.ts";
 
 /**
  * Handles get-start and update-start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count as a start without

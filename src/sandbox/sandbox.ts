@@ -9,9 +9,8 @@ import { Refusal, type Outcome } from "./outcome.ts";
 import { completePolicy, type Policy } from "./policy.ts";
 import { newPair, newUuid, systemRandom, type Random } from "./random.ts";
 import type { VaultInput } from "./seeds.ts";
-import type { State, VaultState, World } from "./state.ts";
-import type { KnownVault } from "./vaults.ts";
-import { allVaults, createVault, findVault, knownVault, lock, unlock } from "./vaults.ts";
+import type { KnownVault, State, VaultState, World } from "./model.ts";
+import { allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
 
 export interface SandboxOptions {
   now(): number;

@@ -3,13 +3,12 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { VaultError } from "../errors.ts";
-import type { StartDocument } from "../documents/sandbox.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
-import { removeReadyFile, writeReadyFile } from "./client.ts";
+import { control, removeReadyFile, writeReadyFile, type RunningDocument } from "./control.ts";
 import { openDataFolder } from "./data-folder.ts";
 import { Faults, type FaultRule } from "./faults.ts";
-import { createHandler, type Handler, type Serving } from "./handler.ts";
+import { createHandler, type Handler } from "./handler.ts";
 import { refusal, write, type SandboxResponse } from "./outcome.ts";
 import { newToken, systemRandom } from "./random.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
@@ -35,13 +34,12 @@ export interface OpenSandbox {
   sandbox: Sandbox;
   faults: Faults;
   handle: Handler;
-  controlToken: string;
   /** Releases the data folder. */
   close(): void;
 }
 
 /** A sandbox with a socket; `vaults` are those at the start. */
-export interface RunningSandbox extends Omit<OpenSandbox, "close">, StartDocument {
+export interface RunningSandbox extends Omit<OpenSandbox, "close">, RunningDocument {
   /** Resolves when somebody has asked for its end (`vault sandbox stop`). */
   stopped: Promise<void>;
   /** Closes every connection at once, releases the data folder and removes the ready file. */
@@ -52,7 +50,7 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, StartDocumen
  * Opens a sandbox without a socket.
  * @throws `invalid-input` for an invalid seed or policy, `busy` or `state` for a data folder that cannot be used
  */
-export function openSandbox(settings: SandboxSettings, serving?: Serving): OpenSandbox {
+export function openSandbox(settings: SandboxSettings): OpenSandbox {
   const { dataFolder, prefix = defaults.apiPrefix, latencyMs = 0, onFault } = settings;
   const folder = dataFolder === undefined ? undefined : openDataFolder(dataFolder);
   try {
@@ -63,17 +61,8 @@ export function openSandbox(settings: SandboxSettings, serving?: Serving): OpenS
     });
     const faults = new Faults();
     faults.add(settings.faults ?? []);
-    const controlToken = newToken(systemRandom);
-    const handle = createHandler({
-      sandbox,
-      faults,
-      prefix: prefix.replace(/\/+$/, ""),
-      latencyMs,
-      controlToken,
-      serving,
-      onFault,
-    });
-    return { sandbox, faults, handle, controlToken, close: () => folder?.close() };
+    const parts = { sandbox, faults, prefix: prefix.replace(/\/+$/, ""), latencyMs, onFault };
+    return { sandbox, faults, handle: createHandler(parts), close: () => folder?.close() };
   } catch (error) {
     folder?.close();
     throw error;
@@ -87,32 +76,32 @@ export function openSandbox(settings: SandboxSettings, serving?: Serving): OpenS
 export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
   const { readyFile, prefix: apiPrefix = defaults.apiPrefix } = settings;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  // Assigned below: no request comes before it listens.
-  let port = 0;
-  const document = (): StartDocument => ({
-    baseUrl: `http://127.0.0.1:${port}`,
-    application: open.sandbox.application,
-    vaults: open.sandbox.vaults(),
-  });
-  const { controlToken, ...open }: OpenSandbox = openSandbox(settings, {
-    ready: () => ({ ...document(), controlToken, apiPrefix }),
-    renewReadyFile: () => renewReadyFile(),
-    stop,
+  const open = openSandbox(settings);
+  const { sandbox, faults } = open;
+  const controlToken = newToken(systemRandom);
+  let server: RunningServer | undefined;
+  const ready = (): RunningDocument => ({
+    baseUrl: `http://127.0.0.1:${server?.port}`,
+    application: sandbox.application,
+    vaults: sandbox.vaults(),
+    apiPrefix,
+    controlToken,
   });
   const renewReadyFile = (): void => {
-    if (readyFile !== undefined) writeReadyFile(readyFile, { ...document(), controlToken });
+    if (readyFile !== undefined) writeReadyFile(readyFile, ready());
   };
-  let server: RunningServer | undefined;
+  const running = { sandbox, faults, ready, renewReadyFile, stop };
+  const handle: Handler = (request) =>
+    request.path.startsWith("/sandbox/") ? write(control(running, request)) : open.handle(request);
   const close = async (): Promise<void> => {
     if (readyFile !== undefined) removeReadyFile(readyFile, controlToken);
     await server?.close();
     open.close();
   };
   try {
-    server = await listen(open.handle, settings.port ?? 0);
-    port = server.port;
+    server = await listen(handle, settings.port ?? 0);
     renewReadyFile();
-    return { ...open, controlToken, ...document(), stopped, close };
+    return { sandbox, faults, handle, ...ready(), stopped, close };
   } catch (error) {
     await close();
     throw error;

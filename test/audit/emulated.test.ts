@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Operation } from "../../src/protocol/endpoints.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import { Bench, wrongPair } from "../sandbox/support.ts";
 import { runs, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { killHook } from "../support/crash.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import stringWidth from "string-width";
 import { main } from "../../src/main.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import {

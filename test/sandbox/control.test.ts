@@ -2,8 +2,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AuditDocument, StartDocument } from "../../src/documents/sandbox.ts";
-import type { ReadyFile } from "../../src/sandbox/client.ts";
-import { callSandbox } from "../../src/sandbox/client.ts";
+import type { RunningDocument } from "../../src/sandbox/control.ts";
+import { callSandbox } from "../../src/sandbox/control.ts";
 import { refuseForeign, startSandbox } from "../../src/sandbox/server.ts";
 import { httpServer } from "../support/servers.ts";
 import {
@@ -177,10 +177,9 @@ describe("the control routes", () => {
     fs.writeFileSync(readyFile, "old", { mode: 0o644 });
     const sandbox = await running({ readyFile });
     expect(fs.statSync(readyFile).mode & 0o777).toBe(0o600);
-    const written = JSON.parse(fs.readFileSync(readyFile, "utf8")) as ReadyFile;
-    const { baseUrl, application, vaults, controlToken } = sandbox;
-    expect(written).toEqual({ baseUrl, application, vaults, controlToken });
-    expect(Object.keys(written)).toEqual(["baseUrl", "application", "vaults", "controlToken"]);
+    const written = JSON.parse(fs.readFileSync(readyFile, "utf8")) as RunningDocument;
+    const { baseUrl, application, vaults, apiPrefix, controlToken } = sandbox;
+    expect(written).toEqual({ baseUrl, application, vaults, apiPrefix, controlToken });
     expect(written.vaults[0]).toMatchObject({
       label: "demo online card",
       device: { browserType: "Firefox" },

@@ -3,8 +3,8 @@ import fs from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
-import type { ReadyFile } from "../../src/sandbox/client.ts";
-import { callSandbox } from "../../src/sandbox/client.ts";
+import type { RunningDocument } from "../../src/sandbox/control.ts";
+import { callSandbox } from "../../src/sandbox/control.ts";
 import { demoSeed } from "../../src/sandbox/seeds.ts";
 import { Bench, temporaryFolder, wrongPair } from "./support.ts";
 
@@ -145,7 +145,7 @@ test("kill -9 in the middle of an exchange: the next sandbox goes on where it wa
 async function spawnSandbox(
   dataFolder: string,
   readyFile: string,
-): Promise<{ ready: ReadyFile; kill(): Promise<void> }> {
+): Promise<{ ready: RunningDocument; kill(): Promise<void> }> {
   const started = spawn(
     node,
     ["--input-type=module", "--eval", sandboxProcess, dataFolder, readyFile],
@@ -158,7 +158,7 @@ async function spawnSandbox(
   const lines = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
   const pid = Number((await lines.next()).value);
   return {
-    ready: JSON.parse(fs.readFileSync(readyFile, "utf8")) as ReadyFile,
+    ready: JSON.parse(fs.readFileSync(readyFile, "utf8")) as RunningDocument,
     kill: async () => {
       process.kill(pid, "SIGKILL");
       await exited;

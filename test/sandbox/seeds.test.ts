@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { completePolicy, parsePolicy } from "../../src/sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../src/sandbox/seeds.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import { Bench, card } from "./support.ts";
 
 const text = (contents: unknown): string =>

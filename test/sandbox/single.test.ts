@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Kind } from "../../src/protocol/endpoints.ts";
 import { kinds, isCreditCard } from "../../src/protocol/endpoints.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { Answer } from "./support.ts";
 import { Bench, card, otherText, properties, wrongPair } from "./support.ts";
 

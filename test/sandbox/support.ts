@@ -23,7 +23,7 @@ import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/outcome.
 import { demoDevice, demoSeed } from "../../src/sandbox/seeds.ts";
 import type { OpenSandbox, RunningSandbox, SandboxSettings } from "../../src/sandbox/server.ts";
 import { openSandbox, startSandbox } from "../../src/sandbox/server.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 
 export const card = {
   number: "4012888888881881",

@@ -5,7 +5,7 @@ import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";
 import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server.ts";
 import type { VaultInput } from "../../src/sandbox/seeds.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
 import { errorOf, machineFor } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";

@@ -6,9 +6,9 @@ import { Faults } from "../../src/sandbox/faults.ts";
 import { createHandler } from "../../src/sandbox/handler.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { listen } from "../../src/sandbox/server.ts";
-import type { State } from "../../src/sandbox/state.ts";
+import type { State } from "../../src/sandbox/model.ts";
 import type { VaultInput } from "../../src/sandbox/seeds.ts";
-import type { KnownVault } from "../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { Machine, MachineOptions } from "../support/machine.ts";
 import { machineFor, copyKeys } from "../support/machine.ts";
 import { tempDir, atEndOfFile } from "../support/cleanup.ts";
@@ -104,7 +104,6 @@ async function openRewindService(seed: readonly VaultInput[]): Promise<RewindSer
     faults,
     prefix: defaults.apiPrefix,
     latencyMs: 0,
-    controlToken: "unused",
   });
   const server = await listen(handle, 0);
   atEndOfFile(async () => await server.close());

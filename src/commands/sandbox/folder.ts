@@ -5,10 +5,9 @@ import { join } from "node:path";
 import type { App } from "../../app.ts";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { isLabel } from "../../cli/values.ts";
-import type { StartDocument } from "../../documents/sandbox.ts";
 import { bareCredentials } from "../../exchange/recovery.ts";
 import type { OpenState } from "../../parts/state.ts";
-import type { RunningDocument } from "../../sandbox/handler.ts";
+import type { RunningDocument } from "../../sandbox/control.ts";
 import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";
 import { serviceName } from "../../settings/settings.ts";
 import { shellQuoted } from "../../way.ts";
@@ -17,7 +16,7 @@ import { shellQuoted } from "../../way.ts";
 type Environment = Record<string, string>;
 
 /** What of a running sandbox a client needs. */
-type Ready = StartDocument & Pick<RunningDocument, "apiPrefix">;
+type Ready = Omit<RunningDocument, "controlToken">;
 
 /** Variables of the program, with a state and a configuration of their own in `folder`. */
 export const settingsFor = (ready: Ready, folder: string): Environment => ({
@@ -115,14 +114,13 @@ export async function openPrivateSandbox(
     running = await startSandbox({ ...settings, readyFile: join(folder, "state-sandbox.json") });
     // The state stays: the program may go on without the service.
     void running.stopped.then(stop);
-    const ready = { ...running, apiPrefix: app.settings.apiPrefix };
-    await prepareFolder(app, ready, folder);
+    await prepareFolder(app, running, folder);
     // The vault that the examples of the help are about: an offline credit card, or else the first one.
     const { vaults } = running;
     const example = vaults.find(({ kind }) => kind === "credit-card/offline") ?? vaults[0];
     const rest = withoutSettings(env);
     const own = {
-      ...settingsFor(ready, folder),
+      ...settingsFor(running, folder),
       ...(example && { VAULT: example.uuid }),
       PATH: [commandsIn(folder, program), rest["PATH"]].filter(Boolean).join(":"),
     };

@@ -9,7 +9,7 @@ import { VaultError } from "../../errors.ts";
 import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
-import { startSandbox, type SandboxSettings } from "../../sandbox/server.ts";
+import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";
 import { readValue } from "../../settings/given.ts";
 import { command, commandLine, noted } from "../../way.ts";
 import type { EmulationOptions, exec, start } from "../sandbox.ts";
@@ -40,7 +40,7 @@ export async function runStart(app: App, options: OptionsOf<typeof start>): Prom
   const { baseUrl, application, vaults } = sandbox;
   const document: StartDocument = { baseUrl, application, vaults };
   try {
-    if (profile !== undefined) await makeProfile(app, profile, document);
+    if (profile !== undefined) await makeProfile(app, profile, sandbox);
     const given = asGiven(options);
     const lines = [
       `The sandbox listens at ${baseUrl}`,
@@ -113,16 +113,15 @@ function ownProfile(settings: SettingsPart, readyFile: string): OwnProfile | und
 async function makeProfile(
   app: App,
   { name, folder, former }: OwnProfile,
-  ready: StartDocument,
+  running: RunningSandbox,
 ): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { baseUrl, application } = ready;
-  const { apiPrefix } = app.settings;
+  const { baseUrl, application, apiPrefix } = running;
   const state = join(folder, "state");
   const settings = { ...former, baseUrl, apiPrefix, appUuid: application.uuid, state };
   const opened = await app.state.openAlone({ name, exists: true, settings });
-  await importVaults(app, opened, { ...ready, apiPrefix });
+  await importVaults(app, opened, running);
   const { configuration } = opened;
   await configuration.change(async ({ profiles, ...others }) => {
     const apiKey = configuration.seal({ profile: name, key: "apiKey" }, application.apiKey);

@@ -7,9 +7,9 @@ import { Faults } from "../../../src/sandbox/faults.ts";
 import { createHandler } from "../../../src/sandbox/handler.ts";
 import type { SandboxResponse } from "../../../src/sandbox/outcome.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
-import type { State } from "../../../src/sandbox/state.ts";
+import type { State } from "../../../src/sandbox/model.ts";
 import type { VaultInput } from "../../../src/sandbox/seeds.ts";
-import type { KnownVault } from "../../../src/sandbox/vaults.ts";
+import type { KnownVault } from "../../../src/sandbox/model.ts";
 import type { Certificate } from "../../support/keys.ts";
 
 export type Step = "start" | "end";
@@ -169,7 +169,6 @@ export class FaultyService {
     const parts = {
       sandbox: this.sandbox,
       faults: new Faults(),
-      controlToken: "none",
       prefix: "/vaultsvc/v1-2",
       latencyMs: 0,
     };

@@ -7,7 +7,7 @@ import { Faults } from "../../../../src/sandbox/faults.ts";
 import type { Handler } from "../../../../src/sandbox/handler.ts";
 import { createHandler } from "../../../../src/sandbox/handler.ts";
 import { Sandbox } from "../../../../src/sandbox/sandbox.ts";
-import type { State as SandboxState, VaultState } from "../../../../src/sandbox/state.ts";
+import type { State as SandboxState, VaultState } from "../../../../src/sandbox/model.ts";
 import type { HttpRequest } from "../../../../src/service/request.ts";
 import { requestOf } from "../../../../src/service/request.ts";
 import type { Operation, Service } from "../state.ts";
@@ -104,7 +104,6 @@ export class RealService {
         faults: new Faults(),
         prefix: "/vaultsvc/v1-2",
         latencyMs: 0,
-        controlToken: "none",
       });
     this.#sandbox = make(false);
     this.#handlers = { harsh: handler(this.#sandbox), idempotent: handler(make(true)) };

@@ -1,0 +1,189 @@
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { once } from "node:events";
+import { json } from "node:stream/consumers";
+import type {
+  AuditDocument,
+  FaultDocument,
+  LockDocument,
+  ResetDocument,
+  StartDocument,
+  StopDocument,
+} from "../documents/sandbox.ts";
+import { VaultError } from "../errors.ts";
+import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
+import { parseGivenJson, parseJson } from "../protocol/json.ts";
+import { parseFault, type Faults } from "./faults.ts";
+import type { Outcome, SandboxRequest } from "./outcome.ts";
+import { sameSecret } from "./random.ts";
+import type { Sandbox } from "./sandbox.ts";
+import type { VaultState } from "./model.ts";
+
+/** A running sandbox, as the ready file has it: `vaults` have the credentials that are valid now. */
+export interface RunningDocument extends StartDocument {
+  apiPrefix: string;
+  /** For the control routes: only the owner may read the file. */
+  controlToken: string;
+}
+
+/**
+ * Writes the ready file atomically, with mode 0600, in a folder that is made if needed.
+ * @throws `state` if it cannot be written
+ */
+export function writeReadyFile(file: string, ready: RunningDocument): void {
+  try {
+    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    removeLeftovers(file);
+    replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const message = `--ready-file ${file}: cannot be written (${code})`;
+    throw new VaultError("state", message, { cause });
+  }
+}
+
+/** Removes the ready file of a sandbox that stops, unless another one has written its own since. */
+export function removeReadyFile(file: string, controlToken: string): void {
+  if (readReadyFile(file)?.controlToken === controlToken) fs.rmSync(file, { force: true });
+}
+
+/** Reads what is needed to reach a running sandbox; undefined where the file is missing or not a ready file. */
+function readReadyFile(
+  file: string,
+): Pick<RunningDocument, "baseUrl" | "controlToken"> | undefined {
+  try {
+    const { baseUrl, controlToken } = parseJson(fs.readFileSync(file, "utf8")) as RunningDocument;
+    // The token is sent to this machine only.
+    const isOurs = /^http:\/\/127\.0\.0\.1:\d+$/.test(baseUrl) && typeof controlToken === "string";
+    return isOurs ? { baseUrl, controlToken } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Calls a control route of the sandbox of a ready file, and returns the document that it answers with. Returns null where none runs (any
+ * more): nothing listens there, what has the port now is something else, or the file is not a ready file.
+ * @throws `invalid-input` for what the sandbox refuses, `network` where it does not answer, `service` where it fails
+ */
+export async function callSandbox<T>(
+  readyFile: string,
+  route: `${"GET" | "POST"} ${string}`,
+  given: object = {},
+): Promise<T | null> {
+  const ready = readReadyFile(readyFile);
+  if (ready === undefined) return null;
+  const [method = "", name = ""] = route.split(" ");
+  try {
+    const request = http.request(`${ready.baseUrl}/sandbox/${name}`, {
+      method,
+      headers: { authorization: `Bearer ${ready.controlToken}` },
+      // One of its own: no proxy of the environment gets the token.
+      agent: new http.Agent(),
+      signal: AbortSignal.timeout(answerMs),
+    });
+    request.end(method === "GET" ? undefined : JSON.stringify(given));
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    const body = (await json(response)) as { error?: { message: string; hint?: string } };
+    if (response.statusCode === 200) return body as T;
+    const { message = "", hint } = body.error ?? {};
+    if (response.statusCode === 400) throw new VaultError("invalid-input", message, { hint });
+    if (response.statusCode === 500) throw new VaultError("service", message);
+    return null;
+  } catch (error) {
+    if (error instanceof VaultError) throw error;
+    if ((error as Error).name !== "AbortError") return null;
+    const message = `the sandbox at ${ready.baseUrl} does not answer`;
+    throw new VaultError("network", message, { cause: error });
+  }
+}
+
+const answerMs = 30_000;
+
+/** The process that serves a sandbox. What these throw, the route reports. */
+interface Controlled {
+  sandbox: Sandbox;
+  faults: Faults;
+  ready: () => RunningDocument;
+  /** Called after a reset, when the vaults have new credentials. */
+  renewReadyFile: () => void;
+  stop: () => void;
+}
+
+/**
+ * Handles the routes under `/sandbox`, for `vault sandbox …` in another process, which prints what they answer. Each requires the control
+ * token. No answer but that of `GET ready` has credentials, none has contents.
+ */
+export function control(running: Controlled, request: SandboxRequest): Outcome {
+  const [, , name = "", ...words] = request.path.split("/");
+  const reply = (status: number, body: object): Outcome => ({ status, body: { ...body } });
+  const failure = (status: number, message: string, hint?: string): Outcome =>
+    reply(status, { error: { message, hint } });
+  const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];
+  if (given === undefined || !sameSecret(given, running.ready().controlToken))
+    return failure(401, "the control token is missing or wrong");
+  const action = actions[`${request.method} ${name}`];
+  if (action === undefined || words.length > 1) return failure(404, "no such control route");
+  try {
+    const answer = reply(200, action(running, decodeURIComponent(words[0] ?? ""), request.body));
+    return name === "stop" ? { ...answer, afterwards: running.stop } : answer;
+  } catch (error) {
+    if (!(error instanceof VaultError)) return failure(500, "internal failure of the sandbox");
+    return failure(error.code === "invalid-input" ? 400 : 500, error.message, error.facts.hint);
+  }
+}
+
+const faultBody = '{"faults":["start:cut"],"clear":true}';
+
+const actions: Record<string, (running: Controlled, vault: string, body: string) => object> = {
+  "GET ready": ({ ready }) => ready(),
+  "GET audit": ({ sandbox }) => ({ items: [...sandbox.audit()] }) satisfies AuditDocument,
+  "POST stop": ({ ready }) => ({ stopped: ready().baseUrl }) satisfies StopDocument,
+  "POST reset": ({ sandbox, faults, renewReadyFile }) => {
+    faults.clear();
+    sandbox.reset();
+    renewReadyFile();
+    return { vaults: sandbox.vaults().length } satisfies ResetDocument;
+  },
+  "POST lock": ({ sandbox }, vault) => shown(sandbox.lock(vault)),
+  "POST unlock": ({ sandbox }, vault) => shown(sandbox.unlock(vault)),
+  // All are checked before anything is cleared.
+  "POST fault": ({ faults }, _, body) => {
+    const given = parseGivenJson(body, "the body", faultBody) as {
+      faults?: unknown;
+      clear?: unknown;
+    } | null;
+    if (!Array.isArray(given?.faults))
+      throw new VaultError("invalid-input", `the body must be ${faultBody}`);
+    const rules = given.faults.map(String).map(parseFault);
+    if (given.clear === true) faults.clear();
+    faults.add(rules);
+    return { armed: faults.armed } satisfies FaultDocument;
+  },
+};
+
+/** What is not secret of a vault. */
+function shown(vault: VaultState): LockDocument {
+  const { pending, expiryDate } = vault;
+  const iso = (time: number): string => new Date(time).toISOString();
+  return {
+    uuid: vault.uuid,
+    label: vault.label,
+    kind: vault.kind,
+    status: vault.state,
+    lockReason: vault.lockReason,
+    exchange: pending && {
+      operation: pending.operation,
+      externalRef: pending.externalRef,
+      tokenExpiry: iso(pending.expiresAt),
+    },
+    unackedStarts: vault.unackedStarts,
+    failedAttempts: vault.failedAccesses,
+    usesRemaining: vault.usesRemaining,
+    expiryDate: expiryDate === null ? null : iso(expiryDate),
+    autoLockDate: iso(vault.autoLockDate),
+    dateCreated: iso(vault.dateCreated),
+    lastModified: iso(vault.lastModified),
+  };
+}
