@@ -176,7 +176,7 @@ async function givenKeyOf(
   const by = `the ${stateKeyCommand.source}`;
   const prints = "the key, 32 bytes as base64, on standard output";
   const read = once(async () => {
-    const { runPrintingCommand } = await import("../settings/printing-command.ts");
+    const { runPrintingCommand } = await import("../settings/child-command.ts");
     const learnSecrets = (output: string): void => io.redactor.add(output.trim());
     const printing = { given: stateKeyCommand, prints, timeoutMs: timeout, learnSecrets };
     return parseGivenKey(await runPrintingCommand(printing, io, io.waiting.signal), by);

@@ -22,8 +22,9 @@ export interface CreateSuccess extends AnsweredFacts {
 export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...body } = answer.body;
-  const pair = search(body, ["vault", "credentials"], pairIn);
-  const uuid = search(body, ["vault"], uuidIn);
+  const objects = [...objectsIn(body["vault"]), ...objectsIn(body)];
+  const pair = objects.map(pairIn).find((one) => one !== undefined);
+  const uuid = objects.map(uuidIn).find((one) => one !== undefined);
   if (pair === undefined || uuid === undefined) return undefined;
   const vault = object(body["vault"]) ?? body;
   const usesRemaining = vault["usesRemaining"] ?? body["usesRemaining"] ?? vault["maxUsage"];
@@ -41,35 +42,13 @@ const uuidIn = (value: Json): string | undefined =>
     .map((name) => value[name])
     .find((text): text is string => typeof text === "string" && isUuid(text));
 
-/** Depth to which answers are searched. */
-const deepest = 4;
-
-/** What is found first in an object or those in it; never in the application, the transaction or an error. */
-function search<T>(
-  value: Json,
-  preferred: readonly string[],
-  find: (one: Json) => T | undefined,
-  depth = 0,
-): T | undefined {
-  const found = find(value);
-  if (found !== undefined || depth === deepest) return found;
-  for (const one of inner(value, preferred)) {
-    const deeper = search(one, preferred, find, depth + 1);
-    if (deeper !== undefined) return deeper;
-  }
-  return undefined;
-}
-
-/** The objects in an object, those with preferred names first. */
-function inner(value: Json, preferred: readonly string[]): Json[] {
-  const names = Object.keys(value).filter(
-    (name) => !/^(application|transaction|err|device)/i.test(name),
-  );
-  const rank = (name: string): number => (preferred.includes(name) ? 0 : 1);
-  return names
-    .toSorted((a, b) => rank(a) - rank(b))
-    .map((name) => object(value[name]))
-    .filter((one) => one !== undefined);
+/** An object and those in it, outer ones first; never the application, the transaction or an error. */
+function* objectsIn(value: unknown, levels = 4): Generator<Json> {
+  const one = object(value);
+  if (one === undefined || levels < 0) return;
+  yield one;
+  for (const [name, inner] of Object.entries(one))
+    if (!/^(application|transaction|err|device)/i.test(name)) yield* objectsIn(inner, levels - 1);
 }
 
 /** Every field is optional, and at the top level (docs/interface.md, Extended operations). */

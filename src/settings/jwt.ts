@@ -2,7 +2,7 @@ import { createPrivateKey, sign } from "node:crypto";
 import { VaultError } from "../errors.ts";
 import { isObject, parseJson } from "../protocol/json.ts";
 import { unseenIn } from "../protocol/validate.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 import type { SettingIo, Sourced } from "./given.ts";
 import { readSecret, readValue } from "./given.ts";
 import type { Settings } from "./settings.ts";
@@ -34,23 +34,14 @@ export async function createBearerToken(
   settings: Settings,
   io: SettingIo,
 ): Promise<BearerToken | undefined> {
-  const { jwt, jwtCommand, jwtPrivateKeyFile } = settings;
+  const { jwt, jwtCommand, timeout } = settings;
   if (jwt !== undefined) {
     const token = checked(await readSecret(io, jwt), jwt.source, io);
     return { ready: async () => Promise.resolve(), current: () => token };
   }
-  if (jwtCommand === undefined)
-    return signsHere(settings)
-      ? renewed(async () => await signedToken(settings, io), io)
-      : undefined;
-  if (jwtPrivateKeyFile !== undefined)
-    throw invalid("config key jwt.command: cannot be used with jwt.privateKeyFile", {
-      hint: "leave one of them out",
-    });
-  return renewed(
-    async (signal) => await printedToken(jwtCommand, settings.timeout, io, signal),
-    io,
-  );
+  if (jwtCommand !== undefined)
+    return renewed(async (signal) => await printedToken(jwtCommand, timeout, io, signal), io);
+  return signsHere(settings) ? renewed(async () => await signedToken(settings, io), io) : undefined;
 }
 
 /**
@@ -109,7 +100,7 @@ async function printedToken(
   io: SettingIo,
   signal: AbortSignal,
 ): Promise<string> {
-  const { runPrintingCommand } = await import("./printing-command.ts");
+  const { runPrintingCommand } = await import("./child-command.ts");
   const prints = "the token on standard output; or use --jwt";
   // Also learns a token with other text around it, which is refused.
   const learnSecrets = (output: string): void =>
@@ -124,12 +115,7 @@ async function signedToken(
   io: SettingIo,
 ): Promise<string> {
   if (file === undefined || claims === undefined)
-    throw invalid(
-      file === undefined
-        ? "config key jwt.privateKeyFile: the key file that signs the token is missing"
-        : "config key jwt.claims: the token has no claims",
-      { hint: "set both jwt.privateKeyFile and jwt.claims" },
-    );
+    throw invalid("config keys jwt.privateKeyFile and jwt.claims: a token is signed with both", {});
   const iat = Math.floor(io.host.now() / 1000);
   const signed = [
     { alg: "ES384", typ: "JWT" },
@@ -167,20 +153,17 @@ export function parseClaims({ text, source }: Pick<Sourced, "text" | "source">):
  * @throws `invalid-input`, which names `source` and never shows any of the key
  */
 function parsePrivateKey(pem: string, source: string) {
-  const making = command`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384`;
-  const refuse = (rule: string): VaultError =>
-    invalid(`${source}: ${rule}`, { next: [{ ...making, note: "makes one" }] });
-  if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(pem))
-    throw refuse(
-      "the key is encrypted; it must be in a file without a passphrase that only you can read",
-    );
   try {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyDetails?.namedCurve === "secp384r1") return key;
   } catch {
-    throw refuse("must be a private key in PEM");
+    // No key, or an encrypted one.
   }
-  throw refuse("must be a key on the curve P-384");
+  throw invalid(`${source}: must be a P-384 private key in PEM, without a passphrase`, {
+    next: [
+      noted(command`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384`, "makes one"),
+    ],
+  });
 }
 
 /** @throws `invalid-input` unless the token has only the characters of a bearer token (RFC 6750), which cannot end the header */

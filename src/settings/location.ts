@@ -6,16 +6,12 @@ import { secretSeen } from "./given.ts";
 export const isShared = (state: string | undefined): state is string =>
   state !== undefined && /^postgres(?:ql)?:\/\//.test(state);
 
-/** Signs of a path that was not intended, and how it may have come about. */
-const accidents: readonly (readonly [RegExp, string])[] = [
-  [/^\s|[\s\p{Cc}]$/u, "it begins or ends with a space or an invisible character"],
-  [/^["'`\u2018-\u201F\u00AB\u00BB]/, "it begins with a quote"],
-  [/^[~$]|\$\{/, "it has a ~ or a variable that was not expanded"],
-  [
-    /:\/\/|postgres:|^(?!\.{0,2}\/).*(?:[=@:]|\/\/)/is,
-    "it looks like another address; start a path that has one of = @ : or // with / or ./",
-  ],
-];
+/**
+ * What is no path on purpose: a space, an invisible character or a quote around it, a ~ or a variable that was not expanded, and what
+ * looks like another address; a path with one of = @ : or // may start with / or ./.
+ */
+const accident =
+  /^\s|[\s\p{Cc}]$|^["'`\u2018-\u201F\u00AB\u00BB~$]|\$\{|:\/\/|postgres:|^(?!\.{0,2}\/).*(?:[=@:]|\/\/)/isu;
 
 /**
  * Checks that the location of a state is the address of a shared one or a path, and nothing that would become a path by accident, such
@@ -23,11 +19,11 @@ const accidents: readonly (readonly [RegExp, string])[] = [
  * @throws `usage`, without any part of the location
  */
 export function checkLocation(location: string, source: string): void {
-  const [, why] = (isShared(location) ? [] : accidents).find(([form]) => form.test(location)) ?? [];
-  if (why === undefined) return;
+  if (isShared(location) || !accident.test(location)) return;
   throw new VaultError(
     "usage",
-    `${source}: must be a directory or postgres://user@host/database: ${why}; nothing was made or sent`,
+    `${source}: must be a directory or postgres://user@host/database, without quotes, spaces around it, ~ and variables; nothing was made or sent`,
+    { hint: "start a path that has one of = @ : or // with / or ./" },
   );
 }
 

@@ -132,22 +132,15 @@ describe("signed here", () => {
     .export({ type: "sec1", format: "pem", cipher: "aes-256-cbc", passphrase: "secret" })
     .toString();
 
+  const noKey = "/key.pem: must be a P-384 private key in PEM, without a passphrase";
   test.each<[string, string | undefined, string]>([
     ["a missing file", undefined, "cannot read the file /key.pem (ENOENT)"],
-    ["a key on P-256", jwtKeys("P-256").privateKey, "/key.pem: must be a key on the curve P-384"],
-    ["a public key", keys.publicKey, "/key.pem: must be a private key in PEM"],
-    ["no key", "nothing", "/key.pem: must be a private key in PEM"],
-    ["half a key", keys.privateKey.slice(0, 100), "/key.pem: must be a private key in PEM"],
-    [
-      "an encrypted key",
-      encrypted,
-      "/key.pem: the key is encrypted; it must be in a file without a passphrase that only you can read",
-    ],
-    [
-      "an encrypted older one",
-      olderEncrypted,
-      "/key.pem: the key is encrypted; it must be in a file without a passphrase that only you can read",
-    ],
+    ["a key on P-256", jwtKeys("P-256").privateKey, noKey],
+    ["a public key", keys.publicKey, noKey],
+    ["no key", "nothing", noKey],
+    ["half a key", keys.privateKey.slice(0, 100), noKey],
+    ["an encrypted key", encrypted, noKey],
+    ["an encrypted older one", olderEncrypted, noKey],
   ])("%s is refused, naming the config key", async (_, pem, message) => {
     const made = fakeIo(pem === undefined ? {} : { files: { "/key.pem": pem } });
     expect(await failure(ready(await tokenOf(profile, made)))).toBe(
@@ -155,25 +148,19 @@ describe("signed here", () => {
     );
   });
 
+  const both = "jwt.privateKeyFile and jwt.claims: a token is signed with both";
   test.each<[object, string]>([
-    [{ privateKeyFile: "/key.pem" }, "jwt.claims: the token has no claims"],
-    [
-      { claims: { role: "reader" } },
-      "jwt.privateKeyFile: the key file that signs the token is missing",
-    ],
-    [{ privateKeyFile: "/key.pem", claims: ["reader"] }, "jwt.claims: must be an object"],
-    [{ privateKeyFile: "/key.pem", claims: "reader" }, "jwt.claims: must be an object"],
+    [{ privateKeyFile: "/key.pem" }, `s ${both}`],
+    [{ claims: { role: "reader" } }, `s ${both}`],
+    [{ privateKeyFile: "/key.pem", claims: ["reader"] }, " jwt.claims: must be an object"],
+    [{ privateKeyFile: "/key.pem", claims: "reader" }, " jwt.claims: must be an object"],
     [
       { privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } },
-      "jwt.claims: exp cannot be set",
-    ],
-    [
-      { privateKeyFile: "/key.pem", claims: {}, command: "true" },
-      "jwt.command: cannot be used with jwt.privateKeyFile",
+      " jwt.claims: exp cannot be set",
     ],
   ])("%j is refused", async (jwt, message) => {
     expect(await failure(tokenOf({ jwt }, fakeIo({ files })).then(ready))).toBe(
-      `invalid-input: config key ${message}`,
+      `invalid-input: config key${message}`,
     );
   });
 });
