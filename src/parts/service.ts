@@ -42,7 +42,12 @@ export interface Remote extends Basics {
 export function createService(below: Local, version: string): ServicePart {
   const { io, settings } = below;
   const { narrator, redactor } = io;
-  const clients = once(async () => await openClients(below, version));
+  const clients = once(async () => {
+    settings.serviceName();
+    if (settings.live)
+      narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
+    return await openClients(below, version, settings);
+  });
   const client = once(async () =>
     (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor }),
   );
@@ -75,20 +80,12 @@ export function createService(below: Local, version: string): ServicePart {
       );
     },
     probe: async (wanted = settings, timeoutMs = wanted.timeout) => {
-      const [{ readClientSettings }, { openService }, { sendProbe }] = await Promise.all([
-        import("../settings/transport.ts"),
-        import("../service/client.ts"),
-        import("../exchange/start/breaker-gate.ts"),
-      ]);
-      const client = await readClientSettings(wanted, io, below.state.secretSetting);
+      const { sendProbe } = await import("../exchange/start/breaker-gate.ts");
       // A place would have to be taken in the state, which may not be there.
-      const limit = { rate: 0, clock: io.host, reserveSlot: async () => await Promise.resolve(0) };
-      const service = openService({ ...client, timeoutMs, version, limit })({
-        learnSecret: redactor.add,
-        waitFor: narrator.waitFor,
-      });
-      const { clock, signal, deadline } = { clock: io.host, ...io.waiting };
-      return await sendProbe({ service, clock, signal, deadline });
+      const settings = { ...wanted, timeout: timeoutMs, rate: 0 };
+      const clients = await openClients(below, version, settings);
+      const service = clients({ learnSecret: redactor.add, waitFor: narrator.waitFor });
+      return await sendProbe({ service, clock: io.host, ...io.waiting });
     },
     device: once(
       async () =>
@@ -102,11 +99,13 @@ export function createService(below: Local, version: string): ServicePart {
   };
 }
 
-async function openClients({ io, settings, state }: Local, version: string): Promise<ServiceFor> {
-  const { host, narrator } = io;
-  const name = settings.serviceName();
-  if (settings.live)
-    narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
+async function openClients(
+  { io, state }: Local,
+  version: string,
+  settings: Settings,
+): Promise<ServiceFor> {
+  const { host } = io;
+  const name = serviceName(settings);
   const [{ readClientSettings }, { openService }] = await Promise.all([
     import("../settings/transport.ts"),
     import("../service/client.ts"),

@@ -75,39 +75,20 @@ interface Needs extends Basics {
   secretSetting: (setting: Sourced) => Promise<string>;
 }
 
-/** The states that the settings name, and the configuration. */
-export class OpenState {
-  /** The state in use. */
-  readonly state: State;
+/** The state that the settings name, and the configuration. */
+export interface OpenState {
+  state: State;
   /** Where its key comes from. */
-  readonly keySource: KeySource;
-  readonly configuration: ProfileSecrets;
+  keySource: KeySource;
+  configuration: ProfileSecrets;
   /** The state at another location. Throws `usage` for an address that is wrong. */
-  readonly at: (location: string) => Promise<State>;
-
-  constructor({ state, keySource, configuration, at }: Omit<OpenState, "claim" | "move">) {
-    this.state = state;
-    this.keySource = keySource;
-    this.configuration = configuration;
-    this.at = at;
-  }
-
+  at: (location: string) => Promise<State>;
   /** A move of the state to another place: where to, and what does it. See `moveState`. */
-  async move(
+  move: (
     location: string,
-  ): Promise<{ to: string; run: (waiting: Waiting) => Promise<{ vaults: number | null }> }> {
-    const { moveState } = await import("../store/whole/move.ts");
-    const [from, to] = [await this.state.whole(), await (await this.at(location)).whole()];
-    return { to: to.shown, run: async (waiting) => await moveState(from, to, waiting) };
-  }
-
+  ) => Promise<{ to: string; run: (waiting: Waiting) => Promise<{ vaults: number | null }> }>;
   /** See `prepareClaim`. */
-  async claim(warn: (message: string) => void): Promise<(waiting: Waiting) => Promise<void>> {
-    const { prepareClaim } = await import("../store/whole/claim.ts");
-    const wholeAt = async (location: string): Promise<WholeState> =>
-      await (await this.at(location)).whole();
-    return await prepareClaim(await this.state.whole(), wholeAt, warn);
-  }
+  claim: (warn: (message: string) => void) => Promise<(waiting: Waiting) => Promise<void>>;
 }
 
 async function openState(
@@ -152,9 +133,13 @@ async function openState(
         )
       : openStore({ ...options, directory: directoryOf(host, location) });
   const keyring = new Keyring(keySource, directory, narrator.warn, keys);
-  return new OpenState({
-    state: await at(settings.state),
+  const state = await at(settings.state);
+  const wholeAt = async (location: string): Promise<WholeState> =>
+    await (await at(location)).whole();
+  return {
+    state,
     keySource,
+    at,
     configuration: new ProfileSecrets({
       ...shared,
       directory: configuration.directory,
@@ -162,8 +147,16 @@ async function openState(
       uid,
       former: async (id) => await keyring.find(id),
     }),
-    at,
-  });
+    async move(location) {
+      const { moveState } = await import("../store/whole/move.ts");
+      const [from, to] = [await state.whole(), await wholeAt(location)];
+      return { to: to.shown, run: async (wait) => await moveState(from, to, wait) };
+    },
+    async claim(warn) {
+      const { prepareClaim } = await import("../store/whole/claim.ts");
+      return await prepareClaim(await state.whole(), wholeAt, warn);
+    },
+  };
 }
 
 /** What gives the key of the state, where that is no file: a flag, a variable or a command, which runs when the key is needed. */

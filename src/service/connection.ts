@@ -1,5 +1,4 @@
 import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
 import type { Dispatcher } from "undici";
 import { buildConnector, Client } from "undici";
 import { defined } from "../defined.ts";
@@ -16,16 +15,6 @@ export interface ConnectionOptions {
   proxy?: Proxy;
   /** Time limit for the connection, and for a request from its first byte to the last of its answer. */
   timeoutMs: number;
-}
-
-/** What TLS says about the server. */
-export interface Peer {
-  /** Like `TLSv1.3`. */
-  protocol: string;
-  /** When its certificate expires, in milliseconds since the epoch. */
-  validTo: number;
-  /** Issuer of the certificate: the organization, or the common name. */
-  issuer: string;
 }
 
 /** How far a request came. */
@@ -57,8 +46,6 @@ export interface Connection {
    * @throws what `ready` throws: nothing was sent then
    */
   send(request: HttpRequest, signal: AbortSignal, ready?: Ready): Promise<Outcome>;
-  /** The server of the last connection made; undefined without https. */
-  peer(): Peer | undefined;
 }
 
 /** The longest delay of a Node timer, which treats a longer one as none. */
@@ -83,7 +70,6 @@ export function makeConnection(options: ConnectionOptions): Connection {
   const toProxy = forwarded ? { host: origin.host, ...proxyAuthorization(proxy) } : {};
   let isReady = false;
   let connecting: AbortController | undefined;
-  let peer: Peer | undefined;
 
   const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
     // Its own limits leave out the time in which an answer comes byte by byte.
@@ -95,8 +81,6 @@ export function makeConnection(options: ConnectionOptions): Connection {
       connecting = new AbortController();
       openSocket(route, options.ca, connecting.signal, (...made) => {
         connecting = undefined;
-        const [error, socket] = made;
-        if (error === null && origin.protocol === "https:") peer = peerOf(socket as TLSSocket);
         // In this turn: the client connects again without end if it gets a closed one.
         connected(...made);
       });
@@ -176,18 +160,6 @@ export function makeConnection(options: ConnectionOptions): Connection {
       }
       return { error: connectionClosed() };
     },
-    peer: () => peer,
-  };
-}
-
-function peerOf(socket: TLSSocket): Peer | undefined {
-  const { valid_to: validTo, issuer } = socket.getPeerCertificate();
-  if (validTo === undefined) return undefined;
-  const name = [issuer.O, issuer.CN].flat().find((text) => text !== undefined) ?? "unknown";
-  return {
-    protocol: socket.getProtocol() ?? "unknown",
-    validTo: Date.parse(validTo),
-    issuer: name,
   };
 }
 

@@ -1,5 +1,6 @@
+import type { Cause } from "./causes.ts";
 import { connectCause, exchangeCause, isTlsFailure } from "./causes.ts";
-import type { ConnectionOptions, Peer } from "./connection.ts";
+import type { ConnectionOptions } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
 import { pathBefore } from "./request.ts";
 
@@ -17,16 +18,12 @@ export type Reach =
       date: number | null;
       sentAt: number;
       receivedAt: number;
-      /** Null without TLS. */
-      tls: Peer | null;
     }
-  | {
+  | ({
       reached: false;
-      cause: string;
-      hint: string | null;
       /** The TLS handshake failed, so something answers at the address. */
       untrusted: boolean;
-    };
+    } & Cause);
 
 /**
  * Sends one HEAD request to the service's prefix, over the client's route (certificates, proxy),
@@ -36,35 +33,18 @@ export type Reach =
 export async function reachService(options: ReachOptions, signal: AbortSignal): Promise<Reach> {
   const connection = makeConnection(options);
   const { route } = connection;
-  const outcome = await connection.send(
-    {
-      method: "HEAD",
-      path: pathBefore(options) || "/",
-      headers: { connection: "close", "user-agent": `vault/${options.version}` },
-      body: undefined,
-    },
-    signal,
-  );
+  const headers = { connection: "close", "user-agent": `vault/${options.version}` };
+  const path = pathBefore(options) || "/";
+  const outcome = await connection.send({ method: "HEAD", path, headers, body: undefined }, signal);
   if ("response" in outcome) {
     const { httpStatus, headers } = outcome.response;
-    const date = typeof headers["date"] === "string" ? Date.parse(headers["date"]) : Number.NaN;
-    return {
-      reached: true,
-      httpStatus,
-      date: Number.isNaN(date) ? null : date,
-      sentAt: outcome.sentAt,
-      receivedAt: Date.now(),
-      tls: connection.peer() ?? null,
-    };
+    const date = Date.parse(String(headers["date"]));
+    const { sentAt } = outcome;
+    const receivedAt = Date.now();
+    return { reached: true, httpStatus, date: date || null, sentAt, receivedAt };
   }
   const { error, sentAt, head } = outcome;
-  if (sentAt !== undefined)
-    return {
-      reached: false,
-      cause: exchangeCause(error, route, head),
-      hint: null,
-      untrusted: false,
-    };
-  const { cause, hint = null } = connectCause(error, route);
-  return { reached: false, cause, hint, untrusted: isTlsFailure(error) };
+  return sentAt === undefined
+    ? { reached: false, untrusted: isTlsFailure(error), ...connectCause(error, route) }
+    : { reached: false, untrusted: false, cause: exchangeCause(error, route, head) };
 }

@@ -22,8 +22,7 @@ export function checkLocation(location: string, source: string): void {
   if (isShared(location) || !accident.test(location)) return;
   throw new VaultError(
     "usage",
-    `${source}: must be a directory or postgres://user@host/database, without quotes, spaces around it, ~ and variables; nothing was made or sent`,
-    { hint: "start a path that has one of = @ : or // with / or ./" },
+    `${source}: must be a directory or postgres://user@host/database, without quotes, spaces around it, ~ and variables (a path with one of = @ : or // starts with / or ./); nothing was made or sent`,
   );
 }
 

@@ -156,32 +156,9 @@ describe.concurrent("vault doctor: the service", () => {
     const trusted = await findings(url, { NODE_EXTRA_CA_CERTS: ca });
     expect(trusted["tls"]).toMatchObject({
       level: "ok",
-      message: "TLSv1.3, certificate by vault test, valid until 2120-01-01",
+      message: "the service's certificate is trusted",
     });
     expect(trusted["service"]).toMatchObject({ level: "ok" });
-  });
-
-  it("with a certificate that ends soon, has ended, or is for another host", async () => {
-    const at = (days: number): string =>
-      new Date(Date.now() + days * 86_400_000).toISOString().replaceAll(/[-:T]|\.\d+/g, "");
-    const folder = tempDir("ca");
-    const tls = async (name: string, certificate: Certificate): Promise<Finding | undefined> => {
-      const { url } = await service({ certificate });
-      writeFileSync(join(folder, name), certificate.cert);
-      return (await findings(url, { NODE_EXTRA_CA_CERTS: join(folder, name) }))["tls"];
-    };
-    expect(await tls("soon", selfSigned({ to: at(10) }))).toMatchObject({
-      level: "warn",
-      message: expect.stringMatching(/expires soon/) as string,
-    });
-    expect(await tls("ended", selfSigned({ to: at(-1) }))).toMatchObject({
-      level: "error",
-      message: expect.stringMatching(/expired/) as string,
-    });
-    expect(await tls("other", selfSigned({ ip: "127.0.0.9" }))).toMatchObject({
-      level: "error",
-      message: expect.stringMatching(/altnames/) as string,
-    });
   });
 
   it("that speaks no TLS where https is configured, and http to another machine", async () => {

@@ -96,9 +96,9 @@ async function applicationFinding(app: App, isOffline: boolean): Promise<Finding
   }
 }
 
-async function serviceFindings({ io, settings, service }: Remote): Promise<Finding[]> {
+async function serviceFindings({ settings, service }: Remote): Promise<Finding[]> {
   try {
-    return reachFindings(settings.serviceName(), await service.reach(), io.host.now());
+    return reachFindings(settings.serviceName(), await service.reach());
   } catch (error) {
     // A base URL that is missing or wrong is told already.
     if (error instanceof VaultError) return [];

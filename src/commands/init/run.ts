@@ -138,11 +138,7 @@ async function verify(
     import("../doctor/service.ts"),
     service.reach(settings),
   ]);
-  for (const { check, level, message, hint } of reachFindings(
-    serviceName(settings),
-    reach,
-    io.host.now(),
-  )) {
+  for (const { check, level, message, hint } of reachFindings(serviceName(settings), reach)) {
     if (level !== "ok") io.narrator.warn(withHint(message, hint));
     else if (check === "service") io.narrator.note(message);
   }
