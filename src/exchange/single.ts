@@ -13,10 +13,8 @@ import {
 import type { ExchangeContext } from "./context.ts";
 import { nextTry } from "./context.ts";
 import type { EndCall, Reply, SingleCall, Store } from "./ports.ts";
-import type { Answer } from "../protocol/answers.ts";
-import { isSuccess } from "../protocol/answers.ts";
-import type { CreateSuccess } from "../protocol/extended-answers.ts";
-import { readCreateSuccess } from "../protocol/extended-answers.ts";
+import type { Answer, CreateSuccess } from "../protocol/answers.ts";
+import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Creation } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";

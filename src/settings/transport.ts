@@ -3,71 +3,48 @@ import { BlockList, isIP } from "node:net";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
-import type { Application } from "../protocol/requests.ts";
 import { checkGiven } from "../protocol/validate.ts";
-import type { Sourced } from "./given.ts";
-import type { BearerToken } from "./jwt.ts";
 import { createBearerToken } from "./jwt.ts";
 import type { Settings } from "./settings.ts";
 import { missingIn, missingSettings } from "./settings.ts";
-import type { SettingIo } from "./given.ts";
+import type { SettingIo, Sourced } from "./given.ts";
 import { isLiteral, readSecret } from "./given.ts";
 import { defined } from "../defined.ts";
 import { command, noted } from "../way.ts";
 
-/** Settings of the client: the service, its application and the route to it. */
-interface ClientSettings extends Transport {
-  baseUrl: string;
-  apiPrefix: string;
-  application: Application;
-  timeoutMs: number;
-  token: BearerToken | undefined;
-}
-
-/** @throws `usage` if a setting is missing, `invalid-input` for one that is wrong, which it names; never shows a secret */
+/**
+ * Reads the settings of the client: the service, its application and the route to it.
+ * @throws `usage` if a setting is missing, `invalid-input` for one that is wrong, which it names; never shows a secret
+ */
 export async function readClientSettings(
   settings: Settings,
   io: SettingIo,
   openSecret: (spec: Sourced) => Promise<string>,
-): Promise<ClientSettings> {
+) {
   const { appUuid: uuid, baseUrl = "", apiPrefix, timeout: timeoutMs } = settings;
   if (uuid === undefined || settings.apiKey === undefined)
     throw missingSettings(missingIn(settings));
   const apiKey = await openSecret(settings.apiKey);
   checkGiven(identifier, apiKey, "--api-key", "nothing was sent");
-  const transport = await readTransport(settings, io);
   return {
     baseUrl,
     apiPrefix,
     application: { apiKey, uuid },
     timeoutMs,
-    ...transport,
+    ...(await readTransport(settings, io)),
     token: await createBearerToken(settings, io),
   };
 }
 
-/** How to reach the service, besides its address. */
-interface Transport {
-  /** PEM certificates, to trust instead of Node's own list. */
-  ca?: readonly string[];
-  proxy?: ProxySetting;
-}
-
-interface ProxySetting {
-  /** May contain a user name and a password. */
-  url: URL;
-  /** The flag, variable or config key that sets it. */
-  source: string;
-}
-
 /**
- * Reads the transport to `baseUrl` from settings and environment.
+ * Reads how to reach the service: the certificates to trust in place of Node's own list, and the proxy, whose URL may have a user name
+ * and a password, with the flag, variable or config key that sets it.
  * @throws `invalid-input`, which names the setting
  */
 export async function readTransport(
   settings: Pick<Settings, "baseUrl" | "ca" | "proxy">,
   io: SettingIo,
-): Promise<Transport> {
+) {
   return defined({
     ca: settings.ca && (await readCertificates(settings.ca, io)),
     proxy: await chooseProxy(new URL(settings.baseUrl ?? ""), settings.proxy, io),
@@ -107,11 +84,7 @@ function isCertificate(pem: string): boolean {
  * with gh, only the flag counts for a service on this machine.
  * @throws `invalid-input`, which names the source
  */
-async function chooseProxy(
-  target: URL,
-  given: Sourced | undefined,
-  io: SettingIo,
-): Promise<ProxySetting | undefined> {
+async function chooseProxy(target: URL, given: Sourced | undefined, io: SettingIo) {
   if (given?.fromFlag === true) {
     const isSecret = !isLiteral(given.text) || /:[^/]*@/.test(given.text);
     return parseProxy(isSecret ? await readSecret(io, given) : given.text, given.source, io);
@@ -132,7 +105,7 @@ function variable(
   return name === undefined ? undefined : { text: env[name] ?? "", source: name };
 }
 
-function parseProxy(text: string, source: string, io: SettingIo): ProxySetting | undefined {
+function parseProxy(text: string, source: string, io: SettingIo) {
   if (text === "") return undefined;
   try {
     // Without a scheme it means http, as with curl.

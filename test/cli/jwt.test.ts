@@ -93,16 +93,6 @@ describe("a service that requires JWT", () => {
   test.each<[string, string | undefined, RegExp]>([
     ["missing", undefined, /the JWT is missing/],
     ["expired", makeJwt(keys, { role: "reader", exp: soon(-60) }), /the JWT has expired/],
-    [
-      "of another role",
-      makeJwt(keys, { role: "admin", exp: soon() }),
-      /claim role is missing or not one that is allowed/,
-    ],
-    [
-      "of another key",
-      makeJwt(jwtKeys(), { role: "reader", exp: soon() }),
-      /the signature of the JWT is wrong/,
-    ],
   ])("%s: unauthorized, and nothing counted", async (_, jwt, message) => {
     const lab = await openLab(undefined, { policy });
     const machine = lab.machine();
@@ -134,24 +124,9 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
       /^config key jwt\.command: .* failed with exit code 4$/,
     ],
     [
-      "a command that hangs",
-      () => ({ timeout: "200ms", jwt: { command: "sleep 600" } }),
-      /^config key jwt\.command: .* within 200ms/,
-    ],
-    [
-      "a key on another curve",
-      (machine) => signing(machine, jwtKeys("P-256").privateKey),
-      /^config key jwt\.privateKeyFile: .*P-384/,
-    ],
-    [
       "no key",
       () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }),
       /^config key jwt\.privateKeyFile: cannot read/,
-    ],
-    [
-      "claims that are none",
-      (machine) => signing(machine, keys.privateKey, ["reader"]),
-      /^config key jwt\.claims: must be an object$/,
     ],
   ])("%s", async (_, profile, message) => {
     const machine = lab.machine();

@@ -128,37 +128,6 @@ describe("certificates", () => {
     expect(refused.stderr).not.toContain("again");
   });
 
-  test("another host name, and one that has expired", async () => {
-    const another = await startTlsFront(
-      lab.service.baseUrl,
-      authority.issue({ ip: "10.1.1.1", dns: "other.example" }),
-    );
-    const old = await startTlsFront(
-      lab.service.baseUrl,
-      authority.issue({ to: "20210101000000Z" }),
-    );
-    const at = ({ port }: TlsFront): [string, ...string[]] => [
-      `https://127.0.0.1:${port}`,
-      "--ca",
-      ca,
-    ];
-    expectNotSent(
-      await get({}, ...at(another)),
-      "is not in the cert's list: 10.1.1.1",
-      "check --base-url",
-    );
-    expectNotSent(
-      await get({}, ...at(old)),
-      "certificate has expired",
-      "check --base-url and the clock",
-    );
-  });
-
-  test("TLS to a plain port", async () => {
-    const plain = lab.service.baseUrl.replace("http:", "https:");
-    expectNotSent(await get({}, plain), "does not speak TLS", "check --base-url");
-  });
-
   test("a file that holds none", async () => {
     const empty = machine.file("empty.pem", "nothing");
     expectError(
@@ -245,28 +214,6 @@ describe("a proxy", () => {
       ])
         expect(stderr).not.toContain(text);
     }
-  });
-
-  test("it asks for credentials, refuses, or is not there", async () => {
-    const bare = new URL(url);
-    bare.username = bare.password = "";
-    const via = async (proxy: string) => await get({ HTTPS_PROXY: proxy }, named, "--ca", ca);
-    expectNotSent(
-      await via(bare.href),
-      `the proxy ${bare.host} asks for a user name and a password (HTTP 407)`,
-      "set HTTPS_PROXY to",
-    );
-    const refusing = await startProxy({ refuses: 403 });
-    expectNotSent(
-      await via(refusing.url),
-      "does not connect to vault.example:443 (HTTP 403)",
-      "NO_PROXY=vault.example",
-    );
-    expectNotSent(
-      await via("http://127.0.0.1:1"),
-      "connection refused by the proxy 127.0.0.1:1",
-      "check HTTPS_PROXY",
-    );
   });
 
   test("NO_PROXY, and a service on this machine, go around it", async () => {

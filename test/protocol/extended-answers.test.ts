@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readCreateSuccess, readInfo } from "../../src/protocol/extended-answers.ts";
+import { readCreateSuccess, readInfo } from "../../src/protocol/answers.ts";
 import { pair, uuid } from "../support/examples.ts";
 
 const responseStatus = { status: "SUCCESS" };

@@ -7,7 +7,7 @@ import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
 import { classify } from "../../src/protocol/classify.ts";
 import type { Endpoint } from "../../src/protocol/endpoints.ts";
 import { endpoints } from "../../src/protocol/endpoints.ts";
-import { isOtherVault, readCreateSuccess, readInfo } from "../../src/protocol/extended-answers.ts";
+import { isOtherVault, readCreateSuccess, readInfo } from "../../src/protocol/answers.ts";
 import { maskSecrets } from "../../src/service/mask.ts";
 import { replyOf } from "../../src/service/reply.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
