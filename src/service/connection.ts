@@ -3,14 +3,7 @@ import type { Dispatcher } from "undici";
 import { buildConnector, Client } from "undici";
 import { defined } from "../defined.ts";
 import type { Proxy, Route } from "./causes.ts";
-import {
-  answerLimit,
-  connectionClosed,
-  GivenUp,
-  hostOf,
-  proxyFailure,
-  proxyRefusal,
-} from "./causes.ts";
+import { answerLimit, connectionClosed, GivenUp, proxyFailure, proxyRefusal } from "./causes.ts";
 import type { Head, WholeResponse } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 import { originOf } from "./request.ts";
@@ -65,17 +58,20 @@ const triesAtMost = 3;
 class NotReady extends Error {}
 
 /**
- * Makes a connection to a service, which the first request opens.
+ * Makes a connection to a service, which the first request opens. For an http service behind a
+ * proxy, the request carries the whole URL, as proxies expect.
  * @throws `usage` for a base URL that is not an http or https URL
  */
 export function makeConnection(options: ConnectionOptions): Connection {
   const origin = originOf(options.baseUrl);
   const { proxy, timeoutMs } = options;
-  const route: Route = { origin, ...defined({ proxy }) };
+  const forwarded = proxy !== undefined && origin.protocol === "http:";
+  const route: Route = { origin, forwarded, ...defined({ proxy }) };
+  const toProxy = forwarded ? { host: origin.host, ...proxyAuthorization(proxy) } : {};
   let isReady = false;
   let connecting: AbortController | undefined;
 
-  const client = new Client(origin.origin, {
+  const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
     // Its own limits leave out the time in which an answer comes byte by byte.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -111,8 +107,8 @@ export function makeConnection(options: ConnectionOptions): Connection {
       client.dispatch(
         {
           method,
-          path,
-          headers,
+          path: forwarded ? `${origin.origin}${path}` : path,
+          headers: { ...headers, ...toProxy },
           body: body === undefined ? null : JSON.stringify(body),
         },
         {
@@ -170,12 +166,12 @@ export function makeConnection(options: ConnectionOptions): Connection {
 type Connected = buildConnector.Callback;
 
 /**
- * Connects to a service, with TLS 1.2 or newer for https, and through the proxy of the route by
- * CONNECT: of an https service it sees nothing. An abort ends the attempt. The error is a
- * ProxyFailure if the proxy does not lead there.
+ * Connects to a service, with TLS 1.2 or newer for https, and through the proxy of the route: an
+ * https service is reached through CONNECT, so that the proxy sees nothing. An abort ends the
+ * attempt. The error is a ProxyFailure if the proxy does not lead there.
  */
 function openSocket(
-  { origin, proxy }: Route,
+  { origin, proxy, forwarded }: Route,
   /** Certificates (PEM) to trust instead of Node's own list. */
   ca: readonly string[] | undefined,
   signal: AbortSignal,
@@ -205,28 +201,20 @@ function openSocket(
   const failed = (failure: Error): void => connected(failure, null);
   connect(proxy.url, (error, socket) => {
     if (error !== null) failed(proxyFailure(error, way));
-    else
-      tunnel(
-        socket,
-        way,
-        () =>
-          origin.protocol === "http:"
-            ? connected(null, socket)
-            : connect(origin, connected, socket),
-        failed,
-      );
+    else if (forwarded) connected(null, socket);
+    else tunnel(socket, way, () => connect(origin, connected, socket), failed);
   });
 }
 
 /** Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself. */
 function tunnel(
   socket: Socket,
-  way: Required<Route>,
+  way: { origin: URL; proxy: Proxy },
   made: () => void,
   failed: (failure: Error) => void,
 ): void {
   const { origin, proxy } = way;
-  const target = hostOf(origin);
+  const target = `${origin.hostname}:${origin.port || "443"}`;
   const client = new Client(proxy.url.origin, {
     connect: (_, connected) => queueMicrotask(() => connected(null, socket)),
     headersTimeout: 0,

@@ -241,7 +241,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
 });
 
 describe("an http service through a proxy", () => {
-  test("both calls go through one tunnel, with the credentials of the URL", async () => {
+  test("the whole URL is in the request; both calls use one connection", async () => {
     const service = await httpServer();
     const proxy = await startProxy({
       hosts: { "vault.example": service.port },
@@ -250,13 +250,27 @@ describe("an http service through a proxy", () => {
     const client = clientOf("http://vault.example:8080", {
       proxy: proxyAt(proxy.url.replace("//", "//ada:secret@"), "HTTP_PROXY"),
     });
-    expect(await client.call(startCall, never)).toEqual(answered);
-    expect(await client.call(endCall, never)).toEqual(answered);
-    expect(proxy.asked).toEqual(["CONNECT vault.example:8080"]);
+    expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
+    expect(await client.call(endCall, never)).toMatchObject({ type: "answer" });
+    expect(proxy.asked.map((line) => line.replace(/vault\/credit.*\//, "…/"))).toEqual([
+      "POST http://vault.example:8080/vaultsvc/v1-2/…/get-start",
+      "PUT http://vault.example:8080/vaultsvc/v1-2/…/get-end",
+    ]);
+    expect(proxy.connections).toHaveLength(1);
     expect(service.requests.map(({ headers }) => headers.host)).toEqual([
       "vault.example:8080",
       "vault.example:8080",
     ]);
+  });
+
+  test("407 is the proxy's own: not sent", async () => {
+    const proxy = await startProxy({ credentials: "ada:secret" });
+    const client = clientOf("http://vault.example", { proxy: proxyAt(proxy.url, "HTTP_PROXY") });
+    expect(await client.call(startCall, never)).toEqual({
+      type: "not-sent",
+      cause: `the proxy ${proxy.host} asks for a user name and a password (HTTP 407)`,
+      hint: `set HTTP_PROXY to http://USER:PASSWORD@${proxy.host}, with special characters percent-encoded`,
+    });
   });
 
   test("a proxy that cannot be reached is named", async () => {

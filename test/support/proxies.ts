@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { connect, createConnection, createServer } from "node:net";
-import type { IncomingMessage } from "node:http";
-import { createServer as createHttpServer } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
+import { createServer as createHttpServer, request as httpRequest } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { Dice } from "./dice.ts";
@@ -137,7 +137,7 @@ interface ProxyServer {
   connections: Socket[];
 }
 
-/** A real proxy on loopback, for tunnels alone (CONNECT). Closed after the test file. */
+/** A real proxy on loopback, as users have them: CONNECT for tunnels, whole URLs for http. Closed after the test file. */
 export async function startProxy({
   credentials,
   refuses,
@@ -160,6 +160,27 @@ export async function startProxy({
     "127.0.0.1",
   ];
 
+  const forward: RequestListener = (request, response) => {
+    const status = refusal(request);
+    if (status !== undefined) {
+      response
+        .writeHead(status, { "proxy-authenticate": 'Basic realm="proxy"' })
+        .end("<html>no</html>");
+      return;
+    }
+    const { hostname, port, pathname } = new URL(request.url ?? "");
+    const [onPort, host] = place(hostname, port || "80");
+    const { "proxy-authorization": _, ...headers } = request.headers;
+    const onward = httpRequest(
+      { host, port: onPort, path: pathname, method: request.method, headers },
+      (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      },
+    );
+    onward.on("error", () => response.writeHead(502).end());
+    request.pipe(onward);
+  };
   const tunnel = (request: IncomingMessage, socket: Duplex): void => {
     socket.on("error", () => undefined);
     const status = refusal(request);
@@ -179,7 +200,8 @@ export async function startProxy({
     socket.on("close", () => onward.destroy());
   };
 
-  const server = certificate === undefined ? createHttpServer() : createTlsServer(certificate);
+  const server =
+    certificate === undefined ? createHttpServer(forward) : createTlsServer(certificate, forward);
   server.on("connect", tunnel);
   server.on("connection", (socket: Socket) => connections.push(socket));
   const port = await onLoopback(server);
