@@ -9,20 +9,31 @@ import { withoutPassword } from "../protocol/address.ts";
 import { definitionOf, settingNames } from "./definitions.ts";
 import type { SettingIo, Sourced } from "./given.ts";
 
+const longestLine = 64 * 1024;
+const leftOut = `[a line of more than ${longestLine} characters was omitted]\n`;
+
 /**
- * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Completes a last line
- * when the stream ends; drops it if the stream never ends.
+ * Passes on the output of a user's command in whole lines, because the redaction recognizes only whole secrets. Leaves out lines
+ * that are too long. Completes a last line when the stream ends; drops it if the stream never ends.
  */
 function forwardLines(stream: Readable, forward: (lines: string) => void): void {
   let rest = "";
+  let isTooLong = false;
+  const flush = (lines: string): void => {
+    forward(isTooLong ? leftOut + lines.slice(lines.indexOf("\n") + 1) : lines);
+    rest = "";
+    isTooLong = false;
+  };
   stream.setEncoding("utf8").on("data", (text: string) => {
-    rest += text;
-    const end = rest.lastIndexOf("\n") + 1;
-    if (end > 0) forward(rest.slice(0, end));
-    rest = rest.slice(end);
+    const end = text.lastIndexOf("\n") + 1;
+    if (end > 0) flush(rest + text.slice(0, end));
+    rest += text.slice(end);
+    if (rest.length <= longestLine) return;
+    rest = "";
+    isTooLong = true;
   });
   stream.on("end", () => {
-    if (rest !== "") forward(`${rest}\n`);
+    if (rest !== "" || isTooLong) flush(`${rest}\n`);
   });
 }
 
@@ -66,7 +77,7 @@ interface ShellCommand {
   timeoutMs: number;
   signal: AbortSignal;
   /** Takes its stderr by whole lines, and its stdout unless `onOutput` takes that. */
-  onLines: (lines: string) => unknown;
+  onLines: (lines: string) => void;
   /** Takes its stdout as it comes; `stop` ends the command. */
   onOutput?: (text: string, stop: (why: string) => void) => void;
 }
@@ -141,7 +152,7 @@ interface PrintingCommand {
   learnSecrets: (output: string) => void;
 }
 
-/** Characters of output, more than any token or key has. */
+/** Characters of output, more than any token or key has. Of stderr, the last ones are kept. */
 const outputLimit = 64 * 1024;
 
 /**
@@ -167,7 +178,12 @@ export async function runPrintingCommand(
       if (output.length > outputLimit)
         stop(`printed more than ${outputLimit} characters and was stopped`);
     },
-    onLines: (lines) => (messages += lines),
+    onLines: (lines) => {
+      messages += lines;
+      // By whole lines, because no secret may be cut.
+      if (messages.length > outputLimit)
+        messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
+    },
   });
   learnSecrets(output);
   if (messages !== "") void host.stderr.writeColored(messages);

@@ -262,6 +262,21 @@ describe.concurrent("--save-cmd", () => {
     await expectInStep(lab, machine, uuid);
   });
 
+  it("leaves out a line that is too long to be kept, and shows the others", async () => {
+    const lab = await openLab(offlineNote);
+    const machine = await lab.warmMachine();
+    const command = "echo before; { head -c 300000 /dev/zero | tr '\\0' x; cat; }; echo after";
+    const { code, stderr } = await machine.vault(
+      "get",
+      lab.vault.uuid,
+      "--json",
+      "--save-cmd",
+      command,
+    );
+    expect(code).toBe(0);
+    expect(stderr).toBe("before\n[a line of more than 65536 characters was omitted]\nafter\n");
+  });
+
   it("shows what it prints while it runs, and does not wait for what it leaves behind", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
