@@ -20,8 +20,10 @@ export type SingleOperation = (typeof singleOperations)[number];
 
 export type Step = "start" | "end";
 
-interface Described {
+export interface Endpoint {
   kind: Kind;
+  operation: Operation | SingleOperation;
+  step: Step | "single";
   method: "POST" | "PUT" | "GET" | "DELETE";
   /** Not part of the documented interface: read leniently. */
   extended: boolean;
@@ -31,61 +33,41 @@ interface Described {
   path(uuid: string): string;
 }
 
-export interface Endpoint extends Described {
-  operation: Operation;
-  step: Step;
-}
-
-interface SingleEndpoint extends Described {
-  operation: SingleOperation;
-  step: "single";
-}
-
-export type AnyEndpoint = Endpoint | SingleEndpoint;
-
-function endpoint(kind: Kind, operation: Operation, step: Step, extended: boolean): Endpoint {
-  const isStart = step === "start";
+/** The endpoint of a single operation, which every kind has. The method of a delete is unconfirmed. */
+export function singleEndpoint(kind: Kind, operation: SingleOperation): Endpoint {
+  const below = (uuid: string): string =>
+    ({ info: `/${uuid}/info`, create: "", delete: `/${uuid}` })[operation];
   return {
     kind,
     operation,
-    step,
-    method: isStart ? "POST" : "PUT",
-    extended,
-    applicationIn: isStart ? "body" : "headers",
-    path: (uuid) => `/vault/${kind}/${encodeURIComponent(uuid)}/${operation}-${step}`,
+    step: "single",
+    method: ({ info: "GET", create: "POST", delete: "DELETE" } as const)[operation],
+    extended: true,
+    applicationIn: operation === "info" ? "headers" : "body",
+    path: (uuid) => `/vault/${kind}${below(encodeURIComponent(uuid))}`,
   };
 }
 
-export const endpoints: readonly Endpoint[] = (
-  [
-    ["credit-card/online", "get", false],
-    ["credit-card/offline", "get", false],
-    ["generic/offline", "get", false],
-    ["credit-card/offline", "update", false],
-    ["generic/online", "get", true],
-    ["generic/offline", "update", true],
-  ] as const
-).flatMap(([kind, operation, extended]) =>
-  (["start", "end"] as const).map((step) => endpoint(kind, operation, step, extended)),
-);
+const started = (kind: Kind, operation: Operation, extended: boolean): Endpoint[] =>
+  (["start", "end"] as const).map((step) => ({
+    kind,
+    operation,
+    step,
+    method: step === "start" ? "POST" : "PUT",
+    extended,
+    applicationIn: step === "start" ? "body" : "headers",
+    path: (uuid) => `/vault/${kind}/${encodeURIComponent(uuid)}/${operation}-${step}`,
+  }));
 
-/** The method of a delete is unconfirmed (docs/interface.md, Extended operations). */
-const single = {
-  info: { method: "GET", applicationIn: "headers", below: (uuid: string) => `/${uuid}/info` },
-  create: { method: "POST", applicationIn: "body", below: () => "" },
-  delete: { method: "DELETE", applicationIn: "body", below: (uuid: string) => `/${uuid}` },
-} as const;
-
-/** The endpoint of a single operation, which every kind has. */
-export function singleEndpoint(kind: Kind, operation: SingleOperation): SingleEndpoint {
-  const { below, ...described } = single[operation];
-  const path = (uuid: string): string => `/vault/${kind}${below(encodeURIComponent(uuid))}`;
-  return { kind, operation, step: "single", extended: true, ...described, path };
-}
-
-export const singleEndpoints: readonly SingleEndpoint[] = kinds.flatMap((kind) =>
-  singleOperations.map((operation) => singleEndpoint(kind, operation)),
-);
+export const endpoints: readonly Endpoint[] = [
+  ...started("credit-card/online", "get", false),
+  ...started("credit-card/offline", "get", false),
+  ...started("generic/offline", "get", false),
+  ...started("credit-card/offline", "update", false),
+  ...started("generic/online", "get", true),
+  ...started("generic/offline", "update", true),
+  ...kinds.flatMap((kind) => singleOperations.map((each) => singleEndpoint(kind, each))),
+];
 
 /** The endpoint of a step, or undefined if the interface has none, as for an update of an online vault. */
 export function findEndpoint(kind: Kind, operation: Operation, step: Step): Endpoint | undefined {

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { AnyEndpoint, Kind } from "./endpoints.ts";
+import type { Endpoint, Kind } from "./endpoints.ts";
 import { isCreditCard, isOnline } from "./endpoints.ts";
 import {
   base64,
@@ -59,7 +59,7 @@ const create = (kind: Kind) => {
 };
 
 /** The schema of an endpoint's request body (docs/interface.md, Requests). An info has no body. */
-export function requestSchema({ kind, operation, step }: AnyEndpoint) {
+export function requestSchema({ kind, operation, step }: Endpoint) {
   if (step === "end") return z.object({ token: opaque });
   switch (operation) {
     case "info":

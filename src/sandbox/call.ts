@@ -1,4 +1,4 @@
-import { isOnline, type AnyEndpoint } from "../protocol/endpoints.ts";
+import { isOnline, type Endpoint } from "../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../protocol/fields.ts";
 import { uuid as uuidField } from "../protocol/fields.ts";
 import { requestSchema, type Application, type Credentials } from "../protocol/requests.ts";
@@ -11,7 +11,7 @@ import { findVault, record } from "./model.ts";
 
 /** One request of a vault endpoint. */
 export interface Call {
-  endpoint: AnyEndpoint;
+  endpoint: Endpoint;
   /** Empty for a create call. */
   uuid: string;
   /** Names in lower case. */

@@ -6,34 +6,23 @@ import { releaseLockFile, tryLockFile } from "../files/lock-file.ts";
 import { createFolder } from "../files/private-directory.ts";
 import type { State } from "./model.ts";
 
-/** The folder of `--data`, which only one sandbox uses at a time. */
-export interface DataFolder {
-  /** State of an earlier sandbox; undefined in a new folder. */
-  readonly state: State | undefined;
-  /**
-   * Saves the state, durably when it returns; does nothing if the state has not changed.
-   * @throws `state` if the file cannot be written; it keeps its former contents
-   */
-  save(state: State): void;
-  /** Releases the folder; the operating system does so when the process dies. */
-  close(): void;
-}
-
 /**
- * Opens the folder, creating it if needed, and locks it.
- * @throws `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged
+ * Opens the folder of `--data`, creating it if needed, and locks it: only one sandbox uses it at a time. `state` is that of an earlier
+ * one. `save` is durable when it returns; if it throws, the file keeps its former contents. The operating system releases the folder when
+ * the process dies.
+ * @throws `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged, as `save` does
  */
-export function openDataFolder(folder: string): DataFolder {
+export function openDataFolder(folder: string) {
   const file = path.join(folder, "sandbox.json");
-  const trying = <T>(what: string, work: () => T): T => {
+  const trying = <T>(work: () => T): T => {
     try {
       return work();
     } catch (cause) {
       const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
-      throw new VaultError("state", `--data ${folder}: cannot be ${what} (${code})`, { cause });
+      throw new VaultError("state", `--data ${folder}: cannot be used (${code})`, { cause });
     }
   };
-  const lock = trying("created or used", () => {
+  const lock = trying(() => {
     if (!fs.existsSync(folder)) createFolder(path.resolve(folder));
     return tryLockFile(path.join(folder, "sandbox.lock"));
   });
@@ -44,17 +33,13 @@ export function openDataFolder(folder: string): DataFolder {
   const close = (): void => releaseLockFile(lock);
   try {
     removeLeftovers(file);
-    let saved = trying("read", () =>
-      fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined,
-    );
-    const state = saved === undefined ? undefined : stateIn(file, saved);
-    const save = (now: State): void => {
-      const next = `${JSON.stringify({ version: 1, state: now })}\n`;
-      if (next === saved) return;
-      trying("written", () => replaceFile(file, next));
-      saved = next;
+    const saved = trying(() => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined));
+    return {
+      state: saved === undefined ? undefined : stateIn(file, saved),
+      save: (state: State): void =>
+        trying(() => replaceFile(file, `${JSON.stringify({ version: 1, state })}\n`)),
+      close,
     };
-    return { state, save, close };
   } catch (error) {
     close();
     throw error;

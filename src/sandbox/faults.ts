@@ -1,12 +1,12 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { parseDuration } from "../duration.ts";
-import type { AnyEndpoint, Step } from "../protocol/endpoints.ts";
+import type { Endpoint, Step } from "../protocol/endpoints.ts";
 import { rateLimited, serverError, type Outcome } from "./outcome.ts";
 
 /** Requests that a fault applies to; an absent property matches all. */
 interface FaultMatch {
-  operation?: AnyEndpoint["operation"];
+  operation?: Endpoint["operation"];
   step?: Step;
   uuid?: string;
 }
@@ -47,7 +47,7 @@ export interface FaultRule {
   times: number;
 }
 
-type Fallible = Pick<AnyEndpoint, "operation" | "step"> & { uuid: string };
+type Fallible = Pick<Endpoint, "operation" | "step"> & { uuid: string };
 
 /** The rules that are set. The first one that matches and is due fires; later rules do not see the request. */
 export class Faults {

@@ -1,5 +1,5 @@
 import { VaultError } from "../errors.ts";
-import { endpoints, singleEndpoints, type AnyEndpoint } from "../protocol/endpoints.ts";
+import { endpoints, type Endpoint } from "../protocol/endpoints.ts";
 import { parseJson } from "../protocol/json.ts";
 import type { Call } from "./call.ts";
 import { after, before, type Faults } from "./faults.ts";
@@ -49,11 +49,10 @@ function handle(parts: HandlerParts, request: SandboxRequest): Outcome {
 /** Path segment that stands for any uuid. */
 const placeholder = "-";
 
-function findEndpoint(path: string): { endpoint: AnyEndpoint; uuid: string } | undefined {
+function findEndpoint(path: string): { endpoint: Endpoint; uuid: string } | undefined {
   const segments = path.split("/");
   const shape = segments.map((segment, at) => (at === 4 ? placeholder : segment)).join("/");
-  const all: readonly AnyEndpoint[] = [...endpoints, ...singleEndpoints];
-  const endpoint = all.find((each) => each.path(placeholder) === shape);
+  const endpoint = endpoints.find((each) => each.path(placeholder) === shape);
   return endpoint && { endpoint, uuid: decoded(segments[4] ?? "") };
 }
 

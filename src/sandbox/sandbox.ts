@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import type { AuditItem } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
-import type { AnyEndpoint } from "../protocol/endpoints.ts";
+import type { Endpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
 import { admit, RateWindow, type Call, type CreateBody, type StartBody } from "./call.ts";
 import { createCall, deleteCall, end, infoCall, samePair, start } from "./operations.ts";
@@ -28,7 +28,7 @@ export interface SandboxOptions {
 }
 
 /** A request that arrived: what a client sends. */
-export interface LoggedRequest extends Pick<AnyEndpoint, "method" | "operation" | "step"> {
+export interface LoggedRequest extends Pick<Endpoint, "method" | "operation" | "step"> {
   /** Like `credit-card/online get-start`, or `generic/offline info`. */
   endpoint: string;
   uuid: string;

@@ -41,7 +41,7 @@ function replyTo(outcome: Outcome, route: Route): Reply {
     // The proxy's own answer: it forwarded nothing.
     if (response.httpStatus === 407 && proxy !== undefined && forwarded)
       return { type: "not-sent", ...proxyRefusal(407, { origin, proxy }).reason };
-    return replyOf(response, hostOf(origin), Date.now());
+    return replyOf(response, hostOf(origin));
   }
   const { error, sentAt, head } = outcome;
   if (sentAt === undefined) return { type: "not-sent", ...connectCause(error, route) };

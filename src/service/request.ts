@@ -1,7 +1,7 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Call, EndCall, ProbeCall, StartCall } from "../exchange/ports.ts";
-import type { AnyEndpoint, Endpoint } from "../protocol/endpoints.ts";
+import type { Endpoint } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, noVault, singleEndpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
 
@@ -19,7 +19,7 @@ export interface Target {
 
 /** A request as the client sends it. */
 export interface HttpRequest {
-  method: AnyEndpoint["method"] | "HEAD";
+  method: Endpoint["method"] | "HEAD";
   path: string;
   headers: Record<string, string>;
   body: Record<string, unknown> | undefined;

@@ -7,7 +7,6 @@ import {
   kindList,
   kinds,
   singleEndpoint,
-  singleEndpoints,
 } from "../../src/protocol/endpoints.ts";
 import type { Kind, Operation, Step } from "../../src/protocol/endpoints.ts";
 import {
@@ -46,7 +45,7 @@ const extended: [Kind, Operation, Step, string, string][] = [
 describe("endpoints", () => {
   const rows = (marked: boolean) =>
     endpoints
-      .filter((e) => e.extended === marked)
+      .filter((e) => e.extended === marked && e.step !== "single")
       .map((e) => [e.kind, e.operation, e.step, e.method, e.path(uuid)]);
 
   test("there are these eight", () => expect(rows(false)).toEqual(table));
@@ -55,8 +54,8 @@ describe("endpoints", () => {
 
   test.each(kinds)("of a %s vault: info, create and delete", (kind) => {
     expect(
-      singleEndpoints
-        .filter((e) => e.kind === kind)
+      endpoints
+        .filter((e) => e.kind === kind && e.step === "single")
         .map((e) => [e.operation, e.method, e.path(uuid), e.applicationIn, e.extended]),
     ).toEqual([
       ["info", "GET", `/vault/${kind}/${uuid}/info`, "headers", true],

@@ -140,14 +140,12 @@ describe("Retry-After", () => {
     });
   });
 
-  const now = Date.parse("2026-11-20T12:00:00Z");
   test.each(["<html>429 Too Many Requests</html>", ""])(
     "of a gateway's 429, which needs no body: %j",
     (page) => {
       const reply = replyOf(
         { httpStatus: 429, headers: { "retry-after": "3" }, body: Buffer.from(page) },
         "h:1",
-        now,
       );
       expect(reply).toEqual({
         type: "answer",
@@ -164,26 +162,23 @@ describe("Retry-After", () => {
     ["header: zero", { "retry-after": "0" }, { retryAfter: 5 }, 0],
     ["header twice: the first", { "retry-after": ["1", "2"] }, {}, 1],
     [
-      "header: date by the service's clock",
-      { "retry-after": "Fri, 20 Nov 2026 10:00:05 GMT", date: "Fri, 20 Nov 2026 10:00:00 GMT" },
+      "header: a date, by whatever clock",
+      { "retry-after": "Fri, 20 Nov 2026 10:00:05 GMT" },
       {},
-      5,
+      undefined,
     ],
-    ["header: date by our clock", { "retry-after": "Fri, 20 Nov 2026 12:01:00 GMT" }, {}, 60],
-    ["header: date gone by", { "retry-after": "Fri, 20 Nov 2026 11:00:00 GMT" }, {}, 0],
     ["header: nonsense, body", { "retry-after": "tomorrow 5" }, { retryAfter: 4 }, 4],
     ["header: negative", { "retry-after": "-1" }, {}, undefined],
     ["header: fraction", { "retry-after": "1.5" }, {}, undefined],
     ["header: beyond all numbers", { "retry-after": "9".repeat(30) }, {}, undefined],
     ["body", {}, { retryAfter: 2 }, 2],
-    ["body: text", {}, { retryAfter: "2" }, undefined],
+    ["body: text", {}, { retryAfter: "2" }, 2],
     ["body: fraction", {}, { retryAfter: 1.5 }, undefined],
     ["body: negative", {}, { retryAfter: -2 }, undefined],
   ])("%s", (_, headers, body, retryAfter) => {
     const reply: Reply = replyOf(
       { httpStatus: 429, headers, body: Buffer.from(JSON.stringify(body)) },
       "h:1",
-      now,
     );
     expect(reply).toEqual({
       type: "answer",

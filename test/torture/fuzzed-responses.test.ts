@@ -5,7 +5,7 @@ import { serviceDetails, wording } from "../../src/exchange/dispositions.ts";
 import type { Answer, Pair } from "../../src/protocol/answers.ts";
 import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
 import { classify } from "../../src/protocol/classify.ts";
-import type { Endpoint } from "../../src/protocol/endpoints.ts";
+import type { Endpoint, Operation } from "../../src/protocol/endpoints.ts";
 import { endpoints } from "../../src/protocol/endpoints.ts";
 import { isOtherVault, readCreateSuccess, readInfo } from "../../src/protocol/answers.ts";
 import { maskSecrets } from "../../src/service/mask.ts";
@@ -79,11 +79,14 @@ function isValidStart(body: unknown): boolean {
 
 /** Everything that is done with an answer, short of sending something again. */
 function judge(bytes: Buffer, httpStatus: number, endpoint: Endpoint): void {
-  const reply = replyOf({ httpStatus, headers: {}, body: bytes }, "h:1", 0);
+  const reply = replyOf({ httpStatus, headers: {}, body: bytes }, "h:1");
   expect(["answer", "no-answer"]).toContain(reply.type);
   if (reply.type === "not-sent" || reply.answer === undefined) return;
   const { answer } = reply;
-  const success = readStartSuccess({ ...endpoint, uuid }, answer);
+  const success = readStartSuccess(
+    { ...endpoint, operation: endpoint.operation as Operation, uuid },
+    answer,
+  );
   expect(success !== undefined).toBe(isValidStart(answer.body));
   if (success !== undefined) checkFacts(success);
   const created = readCreateSuccess(answer);
