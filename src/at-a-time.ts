@@ -22,3 +22,9 @@ export async function eachOf<T>(
   await Promise.all(Array.from({ length: most }, go));
   if (failures.length > 0) throw failures[0];
 }
+
+/** Calls `make` at most once, and returns its value every time. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -3,7 +3,7 @@ import { createPrompts, type Prompts } from "../cli/prompts.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { Host } from "../host.ts";
 import type { ValueSources } from "../settings/given.ts";
-import { once } from "../settings/once.ts";
+import { once } from "../at-a-time.ts";
 import type { GivenFlags, Settings } from "../settings/settings.ts";
 import { readSecret, valueSources } from "../settings/given.ts";
 import { createNarrator, type Narrator } from "../terminal/narrator.ts";

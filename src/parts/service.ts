@@ -5,7 +5,7 @@ import type { Device } from "../protocol/fields.ts";
 import type { ServiceFor } from "../service/client.ts";
 import type { Reach } from "../service/reach.ts";
 import type { SingleContext } from "../exchange/single.ts";
-import { once } from "../settings/once.ts";
+import { once } from "../at-a-time.ts";
 import type { Reader } from "../terminal/who.ts";
 import { inUse } from "../terminal/who.ts";
 import { serviceName, type Settings } from "../settings/settings.ts";

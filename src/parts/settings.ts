@@ -47,10 +47,7 @@ export function createSettings(
   const chosen =
     (given["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const flags: GivenFlags = given["json"] === true ? { ...given, output: "json" } : given;
-  const { settings, profile, problem } = readSettings(
-    { directory, profile: chosen, flags, host },
-    mode,
-  );
+  const { settings, profile, problem } = readSettings(directory, chosen, flags, host, mode);
   const part: SettingsPart = {
     ...settings,
     profileInUse: profile,

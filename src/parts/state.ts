@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { once } from "../settings/once.ts";
+import { once } from "../at-a-time.ts";
 import type { Sourced } from "../settings/given.ts";
 import { readSecret } from "../settings/given.ts";
 import type { StateHistory } from "../store/journal/history.ts";

@@ -3,7 +3,7 @@ import { asVaultError, VaultError } from "../errors.ts";
 import type { ExchangeContext, ExchangeEvent } from "../exchange/context.ts";
 import type { Service } from "../exchange/ports.ts";
 import type { Remote } from "../parts/service.ts";
-import { once } from "../settings/once.ts";
+import { once } from "../at-a-time.ts";
 import type { SecretScope } from "../terminal/redactor.ts";
 import type { Outcome } from "./report.ts";
 

@@ -5,9 +5,8 @@ import { requestSchema, type Application, type Credentials } from "../protocol/r
 import { validate, type Violation } from "../protocol/validate.ts";
 import { rateLimited, Refusal, refuse, refuseInvalid } from "./outcome.ts";
 import { isWhitelisted, refuseJwt } from "./policy.ts";
-import { sameSecret } from "./random.ts";
+import { findVault, record, sameSecret } from "./model.ts";
 import type { AuditAction, VaultState, World } from "./model.ts";
-import { findVault, record } from "./model.ts";
 
 /** One request of a vault endpoint. */
 export interface Call {

@@ -16,7 +16,7 @@ import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { parseFault, type Faults } from "./faults.ts";
 import type { Outcome, SandboxRequest } from "./outcome.ts";
-import { sameSecret } from "./random.ts";
+import { sameSecret } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { VaultState } from "./model.ts";
 

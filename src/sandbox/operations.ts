@@ -5,9 +5,8 @@ import type { Device } from "../protocol/fields.ts";
 import type { Call, CreateBody, StartBody } from "./call.ts";
 import { openVault, originOf, presentVault, recordCall } from "./call.ts";
 import { refuse, success, type Outcome } from "./outcome.ts";
-import { newPair, newToken, sameSecret } from "./random.ts";
+import { createVault, findVault, lock, newPair, newToken, remove, sameSecret } from "./model.ts";
 import type { PendingExchange, VaultState, World } from "./model.ts";
-import { createVault, findVault, lock, remove } from "./model.ts";
 
 /**
  * Handles get-start and update-start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count as a start without

@@ -7,10 +7,20 @@ import { admit, RateWindow, type Call, type CreateBody, type StartBody } from ".
 import { createCall, deleteCall, end, infoCall, samePair, start } from "./operations.ts";
 import { Refusal, type Outcome } from "./outcome.ts";
 import { completePolicy, type Policy } from "./policy.ts";
-import { newPair, newUuid, systemRandom, type Random } from "./random.ts";
+import {
+  newPair,
+  newUuid,
+  systemRandom,
+  type Random,
+  allVaults,
+  createVault,
+  findVault,
+  knownVault,
+  lock,
+  unlock,
+} from "./model.ts";
 import type { VaultInput } from "./seeds.ts";
 import type { KnownVault, State, VaultState, World } from "./model.ts";
-import { allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
 
 export interface SandboxOptions {
   now(): number;

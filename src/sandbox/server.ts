@@ -10,7 +10,7 @@ import { openDataFolder } from "./data-folder.ts";
 import { Faults, type FaultRule } from "./faults.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { refusal, write, type SandboxResponse } from "./outcome.ts";
-import { newToken, systemRandom } from "./random.ts";
+import { newToken, systemRandom } from "./model.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** `seed`: an existing data folder keeps its own vaults. */

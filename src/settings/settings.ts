@@ -83,23 +83,6 @@ export function parseSetting(
 const inProfile = (profile: GivenFlags["profile"]): string[] =>
   profile === undefined ? [] : ["--profile", String(profile)];
 
-interface SettingsPlace {
-  /** The configuration directory. */
-  directory: string;
-  /** Name of the profile; undefined for the current one. */
-  profile: string | undefined;
-  flags: GivenFlags;
-  host: { env: Readonly<Record<string, string | undefined>>; uid: number | undefined };
-}
-
-/** The effective settings, and where they come from. */
-interface ReadSettings {
-  settings: Settings;
-  profile: NamedProfile;
-  /** Why the configuration cannot be used. */
-  problem?: VaultError;
-}
-
 /**
  * Reads the effective settings. If they cannot be used, `lenient` returns the problem with the defaults, and the output that was
  * asked for; `fixes-configuration` returns the problem of an invalid profile with the settings without it, and treats a missing
@@ -107,11 +90,14 @@ interface ReadSettings {
  * @throws what `findProfile` and `resolveSettings` throw; with `lenient` only for an invalid output
  */
 export function readSettings(
-  place: SettingsPlace,
+  /** The configuration directory. */
+  directory: string,
+  /** Name of the profile; undefined for the current one. */
+  name: string | undefined,
+  flags: GivenFlags,
+  { env, uid }: { env: Readonly<Record<string, string | undefined>>; uid: number | undefined },
   mode: "lenient" | "fixes-configuration" | undefined,
-): ReadSettings {
-  const { directory, profile: name, flags, host } = place;
-  const { env, uid } = host;
+): { settings: Settings; profile: NamedProfile; problem?: VaultError } {
   const fixes = mode === "fixes-configuration";
   let profile: NamedProfile = { name: name ?? "default", exists: false, settings: {} };
   try {

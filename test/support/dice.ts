@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import type { Random } from "../../src/sandbox/random.ts";
+import type { Random } from "../../src/sandbox/model.ts";
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 

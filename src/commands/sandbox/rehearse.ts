@@ -8,7 +8,7 @@ import { VaultError } from "../../errors.ts";
 import type { Host } from "../../host.ts";
 import { noVault } from "../../protocol/endpoints.ts";
 import type { SandboxSettings } from "../../sandbox/server.ts";
-import { once } from "../../settings/once.ts";
+import { once } from "../../at-a-time.ts";
 import { count } from "../../terminal/count.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { TerminalFacts } from "../../terminal/streams.ts";
