@@ -156,12 +156,10 @@ function deviations(call: StartedWith, answer: Answer): string[] {
 }
 
 /** The rules of a schema that an answer breaks, a sentence each. */
-function brokenRules(schema: z.core.$ZodType, { body }: Answer): string[] {
-  const checked = validate(schema, body);
-  return checked.ok
-    ? []
-    : checked.violations.map((v) => `the service's response: ${v.path || "body"} ${v.rule}`);
-}
+const brokenRules = (schema: z.core.$ZodType, { body }: Answer): string[] =>
+  validate(schema, body).violations.map(
+    ({ path, rule }) => `the service's response: ${path || "body"} ${rule}`,
+  );
 
 /** The value if it is a string that is not empty, else null. */
 const nonEmpty = (value: unknown): string | null =>

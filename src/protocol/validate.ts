@@ -7,12 +7,13 @@ export interface Violation {
   rule: string;
 }
 
-type Validated<T> = { ok: true; value: T } | { ok: false; violations: Violation[] };
+type Validated<T> =
+  { ok: true; value: T; violations: readonly [] } | { ok: false; violations: readonly Violation[] };
 
 /** Checks a value against a schema of the interface. Never throws. */
 export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validated<T> {
   const result = (schema as z.ZodMiniType<T>).safeParse(value, { error: defaultRule });
-  if (result.success) return { ok: true, value: result.data };
+  if (result.success) return { ok: true, value: result.data, violations: [] };
   const violations = result.error.issues.map((issue) => {
     const came = valueAt(value, issue.path);
     const why = issue.code === "invalid_type" ? `not ${typeWords[issue.expected]}` : undefined;
@@ -26,10 +27,8 @@ export function validate<T>(schema: z.core.$ZodType<T>, value: unknown): Validat
 }
 
 /** The first rule of a schema that a value breaks; null if it fits. */
-export function brokenRule(schema: z.core.$ZodType, value: unknown): string | null {
-  const checked = validate(schema, value);
-  return checked.ok ? null : (checked.violations[0]?.rule ?? "does not fit");
-}
+export const brokenRule = (schema: z.core.$ZodType, value: unknown): string | null =>
+  validate(schema, value).violations[0]?.rule ?? null;
 
 /**
  * Checks a value that a user gave, and returns it; `source` names the flag, variable, config key or place of it.

@@ -2,7 +2,7 @@ import { isOnline, type Endpoint } from "../protocol/endpoints.ts";
 import type { CreditCard, Device, Metadata } from "../protocol/fields.ts";
 import { uuid as uuidField } from "../protocol/fields.ts";
 import { requestSchema, type Application, type Credentials } from "../protocol/requests.ts";
-import { validate, type Violation } from "../protocol/validate.ts";
+import { validate } from "../protocol/validate.ts";
 import { rateLimited, Refusal, refuse, refuseInvalid } from "./outcome.ts";
 import { isWhitelisted, refuseJwt } from "./policy.ts";
 import { findVault, record, sameSecret } from "./model.ts";
@@ -53,80 +53,66 @@ export interface CreateBody extends Body {
  * @throws Refusal
  */
 export function admit(world: World, window: RateWindow, call: Call): unknown {
-  const wrong = checkApplication(world, call);
+  const { endpoint } = call;
+  const wrong = wrongApplication(world, call);
   const wait = wrong === undefined ? window.admit(world.now) : 0;
   if (wait > 0) throw new Refusal(rateLimited(wait));
-  const path = validate(uuidField, call.uuid);
-  const violations: Violation[] =
-    path.ok || call.endpoint.operation === "create"
-      ? []
-      : path.violations.map((v) => ({ path: "vaultUuid", rule: v.rule }));
-  const checked = validate<unknown>(requestSchema(call.endpoint), call.body);
-  if (call.body === undefined && call.endpoint.method !== "GET")
-    violations.push({ path: "", rule: "must be JSON" });
-  else if (!checked.ok) violations.push(...checked.violations);
+  const checked = validate<unknown>(requestSchema(endpoint), call.body);
+  const path = endpoint.operation === "create" ? [] : validate(uuidField, call.uuid).violations;
+  const violations = [
+    ...path.map(({ rule }) => ({ path: "vaultUuid", rule })),
+    ...(call.body === undefined && endpoint.method !== "GET"
+      ? [{ path: "", rule: "must be JSON" }]
+      : checked.violations),
+  ];
   if (violations.length > 0) refuseInvalid(violations);
-  if (wrong !== undefined) refuseApplication(world, call, wrong);
-  checkAddress(world, call);
-  checkToken(world, call);
+  if (wrong !== undefined) {
+    // A wrong key in the headers leaves no item (docs/interface.md, Application key).
+    if (endpoint.applicationIn === "body")
+      recordCheck(world, call, "API_KEY_CHECK", "API key check failed", wrong.uuid || null);
+    refuse("application", wrong.property, "the application or its key is wrong");
+  }
+  if (!isWhitelisted(call.remoteAddress, world.policy.whitelist)) {
+    recordCheck(world, call, "ADDRESS_CHECK", "address not in the whitelist");
+    refuse("address", undefined, "the IP address is not in the whitelist of the application");
+  }
+  const { jwt } = world.policy;
+  if (jwt !== null && !isOnline(endpoint.kind)) {
+    const why = refuseJwt(jwt, call.headers["authorization"], world.now);
+    if (why !== undefined) refuse("jwt", "authorization", why);
+  }
   return checked.ok ? checked.value : undefined;
 }
 
-/** Returns the wrong property, or undefined if uuid and key are correct. */
-function checkApplication(world: World, call: Call): string | undefined {
-  const { uuid, apiKey } = world.state.application;
-  const given = claimedApplication(call);
-  const [uuidName, keyName] =
-    call.endpoint.applicationIn === "body"
-      ? ["application.uuid", "application.apiKey"]
-      : ["x-application-uuid", "x-api-key"];
-  if (given.uuid.toLowerCase() !== uuid.toLowerCase()) return uuidName;
-  return sameSecret(given.apiKey, apiKey) ? undefined : keyName;
+/** Returns the uuid that a call names and the property that is wrong, or undefined if uuid and key are correct. */
+function wrongApplication(
+  { state: { application } }: World,
+  { endpoint, headers, body }: Call,
+): { uuid: string; property: string } | undefined {
+  const inBody = endpoint.applicationIn === "body";
+  const given = inBody
+    ? (body as { application?: Record<string, unknown> } | null | undefined)?.application
+    : { uuid: headers["x-application-uuid"], apiKey: headers["x-api-key"] };
+  const [uuid = "", apiKey = ""] = [given?.["uuid"], given?.["apiKey"]].map((value) =>
+    typeof value === "string" ? value : "",
+  );
+  if (uuid.toLowerCase() !== application.uuid.toLowerCase())
+    return { uuid, property: inBody ? "application.uuid" : "x-application-uuid" };
+  if (!sameSecret(apiKey, application.apiKey))
+    return { uuid, property: inBody ? "application.apiKey" : "x-api-key" };
+  return undefined;
 }
 
-/** Returns the application that a call names; what is missing or no text is empty. */
-function claimedApplication({ endpoint, headers, body }: Call): Application {
-  const text = (value: unknown): string => (typeof value === "string" ? value : "");
-  const given =
-    endpoint.applicationIn === "headers"
-      ? { uuid: headers["x-application-uuid"], apiKey: headers["x-api-key"] }
-      : (body as { application?: Partial<Application> } | null | undefined)?.application;
-  return { uuid: text(given?.uuid), apiKey: text(given?.apiKey) };
-}
-
-/** Records an audit item, with address and endpoint, if the key is in the body (docs/interface.md, Application key). */
-function refuseApplication(world: World, call: Call, property: string): never {
-  if (call.endpoint.applicationIn === "body") {
-    record(world, {
-      action: "API_KEY_CHECK",
-      outcome: "FAILURE",
-      ...originOf(call),
-      applicationUuid: claimedApplication(call).uuid || null,
-      description: "API key check failed",
-    });
-  }
-  refuse("application", property, "the application or its key is wrong");
-}
-
-/** Records an audit item, as a failed key check does (docs/interface.md, IP whitelist). */
-function checkAddress(world: World, call: Call): void {
-  if (isWhitelisted(call.remoteAddress, world.policy.whitelist)) return;
-  record(world, {
-    action: "ADDRESS_CHECK",
-    outcome: "FAILURE",
-    ...originOf(call),
-    description: "address not in the whitelist",
-  });
-  const message = "the IP address is not in the whitelist of the application";
-  refuse("address", undefined, message);
-}
-
-/** Checks the JWT on offline vault endpoints, if the application requires one (docs/interface.md, JWT). */
-function checkToken(world: World, call: Call): void {
-  const { jwt } = world.policy;
-  if (jwt === null || isOnline(call.endpoint.kind)) return;
-  const why = refuseJwt(jwt, call.headers["authorization"], world.now);
-  if (why !== undefined) refuse("jwt", "authorization", why);
+/** Records that the key or the address of a call was refused. */
+function recordCheck(
+  world: World,
+  call: Call,
+  action: AuditAction,
+  description: string,
+  applicationUuid: string | null = world.state.application.uuid,
+): void {
+  const item = { action, outcome: "FAILURE", description, applicationUuid };
+  record(world, { ...originOf(call), ...item });
 }
 
 /** Returns the properties of an audit item that tell where a call came from. */

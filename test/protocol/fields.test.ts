@@ -163,7 +163,7 @@ function fieldTable(
   table: [string, unknown[], unknown[]][],
 ) {
   test("takes the example", () =>
-    expect(validate(schema, good)).toEqual({ ok: true, value: good }));
+    expect(validate(schema, good)).toEqual({ ok: true, violations: [], value: good }));
   test.each(table.flatMap(([path, right]) => right.map((value) => [path, value])))(
     "%s takes %j",
     (path, value) => {

@@ -148,7 +148,8 @@ describe.each(requests)("start request: %s %s", (kind, operation, good, required
     return checked.ok ? [] : checked.violations.map((v) => v.path);
   };
 
-  test("takes the example", () => expect(check(good)).toEqual({ ok: true, value: good }));
+  test("takes the example", () =>
+    expect(check(good)).toEqual({ ok: true, violations: [], value: good }));
   test.each(required)("needs %s", (path) =>
     expect(broken(spoil(good, path, undefined))).toEqual([path]),
   );
@@ -208,7 +209,7 @@ describe.each(creates)("create request (extended): %s", (kind, good, required, o
   };
 
   test("takes the example", () =>
-    expect(validate<unknown>(schema, good)).toEqual({ ok: true, value: good }));
+    expect(validate<unknown>(schema, good)).toEqual({ ok: true, violations: [], value: good }));
   test.each(["application.apiKey", "vault", ...required])("needs %s", (path) =>
     expect(broken(spoil(good, path, undefined))).toEqual([path]),
   );
@@ -242,6 +243,7 @@ test.each(kinds)("a delete of a %s vault is as a start (extended), an info has n
   const good = isOnline(kind) ? online : offline;
   expect(validate<unknown>(requestSchema(singleEndpoint(kind, "delete")), good)).toEqual({
     ok: true,
+    violations: [],
     value: good,
   });
   expect(
@@ -267,10 +269,12 @@ test("a hashedPin must be base64 where it is taken, and is no part of an offline
   const given = { ...pair, hashedPin: "cGlu" };
   expect(validate<unknown>(onlineCredentials, given)).toEqual({
     ok: true,
+    violations: [],
     value: given,
   });
   expect(validate<unknown>(offlineCredentials, given)).toEqual({
     ok: true,
+    violations: [],
     value: pair,
   });
 });
@@ -281,7 +285,11 @@ describe.each([...table, ...extended].filter(([, , step]) => step === "end"))(
     const endpoint = findEndpoint(kind, operation, "end");
     if (endpoint === undefined) throw new Error("no such endpoint");
     test.each([[{ token: "T0K" }], [{ token: " " }]])("takes %j", (body) => {
-      expect(validate<unknown>(requestSchema(endpoint), body)).toEqual({ ok: true, value: body });
+      expect(validate<unknown>(requestSchema(endpoint), body)).toEqual({
+        ok: true,
+        violations: [],
+        value: body,
+      });
     });
     test.each([[{}], [{ token: "" }], [{ token: 5 }], [{ token: null }], ["T0K"], [null]])(
       "refuses %j",

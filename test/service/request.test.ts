@@ -115,6 +115,7 @@ describe("start calls carry the application in the body", () => {
     );
     expect(endpoint && validate(requestSchema(endpoint) as never, body)).toEqual({
       ok: true,
+      violations: [],
       value: body,
     });
   });
@@ -278,6 +279,7 @@ describe("single calls (extended)", () => {
     });
     expect(validate<unknown>(requestSchema(singleEndpoint(call.kind, call.step)), body)).toEqual({
       ok: true,
+      violations: [],
       value: body,
     });
   });
