@@ -23,7 +23,7 @@ export function replyOf(response: WholeResponse, host: string): Reply {
   const { httpStatus, headers } = response;
   const contentType = first(headers["content-type"])?.split(";")[0]?.trim().toLowerCase();
   const body = readJson(response.body) ?? ([404, 405, 429].includes(httpStatus) ? {} : undefined);
-  const retryAfter = seconds(first(headers["retry-after"])) ?? seconds(body?.["retryAfter"]);
+  const retryAfter = seconds(retryAfterIn(headers)) ?? seconds(body?.["retryAfter"]);
   const answer = body === undefined ? undefined : { httpStatus, body, retryAfter };
   if (answer !== undefined && httpStatus < 500) return { type: "answer", answer };
   const cause = `HTTP ${httpStatus} from ${host}${whatIn(response, contentType, body)}`;
@@ -54,7 +54,17 @@ function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
   }
 }
 
-/** `Retry-After` in seconds, or `retryAfter` of the body. A date is none: no clock of another machine decides how long to wait. */
+/** `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date, by the clock of whoever sent it. */
+function retryAfterIn(headers: WholeResponse["headers"]): unknown {
+  const value = first(headers["retry-after"]);
+  const wait = httpDate(value) - httpDate(first(headers["date"]));
+  return Number.isNaN(wait) ? value : Math.max(0, wait / 1000);
+}
+
+/** Of the form with a weekday alone: `Date.parse` takes "tomorrow 5", too. */
+const httpDate = (value = ""): number => (/^[A-Z][a-z]+,? /.test(value) ? Date.parse(value) : NaN);
+
+/** Checks a number of seconds, from a header or the body. */
 function seconds(value: unknown): number | undefined {
   const given = typeof value === "string" && /^ *\d+ *$/.test(value) ? Number(value) : value;
   return typeof given === "number" && Number.isSafeInteger(given) && given >= 0 ? given : undefined;
