@@ -17,49 +17,30 @@ export const base64 = text("must be base64, such as c2VjcmV0LXBpbg==", (value) =
 
 export const opaque = text("must be a string that is not empty", (value) => value.length > 0);
 
-/** ISO 8601 date-time. The offset may be missing, since the interface does not require one (docs/interface.md, Vault). */
-export const dateTime = text(
-  "must be an ISO 8601 date-time, such as 2026-11-20T14:02:11Z",
-  isDateTime,
-);
-
 const dateTimePattern =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})([.,]\d+)?)?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
-
-function isDateTime(value: string): boolean {
-  const parts = dateTimePattern.exec(value)?.slice(1, 7).map(Number);
-  if (parts === undefined) return false;
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  const daysInMonth = new Date(Date.UTC(year, month, 0)).getUTCDate();
-  const inDay = hour < 24 && minute < 60 && (Number.isNaN(second) || second <= 60);
-  return month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth && inDay;
-}
+  /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2})(?::(\d{2})([.,]\d+)?)?(?:Z|([+-](?:[01]\d|2[0-3]))(?::?([0-5]\d))?)?$/;
 
 /**
- * Milliseconds since the epoch of an ISO 8601 date-time in every form that `dateTime` accepts, or null for anything else. Without
- * an offset it is UTC, since a service does not know where its clients are. `Date.parse` alone would take it for local time, refuse
- * some forms, and accept "token 5".
+ * Milliseconds since the epoch of an ISO 8601 date-time, or null for anything else. The offset may be missing, since the interface does
+ * not require one (docs/interface.md, Vault): then it is UTC, since a service does not know where its clients are. `Date.parse` alone would
+ * take it for local time, refuse some forms, and accept "token 5".
  */
 export function instant(value: string): number | null {
-  if (!isDateTime(value)) return null;
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour,
-    minute,
-    second = "00",
-    fraction = "",
-    offsetHour,
-    offsetMinute = "00",
-  ] = dateTimePattern.exec(value) ?? [];
+  const [, minutes, second = "00", fraction = "", offsetHour, offsetMinute = "00"] =
+    dateTimePattern.exec(value) ?? [];
   // A leap second counts as second 59.
-  const seconds = `${second === "60" ? "59" : second}${fraction.replace(",", ".")}`;
+  const local = `${minutes}:${second === "60" ? "59" : second}`;
+  const utc = Date.parse(`${local}Z`);
+  // A day that the month does not have would be one of the next.
+  if (Number.isNaN(utc) || !new Date(utc).toISOString().startsWith(local)) return null;
   const offset = offsetHour === undefined ? "Z" : `${offsetHour}:${offsetMinute}`;
-  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${seconds}${offset}`);
-  return Number.isNaN(time) ? null : time;
+  return Date.parse(`${local}${fraction.replace(",", ".")}${offset}`);
 }
+
+export const dateTime = text(
+  "must be an ISO 8601 date-time, such as 2026-11-20T14:02:11Z",
+  (value) => instant(value) !== null,
+);
 
 const deviceText = (example: string) =>
   text(

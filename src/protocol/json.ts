@@ -9,7 +9,7 @@ const deepest = 100;
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  checkNesting(value);
+  if (isDeeper(value, deepest)) throw new SyntaxError("nested too deeply");
   return value;
 }
 
@@ -99,11 +99,6 @@ function endOfDocument(text: string, at: number): number {
     if (depth <= 0 && !isInString) return mark.lastIndex;
   }
   return text.length;
-}
-
-/** @throws SyntaxError if a parsed value is nested too deeply */
-function checkNesting(value: unknown): void {
-  if (isDeeper(value, deepest)) throw new SyntaxError("nested too deeply");
 }
 
 /** Whether a value has more than `levels` levels. Recurses no deeper than that. */

@@ -64,7 +64,7 @@ export class Sandbox {
   constructor(options: SandboxOptions) {
     const { random = systemRandom, application, seed = [] } = options;
     const state = options.state ?? {
-      application: { uuid: "", apiKey: "" },
+      application: { uuid: newUuid(random), apiKey: newUuid(random) },
       vaults: {},
       initial: [],
       audit: [],
@@ -75,12 +75,9 @@ export class Sandbox {
     this.#policy = completePolicy(options.policy ?? {});
     this.#window = new RateWindow(this.#policy.rate);
     this.random = random;
-    if (options.state === undefined) {
-      state.application = { uuid: newUuid(this.random), apiKey: newUuid(this.random) };
-      for (const input of seed) {
-        const { uuid, pair } = createVault(this.#world(), input);
-        state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
-      }
+    for (const input of options.state === undefined ? seed : []) {
+      const { uuid, pair } = createVault(this.#world(), input);
+      state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
     }
     state.application = application ?? state.application;
     this.#save();

@@ -1,29 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { Bench, matching, properties } from "./support.ts";
 
-const long = "x".repeat(65);
-
 describe("a request that breaks a rule is refused with its property, and counts nothing", () => {
   const cases: [string, Record<string, unknown>, string[]][] = [
     ["no application", { application: undefined }, ["application"]],
     [
-      "application key",
-      { application: { uuid: "a".repeat(36), apiKey: "no" } },
-      ["application.apiKey"],
-    ],
-    ["externalRef", { externalRef: "" }, ["externalRef"]],
-    ["externalRef of 65", { externalRef: long }, ["externalRef"]],
-    [
       "device",
       { device: { browserType: "F", browserVersion: "x", osType: "?", fonts: [] } },
       ["device.browserType", "device.browserVersion", "device.osType", "device.fonts"],
-    ],
-    ["no device", { device: undefined }, ["device"]],
-    ["no credentials", { vault: {} }, ["vault.credentials"]],
-    [
-      "empty payload",
-      { vault: { credentials: { encryptedData: "x", payload: "" } } },
-      ["vault.credentials.payload"],
     ],
     [
       "hashedPin",
@@ -45,24 +29,16 @@ describe("a request that breaks a rule is refused with its property, and counts 
     });
   });
 
-  const badCards: [string, object, string][] = [
-    ["Luhn", { number: "5105105105105101" }, "number"],
-    ["length", { number: "5105105" }, "number"],
-    ["month", { expiryMonth: 13 }, "expiryMonth"],
-    ["year", { expiryYear: 31 }, "expiryYear"],
-    ["name", { name: "n".repeat(31) }, "name"],
-  ];
-  test.each(badCards)("card: %s", (_name, more, field) => {
+  test("a card, of which nothing is repeated", () => {
     const bench = new Bench();
     const creditCard = {
-      number: "5555555555554444",
+      number: "5105105105105101",
       name: "Grace",
       expiryMonth: 1,
       expiryYear: 2030,
-      ...more,
     };
     const answer = bench.start(bench.offline(), "update", { newVault: { creditCard } });
-    expect([answer.status, properties(answer)]).toEqual([400, [`newVault.creditCard.${field}`]]);
+    expect([answer.status, properties(answer)]).toEqual([400, ["newVault.creditCard.number"]]);
     expect(JSON.stringify(answer.body)).not.toContain(creditCard.number);
   });
 
