@@ -8,7 +8,7 @@ import type { SingleContext } from "../exchange/single.ts";
 import { once } from "../at-a-time.ts";
 import type { Reader } from "../terminal/who.ts";
 import { inUse } from "../terminal/who.ts";
-import { serviceName, type Settings } from "../settings/settings.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { Basics } from "./settings.ts";
 import type { Local } from "./state.ts";
 
@@ -62,22 +62,12 @@ export function createService(below: Local, version: string): ServicePart {
     }),
     clientFor: async (learnSecret) => (await clients())({ learnSecret }),
     reach: async (wanted = settings) => {
-      serviceName(wanted);
-      const { baseUrl = "", apiPrefix, timeout: timeoutMs } = wanted;
       const [{ readTransport }, { reachService }] = await Promise.all([
         import("../settings/transport.ts"),
         import("../service/reach.ts"),
       ]);
-      return await reachService(
-        {
-          baseUrl,
-          apiPrefix,
-          timeoutMs,
-          version,
-          ...(await readTransport(wanted, io)),
-        },
-        io.host.interrupted,
-      );
+      const options = { version, ...(await readTransport(wanted, io)) };
+      return await reachService(options, io.host.interrupted);
     },
     probe: async (wanted = settings, timeoutMs = wanted.timeout) => {
       const { sendProbe } = await import("../exchange/start/breaker-gate.ts");
@@ -105,13 +95,12 @@ async function openClients(
   settings: Settings,
 ): Promise<ServiceFor> {
   const { host } = io;
-  const name = serviceName(settings);
   const [{ readClientSettings }, { openService }] = await Promise.all([
     import("../settings/transport.ts"),
     import("../service/client.ts"),
   ]);
   const client = await readClientSettings(settings, io, state.secretSetting);
-  const queue = `${name} ${client.application.uuid.toLowerCase()}`;
+  const queue = `${client.service} ${client.application.uuid.toLowerCase()}`;
   return openService({
     ...client,
     version,

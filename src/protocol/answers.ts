@@ -39,22 +39,21 @@ const transactionToken = z.looseObject({
   token: opaque,
 });
 
-const everyVault = {
-  credentials: z.looseObject({ encryptedData: opaque, payload: opaque }),
-  uuid,
+const dates = {
   autoLockDate: z.optional(dateTime),
   dateCreated: z.optional(dateTime),
   lastModified: z.optional(dateTime),
 };
-const offlineVault = {
-  ...everyVault,
-  usesRemaining: z.optional(positiveLong),
-  expiryDate: z.optional(dateTime),
+const ofOffline = { usesRemaining: z.optional(positiveLong), expiryDate: z.optional(dateTime) };
+const everyVault = {
+  credentials: z.looseObject({ encryptedData: opaque, payload: opaque }),
+  uuid,
+  ...dates,
 };
 
 /** The vault of a start response, with the fields of the endpoint (docs/interface.md, Vault). */
 export function responseVault({ kind, operation }: Pick<Endpoint, "kind" | "operation">) {
-  const fields = isOnline(kind) ? everyVault : offlineVault;
+  const fields = isOnline(kind) ? everyVault : { ...everyVault, ...ofOffline };
   if (operation === "update") return z.looseObject(fields);
   if (isCreditCard(kind)) return z.looseObject({ ...fields, creditCard });
   return z.looseObject({ ...fields, content: z.string() });
@@ -228,12 +227,9 @@ function* objectsIn(value: unknown, levels = 4): Generator<Json> {
 /** Every field is optional, and at the top level (docs/interface.md, Extended operations). */
 const infoSchema = z.looseObject({
   responseStatus,
-  autoLockDate: z.optional(dateTime),
-  dateCreated: z.optional(dateTime),
-  lastModified: z.optional(dateTime),
+  ...dates,
+  ...ofOffline,
   metadata: z.optional(metadata),
-  usesRemaining: z.optional(positiveLong),
-  expiryDate: z.optional(dateTime),
 });
 
 export interface InfoSuccess extends AnsweredFacts {

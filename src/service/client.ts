@@ -18,7 +18,6 @@ export interface ClientOptions extends Target, ConnectionOptions {}
  * as calls were ever under way. It never retries, never follows a redirect and knows no rate limit
  * (`Places` do). A call is rejected with what its `ready` throws, and with `invalid-input` for an
  * operation that the vault's kind lacks.
- * @throws `usage` for a base URL that is not an http or https URL
  */
 export function createClient(options: ClientOptions): Send {
   // The one that was used last is the next to be used: it is the least likely to have been closed.
@@ -80,7 +79,6 @@ type Wrapper = (send: Send) => Send;
 /**
  * Opens the service. The clients that it makes share connections, the bearer token and the numbers
  * of calls; each has places of its own under the rate limit.
- * @throws `usage` for a base URL that is not an http or https URL
  */
 export function openService({ limit, token, trace, ...options }: ServiceOptions): ServiceFor {
   const target = token === undefined ? options : { ...options, jwt: () => token.current() };

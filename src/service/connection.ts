@@ -6,10 +6,10 @@ import type { Proxy, Route } from "./causes.ts";
 import { answerLimit, connectionClosed, GivenUp, proxyFailure, proxyRefusal } from "./causes.ts";
 import type { Head, WholeResponse } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
-import { originOf } from "./request.ts";
 
 export interface ConnectionOptions {
-  baseUrl: string;
+  /** The service's name, a URL. */
+  service: string;
   /** Certificates (PEM) to trust instead of Node's own list. */
   ca?: readonly string[];
   proxy?: Proxy;
@@ -60,10 +60,9 @@ class NotReady extends Error {}
 /**
  * Makes a connection to a service, which the first request opens. For an http service behind a
  * proxy, the request carries the whole URL, as proxies expect.
- * @throws `usage` for a base URL that is not an http or https URL
  */
 export function makeConnection(options: ConnectionOptions): Connection {
-  const origin = originOf(options.baseUrl);
+  const origin = new URL(options.service);
   const { proxy, timeoutMs } = options;
   const forwarded = proxy !== undefined && origin.protocol === "http:";
   const route: Route = { origin, forwarded, ...defined({ proxy }) };

@@ -2,10 +2,9 @@ import type { Cause } from "./causes.ts";
 import { connectCause, exchangeCause, isTlsFailure } from "./causes.ts";
 import type { ConnectionOptions } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
-import { pathBefore } from "./request.ts";
+import { pathOf } from "./request.ts";
 
 export interface ReachOptions extends ConnectionOptions {
-  apiPrefix: string;
   version: string;
 }
 
@@ -34,7 +33,7 @@ export async function reachService(options: ReachOptions, signal: AbortSignal): 
   const connection = makeConnection(options);
   const { route } = connection;
   const headers = { connection: "close", "user-agent": `vault/${options.version}` };
-  const path = pathBefore(options) || "/";
+  const path = pathOf(options.service) || "/";
   const outcome = await connection.send({ method: "HEAD", path, headers, body: undefined }, signal);
   if ("response" in outcome) {
     const { httpStatus, headers } = outcome.response;

@@ -7,9 +7,8 @@ import type { Application } from "../protocol/requests.ts";
 
 /** The service, and the application that calls it. */
 export interface Target {
-  /** May have a path, which the prefix and the endpoint's path follow. */
-  baseUrl: string;
-  apiPrefix: string;
+  /** The service's name: its URL with the path that all endpoints follow, without a final slash. */
+  service: string;
   application: Application;
   /** The present bearer token, if there is one, which is sent with every call about an offline vault. */
   jwt?: () => string | undefined;
@@ -23,18 +22,6 @@ export interface HttpRequest {
   path: string;
   headers: Record<string, string>;
   body: Record<string, unknown> | undefined;
-}
-
-/**
- * Parses a base URL.
- * @throws `usage` for what is not an http or https URL
- */
-export function originOf(baseUrl: string): URL {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
-  throw new VaultError("usage", `the base URL must be an http or https address: ${baseUrl}`, {
-    hint: "give one like --base-url https://vault.example.com (VAULTSVC_BASE_URL, config key baseUrl)",
-  });
 }
 
 /** The request of a call (docs/interface.md, Requests). A probe is an end call about no vault. */
@@ -51,7 +38,7 @@ export function requestOf(target: Target, call: Call): HttpRequest {
   const jwt = isOnline(call.kind) ? undefined : target.jwt?.();
   return {
     method: endpoint.method,
-    path: `${pathBefore(target)}${endpoint.path("uuid" in call ? call.uuid : "")}`,
+    path: `${pathOf(target.service)}${endpoint.path("uuid" in call ? call.uuid : "")}`,
     headers: defined({
       accept: "application/json",
       "content-type": body && "application/json",
@@ -95,10 +82,5 @@ function endpointOf(call: StartCall | EndCall): Endpoint {
   );
 }
 
-/** The path that all endpoints have in front: that of the base URL and the prefix, without a final slash. */
-export function pathBefore({ baseUrl, apiPrefix }: Pick<Target, "apiPrefix" | "baseUrl">): string {
-  const url = originOf(baseUrl);
-  // Assigning `pathname` percent-encodes what a path cannot contain.
-  url.pathname = `${url.pathname}/${apiPrefix}`.replaceAll(/\/{2,}/g, "/").replace(/\/$/, "");
-  return url.pathname === "/" ? "" : url.pathname;
-}
+/** The path that all endpoints have in front, without a final slash. */
+export const pathOf = (service: string): string => new URL(service).pathname.replace(/\/$/, "");

@@ -6,7 +6,7 @@ import { uuid as identifier } from "../protocol/fields.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { createBearerToken } from "./jwt.ts";
 import type { Settings } from "./settings.ts";
-import { missingIn, missingSettings } from "./settings.ts";
+import { missingIn, missingSettings, serviceName } from "./settings.ts";
 import type { SettingIo, Sourced } from "./given.ts";
 import { isLiteral, readSecret } from "./given.ts";
 import { defined } from "../defined.ts";
@@ -21,33 +21,33 @@ export async function readClientSettings(
   io: SettingIo,
   openSecret: (spec: Sourced) => Promise<string>,
 ) {
-  const { appUuid: uuid, baseUrl = "", apiPrefix, timeout: timeoutMs } = settings;
+  const { appUuid: uuid } = settings;
   if (uuid === undefined || settings.apiKey === undefined)
     throw missingSettings(missingIn(settings));
   const apiKey = await openSecret(settings.apiKey);
   checkGiven(identifier, apiKey, "--api-key", "nothing was sent");
   return {
-    baseUrl,
-    apiPrefix,
     application: { apiKey, uuid },
-    timeoutMs,
     ...(await readTransport(settings, io)),
     token: await createBearerToken(settings, io),
   };
 }
 
 /**
- * Reads how to reach the service: the certificates to trust in place of Node's own list, and the proxy, whose URL may have a user name
+ * Reads how to reach the service: its name, the time limit of a request, the certificates to trust in place of Node's own list, and the proxy, whose URL may have a user name
  * and a password, with the flag, variable or config key that sets it.
  * @throws `invalid-input`, which names the setting
  */
 export async function readTransport(
-  settings: Pick<Settings, "baseUrl" | "ca" | "proxy">,
+  settings: Parameters<typeof serviceName>[0] & Pick<Settings, "ca" | "proxy" | "timeout">,
   io: SettingIo,
 ) {
+  const service = serviceName(settings);
   return defined({
+    service,
+    timeoutMs: settings.timeout,
     ca: settings.ca && (await readCertificates(settings.ca, io)),
-    proxy: await chooseProxy(new URL(settings.baseUrl ?? ""), settings.proxy, io),
+    proxy: await chooseProxy(new URL(service), settings.proxy, io),
   });
 }
 

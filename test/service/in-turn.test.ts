@@ -25,8 +25,7 @@ const opened = async (
   trace?: () => void,
 ): Promise<ServiceFor> =>
   openService({
-    baseUrl,
-    apiPrefix: "/vaultsvc/v1-2",
+    service: `${baseUrl}/vaultsvc/v1-2`,
     application,
     version: "test",
     timeoutMs: 5000,

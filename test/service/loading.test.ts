@@ -22,7 +22,7 @@ function folder(): string {
 /** A program that makes one call, prints the outcome and exits without closing anything. */
 const program = (url: string): string => `
   import { createClient } from ${JSON.stringify(client)};
-  const options = { baseUrl: ${JSON.stringify(url)}, apiPrefix: "/p", version: "1", timeoutMs: 3600000, application: ${JSON.stringify(application)} };
+  const options = { service: ${JSON.stringify(url)}, version: "1", timeoutMs: 3600000, application: ${JSON.stringify(application)} };
   createClient(options)(${JSON.stringify(endCall)}, new AbortController().signal).then((reply) => console.log(reply.type));
 `;
 

@@ -27,8 +27,7 @@ describe("several exchanges at a time", () => {
       void all.then(() => json(200, success)(...given));
     });
     const clients = openService({
-      baseUrl: server.url,
-      apiPrefix,
+      service: `${server.url}${apiPrefix}`,
       application,
       version: "test",
       timeoutMs: 5000,
@@ -50,8 +49,7 @@ describe("several exchanges at a time", () => {
     const calls: number[] = [];
     const trace = ({ call }: { call: number }): number => calls.push(call);
     const target = {
-      baseUrl: server.url,
-      apiPrefix,
+      service: `${server.url}${apiPrefix}`,
       application,
       version: "test",
       timeoutMs: 5000,
@@ -91,9 +89,9 @@ describe("several exchanges at a time", () => {
     });
     const reserveSlot = async (intervalMs: number, longestMs: number): Promise<number> =>
       await store.reserveSlot("limited", intervalMs, longestMs);
-    const target = { baseUrl, apiPrefix, application: user, version: "test", timeoutMs: 30_000 };
-    const clients = openService({ ...target, limit: { rate, clock, reserveSlot } });
     const serviceName = `${baseUrl}${apiPrefix}`;
+    const target = { service: serviceName, application: user, version: "test", timeoutMs: 30_000 };
+    const clients = openService({ ...target, limit: { rate, clock, reserveSlot } });
     for (const { uuid, kind, credentials } of vaults) {
       const session = await store.lock(serviceName, uuid, {
         deadline: clock.elapsed() + 10_000,

@@ -7,7 +7,7 @@ import { answeringTcp, httpServer, json, never, tcpServer } from "../support/ser
 
 const look = async (baseUrl: string, more: Partial<ReachOptions> = {}) =>
   await reachService(
-    { baseUrl, apiPrefix: "/vaultsvc/v1-2", timeoutMs: 5000, version: "1.2.3", ...more },
+    { service: `${baseUrl}/vaultsvc/v1-2`, timeoutMs: 5000, version: "1.2.3", ...more },
     never,
   );
 

@@ -36,8 +36,7 @@ const secrets = [
 
 async function trace(url: string, run: (call: Send) => Promise<unknown>): Promise<TraceEvent[]> {
   const target = {
-    baseUrl: url,
-    apiPrefix: "/vaultsvc/v1-2",
+    service: `${url}/vaultsvc/v1-2`,
     application,
     version: "1.2.3",
     jwt: () => "aaa.bbb.ccc",

@@ -21,6 +21,7 @@ async function transport(given: Given) {
   const made = fakeIo({ env: given.env ?? {}, files: given.files ?? {} });
   const flags = {
     baseUrl: given.baseUrl ?? baseUrl,
+    insecureHttp: true,
     ...(given.flag === undefined ? {} : { proxy: given.flag }),
   };
   const read = await readTransport(

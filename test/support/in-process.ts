@@ -20,8 +20,7 @@ export const application = {
 
 /** Where calls go that reach the emulated service without a socket. */
 export const target: Target = {
-  baseUrl: "https://vaults.test",
-  apiPrefix: "/vaultsvc/v1-2",
+  service: "https://vaults.test/vaultsvc/v1-2",
   application,
   version: "test",
 };

@@ -163,10 +163,9 @@ async function listen(server: Server, scheme: string, event: string): Promise<Te
 }
 
 /** A client of a server. */
-export function clientOf(baseUrl: string, options: Partial<ClientOptions> = {}): { call: Send } {
+export function clientOf(url: string, options: Partial<ClientOptions> = {}): { call: Send } {
   const call = createClient({
-    baseUrl,
-    apiPrefix: "/vaultsvc/v1-2",
+    service: `${url}/vaultsvc/v1-2`,
     application,
     version: "1.2.3",
     timeoutMs: 10_000,

@@ -20,7 +20,9 @@ async function loop({ location, keys, service, uuid, clockShift }: LoopOptions):
   const directory = `${keys}-${process.pid}`;
   const store = openSharedHere(location, { keySource, clock, directory });
   const places: number[] = [];
-  const target = { ...service, apiPrefix: defaults.apiPrefix, version: "test" };
+  const serviceName = `${service.baseUrl}${defaults.apiPrefix}`;
+  const { application } = service;
+  const target = { service: serviceName, application, version: "test" };
   const limit = {
     rate: defaults.rate,
     clock,
@@ -32,7 +34,6 @@ async function loop({ location, keys, service, uuid, clockShift }: LoopOptions):
   };
   const clients = openService({ ...target, timeoutMs: 30_000, limit });
   const client = clients({ learnSecret: () => undefined });
-  const serviceName = `${service.baseUrl}${defaults.apiPrefix}`;
   const world = { store, clock, serviceName, service: client };
   await store.list();
   process.stdout.write("ready\n");
