@@ -27,7 +27,7 @@ const joined: Record<string, string[]> = {
     "exchange/start/start",
     "files/lock-file",
     "protocol/answers",
-    "settings/device",
+    "protocol/fields",
     "settings/profile-secrets",
     "store/keys/known-states",
     "store/sqlite/store",

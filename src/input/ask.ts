@@ -1,7 +1,6 @@
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
-import { parseDevice } from "../settings/device.ts";
 import { isStdin, readValue } from "../settings/given.ts";
 import { serviceName } from "../settings/settings.ts";
 import type { Prompts, Rule } from "../cli/prompts.ts";
@@ -12,7 +11,7 @@ import type { GivenCredentials } from "../exchange/recovery.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kinds } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
-import { base64, uuid as identifier } from "../protocol/fields.ts";
+import { base64, parseDevice, uuid as identifier } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
 import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { stateOf } from "../terminal/who.ts";

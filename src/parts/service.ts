@@ -8,6 +8,7 @@ import type { SingleContext } from "../exchange/single.ts";
 import { once } from "../at-a-time.ts";
 import type { Reader } from "../terminal/who.ts";
 import { inUse } from "../terminal/who.ts";
+import { readValue } from "../settings/given.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Basics } from "./settings.ts";
 import type { Local } from "./state.ts";
@@ -77,11 +78,12 @@ export function createService(below: Local, version: string): ServicePart {
       const service = clients({ learnSecret: redactor.add, waitFor: narrator.waitFor });
       return await sendProbe({ service, clock: io.host, ...io.waiting });
     },
-    device: once(
-      async () =>
-        settings.device &&
-        (await (await import("../settings/device.ts")).readDevice(settings.device, io.sources)),
-    ),
+    device: once(async () => {
+      if (settings.device === undefined) return undefined;
+      const { text, source } = settings.device;
+      const { parseDevice } = await import("../protocol/fields.ts");
+      return parseDevice(await readValue(text, source, io.sources), source);
+    }),
     withVault: async (uuid, work, own) => {
       const { withVault } = await import("../exchange/lock-vault.ts");
       return await withVault(await lock(below, client, uuid, own), work);

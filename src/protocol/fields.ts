@@ -1,5 +1,7 @@
 import * as z from "zod/mini";
+import { parseGivenJson } from "./json.ts";
 import { characters, externalRefRule, isExternalRef, isUuid, uuidRule } from "./limits.ts";
+import { checkGiven } from "./validate.ts";
 
 /**
  * A text field in the format that docs/interface.md has for it. Each `rule` states the format and shows a valid value, because it is
@@ -48,6 +50,9 @@ const deviceText = (example: string) =>
     (value) => /^[A-Za-z0-9_ -]{2,}$/.test(value),
   );
 
+const deviceExample =
+  '{"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}';
+
 /** See docs/interface.md, Device. */
 export const device = z.object(
   {
@@ -66,12 +71,18 @@ export const device = z.object(
         }),
       ),
   },
-  {
-    error:
-      'must be an object, such as {"browserType":"Firefox","browserVersion":"128.0","osType":"Linux","fonts":["Arial"]}',
-  },
+  { error: `must be an object, such as ${deviceExample}` },
 );
 export type Device = z.infer<typeof device>;
+
+/**
+ * Parses a device (docs/interface.md, Device) from JSON.
+ * @throws `invalid-input`, which names the field and the rule and shows a valid value
+ */
+export function parseDevice(text: string, source: string): Device {
+  const example = `a valid value: ${deviceExample}`;
+  return checkGiven(device, parseGivenJson(text, source, example), source, example);
+}
 
 /** Whether a string of digits passes the Luhn check. */
 export function passesLuhn(digits: string): boolean {

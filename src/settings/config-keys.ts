@@ -1,9 +1,9 @@
 import { VaultError } from "../errors.ts";
+import { parseDevice } from "../protocol/fields.ts";
 import { parseJson } from "../protocol/json.ts";
 import { suggest } from "../suggest.ts";
 import type { SettingDefinition, SettingName } from "./definitions.ts";
 import { configKeys, definitionOf, settingNames } from "./definitions.ts";
-import { parseDevice } from "./device.ts";
 import { parseClaims } from "./jwt.ts";
 import type { GivenFlags } from "./settings.ts";
 import { parseSetting } from "./settings.ts";
