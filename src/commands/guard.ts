@@ -3,11 +3,12 @@ import type { Descriptor, OptionsOf } from "../cli/command.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
+import * as values from "../cli/values.ts";
 import { applyTo } from "../exchange/breaker.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
-import type { CounterReset } from "../exchange/records.ts";
+import type { CounterReset, VaultRecord } from "../exchange/records.ts";
+import { byLabel } from "../exchange/records.ts";
+import { count } from "../terminal/count.ts";
 import { command as wayTo } from "../way.ts";
-import { count } from "../cli/values.ts";
 
 const descriptor = {
   name: "guard",
@@ -35,13 +36,13 @@ const descriptor = {
     failed: {
       flag: "--failed <n>",
       help: "with --reset: failed attempts in a row, as the audit log shows them",
-      parse: count,
+      parse: values.count,
       requires: ["reset"],
     },
     starts: {
       flag: "--starts <n>",
       help: "with --reset: unacknowledged starts, as the audit log shows them",
-      parse: count,
+      parse: values.count,
       requires: ["reset"],
     },
     yes: { flag: "--yes", help: "do not ask" },
@@ -58,48 +59,54 @@ type GuardOptions = OptionsOf<typeof descriptor>;
 
 /** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
 export const guard = command(descriptor, async (app: App, options) => {
-  const { vaults: names, all = false, yes = false } = options;
+  const { vaults: names, all = false } = options;
   const to = resetBy(options);
   if (to !== undefined && to !== "unanswered" && names.length > 1)
     throw new VaultError("usage", "--reset takes one vault, unless with --unanswered", {
       next: [wayTo`vault guard VAULT --reset`],
     });
-  const [{ noCredentials }, { describeBreaker, describeGuard }, { vaultNamed }] = await Promise.all(
-    [
-      import("../exchange/start/start.ts"),
-      import("./status/vault-status.ts"),
-      import("../cli/vault-name.ts"),
-    ],
-  );
+  const [
+    { vaultNamed },
+    { noCredentials },
+    { describeBreaker, describeGuard },
+    { guardList },
+    { sayNext },
+  ] = await Promise.all([
+    import("../cli/vault-name.ts"),
+    import("../exchange/start/start.ts"),
+    import("./status/vault-status.ts"),
+    import("./status/view.ts"),
+    import("./status/run.ts"),
+  ]);
   const given: string[] = [];
-  for (const name of names) given.push((await vaultNamed(app, name)).toLowerCase());
+  for (const name of names) given.push(await vaultNamed(app, name));
   if (to !== undefined && !all && given.length === 0) {
     const { askVault } = await import("../input/ask.ts");
-    given.push((await askVault(app, undefined, "guard --reset")).toLowerCase());
+    given.push(await askVault(app, undefined, "guard --reset"));
   }
   const store = await app.state.store();
-  if (to === "unanswered") await takeBack(app, all ? null : given, yes);
-  else if (to !== undefined) await resetCounters(app, given[0] ?? "", to, yes);
-  const chosen = (await store.list()).filter(
-    ({ uuid }) => given.length === 0 || given.includes(uuid.toLowerCase()),
-  );
-  const missing = given.find(
-    (uuid) => !chosen.some((record) => record.uuid.toLowerCase() === uuid),
-  );
-  if (missing !== undefined && to === undefined) throw noCredentials(missing);
+  const read = async (): Promise<VaultRecord[]> => {
+    if (given.length === 0) return await store.list();
+    const known = new Map<string, VaultRecord[]>();
+    for (const uuid of given)
+      known.set(uuid.toLowerCase(), await Array.fromAsync(store.each(uuid)));
+    for (const [uuid, found] of known) if (found.length === 0) throw noCredentials(uuid);
+    return [...known.values()].flat().toSorted(byLabel);
+  };
+  const known = await read();
+  if (to !== undefined) await reset(app, to, all ? countedHere(app, known) : given, options);
   const circumstances = { policy: app.settings.policy, clock: store };
-  const vaults = chosen.map((record) => describeGuard(record, circumstances));
+  const vaults = (to === undefined ? known : await read()).map((record) =>
+    describeGuard(record, circumstances),
+  );
   const breakers = (await store.breakers()).map((breaker) =>
     describeBreaker(breaker, store.breaker(breaker.service).now()),
   );
+  const document = { vaults, breakers };
   const isLong = await app.io.output.show(
-    { vaults, breakers },
-    async (view) => await (await import("./status/view.ts")).guardList({ vaults, breakers }, view),
+    document,
+    async (view) => await guardList(document, view),
   );
-  const [{ sayNext }, { count }] = await Promise.all([
-    import("./status/run.ts"),
-    import("../terminal/count.ts"),
-  ]);
   const refused = vaults.filter(({ refuses }) => refuses !== null);
   const what = refused.length === 0 ? "nothing" : `starts of ${refused.length}`;
   if (isLong) app.io.narrator.note(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
@@ -115,65 +122,46 @@ function resetBy({ reset, unanswered, failed, starts }: GuardOptions): CounterRe
   return defined({ failedAttempts: failed, unackedStarts: starts });
 }
 
-/** Takes back what unanswered starts of these vaults, or of all of the service, have counted, and closes the circuit breaker. */
-async function takeBack(app: App, given: readonly string[] | null, yes: boolean): Promise<void> {
-  const [{ confirmOrFail }, { noCredentials }] = await Promise.all([
-    import("../cli/prompts.ts"),
-    import("../exchange/start/start.ts"),
-  ]);
+/** The vaults of the service in use whose unanswered starts count. */
+function countedHere({ settings }: App, known: readonly VaultRecord[]): string[] {
+  const here = settings.serviceName();
+  return known
+    .filter((one) => one.service === here && (one.unansweredStarts > 0 || one.possiblyFailed > 0))
+    .map(({ uuid }) => uuid);
+}
+
+/** Resets the counters of these vaults; with --unanswered, closes the circuit breaker of their services, too. */
+async function reset(
+  app: App,
+  to: CounterReset,
+  vaults: readonly string[],
+  { all, yes }: GuardOptions,
+): Promise<void> {
+  const question =
+    to === "unanswered"
+      ? `Take back what unanswered starts of ${vaults.length} vaults have counted, and close the circuit breaker? Only do this if the audit log shows none of them.`
+      : `Reset the counters of vault ${vaults.join()}? Only do this after an administrator has unlocked the vault.`;
+  // About one vault, flags that say what counts are a person's word already.
+  const isSaid = to === "unanswered" ? all !== true && vaults.length === 1 : to !== "all";
+  const { confirmOrFail } = await import("../cli/prompts.ts");
+  await confirmOrFail(app.io.ask, isSaid || yes === true, question);
+  const { noCredentials } = await import("../exchange/start/start.ts");
+  const services = new Set(all === true ? [app.settings.serviceName()] : []);
+  for (const uuid of vaults)
+    await app.service.withVault(
+      uuid,
+      async ({ session }) => {
+        if ((await session.read()) === null) throw noCredentials(uuid);
+        await session.resetCounters(to);
+        services.add(session.service);
+      },
+      { local: true },
+    );
+  if (to !== "unanswered") return;
   const store = await app.state.store();
-  const listed = await store.list();
-  const service = given === null ? app.settings.serviceName() : undefined;
-  const counted = listed.filter(
-    (record) =>
-      record.service === service && (record.unansweredStarts > 0 || record.possiblyFailed > 0),
-  );
-  const uuids = given ?? counted.map(({ uuid }) => uuid);
-  const unknown = uuids.find(
-    (uuid) => !listed.some((record) => record.uuid.toLowerCase() === uuid.toLowerCase()),
-  );
-  if (unknown !== undefined) throw noCredentials(unknown);
-  // About one vault, the flags are a person's word already.
-  await confirmOrFail(
-    app.io.ask,
-    yes || given?.length === 1,
-    `Take back what unanswered starts of ${uuids.length} vaults have counted, and close the circuit breaker? Only do this if the audit log shows none of them.`,
-  );
-  const services = new Set(service === undefined ? [] : [service]);
-  for (const uuid of uuids) services.add(await resetOne(app, uuid, "unanswered"));
-  for (const name of services) {
-    const breaker = store.breaker(name);
+  for (const service of services) {
+    const breaker = store.breaker(service);
     if ((await breaker.read()).lostAt !== null)
       await applyTo(breaker, { type: "answered", at: breaker.now() });
   }
-}
-
-const unlockedQuestion = (uuid: string): string =>
-  `Reset the counters of vault ${uuid}? Only do this after an administrator has unlocked the vault.`;
-
-async function resetCounters(
-  app: App,
-  uuid: string,
-  to: CounterReset,
-  yes: boolean,
-): Promise<void> {
-  const [{ confirmOrFail }, { noCredentials }] = await Promise.all([
-    import("../cli/prompts.ts"),
-    import("../exchange/start/start.ts"),
-  ]);
-  // The vault is not locked during the question.
-  if ((await (await app.state.store()).find(uuid)).length === 0) throw noCredentials(uuid);
-  await confirmOrFail(app.io.ask, yes || to !== "all", unlockedQuestion(uuid));
-  await resetOne(app, uuid, to);
-}
-
-/** Returns the service of the vault. */
-async function resetOne(app: App, uuid: string, to: CounterReset): Promise<string> {
-  const work = async ({ session }: ExchangeContext): Promise<string> => {
-    if ((await session.read()) === null)
-      throw (await import("../exchange/start/start.ts")).noCredentials(uuid);
-    await session.resetCounters(to);
-    return session.service;
-  };
-  return await app.service.withVault(uuid, work, { local: true });
 }
