@@ -3,6 +3,7 @@ import {
   actor,
   count,
   credentials,
+  device,
   errorBody,
   fingerprint,
   kind,
@@ -156,6 +157,39 @@ const summary = z.object({
 
 export const manyEvent = z.union([contentsEvent, receiptEvent, outcome, summary]);
 
+const pending = z.object({
+  format: z.literal(2),
+  ...vault,
+  kind,
+  /** What the document does not say is null. */
+  exchange: z.object({
+    id: text,
+    operation,
+    externalRef: maybeText,
+    startedAt: maybeTime,
+    tokenExpiry: maybeTime,
+    generation: z.nullable(count),
+  }),
+  status: z.literal("pending"),
+  old: credentials,
+  new: credentials,
+  token: text,
+  device: z.optional(device),
+  /** A read of a limited vault whose contents may not have been delivered. */
+  unread: z.optional(z.literal(true)),
+});
+
+const afterwards = z.object({
+  format: z.literal(2),
+  ...vault,
+  kind,
+  credentials,
+  device: z.optional(device),
+});
+
+/** What --credentials-out, --save-cmd and `vault export` write of an exchange, before and after its acknowledgement. */
+export const recovery = z.union([pending, afterwards]);
+
 export type GetDocument = z.infer<typeof got>;
 export type UpdateDocument = z.infer<typeof receipt>;
 export type DryRunDocument = z.infer<typeof dryRun>;
@@ -163,3 +197,4 @@ export type Acknowledged = z.infer<typeof acknowledged>;
 export type AckDocument = z.infer<typeof acknowledgedAll>;
 export type ManyEvent = z.infer<typeof manyEvent>;
 export type PlanDocument = z.infer<typeof plan>;
+export type RecoveryFile = z.infer<typeof recovery>;

@@ -2,10 +2,8 @@ import * as z from "zod/mini";
 import { auditReplay, auditSummary } from "./audit.ts";
 import { error } from "./parts.ts";
 import * as exchange from "./exchange.ts";
-import { pathsOf, refuseOther } from "./field-paths.ts";
-import { help } from "./help.ts";
-import { recovery } from "./recovery.ts";
 import * as sandbox from "./sandbox.ts";
+import { pathsOf, refuseOther } from "./field-paths.ts";
 import * as setup from "./setup.ts";
 import * as state from "./state.ts";
 
@@ -50,10 +48,10 @@ const documents = {
   "sandbox lock": sandbox.lock,
   "sandbox unlock": sandbox.lock,
   "sandbox fault": sandbox.fault,
-  help,
+  help: setup.help,
   error,
   event: z.union([auditSummary, exchange.manyEvent]),
-  recovery,
+  recovery: exchange.recovery,
 } as const;
 
 export type DocumentName = keyof typeof documents;

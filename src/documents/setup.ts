@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { maybeText, next, text } from "./parts.ts";
+import { count, maybeText, next, text } from "./parts.ts";
 
 const value = z.union([text, z.number(), z.boolean(), z.record(text, z.unknown())]);
 
@@ -30,5 +30,15 @@ const finding = z.object({
 });
 
 export const doctor = z.object({ checks: z.array(finding) });
+
+/** A command, a topic, the exit codes, or a schema. */
+export const help = z.union([
+  z.object({ command: text, summary: text, text }),
+  z.object({ topic: text, summary: text, text }),
+  z.object({
+    exitCodes: z.array(z.object({ exit: count, code: maybeText, meaning: text, retry: maybeText })),
+  }),
+  z.looseObject({ $schema: text }),
+]);
 
 export type Finding = z.infer<typeof finding>;

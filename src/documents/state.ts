@@ -16,7 +16,7 @@ import {
   time,
   vault,
 } from "./parts.ts";
-import { recovery } from "./recovery.ts";
+import { recovery } from "./exchange.ts";
 
 /** Status of a vault, as the table has it. */
 const statusWords = [

@@ -9,7 +9,7 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { pairsOf, parseCredentials } from "../exchange/recovery.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
-import type { RecoveryFile } from "../documents/recovery.ts";
+import type { RecoveryFile } from "../documents/exchange.ts";
 import { meant } from "../settings/given.ts";
 import { checkWritable } from "./out-file.ts";
 
