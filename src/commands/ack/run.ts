@@ -10,6 +10,9 @@ import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type { ExchangeRecord, KnownVault, VaultRecord } from "../../exchange/records.ts";
+import { dispositionOf, refusal, serviceDetails, wording } from "../../exchange/dispositions.ts";
+import type { EndCall } from "../../exchange/ports.ts";
+import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import { saveRecovery } from "../../handover/shell.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
@@ -17,6 +20,7 @@ import { isMany } from "../../input/flags.ts";
 import { readNames } from "../../input/list.ts";
 import type { Io } from "../../parts/io.ts";
 import type { Local } from "../../parts/state.ts";
+import { isSuccess } from "../../protocol/answers.ts";
 import { runAll } from "../../runs/many.ts";
 import type { Outcome } from "../../runs/report.ts";
 import { newRun } from "../../runs/run.ts";
@@ -25,8 +29,6 @@ import { bySince, stateWords } from "../../terminal/who.ts";
 import { command } from "../../way.ts";
 import type { AckOptions } from "../ack.ts";
 import { acknowledgedOne, checkOwn } from "./past.ts";
-import type { ForeignToken } from "./token.ts";
-import { acknowledgeForeign } from "./token.ts";
 
 interface Result {
   acknowledged: Acknowledged[];
@@ -121,7 +123,7 @@ async function acknowledging(
   result: Result,
 ): Promise<(context: ExchangeContext) => Promise<ExchangeRecord | null>> {
   const store = await state.store();
-  const foreign = await foreignToken(io, options);
+  const foreign = await foreignEnd(io, uuid, options);
   const now = io.output.format === "table" ? io.host.now() : null;
   const save: AckChoice["save"] =
     saveCmd === undefined
@@ -153,13 +155,47 @@ async function acknowledging(
   };
 }
 
-/** The token of --token, which another machine may have obtained. */
-async function foreignToken(
+/** The exchange that --token ends, which another machine may have started. */
+async function foreignEnd(
   io: Io,
+  uuid: string,
   { token: given, kind, operation }: Pick<AckOptions, "kind" | "operation" | "token">,
-): Promise<ForeignToken | undefined> {
+): Promise<EndCall | undefined> {
   if (given === undefined || kind === undefined || operation === undefined) return undefined;
-  return { kind, operation, token: await io.secretOption(given, "--token") };
+  return { step: "end", uuid, kind, operation, token: await io.secretOption(given, "--token") };
+}
+
+/**
+ * Sends the acknowledgement of an exchange that this machine did not start, until it is answered or no time is left. Its credentials
+ * are not here, so nothing is recorded.
+ */
+async function acknowledgeForeign(
+  context: ExchangeContext,
+  call: EndCall,
+): Promise<Acknowledged["exchange"]> {
+  const { uuid, operation } = call;
+  const reply = await sendSingle(context, call);
+  if (reply.type !== "answer") throw refusedSingle(context, reply, call);
+  const { answer } = reply;
+  if (isSuccess(answer))
+    return {
+      id: null,
+      operation,
+      state: "acknowledged",
+      externalRef: null,
+      startedAt: null,
+      tokenExpiry: null,
+      generation: null,
+      by: null,
+      acknowledgedAt: new Date(context.clock.now()).toISOString(),
+    };
+  const said = dispositionOf(answer, call);
+  if (said.end !== "refused") throw refusal(said, { uuid });
+  throw new VaultError("service", `the service did not accept the token (${wording(answer)})`, {
+    uuid,
+    service: serviceDetails(answer),
+    hint: "if the token expired, the old credentials are still valid: start again with them",
+  });
 }
 
 async function print(io: Io, { acknowledged, failed, last }: Result): Promise<void> {
@@ -176,7 +212,8 @@ async function print(io: Io, { acknowledged, failed, last }: Result): Promise<vo
 function describe(acknowledged: Acknowledged[], last: Result["last"], view: View): string[] {
   if (acknowledged.length === 0) {
     const ended =
-      last && `; the last ${last.operation}${bySince(last, view, " of")} is ${stateOf(last.state)}`;
+      last &&
+      `; the last ${last.operation}${bySince(last, view, " of")} is ${stateWords[last.state] ?? last.state}`;
     return [`Nothing is pending${ended ?? ""}.`];
   }
   return acknowledged.map(({ uuid, operation, earlier, exchange }) => {
@@ -191,5 +228,3 @@ function describe(acknowledged: Acknowledged[], last: Result["last"], view: View
     return vaultLine(view, uuid, words);
   });
 }
-
-const stateOf = (state: string): string => stateWords[state] ?? state;
