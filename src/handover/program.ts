@@ -170,19 +170,14 @@ const usage = (message: string, facts: ErrorFacts): VaultError =>
 function variables(given: readonly string[]): Map<string, string> {
   const fields = new Map<string, string>();
   for (const text of given) {
-    const [, name = text, field = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
-    const shown = printableLine(text);
-    const hint = "--env NAME=FIELD, such as --env CARD=vault.creditCard.number";
-    if (!/^[A-Za-z_]\w*$/.test(name))
+    const [, name = "", field = ""] = /^([A-Za-z_]\w*)=(.+)$/s.exec(text) ?? [];
+    if (field === "" || fields.has(name))
       throw usage(
-        `--env ${shown}: a variable's name has letters, digits and _, and no digit first`,
-        { hint },
+        `--env ${printableLine(text)}: must be NAME=FIELD, and each variable given once`,
+        {
+          hint: "such as --env CARD=vault.creditCard.number; a name has letters, digits and _, and no digit first",
+        },
       );
-    if (field === "") throw usage(`--env ${shown}: the field is missing`, { hint });
-    if (fields.has(name))
-      throw usage(`--env ${shown}: ${name} is given twice`, {
-        hint: "give each variable one field",
-      });
     fields.set(name, field);
   }
   return fields;

@@ -190,10 +190,14 @@ describe.concurrent("vault run", () => {
     for (const [name, content] of Object.entries(scripts))
       chmodSync(machine.file(name, content), 0o755);
     const cases: [string[], number, RegExp, RegExp?][] = [
-      [["--env", "1X=label", "--", "true"], 2, /--env 1X=label: a variable's name/],
-      [["--env", "label", "--", "true"], 2, /--env label: the field is missing/],
-      [["--env", "X=", "--", "true"], 2, /--env X=: the field is missing/],
-      [["--env", "X=label", "--env", "X=uuid", "--", "true"], 2, /X is given twice/],
+      [["--env", "1X=label", "--", "true"], 2, /--env 1X=label: must be NAME=FIELD/],
+      [["--env", "label", "--", "true"], 2, /--env label: must be NAME=FIELD/],
+      [["--env", "X=", "--", "true"], 2, /--env X=: must be NAME=FIELD/],
+      [
+        ["--env", "X=label", "--env", "X=uuid", "--", "true"],
+        2,
+        /--env X=uuid: .* each variable given once/,
+      ],
       [
         ["--env", "X=vault.creditCard.numbr", "--", "true"],
         2,
