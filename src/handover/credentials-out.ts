@@ -6,15 +6,13 @@ import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
+import { HandoverFailure } from "../exchange/delivery.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { pairsOf, parseCredentials } from "../exchange/recovery.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/exchange.ts";
 import { meant } from "../settings/given.ts";
 import { checkWritable } from "./out-file.ts";
-
-/** Thrown if somebody else has replaced the file: it holds what this run does not know, and stays as it is. */
-export class ReplacedFile extends Error {}
 
 const refusal = (what: string, hint: string, facts: ErrorFacts = {}): VaultError =>
   new VaultError("invalid-input", `--credentials-out: ${what}; nothing was sent`, {
@@ -73,19 +71,21 @@ export class CredentialsOut {
 
   /**
    * Replaces the file, durably.
-   *
-   * @throws ReplacedFile, and Node's error if it cannot be written.
+   * @throws HandoverFailure if it cannot be written, or somebody else has replaced it: then it holds what this run does not know
    */
-  async write(document: RecoveryFile): Promise<void> {
-    if (contentOf(this.#file) !== this.#content) {
-      throw new ReplacedFile(
-        `${this.path} was replaced by another run or program since this one began; it was not changed`,
-      );
-    }
+  write(document: RecoveryFile): void {
     const text = `${JSON.stringify(document)}\n`;
-    if (text === this.#content) return;
-    replaceFile(this.#file, text);
-    this.#content = text;
+    let why = "was replaced by another run or program since this one began; it was not changed";
+    try {
+      if (contentOf(this.#file) === this.#content) {
+        if (text !== this.#content) replaceFile(this.#file, text);
+        this.#content = text;
+        return;
+      }
+    } catch (error) {
+      why = `could not be written, and holds what it did before: ${(error as Error).message}`;
+    }
+    throw new HandoverFailure("credentials-out", `--credentials-out: ${this.path} ${why}`);
   }
 
   #isEmpty(): boolean {

@@ -3,15 +3,14 @@ import type { Basics } from "../parts/settings.ts";
 import type { Output } from "../cli/output.ts";
 import { hasField, isContents } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
-import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
+import { summarize } from "../exchange/context.ts";
 import type { Delivery, Handover } from "../exchange/delivery.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
 import { credentialsJson, deviceOf } from "../exchange/recovery.ts";
 import type { Start } from "../exchange/start/start.ts";
-import type { GetDocument, RecoveryFile, UpdateDocument } from "../documents/exchange.ts";
+import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
-import { ReplacedFile } from "./credentials-out.ts";
 import { removeLeftovers } from "../files/durable-file.ts";
 import { outFileOf, writeOut } from "./out-file.ts";
 import type { Program } from "./program.ts";
@@ -36,22 +35,18 @@ export interface Outputs {
 }
 
 /** What a read prints. */
-const getDocument = ({ uuid, label, vault, kind, exchange, settled }: Delivery): GetDocument => ({
-  uuid,
-  label,
-  vault,
-  kind,
-  exchange: {
-    id: exchange.id,
-    operation: exchange.operation,
-    externalRef: exchange.externalRef,
-    startedAt: exchange.startedAt,
-    tokenExpiry: exchange.tokenExpiry,
-    generation: exchange.newGeneration ?? 0,
-    by: exchange.by,
-  },
-  settled: [...settled],
-});
+function getDocument({ uuid, label, vault, kind, exchange, settled }: Delivery): GetDocument {
+  const { operation, newGeneration } = exchange;
+  const { state: _, ...shown } = summarize(exchange);
+  return {
+    uuid,
+    label,
+    vault,
+    kind,
+    exchange: { ...shown, operation, generation: newGeneration ?? 0 },
+    settled: [...settled],
+  };
+}
 
 /** What a file or a program receives: this program keeps the credentials, unless --with-credentials says otherwise. */
 function passedDocument(
@@ -124,10 +119,10 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
       const isShown =
         start.operation !== "get" || (await deliverContents(io, delivery, outputs, start));
       if (recovery !== undefined) {
-        const { unread, ...rest } = recovery;
-        const document = isShown ? rest : defined({ ...rest, unread });
+        const { unread: _, ...read } = recovery;
+        const document = isShown ? read : recovery;
         try {
-          if (out !== undefined) await writeRecovery(out, document);
+          out?.write(document);
           if (saveCmd !== undefined)
             replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
         } catch (error) {
@@ -138,16 +133,9 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
       if (!isShown) throw masked(delivery, { isSaved: true });
     },
     async confirm(credentials) {
-      try {
-        const device = deviceOf(given);
-        await out?.write(credentialsJson({ uuid, label, kind, credentials, device }));
-      } catch (error) {
-        if (error instanceof ReplacedFile) throw error;
-        throw new Error(
-          `${out?.path} could not be replaced with the new credentials (${(error as Error).message}); it still holds the recovery document`,
-          { cause: error },
-        );
-      }
+      const device = deviceOf(given);
+      out?.write(credentialsJson({ uuid, label, kind, credentials, device }));
+      return Promise.resolve();
     },
   };
 }
@@ -238,18 +226,5 @@ async function orHeld({ stop }: Outputs, write: () => Promise<void>): Promise<vo
     const why =
       code === "EPIPE" ? "the output was closed" : code === "ENOSPC" ? "the disk is full" : message;
     throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`);
-  }
-}
-
-async function writeRecovery(out: CredentialsOut, document: RecoveryFile): Promise<void> {
-  try {
-    await out.write(document);
-  } catch (error) {
-    const { message } = error as Error;
-    const why =
-      error instanceof ReplacedFile
-        ? `: ${message}`
-        : ` ${out.path} could not be written: ${message}`;
-    throw new HandoverFailure("credentials-out", `--credentials-out${why}`);
   }
 }
