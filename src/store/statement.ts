@@ -1,6 +1,3 @@
-/** A place under the rate limit that was taken this far in the future, in milliseconds, shows that the clock was set back. */
-export const clockJump = 60_000;
-
 /** A value of a column: what SQLite and PostgreSQL both take. */
 export type Value = string | number | null;
 
@@ -30,6 +27,8 @@ export interface Dialect {
   readonly list: (table: Table, mark: string) => { from: string; column: (name: string) => string };
   /** In FROM: one row for a writer without the lock of a vault; in a state that is not used any more, none. */
   readonly open: string;
+  /** Selects the time of reservations (as `at`) in milliseconds since the epoch; a mark stands for this machine's. */
+  readonly moment: (now: () => string) => string;
 }
 
 /** The tables that make up a state, with the columns that order their rows. */

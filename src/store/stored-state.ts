@@ -143,6 +143,20 @@ export abstract class StoredState {
     }
   }
 
+  async reserveSlot(
+    application: string,
+    intervalMs: number,
+    longestMs = Number.POSITIVE_INFINITY,
+  ): Promise<number> {
+    if (intervalMs === 0) return 0;
+    const { dialect } = this;
+    const now = this.now();
+    const reserving = reservingSlot(dialect, now, application, intervalMs, longestMs);
+    const [taken] = await this.change([reserving], "unsynced");
+    const [slot] = taken ? [taken] : await this.read(freeSlot(dialect, now, application));
+    return Math.max(0, (slot as { wait: number }).wait);
+  }
+
   breaker(service: string): ServiceBreaker {
     const { breakersKnown: known, dialect } = this;
     const note = (breaker: Breaker): Breaker => {
@@ -230,6 +244,39 @@ export abstract class StoredState {
     return new Date(this.now()).toISOString();
   }
 }
+
+/** A slot that was reserved this far in the future, in milliseconds, shows that the clock was set back. */
+const clockJump = 60_000;
+
+/**
+ * GCRA with burst 1: the next free slot is one interval after the last reserved one, or now. Returns the milliseconds until it; no row
+ * for one that is more than `longestMs` away. A queue may grow longer than any clock jump, so the time of the last
+ * reservation reveals a jump.
+ */
+const reservingSlot = (
+  { prefix, moment }: Dialect,
+  now: number,
+  application: string,
+  intervalMs: number,
+  longestMs: number,
+): Statement =>
+  written((put) => {
+    const at = 'excluded."reservedAt"';
+    const interval = `CAST(${put(intervalMs)} AS double precision)`;
+    const slot = `CASE WHEN queue.next > ${at} AND queue."reservedAt" <= ${at} + ${clockJump} THEN queue.next ELSE ${at} END`;
+    return `INSERT INTO ${prefix}limiter AS queue (application, next, "reservedAt")
+      SELECT ${put(application)}, at + ${interval}, at FROM (${moment(() => put(now))}) AS moment WHERE true
+      ON CONFLICT (application) DO UPDATE SET next = ${slot} + ${interval}, "reservedAt" = ${at}
+      WHERE ${slot} - ${at} <= ${put(longestMs)}
+      RETURNING next - ${interval} - "reservedAt" AS wait`;
+  });
+
+/** The milliseconds until the next free slot, which is not reserved. */
+const freeSlot = ({ prefix, moment }: Dialect, now: number, application: string): Statement =>
+  written(
+    (put) => `SELECT next - at AS wait FROM ${prefix}limiter, (${moment(() => put(now))}) AS moment
+      WHERE application = ${put(application)}`,
+  );
 
 /** What was begun in a run, of all vaults of a service or of one. */
 const runExchangesOf = (

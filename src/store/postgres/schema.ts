@@ -52,6 +52,9 @@ export const dialectOf = (schema: string): Dialect => ({
     column: (name) => `made.${quoted(name)}`,
   }),
   open: `(SELECT 1 WHERE NOT EXISTS (SELECT FROM ${schema}.meta WHERE name IN ('fence', 'moved'))) AS open`,
+  // A reservation is not waited for to be durable.
+  moment: () =>
+    "SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS at, set_config('synchronous_commit', 'off', true)",
 });
 
 /** The rights on rows that every command but `state init` needs. */

@@ -6,7 +6,6 @@ import { prunedBefore, pruning } from "../journal/journal.ts";
 import { Keyring } from "../keys/keyring.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
-import { clockJump } from "../statement.ts";
 import type { StateParts } from "../stored-state.ts";
 import { StoredState } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
@@ -151,18 +150,6 @@ export class PostgresStore extends StoredState implements State {
     return await super.find(uuid);
   }
 
-  async reserveSlot(
-    application: string,
-    intervalMs: number,
-    longestMs = Number.POSITIVE_INFINITY,
-  ): Promise<number> {
-    if (intervalMs === 0) return 0;
-    const { database, schema } = this.parts;
-    const [row] = await database.query(reserving(schema, application, intervalMs, longestMs));
-    // Without a row, somebody else has just begun the queue, and it is longer.
-    return Math.max(0, (row?.["wait"] as number | undefined) ?? longestMs + 1);
-  }
-
   /** What the database said when it was asked last, and the time since on the monotonic clock. */
   now(): number {
     const { clock } = this.parts;
@@ -229,34 +216,6 @@ export class PostgresStore extends StoredState implements State {
       );
     return { ...about, key: await keyring.key(about.keyId), isTakenOver };
   }
-}
-
-/**
- * GCRA with burst 1, as in SQLite, on the database's clock, in one statement that is not waited for to be durable. Returns the
- * milliseconds to the slot, or, where that is too far away, to the next one that is free.
- */
-function reserving(
-  schema: string,
-  application: string,
-  intervalMs: number,
-  longestMs: number,
-): Statement {
-  const now = 'excluded."reservedAt"';
-  const slot = `greatest(${now}, CASE WHEN queue."reservedAt" > ${now} + ${clockJump} THEN ${now} ELSE queue.next END)`;
-  return {
-    sql: `WITH moment AS (
-        SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS at, set_config('synchronous_commit', 'off', true)
-      ), taken AS (
-        INSERT INTO ${schema}.limiter AS queue (application, next, "reservedAt")
-        SELECT $1, at + $2::double precision, at FROM moment
-        ON CONFLICT (application) DO UPDATE SET next = ${slot} + $2, "reservedAt" = ${now}
-        WHERE $3::double precision IS NULL OR ${slot} - ${now} <= $3
-        RETURNING next - $2 - "reservedAt" AS wait
-      )
-      SELECT wait FROM taken
-      UNION ALL SELECT next - at FROM ${schema}.limiter, moment WHERE application = $1 AND NOT EXISTS (SELECT FROM taken)`,
-    values: [application, intervalMs, Number.isFinite(longestMs) ? longestMs : null],
-  };
 }
 
 /** Which of these fingerprints are of credentials that are or were in the state. */

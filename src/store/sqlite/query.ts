@@ -22,6 +22,7 @@ export const dialect: Dialect = {
     column: (name) => `item ->> '${name}'`,
   }),
   open: "(SELECT 1)",
+  moment: (now) => `SELECT ${now()} AS at`,
 };
 
 /** The first row of a query. */

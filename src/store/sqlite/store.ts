@@ -7,7 +7,6 @@ import { Keyring, keyIdIn } from "../keys/keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
-import { clockJump } from "../statement.ts";
 import { raising } from "../document.ts";
 import { prunedBefore, pruning } from "../journal/journal.ts";
 import type { StateParts } from "../stored-state.ts";
@@ -155,18 +154,6 @@ export class SqliteState extends StoredState implements State {
     await super.beginCreation(creation);
   }
 
-  async reserveSlot(
-    application: string,
-    intervalMs: number,
-    longestMs = Number.POSITIVE_INFINITY,
-  ): Promise<number> {
-    if (intervalMs === 0) return 0;
-    return await this.database.write(
-      (db) => reserveSlot(db, application, this.now(), intervalMs, longestMs),
-      "unsynced",
-    );
-  }
-
   now(): number {
     return this.parts.clock.now();
   }
@@ -189,23 +176,4 @@ export class SqliteState extends StoredState implements State {
   protected async prepareKey(): Promise<void> {
     await this.parts.keyring.prepare(this.database);
   }
-}
-
-/**
- * GCRA with burst 1: the next free slot is one interval after the last reserved one, or now. Returns the milliseconds until it; one
- * that is more than `longestMs` away is not reserved. A queue may grow longer than any clock jump, so the time of the last
- * reservation reveals a jump.
- */
-function reserveSlot(
-  db: DatabaseSync,
-  ...values: [application: string, now: number, intervalMs: number, longestMs: number]
-): number {
-  const slot = `max($2, CASE WHEN reservedAt > $2 + ${clockJump} THEN $2 ELSE next END)`;
-  const sql = `INSERT INTO limiter (application, next, reservedAt) VALUES ($1, $2 + $3, $2) ON CONFLICT (application)
-    DO UPDATE SET next = ${slot} + $3, reservedAt = $2 WHERE ${slot} - $2 <= $4 RETURNING next - $3 - $2 AS wait`;
-  const [taken] = rowsIn<{ wait: number }>(db, { sql, values });
-  const free = "SELECT next - ? AS wait FROM limiter WHERE application = ?";
-  const [application, now] = values;
-  const { wait = 0 } = taken ?? one<{ wait: number }>(db, free, now, application) ?? {};
-  return Math.max(0, wait);
 }
