@@ -175,7 +175,7 @@ interface NextTry {
 
 /**
  * Returns how long to wait before a call is repeated, after a 429 as after a lost response: as long as the service asks
- * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. What waits is start/attempt, end and
+ * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. What waits is start/send, end and
  * single; service/places waits before a call, so that no 429 comes.
  */
 export function nextTry(

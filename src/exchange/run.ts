@@ -4,24 +4,16 @@ import { object, readStartSuccess } from "../protocol/answers.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import {
-  currentRecord,
-  interrupted,
-  isUnread,
-  openExchange,
-  summarize,
-  throwIfInterrupted,
-} from "./context.ts";
+import { currentRecord, interrupted, isUnread, openExchange, summarize } from "./context.ts";
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
 import { acceptedBy } from "./dispositions.ts";
-import { sendEnd, settleInterrupted, throwUnlessAcknowledged } from "./end.ts";
+import { sendEnd, throwUnlessAcknowledged } from "./end.ts";
 import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
-import type { Accepted, Read } from "./start/attempt.ts";
-import { attempt } from "./start/attempt.ts";
-import { decide, noTries, recordGiven, toStartWith } from "./start/decide.ts";
-import type { Counted, Start } from "./start/start.ts";
+import type { Accepted } from "./start/send.ts";
+import { untilAccepted } from "./start/send.ts";
+import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
 import { heldWays } from "./ways.ts";
@@ -46,43 +38,6 @@ export async function runExchange(
   );
   const delivery = await recordNewPair(context, start, handover, accepted);
   return await deliverAndEnd(context, start, handover, delivery);
-}
-
-/**
- * Decides and sends, until the service accepts a call, which has then counted.
- * @throws as `runExchange`
- */
-async function untilAccepted<Success>(
-  context: ExchangeContext,
-  start: Counted,
-  read: Read<Success>,
-): Promise<Accepted<Success>> {
-  const { kind, recordedAs } = await recordGiven(context, start);
-  const tries = noTries(recordedAs);
-  for (;;) {
-    const vault = await currentRecord(context);
-    const decision = await decide(context, vault, kind, start, tries);
-    const { wish, action } = decision;
-    if (action.do === "end") {
-      await settleInterrupted(context, action.exchange);
-      // That may have superseded the given pair.
-      tries.recordedAs = (await recordGiven(context, start)).recordedAs;
-      continue;
-    }
-    throwIfInterrupted(context);
-    const first = toStartWith(context, vault, wish, action, tries.refusal);
-    tries.only = wish.generation ?? null;
-    const accepted = await attempt(context, vault, first, { kind, start, decision, tries }, read);
-    if (accepted === null) continue;
-    // For an exchange in doubt, its reported outcome says so.
-    if (tries.refusal !== undefined && vault.open?.state !== "in-doubt") {
-      context.emit({
-        type: "warning",
-        message: `${tries.refusal.message}; generation ${first.generation} was accepted`,
-      });
-    }
-    return accepted;
-  }
 }
 
 /** ② Makes the new pair durable; the contents stay in memory. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Reply, Send } from "../../src/exchange/ports.ts";
-import { acknowledgeOpen } from "../../src/exchange/acknowledge.ts";
+import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";
 import { currentIsAccepted, known, knownVault, run, startOf } from "./world.ts";

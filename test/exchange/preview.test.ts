@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
-import { previewStart } from "../../src/exchange/start/decide.ts";
+import { previewStart } from "../../src/exchange/start/send.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import { known, knownVault, run, startOf } from "./world.ts";
 import type { World } from "./world.ts";

@@ -3,7 +3,7 @@ import type { Credentials } from "../../src/protocol/requests.ts";
 import { errorLines } from "../../src/terminal/narrator.ts";
 import { actorOf } from "../../src/actor.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";
-import { acknowledgeOpen } from "../../src/exchange/acknowledge.ts";
+import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { describeGuard } from "../../src/commands/status/vault-status.ts";
 import { nextAction } from "../../src/exchange/next-action.ts";
 import { refusalError } from "../../src/exchange/refusals.ts";

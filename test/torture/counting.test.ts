@@ -1,8 +1,8 @@
 import { storedVaults } from "../support/stored-vaults.ts";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { AckChoice } from "../../src/exchange/acknowledge.ts";
-import { acknowledgeOpen } from "../../src/exchange/acknowledge.ts";
+import type { AckChoice } from "../../src/exchange/end.ts";
+import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { count } from "../../src/exchange/counting.ts";

@@ -7,7 +7,7 @@ import { defined } from "../../defined.ts";
 import type { Imported } from "../../documents/state.ts";
 import type { Document } from "../../documents/schemas.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
-import { acknowledgeOpen } from "../../exchange/acknowledge.ts";
+import { acknowledgeOpen } from "../../exchange/end.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { currentRecord } from "../../exchange/context.ts";
 import { aRead, candidates } from "../../exchange/next-action.ts";

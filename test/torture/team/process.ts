@@ -7,7 +7,7 @@ import { seededRandom, type Dice } from "../../support/dice.ts";
 import { answerOf, application, lockHere, target } from "../../support/in-process.ts";
 import { applyTo } from "../../../src/exchange/breaker.ts";
 import { asVaultError } from "../../../src/errors.ts";
-import { acknowledgeOpen } from "../../../src/exchange/acknowledge.ts";
+import { acknowledgeOpen } from "../../../src/exchange/end.ts";
 import { withVault } from "../../../src/exchange/lock-vault.ts";
 import { runExchange } from "../../../src/exchange/run.ts";
 import type { Start } from "../../../src/exchange/start/start.ts";

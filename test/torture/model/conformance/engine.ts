@@ -1,5 +1,5 @@
 import { asVaultError, VaultError } from "../../../../src/errors.ts";
-import { acknowledgeOpen } from "../../../../src/exchange/acknowledge.ts";
+import { acknowledgeOpen } from "../../../../src/exchange/end.ts";
 import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import { applyTo } from "../../../../src/exchange/breaker.ts";
 import type { ExchangeContext } from "../../../../src/exchange/context.ts";

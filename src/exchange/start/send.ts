@@ -1,0 +1,348 @@
+import { VaultError } from "../../errors.ts";
+import { isSuccess, object } from "../../protocol/answers.ts";
+import type { Kind } from "../../protocol/endpoints.ts";
+import { command, noted } from "../../way.ts";
+import type { ExchangeContext } from "../context.ts";
+import {
+  currentRecord,
+  interrupted,
+  nextTry,
+  note,
+  pause,
+  throwIfInterrupted,
+} from "../context.ts";
+import { allowsRetry } from "../counting.ts";
+import type { Refused } from "../dispositions.ts";
+import {
+  notSentError,
+  outcomeOf,
+  refusal,
+  serviceDetails,
+  unansweredError,
+  wording,
+} from "../dispositions.ts";
+import { settleInterrupted } from "../end.ts";
+import type { NextAction, Wish } from "../next-action.ts";
+import { beforeStart, nextAction } from "../next-action.ts";
+import type { DeleteCall, Reply, StartCall } from "../ports.ts";
+import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
+import { bareCredentials } from "../recovery.ts";
+import { afterRefusal, refusalError } from "../refusals.ts";
+import { newId } from "../ulid.ts";
+import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
+import type { ChosenPair } from "./credentials.ts";
+import { checkGiven, chosenPair, refusedNow } from "./credentials.ts";
+import type { Counted, Start } from "./start.ts";
+import { checkStart } from "./start.ts";
+
+/** A call that the service has accepted. */
+export interface Accepted<Success> {
+  /** The vault as it was before. */
+  before: VaultRecord;
+  kind: Kind;
+  pair: ChosenPair;
+  exchangeId: string;
+  externalRef: string;
+  success: Success;
+}
+
+/** Reads a reply that accepts a call; undefined for any other. */
+type Read<Success> = (call: DeleteCall | StartCall, reply: Reply) => Success | undefined;
+
+/** A call that was not accepted: what is recorded of its end says whether another follows. */
+interface Sent {
+  exchangeId: string;
+  pair: ChosenPair;
+}
+
+/** A wait before the call is repeated. */
+interface Again {
+  waitMs: number;
+  cause: string;
+}
+
+/** What one command sends to a vault, a start or a delete, until one is accepted. */
+class Starts {
+  readonly #context: ExchangeContext;
+  readonly #start: Counted;
+  readonly #kind: Kind;
+  /** As which generation a given pair is recorded; null without one. */
+  #recordedAs: number | null;
+  /** Generations that the service has refused to this command, and its last refusal. */
+  readonly #tried: number[] = [];
+  #refusal: VaultError | undefined;
+  /** The generation that was chosen for the first call; null if all may be tried. */
+  #only: number | null | undefined;
+  /** Calls with the present credentials so far. */
+  #calls = 0;
+  /** One of them got no answer: it is repeated once. */
+  #isUnanswered = false;
+
+  constructor(context: ExchangeContext, start: Counted, { kind, recordedAs }: Given) {
+    this.#context = context;
+    this.#start = start;
+    this.#kind = kind;
+    this.#recordedAs = recordedAs;
+  }
+
+  /** Decides what comes next with the vault. */
+  async decide(vault: VaultRecord): Promise<{ wish: Wish; action: NextAction }> {
+    const start = this.#start;
+    // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
+    const first = start.generation ?? (vault.open === null ? this.#recordedAs : null);
+    const generation = (this.#only === undefined ? first : this.#only) ?? undefined;
+    // Nor does such a one keep a delete, which began with the refused credentials, from the new ones.
+    const discardPending =
+      start.discardPending || (start.operation === "delete" && this.#refusal !== undefined);
+    const wish = { ...start, discardPending, generation };
+    const refused = await refusedNow(this.#context, vault, this.#kind, start);
+    const soFar = { tried: this.#tried, refused };
+    return { wish, action: nextAction(vault, wish, this.#context, soFar) };
+  }
+
+  /**
+   * The credentials that a decision starts with.
+   * @throws the error of a refusal, which says what was sent if the service has refused something
+   */
+  toStartWith(
+    vault: VaultRecord,
+    wish: Wish,
+    action: Exclude<NextAction, { do: "end" }>,
+  ): Generation {
+    if (action.do === "start") return action.candidates[0];
+    if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
+    throw this.#refusal === undefined
+      ? refusalError(vault, action, wish, this.#context)
+      : afterRefusal(vault, action, this.#refusal, this.#context);
+  }
+
+  async untilAccepted<Success>(read: Read<Success>): Promise<Accepted<Success>> {
+    const context = this.#context;
+    for (;;) {
+      const vault = await currentRecord(context);
+      const { wish, action } = await this.decide(vault);
+      if (action.do === "end") {
+        await settleInterrupted(context, action.exchange);
+        // That may have superseded the given pair.
+        this.#recordedAs = (await recordGiven(context, this.#start)).recordedAs;
+        continue;
+      }
+      throwIfInterrupted(context);
+      const first = this.toStartWith(vault, wish, action);
+      this.#only = wish.generation ?? null;
+      const accepted = await this.#attempt(vault, first, read);
+      if (accepted === null) continue;
+      // For an exchange in doubt, its reported outcome says so.
+      if (this.#refusal !== undefined && vault.open?.state !== "in-doubt") {
+        const message = `${this.#refusal.message}; generation ${first.generation} was accepted`;
+        context.emit({ type: "warning", message });
+      }
+      return accepted;
+    }
+  }
+
+  /**
+   * Sends one call (① POST), as the breaker and the rate limit let it out, and records what it counts. Returns what was accepted; null
+   * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
+   * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
+   */
+  async #attempt<Success>(
+    before: VaultRecord,
+    chosen: Generation,
+    read: Read<Success>,
+  ): Promise<Accepted<Success> | null> {
+    const context = this.#context;
+    const [start, kind] = [this.#start, this.#kind];
+    const { uuid, operation, run, newVault } = start;
+    const exchangeId = newId(context.clock, before.last?.id);
+    const externalRef = start.externalRef ?? `vault-${exchangeId}`;
+    const pair = await chosenPair(context, before, kind, chosen, start);
+    const { generation, credentials, device, sole } = pair;
+    const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
+    const seen = await letOut(context, before, intent, start.force);
+    if (operation !== "delete")
+      context.emit({ type: "starting", operation, generation, attempt: this.#calls });
+    const same = { uuid, kind, externalRef, credentials, device };
+    const call: DeleteCall | StartCall =
+      operation === "delete"
+        ? { step: "delete", ...same }
+        : { step: "start", ...same, operation, newVault };
+    const reply = await context.service.call(call, context.signal);
+    const outcome = outcomeOf(reply, call, read(call, reply));
+    await noteStart(context.breaker, seen, reply, outcome);
+    if (outcome.type === "accepted")
+      return { before, kind, exchangeId, externalRef, pair, success: outcome.success };
+    const sent = { exchangeId, pair };
+    const again =
+      outcome.type === "not-sent"
+        ? await this.#notSent(sent, outcome)
+        : outcome.type === "refused"
+          ? await this.#refused(sent, outcome)
+          : await this.#unanswered(sent, outcome);
+    if (again === null) return null;
+    this.#calls += 1;
+    context.emit({ type: "retrying", step: call.step, ...again });
+    const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
+    await pause(context, again.waitMs, left ?? undefined);
+    return null;
+  }
+
+  async #notSent({ exchangeId }: Sent, reply: Reply & { type: "not-sent" }): Promise<Again> {
+    const context = this.#context;
+    await context.session.revertIntent(exchangeId, note(context, "network", reply.cause));
+    if (context.signal.aborted) throw interrupted(context);
+    const { waitMs, inTime } = nextTry(context, this.#calls, reply);
+    if (inTime) return { waitMs, cause: reply.cause };
+    throw notSentError(reply, context.session.uuid);
+  }
+
+  async #unanswered(
+    { exchangeId, pair }: Sent,
+    reply: Reply & { type: "no-answer" },
+  ): Promise<Again> {
+    const context = this.#context;
+    const { uuid } = context.session;
+    await context.session.noteUnanswered(exchangeId, note(context, "network", reply.cause));
+    const vault = await currentRecord(context);
+    // A delete that may have arrived is never repeated.
+    if (this.#start.operation === "delete") {
+      const kept = "the vault may have been deleted; its credentials are kept";
+      const info = noted(
+        command`vault info ${uuid}`,
+        "is the vault still there? then run it again",
+      );
+      throw unansweredError(context, "delete", reply, kept, { uuid, next: [info] });
+    }
+    if (context.signal.aborted) throw interrupted(context, vault.last ?? undefined);
+    const { waitMs, inTime } = nextTry(context, this.#calls);
+    if (pair.sole && !this.#isUnanswered && allowsRetry(vault, context.policy) && inTime) {
+      this.#isUnanswered = true;
+      return { waitMs, cause: reply.cause };
+    }
+    const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
+    // A time is named only if the same command goes through at it.
+    const { wish, action } = await this.decide(vault);
+    const isGuarded = action.do === "refuse";
+    const due = wish.force ? "" : `; ${trialDue(context.breaker, vault)}`;
+    throw unansweredError(context, "start", reply, null, {
+      uuid,
+      hint: counts + (isGuarded ? "; the lockout guard refuses another start" : due),
+      next: isGuarded
+        ? refusalError(vault, action, wish, context).facts.next
+        : [noted(command`vault status ${uuid}`, "then run it again")],
+    });
+  }
+
+  /** Settles what ① counted by a whole answer that is not an accepted SUCCESS. */
+  async #refused({ exchangeId, pair }: Sent, outcome: Refused): Promise<Again | null> {
+    const context = this.#context;
+    const { answer, is, code, start } = outcome;
+    const { session } = context;
+    const { uuid } = session;
+    if (isSuccess(answer)) {
+      const named = object(answer.body["vault"])?.["uuid"];
+      const isOthers = typeof named === "string" && named.toLowerCase() !== uuid.toLowerCase();
+      const lacks = note(context, "service", "SUCCESS without usable credentials");
+      await session.noteUnanswered(exchangeId, lacks, !isOthers);
+      const message =
+        "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored";
+      throw new VaultError("service", message, {
+        uuid,
+        service: serviceDetails(answer),
+        hint: "the stored credentials are still valid, and it counts as a start",
+        next: [command`vault status ${uuid}`],
+      });
+    }
+    const error = note(context, is === "gone" ? is : code, wording(answer));
+    if (start === "not-counted") await session.revertIntent(exchangeId, error);
+    else if (start === "unknown") await session.noteUnanswered(exchangeId, error);
+    else
+      await session.reject(exchangeId, start === "failed-attempt" ? pair.combination : null, error);
+    const isDelete = this.#start.operation === "delete";
+    const about = { uuid, counted: isDelete ? "delete" : "start", generation: pair.generation };
+    if (code === "rejected") {
+      this.#tried.push(pair.generation);
+      this.#calls = 0;
+      this.#isUnanswered = false;
+      this.#refusal = refusal(outcome, about);
+      return null;
+    }
+    if (is !== "rate") throw refusal(outcome, about);
+    const { waitMs, inTime } = nextTry(context, this.#calls, { type: "answer", answer });
+    if (inTime) return { waitMs, cause: "rate limited" };
+    throw refusal(outcome, { ...about, waitMs });
+  }
+}
+
+/**
+ * Decides and sends, until the service accepts a call, which has then counted.
+ * @throws as `runExchange`
+ */
+export async function untilAccepted<Success>(
+  context: ExchangeContext,
+  start: Counted,
+  read: Read<Success>,
+): Promise<Accepted<Success>> {
+  return await new Starts(context, start, await recordGiven(context, start)).untilAccepted(read);
+}
+
+interface Given {
+  kind: Kind;
+  /** The generation of the given pair; null without one. */
+  recordedAs: number | null;
+}
+
+/**
+ * Checks a start, and records the pair that it is given.
+ * @throws `usage`, `invalid-input`, `no-credentials`
+ */
+async function recordGiven(context: ExchangeContext, start: Counted): Promise<Given> {
+  const { session } = context;
+  const vault = await session.read();
+  const kind = checkStart(vault, start);
+  const { given, hashedPin, device } = start;
+  if (given?.type !== "pair") return { kind, recordedAs: null };
+  const known = await checkGiven(context, vault, start);
+  const credentials = bareCredentials({ ...given.credentials, hashedPin });
+  return { kind, recordedAs: known ?? (await session.recordPair({ credentials, kind, device })) };
+}
+
+/** A decision as --dry-run shows it. */
+export interface Preview {
+  /** The vault as it was decided on; null if it is not known. */
+  record: VaultRecord | null;
+  kind: Kind;
+  /** What an earlier run left, if it is acknowledged first. */
+  acknowledges: OpenExchange | null;
+  /** What would be sent; null for a given pair that is not recorded yet, and for a recovery document. */
+  pair: ChosenPair | null;
+}
+
+/**
+ * Decides as `runExchange` would, and writes and sends nothing: an acknowledgement that comes first is taken as done.
+ * @throws what `recordGiven` throws, and refusals
+ */
+export async function previewStart(context: ExchangeContext, start: Start): Promise<Preview> {
+  const record = await context.session.read();
+  const { given } = start;
+  // Once it is taken over, its exchange is acknowledged, and its new pair is the one to send.
+  if (given?.type === "recovery")
+    return { record, kind: given.document.kind, acknowledges: null, pair: null };
+  const kind = checkStart(record, start);
+  const recordedAs = await checkGiven(context, record, start);
+  if (record === null || (given !== undefined && recordedAs === null)) {
+    const first = record && beforeStart(record, start, context);
+    if (record !== null && first?.do === "refuse")
+      throw refusalError(record, first, start, context);
+    return { record, kind, acknowledges: null, pair: null };
+  }
+  const starts = new Starts(context, start, { kind, recordedAs });
+  const { wish, action } = await starts.decide(record);
+  const acknowledges = action.do === "end" ? action.exchange : null;
+  const generation =
+    action.do === "end"
+      ? record.generations.find((g) => g.generation === acknowledges?.newGeneration)
+      : starts.toStartWith(record, wish, action);
+  const pair = generation && (await chosenPair(context, record, kind, generation, start));
+  return { record, kind, acknowledges, pair: pair ?? null };
+}
