@@ -19,7 +19,7 @@ const notices = "THIRD-PARTY-NOTICES.md";
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates", "cli/own-files", "suggest"],
   app: ["app"],
-  database: ["exchange/lockout", "store/sqlite/known-vaults", "store/journal/history"],
+  database: ["store/sqlite/open-database", "store/journal/history"],
   names: ["cli/vault-name"],
   state: [
     "commands/status/run",
@@ -29,7 +29,6 @@ const joined: Record<string, string[]> = {
     "protocol/answers",
     "protocol/fields",
     "settings/profile-secrets",
-    "store/keys/known-states",
     "store/sqlite/store",
     "terminal/narrator",
   ],

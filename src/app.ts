@@ -39,7 +39,7 @@ export const knownHere = (host: Host): Pick<Known, "fields" | "profiles" | "vaul
     fieldPaths: async (kind) => (await import("./documents/field-paths.ts")).readPaths(kind),
     readVaults: async (location) => {
       if (isShared(location)) return [];
-      const { readKnownVaults } = await import("./store/sqlite/known-vaults.ts");
+      const { readKnownVaults } = await import("./store/sqlite/open-database.ts");
       return readKnownVaults(directoryOf(host, location));
     },
   });

@@ -98,7 +98,7 @@ async function openState(
 ): Promise<OpenState> {
   const { host, waiting, narrator } = io;
   const { uid } = host;
-  const [{ ProfileSecrets }, { openStore }, { Keyring }] = await Promise.all([
+  const [{ ProfileSecrets }, { SqliteState }, { Keyring }] = await Promise.all([
     import("../settings/profile-secrets.ts"),
     import("../store/sqlite/store.ts"),
     import("../store/keys/keyring.ts"),
@@ -131,7 +131,7 @@ async function openState(
           io.redactor.add,
           { ...options, directory: stateDirectory(host) },
         )
-      : openStore({ ...options, directory: directoryOf(host, location) });
+      : new SqliteState({ ...options, directory: directoryOf(host, location) });
   const keyring = new Keyring(keySource, directory, narrator.warn, keys);
   const state = await at(settings.state);
   const wholeAt = async (location: string): Promise<WholeState> =>

@@ -10,7 +10,7 @@ import type { Credentials } from "../../src/protocol/requests.ts";
 import { openSandbox } from "../../src/sandbox/server.ts";
 import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { answerOf, application, serviceName, target } from "../support/in-process.ts";
 import type { AckChoice } from "../../src/exchange/end.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
@@ -92,7 +92,7 @@ export class World {
 
   #openStore(): Store {
     const keySource = { folder: join(this.directory, "config", "keys") };
-    return openStore({
+    return new SqliteState({
       directory: join(this.directory, "state"),
       keySource,
       clock: this.clock,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { defaults } from "../../src/protocol/limits.ts";
 import { openService } from "../../src/service/client.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { offlineNote, openLab } from "../support/lab.ts";
 import type { Service } from "../../src/exchange/ports.ts";
 import { Dice } from "../support/dice.ts";
@@ -79,7 +79,7 @@ describe("several exchanges at a time", () => {
     const { baseUrl, application: user, vaults, sandbox } = lab.service;
     const folder = tempDir("many");
     const keySource = { folder: join(folder, "keys") };
-    const store = openStore({
+    const store = new SqliteState({
       directory: join(folder, "state"),
       keySource,
       clock,

@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { lockPath } from "../../src/store/sqlite/vault-lock.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import { runChild, temporaryState, works } from "./temporary-state.ts";
@@ -141,7 +141,7 @@ describe("a state that cannot be used", () => {
 
   it.skipIf(!existsSync("/proc/self"))("a place that takes no directories", async () => {
     const keySource = { folder: state.keys };
-    const store = openStore({
+    const store = new SqliteState({
       directory: "/proc/none/state",
       keySource,
       clock: state.clock,

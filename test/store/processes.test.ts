@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
 import {
@@ -39,7 +39,7 @@ describe("several processes on one state", () => {
 
   it("whoever waits goes on when the holder is killed", async () => {
     const child = await startChild("hold", state);
-    const store = openStore({ ...state.options, clock: machineClock });
+    const store = new SqliteState({ ...state.options, clock: machineClock });
     const waiting = store.lock(service, uuid, patient(machineClock, 20_000));
     await kill(child);
     await expect((await waiting).release()).resolves.toBeUndefined();
@@ -52,7 +52,7 @@ describe("several processes on one state", () => {
     try {
       const clock = machineClock;
       const options = { ...state.options, clock };
-      const whole = new SqliteWhole(openStore(options));
+      const whole = new SqliteWhole(new SqliteState(options));
       const began = clock.elapsed();
       for (let n = 0; n < 3; n += 1)
         await whole.transact("rekey", patient(clock, 20_000), async () => await clock.sleep(20));

@@ -8,7 +8,7 @@ import type { CreatedVault } from "../../src/exchange/records.ts";
 import type { KeySource } from "../../src/secrets/key-source.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/key-source.ts";
 import { keyIdIn, Keyring } from "../../src/store/keys/keyring.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import { imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
 import type { TemporaryState } from "./temporary-state.ts";
@@ -21,7 +21,7 @@ beforeEach(() => {
 afterEach(() => state.dispose());
 
 const at = (directory: string, keySource: KeySource): State =>
-  openStore({
+  new SqliteState({
     directory,
     keySource,
     clock: state.clock,

@@ -1,12 +1,11 @@
 import { truncateSync } from "node:fs";
 import { writeBackup } from "../../src/store/backup/backup.ts";
-import type { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import {
   elsewhere,
@@ -39,7 +38,7 @@ describe("a state that is restored while others have it open", () => {
   let file: string;
   const wholeOf = (warn = (message: string) => void state.warnings.push(message)) => {
     const options = { ...state.options, warn };
-    return new SqliteWhole(openStore(options));
+    return new SqliteWhole(new SqliteState(options));
   };
   beforeEach(async () => {
     state = temporaryState();

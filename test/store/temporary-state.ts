@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import type { Clock } from "../../src/exchange/ports.ts";
 import type { KeySource } from "../../src/secrets/key-source.ts";
 import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import {
@@ -58,7 +58,7 @@ export function temporaryState(): TemporaryState {
     by: actorOf(process.pid),
     warn: (message) => warnings.push(message),
   };
-  const another = (): State => openStore(options);
+  const another = (): State => new SqliteState(options);
   return {
     root,
     directory,
@@ -73,7 +73,7 @@ export function temporaryState(): TemporaryState {
     store: another(),
     another,
     pass: (ms: number) => void (clock.at += ms),
-    withKey: (keySource) => openStore({ ...options, keySource }),
+    withKey: (keySource) => new SqliteState({ ...options, keySource }),
     sql: (text) => {
       const connection = new DatabaseSync(path);
       try {
@@ -146,7 +146,7 @@ async function act([
 ]: string[]): Promise<void> {
   let lookedAt = 0;
   const clock = { ...machineClock, now: () => (lookedAt = Date.now()) };
-  const store = openStore({
+  const store = new SqliteState({
     directory,
     keySource: { folder },
     clock,

@@ -6,7 +6,7 @@ import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { dialect } from "../../src/store/sqlite/query.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State, WholeState } from "../../src/store/state.ts";
 import type { Statement } from "../../src/store/statement.ts";
 import { marksIn } from "../../src/store/whole/marks.ts";
@@ -53,8 +53,8 @@ const engines: Record<string, () => Promise<Engine>> = {
     };
     return {
       state,
-      place: new SqliteWhole(openStore(options)),
-      open: () => openStore(options),
+      place: new SqliteWhole(new SqliteState(options)),
+      open: () => new SqliteState(options),
     };
   },
 };
@@ -164,7 +164,7 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     await after.release();
     const { keySource } = state.store.parts;
     const there = { directory: join(tempDir("other"), "state"), keySource, clock: state.clock };
-    const other = openStore({
+    const other = new SqliteState({
       ...there,
       platform: "linux",
       by: actorOf(process.pid),

@@ -8,7 +8,7 @@ import { PostgresStore } from "../../src/store/postgres/store.ts";
 import { actorOf } from "../../src/actor.ts";
 import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
-import { openStore } from "../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { tempDir } from "./cleanup.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
@@ -112,7 +112,7 @@ export function localBeside({ store, clock }: Pick<SharedState, "store" | "clock
   const directory = join(tempDir("local"), "state");
   const by = actorOf(process.pid);
   const options = { directory, keySource, clock, platform: "linux", by, warn: () => undefined };
-  return { place: new SqliteWhole(openStore(options)), open: () => openStore(options) };
+  return { place: new SqliteWhole(new SqliteState(options)), open: () => new SqliteState(options) };
 }
 
 /** Closes the gate of a state, as a rekey of a colleague does, for so long from now on. */

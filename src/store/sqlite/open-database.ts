@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { statSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, statSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { all, one } from "./query.ts";
 import { applicationId, migrations } from "./schema.ts";
+import type { VaultColumns } from "../document.ts";
+import { isListed } from "../document.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
@@ -181,6 +183,28 @@ export function openReadOnly(path: string, beside: readonly string[] = ["-wal"])
   url.search = isAtRest ? "mode=ro&immutable=1" : "mode=ro";
   return new DatabaseSync(url, { readOnly: true });
 }
+
+/**
+ * The vaults that `status` lists, for completion; none if there is no state or it is of a newer version. Changes nothing, reads no
+ * key and never waits.
+ * @throws what SQLite or the file system throws
+ */
+export function readKnownVaults(
+  directory: string,
+): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
+  const path = join(directory, "vault.db");
+  if (!existsSync(path) || !isPrivate(directory)) return [];
+  // SQLite would create the index that a WAL lacks.
+  const db = openReadOnly(path, ["-wal", "-shm"]);
+  if (!isOurs(db) || schemaVersion(db) > migrations.length) return [];
+  return all(
+    db,
+    `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`,
+  );
+}
+
+/** Whether nobody else can write in a folder: what others can write is not believed. */
+const isPrivate = (folder: string): boolean => (statSync(folder).mode & 0o022) === 0;
 
 /** A copy in memory, brought up to date for this process alone. */
 export function migratedInMemory(file: string): DatabaseSync {

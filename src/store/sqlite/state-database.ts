@@ -8,7 +8,7 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, isBusy, isDamaged, onState, unusable } from "../../files/state-error.ts";
-import type { StateParts, StoredState } from "../stored-state.ts";
+import type { StateParts } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import type { Opening } from "./open-database.ts";
 import {
@@ -28,12 +28,6 @@ export interface StoreOptions extends Omit<StateParts, "keyring"> {
   waiting?: Waiting;
   /** As Node names it. */
   platform: string;
-}
-
-/** A state on this machine, as the whole of it takes it. */
-export interface LocalStore extends StoredState {
-  readonly parts: StateParts & StoreOptions;
-  readonly database: StateDatabase;
 }
 
 /** What a change of a committed transaction has returned, or thrown: then it alone was not made. */

@@ -22,13 +22,8 @@ import { StateDatabase } from "./state-database.ts";
 
 /**
  * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
- * writes. Its methods throw `state` if the directory, the database or the key cannot be used, and
- * then overwrite nothing.
- * @throws `invalid-input` if the given key is not a key
+ * writes. Its methods throw `state` if the directory, the database or the key cannot be used, and then overwrite nothing.
  */
-export const openStore = (options: StoreOptions): SqliteState => new SqliteState(options);
-
-/** A state on this machine. */
 export class SqliteState extends StoredState implements State {
   readonly dialect = dialect;
   readonly shown: string;

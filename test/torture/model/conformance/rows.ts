@@ -10,7 +10,7 @@ import type { VaultColumns } from "../../../../src/store/document.ts";
 import { columnsOf, rowsOf } from "../../../../src/store/document.ts";
 import type { VaultRows } from "../../../../src/store/steps/rows.ts";
 import { all, one } from "../../../../src/store/sqlite/query.ts";
-import { openStore } from "../../../../src/store/sqlite/store.ts";
+import { SqliteState } from "../../../../src/store/sqlite/store.ts";
 import { memoryFolder } from "../../../support/campaign.ts";
 import { openSharedHere, serviceName } from "../../../support/in-process.ts";
 import { uuid } from "./service.ts";
@@ -38,7 +38,7 @@ const read = "SELECT label, kind, doc, sealed FROM vaults";
 
 export async function openSqliteRows(clock: Clock, key: string): Promise<RealRows> {
   const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
-  const store = openStore({
+  const store = new SqliteState({
     directory,
     keySource: { folder: "", given: givenKey(key) },
     clock,
