@@ -16,7 +16,7 @@ import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { parseFault, type Faults } from "./faults.ts";
 import type { Outcome, SandboxRequest } from "./outcome.ts";
-import { sameSecret } from "./model.ts";
+import { iso, sameSecret } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { VaultState } from "./model.ts";
 
@@ -166,7 +166,6 @@ const actions: Record<string, (running: Controlled, vault: string, body: string)
 /** What is not secret of a vault. */
 function shown(vault: VaultState): LockDocument {
   const { pending, expiryDate } = vault;
-  const iso = (time: number): string => new Date(time).toISOString();
   return {
     uuid: vault.uuid,
     label: vault.label,

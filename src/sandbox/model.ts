@@ -90,7 +90,7 @@ export function record(
 ): void {
   world.state.audit.push({
     id: newUuid(world.random),
-    time: new Date(time).toISOString(),
+    time: iso(time),
     outcome: "SUCCESS",
     vaultUuid: null,
     applicationUuid: world.state.application.uuid,
@@ -207,6 +207,8 @@ export function knownVault(vault: VaultState): KnownVault {
     ...defined({ device: vault.device ?? undefined }),
   };
 }
+
+export const iso = (time: number): string => new Date(time).toISOString();
 
 /** Source of uuids, credentials and tokens. */
 export interface Random {

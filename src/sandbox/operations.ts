@@ -5,7 +5,16 @@ import type { Device } from "../protocol/fields.ts";
 import type { Call, CreateBody, StartBody } from "./call.ts";
 import { openVault, originOf, presentVault, recordCall } from "./call.ts";
 import { refuse, success, type Outcome } from "./outcome.ts";
-import { createVault, findVault, lock, newPair, newToken, remove, sameSecret } from "./model.ts";
+import {
+  createVault,
+  findVault,
+  iso,
+  lock,
+  newPair,
+  newToken,
+  remove,
+  sameSecret,
+} from "./model.ts";
 import type { PendingExchange, VaultState, World } from "./model.ts";
 
 /**
@@ -152,8 +161,6 @@ export function infoCall(world: World, call: Call): Outcome {
   const vault = presentVault(world, call);
   return success({ ...facts(vault), metadata: vault.metadata ?? {} });
 }
-
-const iso = (time: number): string => new Date(time).toISOString();
 
 /** Returns the vault of a response (docs/interface.md, Vault). `usesRemaining` includes the read under way: 1 is the last one. */
 function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {

@@ -112,18 +112,10 @@ export function findProfile(
   if (settings !== undefined) return { name: chosen, exists: true, settings };
   const isNone = chosen === "default" && (name === undefined || configuration === null);
   if (isNone || mayMiss) return { name: chosen, exists: false, settings: {} };
-  const place = configPath(directory);
-  throw new VaultError(
-    "usage",
-    `--profile: no such profile: ${chosen} (${configuration === null ? `${place} does not exist` : `in ${place}`})`,
-    {
-      hint:
-        configuration === null
-          ? "omit --profile, or create the profile"
-          : `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
-      next: [command`vault init --profile ${chosen}`],
-    },
-  );
+  throw new VaultError("usage", `--profile: no such profile: ${chosen}`, {
+    hint: `profiles in ${configPath(directory)}: ${Object.keys(profiles).join(", ") || "none"}`,
+    next: [command`vault init --profile ${chosen}`],
+  });
 }
 
 /** The value of a dotted key, as text for the parsers of flags; undefined if it is not set. */
