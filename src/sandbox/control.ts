@@ -117,7 +117,11 @@ interface Controlled {
  */
 export function control(running: Controlled, request: SandboxRequest): Outcome {
   const [, , name = "", ...words] = request.path.split("/");
-  const reply = (status: number, body: object): Outcome => ({ status, body: { ...body } });
+  const reply = (status: number, body: object): Outcome => ({
+    status,
+    headers: {},
+    body: { ...body },
+  });
   const failure = (status: number, message: string, hint?: string): Outcome =>
     reply(status, { error: { message, hint } });
   const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];

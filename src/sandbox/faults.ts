@@ -135,7 +135,7 @@ function actionOf({ plain, delay, status, seconds, after }: Record<string, strin
 
 /** Returns the response that a fault sends instead of processing the request; undefined if the request is processed. */
 export function before(fault: FaultAction | undefined): Outcome | undefined {
-  if (fault === "drop-before") return { status: 0, body: "", transport: "drop" };
+  if (fault === "drop-before") return { status: 0, headers: {}, body: "", transport: "drop" };
   if (typeof fault !== "object" || !("status" in fault)) return undefined;
   const { status, retryAfter } = fault;
   if (status === 429) return rateLimited(retryAfter ?? 1);
@@ -149,7 +149,8 @@ export function before(fault: FaultAction | undefined): Outcome | undefined {
 export function after(fault: FaultAction | undefined, outcome: Outcome): Outcome {
   if (fault === "drop-after") return { ...outcome, transport: "drop" };
   if (fault === "cut" || fault === "hang") return { ...outcome, transport: fault };
-  if (fault === "garbage") return { status: 200, body: "<html><body>It works!</body></html>\n" };
+  if (fault === "garbage")
+    return { status: 200, headers: {}, body: "<html><body>It works!</body></html>\n" };
   if (fault === "wrong-types") return withWrongTypes(outcome);
   if (fault === "no-credentials") return withoutCredentials(outcome);
   if (typeof fault !== "object") return outcome;

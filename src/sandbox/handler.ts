@@ -3,8 +3,8 @@ import { endpoints, type Endpoint } from "../protocol/endpoints.ts";
 import { parseJson } from "../protocol/json.ts";
 import type { Call } from "./call.ts";
 import { after, before, type Faults } from "./faults.ts";
-import type { Outcome, SandboxRequest, SandboxResponse } from "./outcome.ts";
-import { refusal, serverError, write } from "./outcome.ts";
+import type { Outcome, SandboxRequest } from "./outcome.ts";
+import { refusal, serverError } from "./outcome.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 export interface HandlerParts {
@@ -18,33 +18,31 @@ export interface HandlerParts {
   onFault?: (() => void) | undefined;
 }
 
-export type Handler = (request: SandboxRequest) => SandboxResponse;
+export type Handler = (request: SandboxRequest) => Outcome;
 
 /** Creates the service as a function of a request, without a socket. It never throws; a state that cannot be saved is HTTP 500. */
-export function createHandler(parts: HandlerParts): Handler {
-  return (request) => write(handle(parts, request));
-}
-
-function handle(parts: HandlerParts, request: SandboxRequest): Outcome {
-  const path = request.path.split("?", 1)[0] ?? "";
-  const found = path.startsWith(`${parts.prefix}/`)
-    ? findEndpoint(path.slice(parts.prefix.length))
-    : undefined;
-  if (found === undefined)
-    return refusal(404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]);
-  const { endpoint, uuid } = found;
-  if (endpoint.method !== request.method) {
-    const message = `the method must be ${endpoint.method}`;
-    return refusal(405, "METHOD", [{ message }], { headers: { allow: endpoint.method } });
-  }
-  const { headers, remoteAddress } = request;
-  const target = `${request.method} ${path}`;
-  const body = parsed(request.body);
-  const answer = answerCall(parts, { endpoint, uuid, headers, body, remoteAddress, target });
-  return parts.latencyMs === 0
-    ? answer
-    : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
-}
+export const createHandler =
+  (parts: HandlerParts): Handler =>
+  (request) => {
+    const path = request.path.split("?", 1)[0] ?? "";
+    const found = path.startsWith(`${parts.prefix}/`)
+      ? findEndpoint(path.slice(parts.prefix.length))
+      : undefined;
+    if (found === undefined)
+      return refusal(404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]);
+    const { endpoint, uuid } = found;
+    if (endpoint.method !== request.method) {
+      const message = `the method must be ${endpoint.method}`;
+      return refusal(405, "METHOD", [{ message }], { headers: { allow: endpoint.method } });
+    }
+    const { headers, remoteAddress } = request;
+    const target = `${request.method} ${path}`;
+    const body = parsed(request.body);
+    const answer = answerCall(parts, { endpoint, uuid, headers, body, remoteAddress, target });
+    return parts.latencyMs === 0
+      ? answer
+      : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
+  };
 
 /** Path segment that stands for any uuid. */
 const placeholder = "-";

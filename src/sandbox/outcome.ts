@@ -16,8 +16,8 @@ export interface SandboxRequest {
 /** A response of the service, and how the server sends it. */
 export interface Outcome {
   status: number;
-  headers?: Record<string, string>;
-  /** What is not JSON is a text. */
+  headers: Record<string, string>;
+  /** JSON, or the text of a page. */
   body: Record<string, unknown> | string;
   /** Milliseconds between processing and responding. */
   delayMs?: number;
@@ -25,24 +25,6 @@ export interface Outcome {
   transport?: "drop" | "cut" | "hang";
   /** Called when all of it has been sent. */
   afterwards?: () => void;
-}
-
-/** An outcome as it is sent. */
-export interface SandboxResponse extends Outcome {
-  headers: Record<string, string>;
-  body: string;
-}
-
-/** Serializes an outcome. */
-export function write(outcome: Outcome): SandboxResponse {
-  const { headers, body } = outcome;
-  const isText = typeof body === "string";
-  const type = isText ? "text/html" : "application/json; charset=utf-8";
-  return {
-    ...outcome,
-    headers: { "content-type": type, ...headers },
-    body: isText ? body : JSON.stringify(body),
-  };
 }
 
 interface DetailedError {
@@ -54,6 +36,7 @@ interface DetailedError {
 
 export const success = (body: Record<string, unknown> = {}): Outcome => ({
   status: 200,
+  headers: {},
   body: { responseStatus: { status: "SUCCESS" }, ...body },
 });
 
@@ -62,19 +45,23 @@ export const refusal = (
   status: number,
   code: string,
   details: DetailedError[],
-  {
-    headers,
-    ...more
-  }: { headers?: Record<string, string>; retryAfter?: number; reason?: string } = {},
+  { headers = {}, ...more }: Extras = {},
 ): Outcome => ({
   status,
-  ...defined({ headers }),
+  headers,
   body: {
     responseStatus: { status: "ERROR", code, detailedErrors: details },
     errorUuid: randomUUID(),
     ...more,
   },
 });
+
+/** What a refusal has besides: headers, and further fields of its body. */
+interface Extras {
+  headers?: Record<string, string>;
+  retryAfter?: number;
+  reason?: string;
+}
 
 /** HTTP status and code of each refusal that names one property. Neither is documented. */
 const refusals = {
@@ -126,8 +113,5 @@ export function rateLimited(retryAfter: number): Outcome {
 }
 
 /** Returns an error that does not say whether the request was processed. */
-export const serverError = (
-  status: number,
-  more?: { headers?: Record<string, string>; reason?: string },
-): Outcome =>
+export const serverError = (status: number, more?: Extras): Outcome =>
   refusal(status, `HTTP-${status}`, [{ message: "the service could not answer" }], more);

@@ -9,7 +9,7 @@ import { control, removeReadyFile, writeReadyFile, type RunningDocument } from "
 import { openDataFolder } from "./data-folder.ts";
 import { Faults, type FaultRule } from "./faults.ts";
 import { createHandler, type Handler } from "./handler.ts";
-import { refusal, write, type SandboxResponse } from "./outcome.ts";
+import { refusal, type Outcome } from "./outcome.ts";
 import { newToken, systemRandom } from "./model.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
@@ -92,7 +92,7 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
   };
   const running = { sandbox, faults, ready, renewReadyFile, stop };
   const handle: Handler = (request) =>
-    request.path.startsWith("/sandbox/") ? write(control(running, request)) : open.handle(request);
+    request.path.startsWith("/sandbox/") ? control(running, request) : open.handle(request);
   const close = async (): Promise<void> => {
     if (readyFile !== undefined) removeReadyFile(readyFile, controlToken);
     await server?.close();
@@ -123,7 +123,7 @@ export async function listen(handle: Handler, port: number): Promise<RunningServ
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
     if (foreign !== undefined) {
-      send(request, response, write(refusal(403, "FOREIGN", [{ message: foreign }])));
+      send(request, response, refusal(403, "FOREIGN", [{ message: foreign }]));
       request.resume();
       return;
     }
@@ -170,18 +170,23 @@ export async function listen(handle: Handler, port: number): Promise<RunningServ
 function send(
   request: http.IncomingMessage,
   response: http.ServerResponse,
-  answer: SandboxResponse,
+  { status, headers, body, transport, afterwards }: Outcome,
 ): void {
-  if (answer.transport === "hang") return;
-  if (answer.transport === "drop") {
+  if (transport === "hang") return;
+  if (transport === "drop") {
     request.socket.destroy();
     return;
   }
-  const body = Buffer.from(answer.body);
-  response.writeHead(answer.status, { ...answer.headers, "content-length": String(body.length) });
-  if (answer.transport === "cut")
-    response.write(body.subarray(0, body.length >> 1), () => request.socket.destroy());
-  else response.end(body, answer.afterwards);
+  const [type, text] =
+    typeof body === "string"
+      ? ["text/html", body]
+      : ["application/json; charset=utf-8", JSON.stringify(body)];
+  const bytes = Buffer.from(text);
+  const length = String(bytes.length);
+  response.writeHead(status, { "content-type": type, ...headers, "content-length": length });
+  if (transport === "cut")
+    response.write(bytes.subarray(0, bytes.length >> 1), () => request.socket.destroy());
+  else response.end(bytes, afterwards);
 }
 
 /**

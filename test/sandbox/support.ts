@@ -19,7 +19,7 @@ import {
 } from "../../src/protocol/endpoints.ts";
 import { responseSchema } from "../../src/protocol/answers.ts";
 import { validate } from "../../src/protocol/validate.ts";
-import type { SandboxRequest, SandboxResponse } from "../../src/sandbox/outcome.ts";
+import type { Outcome, SandboxRequest } from "../../src/sandbox/outcome.ts";
 import { demoDevice, demoSeed } from "../../src/sandbox/seeds.ts";
 import type { OpenSandbox, RunningSandbox, SandboxSettings } from "../../src/sandbox/server.ts";
 import { openSandbox, startSandbox } from "../../src/sandbox/server.ts";
@@ -140,8 +140,9 @@ export class Bench {
     return { "x-application-uuid": uuid, "x-api-key": apiKey };
   }
 
-  raw(request: Partial<SandboxRequest>): SandboxResponse {
-    return this.open.handle({
+  /** An answer with its body as text. */
+  raw(request: Partial<SandboxRequest>): Outcome & { body: string } {
+    const { body, ...answer } = this.open.handle({
       method: "POST",
       path: "/",
       headers: {},
@@ -149,6 +150,7 @@ export class Bench {
       remoteAddress: "127.0.0.1",
       ...request,
     });
+    return { ...answer, body: typeof body === "string" ? body : JSON.stringify(body) };
   }
 
   startBody(

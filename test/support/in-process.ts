@@ -55,7 +55,7 @@ export function answerOf(
   });
   return {
     httpStatus: response.status,
-    body: JSON.parse(response.body) as Record<string, unknown>,
+    body: JSON.parse(JSON.stringify(response.body)) as Record<string, unknown>,
   };
 }
 

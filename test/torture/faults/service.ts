@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { onLoopback } from "../../support/servers.ts";
 import { Faults } from "../../../src/sandbox/faults.ts";
 import { createHandler } from "../../../src/sandbox/handler.ts";
-import type { SandboxResponse } from "../../../src/sandbox/outcome.ts";
+import type { Outcome } from "../../../src/sandbox/outcome.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import type { State } from "../../../src/sandbox/model.ts";
 import type { VaultInput } from "../../../src/sandbox/seeds.ts";
@@ -13,6 +13,8 @@ import type { KnownVault } from "../../../src/sandbox/model.ts";
 import type { Certificate } from "../../support/keys.ts";
 
 export type Step = "start" | "end";
+/** An answer with its body as text. */
+type Answer = Outcome & { body: string };
 export type Which = "first" | "second" | "every";
 
 /** One call that is struck by a fault: what a fault can do with it. */
@@ -21,9 +23,9 @@ export interface StruckCall {
   request: IncomingMessage;
   response: ServerResponse;
   /** Lets the service process it; with its clock so many milliseconds off, for this call alone. */
-  process(ahead?: number): SandboxResponse;
+  process(ahead?: number): Answer;
   /** Sends an answer as it is. */
-  send(answer: Pick<SandboxResponse, "status" | "headers"> & { body: string | Buffer }): void;
+  send(answer: Pick<Answer, "status" | "headers"> & { body: string | Buffer }): void;
   /** Resets the connection. */
   reset(): void;
   /** Nothing more will come: the client need not wait until it finds out. */
@@ -165,7 +167,7 @@ export class FaultyService {
     call.send(answer);
   }
 
-  #process(request: IncomingMessage, body: string, ahead: number): SandboxResponse {
+  #process(request: IncomingMessage, body: string, ahead: number): Answer {
     const parts = {
       sandbox: this.sandbox,
       faults: new Faults(),
@@ -175,13 +177,19 @@ export class FaultyService {
     const headers = request.headers as Record<string, string | undefined>;
     this.#ahead = ahead;
     try {
-      return createHandler(parts)({
+      const answer = createHandler(parts)({
         method: request.method ?? "",
         path: request.url ?? "",
         headers,
         body,
         remoteAddress: "127.0.0.1",
       });
+      const type = { "content-type": "application/json; charset=utf-8" };
+      return {
+        ...answer,
+        headers: { ...type, ...answer.headers },
+        body: JSON.stringify(answer.body),
+      };
     } finally {
       this.#ahead = 0;
     }
