@@ -38,8 +38,9 @@ export function refuseOther(field: string, paths: readonly string[], of: string)
     )
   )
     return;
-  const near = nearest(path, paths)
-    .filter((known) => !/^vault(?:$|\.credentials)/.test(known))
+  const near = paths
+    .filter((known) => !known.endsWith("*") && !/^vault(?:$|\.credentials)/.test(known))
+    .toSorted((a, b) => distance(path, a) - distance(path, b))
     .slice(0, mostNamed);
   const contents = paths.filter((known) => /^vault\.(?:content$|creditCard\.)/.test(known));
   const listed = contents.length === 0 ? "" : `contents of the vault: ${contents.join(", ")}; `;
@@ -49,7 +50,7 @@ export function refuseOther(field: string, paths: readonly string[], of: string)
 }
 
 /** The paths of the document that an exchange prints; undefined for one that is unsupported. */
-export function fieldPaths({
+function fieldPaths({
   operation,
   kind,
   dryRun: isPlan,
@@ -97,17 +98,4 @@ export function pathsOf(schema: object, prefix = ""): string[] {
     ...inner.flatMap(([name, value]) => [at(name), ...pathsOf(value, at(name))]),
     ...anyOf.flatMap((one) => pathsOf(one, prefix)),
   ];
-}
-
-/** The paths by their edit distance. What is left out in front costs little: people write creditCard.number. */
-function nearest(path: string, paths: readonly string[]): string[] {
-  const parts = path.split(".").length;
-  const costOf = (known: string): number => {
-    const end = known.split(".").slice(-parts).join(".");
-    return Math.min(distance(path, known), distance(path, end) + 0.5);
-  };
-  const rated = paths
-    .filter((known) => !known.endsWith("*"))
-    .map((known) => ({ known, cost: costOf(known) }));
-  return rated.toSorted((a, b) => a.cost - b.cost).map(({ known }) => known);
 }

@@ -76,17 +76,15 @@ function whose({ inUse, exchange }: ListedVault): string {
 /** Everything about one vault. */
 export async function statusTable(vault: ListedVault, view: View): Promise<string> {
   const palette = await createPalette(view.facts.color);
+  const at = (time: string): string => when(time, view.now);
+  const pairOf = (fingerprint: string): string =>
+    `generation ${vault.generation}, ${shownFingerprint(fingerprint)}`;
   const rows: Row[] = [
     ["Vault", { text: vault.uuid, paint: palette.strong }],
-    ["Label", vault.label === null ? undefined : printableLine(vault.label)],
+    ["Label", known(vault.label, printableLine)],
     ["Service", vault.service],
     ["Kind", vault.kind],
-    [
-      "Credentials",
-      vault.generation === null
-        ? "none"
-        : `generation ${vault.generation}, ${shownFingerprint(vault.fingerprint ?? "")}`,
-    ],
+    ["Credentials", known(vault.fingerprint, pairOf) ?? "none"],
     ["Status", statusCell(vault, view, palette)],
     // A terminal shows each on a line below.
     ...(view.facts.isTTY ? [] : vault.next).map((way): Row => ["Next", wayText(way)]),
@@ -96,25 +94,21 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
       "Failures",
       counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row"),
     ],
-    ["Last read", vault.lastReadAt === null ? undefined : when(vault.lastReadAt, view.now)],
-    [
-      "Reads left",
-      vault.usesRemaining === null
-        ? undefined
-        : `${vault.usesRemaining} (at the last read, which counts)`,
-    ],
+    ["Last read", known(vault.lastReadAt, at)],
+    ["Reads left", known(vault.usesRemaining, (n) => `${n} (at the last read, which counts)`)],
     ...dateRows(vault, view),
     [
       "Last error",
-      vault.lastError === null
-        ? undefined
-        : `${when(vault.lastError.at, view.now)}: ${printableLine(vault.lastError.message)}`,
+      known(vault.lastError, (error) => `${at(error.at)}: ${printableLine(error.message)}`),
     ],
   ];
   const ways = view.facts.isTTY ? wayLines(vault.next, view.facts.columns) : [];
   const next = ways.map((line) => `${palette.code(printableLine(line))}\n`).join("");
   return knownFacts(view, palette, rows) + next + history(vault, view, palette);
 }
+
+const known = <T>(value: T | null, shown: (value: T) => string): string | undefined =>
+  value === null ? undefined : shown(value);
 
 /** The counters toward lockout, a row each vault; then the circuit breakers that are open. */
 export async function guardList(
