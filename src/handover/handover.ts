@@ -21,8 +21,8 @@ import type { Way } from "../way.ts";
 export interface Outputs {
   /** Receives the contents in place of stdout: all of them, whatever the output masks. */
   write?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
-  /** Whether a program that `write` starts receives the whole contents; true without one. */
-  takesAll?: ((document: GetDocument) => boolean) | undefined;
+  /** Which `write` starts. */
+  program?: Program | undefined;
   /** `write` passes on the credentials, too. */
   withCredentials?: boolean | undefined;
   /** Ends the delivery. */
@@ -151,9 +151,9 @@ async function deliverContents(
   outputs: Outputs,
   { noAck }: Start,
 ): Promise<boolean> {
-  const { write, takesAll } = outputs;
+  const { write, program } = outputs;
   const document = getDocument(delivery);
-  if (delivery.lastRead && takesAll?.(document) === false)
+  if (delivery.lastRead && program?.takesAll(document) === false)
     throw masked(delivery, { isProgram: true });
   if (write !== undefined) {
     await orHeld(outputs, async () => await write(document, delivery));

@@ -1,7 +1,6 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { summarize } from "../exchange/context.ts";
-import type { GetDocument } from "../documents/exchange.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { checkOwner } from "../exchange/recovery.ts";
@@ -73,7 +72,7 @@ async function runOne(
     }
     const outputs = {
       write: writerOf(app, options, uuid, "", program),
-      takesAll: program && ((document: GetDocument) => program.takesAll(document)),
+      program,
       out,
       saveCmd,
       withCredentials,

@@ -1,8 +1,6 @@
 import type { Local } from "../../parts/state.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { VaultError } from "../../errors.ts";
-import type { Store } from "../../exchange/ports.ts";
-import type { VaultRecord } from "../../exchange/records.ts";
 import { bySince } from "../../terminal/who.ts";
 import { count } from "../../terminal/count.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
@@ -18,12 +16,15 @@ export async function runStatus(
   { io, settings, state }: Local,
   options: StatusOptions,
 ): Promise<number> {
-  const until = olderThan(options, io.host.now());
+  const { uuid: asked, olderThan } = options;
+  const age = olderThan === undefined ? 0 : parseDuration(olderThan, "--older-than");
+  const until = new Date(io.host.now() - age).toISOString();
   const store = await state.store();
   await store.gather(io.host.interrupted);
   // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
   const before = await store.locks();
-  const records = await chosen(store, options);
+  const only = asked === undefined ? undefined : await Array.fromAsync(store.each(asked));
+  if (asked !== undefined && only?.length === 0) throw noCredentials(asked);
   const locks = [...before, ...(await store.locks())];
   const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
   const circumstances = { policy: settings.policy, clock: io.host };
@@ -35,7 +36,7 @@ export async function runStatus(
   const counts = new Map<string, number>();
   const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
   async function* vaults(): AsyncGenerator<ListedVault> {
-    for await (const record of records) {
+    for await (const record of only ?? store.each()) {
       const { uuid } = record;
       const beside = {
         exchanges: options.history === true ? record.exchanges : undefined,
@@ -45,10 +46,10 @@ export async function runStatus(
       const { status, exchange, inUse, next, locked } = vault;
       if (options.pending === true && (exchange === null || inUse !== null)) continue;
       counts.set(status, (counts.get(status) ?? 0) + 1);
-      if (next.length > 0 && (options.uuid !== undefined || !locked)) toDo.push({ uuid, next });
+      if (next.length > 0 && (asked !== undefined || !locked)) toDo.push({ uuid, next });
       for (const { finding, since } of findingsOf(record, vault)) {
-        const isAsked = options.failOn?.some((asked) => asked === finding || asked === "any");
-        if (isAsked !== true || (since !== null && since > until)) continue;
+        const isNamed = options.failOn?.some((named) => named === finding || named === "any");
+        if (isNamed !== true || (since !== null && since > until)) continue;
         const by =
           finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
         found.push({ uuid, message: `${uuid} is ${finding}${by}` });
@@ -69,7 +70,7 @@ export async function runStatus(
       throw failure() ?? error;
     });
   if (isLong) io.narrator.note(countsOf(counts));
-  if (options.uuid === undefined) sayNext(io.narrator, toDo);
+  if (asked === undefined) sayNext(io.narrator, toDo);
   else if (isLong)
     io.narrator.note(
       "",
@@ -78,11 +79,6 @@ export async function runStatus(
   const finding = failure();
   if (finding !== undefined) throw finding;
   return 0;
-}
-
-/** Until when something must have begun to be a finding, ISO 8601. */
-function olderThan({ olderThan: age }: StatusOptions, now: number): string {
-  return new Date(now - (age === undefined ? 0 : parseDuration(age, "--older-than"))).toISOString();
 }
 
 /** Most vaults that are named because they need a command of their own. */
@@ -109,16 +105,6 @@ export function sayNext(
     ...others.slice(0, namedAtMost),
     ...(more > 0 ? [noted(command`vault status UUID`, `for ${more} more vaults`)] : []),
   ]);
-}
-
-async function chosen(
-  store: Store,
-  { uuid }: StatusOptions,
-): Promise<AsyncIterable<VaultRecord> | VaultRecord[]> {
-  if (uuid === undefined) return store.each();
-  const found = await Array.fromAsync(store.each(uuid));
-  if (found.length === 0) throw noCredentials(uuid);
-  return found;
 }
 
 async function table(
