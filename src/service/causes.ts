@@ -28,8 +28,6 @@ export interface Proxy {
 export interface Route {
   origin: URL;
   proxy?: Proxy;
-  /** The proxy forwards each request, rather than a connection. */
-  forwarded: boolean;
 }
 
 /** The error of a connection that closed before it could be used. */
@@ -83,11 +81,7 @@ export const isTlsFailure = (error: Error): boolean =>
   untrusted.test(codeOf(error)) || /SSL|TLS|EPROTO/.test(codeOf(error));
 
 /** The cause of a failure before the request was written. `at`: what is connected to, as it is named. */
-export function connectCause(
-  error: Error,
-  { origin, proxy }: Pick<Route, "origin" | "proxy">,
-  at = hostOf(origin),
-): Cause {
+export function connectCause(error: Error, { origin, proxy }: Route, at = hostOf(origin)): Cause {
   if (error instanceof ProxyFailure) return error.reason;
   if (error instanceof GivenUp && error.timeoutMs === undefined)
     return { cause: "canceled before it was sent" };
@@ -125,11 +119,7 @@ export function connectCause(
  * The cause of a failure after the request may have been written. `head`: of the answer, if it had
  * arrived.
  */
-export function exchangeCause(
-  error: Error,
-  { origin }: Pick<Route, "origin">,
-  head: Head | undefined,
-): string {
+export function exchangeCause(error: Error, { origin }: Route, head: Head | undefined): string {
   const host = hostOf(origin);
   if (error instanceof GivenUp)
     return error.timeoutMs === undefined
@@ -147,7 +137,7 @@ export function exchangeCause(
 }
 
 /** Why the connection to the proxy failed. */
-export function proxyFailure(error: Error, { origin, proxy }: Way): ProxyFailure {
+export function proxyFailure(error: Error, { origin, proxy }: Required<Route>): ProxyFailure {
   const { source, url } = proxy;
   const at = `the proxy ${hostOf(url)}`;
   const { cause, hint, lasts } = connectCause(error, { origin: url }, at);
@@ -157,16 +147,10 @@ export function proxyFailure(error: Error, { origin, proxy }: Way): ProxyFailure
   });
 }
 
-/** A service, and the proxy that leads to it. */
-interface Way {
-  origin: URL;
-  proxy: Proxy;
-}
-
 /** Why the proxy does not connect to the service, from the status of its answer. */
 export function proxyRefusal(
   httpStatus: number,
-  { origin, proxy: { url, source } }: Way,
+  { origin, proxy: { url, source } }: Required<Route>,
 ): ProxyFailure {
   const proxy = `the proxy ${hostOf(url)}`;
   if (httpStatus === 407)

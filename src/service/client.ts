@@ -34,11 +34,11 @@ export function createClient(options: ClientOptions): Send {
 }
 
 function replyTo(outcome: Outcome, route: Route): Reply {
-  const { origin, proxy, forwarded } = route;
+  const { origin, proxy } = route;
   if ("response" in outcome) {
     const { response } = outcome;
     // The proxy's own answer: it forwarded nothing.
-    if (response.httpStatus === 407 && proxy !== undefined && forwarded)
+    if (response.httpStatus === 407 && proxy !== undefined && origin.protocol === "http:")
       return { type: "not-sent", ...proxyRefusal(407, { origin, proxy }).reason };
     return replyOf(response, hostOf(origin));
   }

@@ -65,7 +65,7 @@ export function makeConnection(options: ConnectionOptions): Connection {
   const origin = new URL(options.service);
   const { proxy, timeoutMs } = options;
   const forwarded = proxy !== undefined && origin.protocol === "http:";
-  const route: Route = { origin, forwarded, ...defined({ proxy }) };
+  const route: Route = { origin, ...defined({ proxy }) };
   const toProxy = forwarded ? { host: origin.host, ...proxyAuthorization(proxy) } : {};
   let isReady = false;
   let connecting: AbortController | undefined;
@@ -170,7 +170,7 @@ type Connected = buildConnector.Callback;
  * attempt. The error is a ProxyFailure if the proxy does not lead there.
  */
 function openSocket(
-  { origin, proxy, forwarded }: Route,
+  { origin, proxy }: Route,
   /** Certificates (PEM) to trust instead of Node's own list. */
   ca: readonly string[] | undefined,
   signal: AbortSignal,
@@ -200,7 +200,7 @@ function openSocket(
   const failed = (failure: Error): void => connected(failure, null);
   connect(proxy.url, (error, socket) => {
     if (error !== null) failed(proxyFailure(error, way));
-    else if (forwarded) connected(null, socket);
+    else if (origin.protocol === "http:") connected(null, socket);
     else tunnel(socket, way, () => connect(origin, connected, socket), failed);
   });
 }
@@ -208,7 +208,7 @@ function openSocket(
 /** Asks a proxy for a tunnel (CONNECT) to a service, which then is the socket itself. */
 function tunnel(
   socket: Socket,
-  way: { origin: URL; proxy: Proxy },
+  way: Required<Route>,
   made: () => void,
   failed: (failure: Error) => void,
 ): void {
