@@ -8,8 +8,8 @@ import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
-import type { GivenKey, KeySource } from "../secrets/key-source.ts";
-import { givenKey, parseGivenKey } from "../secrets/key-source.ts";
+import type { GivenKey, KeySource } from "../secrets/keys.ts";
+import { givenKey, parseGivenKey } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import { isShared } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
@@ -101,7 +101,7 @@ async function openState(
   const [{ ProfileSecrets }, { SqliteState }, { Keyring }] = await Promise.all([
     import("../settings/profile-secrets.ts"),
     import("../store/sqlite/store.ts"),
-    import("../store/keys/keyring.ts"),
+    import("../store/keyring.ts"),
   ]);
   const directory = checkedDirectory(host, settings);
   for (const each of [configuration.directory, configuration.keys])

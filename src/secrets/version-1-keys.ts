@@ -1,6 +1,6 @@
 import { VaultError } from "../errors.ts";
-import type { KeyOwner } from "./key-file.ts";
-import { keyFileOf, notAKeyFile, parseKey, readKeyText, writeKeyFile } from "./key-file.ts";
+import type { KeyOwner } from "./keys.ts";
+import { keyFileOf, notAKeyFile, parseKey, readKeyText, writeKeyFile } from "./keys.ts";
 import type { SealingKey } from "./sealing.ts";
 import { deriveKey } from "./sealing.ts";
 import { command, noted } from "../way.ts";

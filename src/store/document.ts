@@ -18,6 +18,7 @@ import type {
   VaultRows,
 } from "./steps/rows.ts";
 import { noteError, openExchangeOf, unknownVault, update, vaultOf } from "./steps/rows.ts";
+import { placeOf } from "./steps/sealed.ts";
 
 /**
  * A vault as it is stored (docs/design.md, One document per vault): `doc` needs no key, `sealed` has what it names and what is sealed. Both
@@ -156,17 +157,16 @@ export function mapSealed<Row extends SealedRow>(
   row: Row,
   by: (place: VaultPlace, value: string) => string,
 ): Row {
-  const { service, uuid, sealed, exchange = "", digest } = row;
+  const { sealed, exchange = "", digest } = row;
   if (typeof digest === "string") {
-    const place: VaultPlace = { service, uuid, column: "exchanges.digest", row: exchange };
-    return { ...row, digest: by(place, digest) };
+    return { ...row, digest: by(placeOf(row, "exchanges.digest", exchange), digest) };
   }
   if (sealed === undefined) return row;
   const columns = JSON.parse(sealed) as Sealed;
   for (const [name, values] of Object.entries(columns)) {
     const column = name as VaultPlace["column"];
     for (const [of, value] of Object.entries(values))
-      values[of] = by({ service, uuid, column, row: of }, value);
+      values[of] = by(placeOf(row, column, of), value);
   }
   return { ...row, sealed: JSON.stringify(columns) };
 }

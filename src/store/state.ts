@@ -3,7 +3,7 @@ import type { VaultError } from "../errors.ts";
 import type { Store, Waiting } from "../exchange/ports.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
-import type { GivenKey, KeyPlace } from "../secrets/key-source.ts";
+import type { GivenKey, KeyPlace } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { RestoredVault } from "./backup/restore-vault.ts";
 import type { StateHistory } from "./journal/history.ts";

@@ -12,19 +12,19 @@ import type {
   VaultRecord,
   VaultSummary,
 } from "../exchange/records.ts";
-import type { KeySource } from "../secrets/key-source.ts";
+import type { KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import { keyIdOf } from "../secrets/sealing.ts";
+import { keyIdOf, unseal } from "../secrets/sealing.ts";
 import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
 import type { Entry } from "./journal/journal.ts";
 import { appendingAlone, entriesOf, pastExchanges } from "./journal/journal.ts";
-import type { Keyring } from "./keys/keyring.ts";
+import type { Keyring } from "./keyring.ts";
 import type { VaultColumns } from "./document.ts";
 import { isKnown, isListed, rowsOf, sinceColumns } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import { written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
-import { openDigest } from "./steps/sealed.ts";
+import { placeOf } from "./steps/sealed.ts";
 import { vaultRecord, vaultSummary } from "./vault-record.ts";
 import type { Added } from "./steps/import.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
@@ -113,7 +113,8 @@ export abstract class StoredState {
         const row = { ...stored, delivered: Number(stored.delivered) === 1 };
         if (digest === null) return { ...row, digest };
         const key = await this.parts.keyring.key(keyIdOf(digest));
-        return { ...row, digest: openDigest(key, { service, uuid: row.uuid }, row.id, digest) };
+        const place = placeOf({ service, uuid: row.uuid }, "exchanges.digest", row.id);
+        return { ...row, digest: unseal(key, place, digest) };
       }),
     );
   }

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
-import { givenKey, parseGivenKey } from "../../src/secrets/key-source.ts";
+import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
 import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
 import {
   held,

@@ -3,7 +3,7 @@ import type { Local, OpenState } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { Document } from "../../documents/schemas.ts";
-import { keyPlace, parseGivenKey } from "../../secrets/key-source.ts";
+import { keyPlace, parseGivenKey } from "../../secrets/keys.ts";
 import type { RekeyOptions } from "../state.ts";
 import { joined } from "../../protocol/endpoints.ts";
 import { count } from "../../terminal/count.ts";

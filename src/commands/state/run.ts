@@ -12,7 +12,7 @@ import type {
 import { checkWritable } from "../../handover/out-file.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
-import { givenKey, keyPlace } from "../../secrets/key-source.ts";
+import { givenKey, keyPlace } from "../../secrets/keys.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
 import type { View } from "../../cli/vault-view.ts";

@@ -8,7 +8,7 @@ import { deriveKey } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
 import { columns, isKnownIn, mapSealed, resealing, rowsOf } from "../document.ts";
 import { appendingAlone } from "../journal/journal.ts";
-import type { Keyring } from "../keys/keyring.ts";
+import type { Keyring } from "../keyring.ts";
 import { marksOf } from "../sqlite/open-database.ts";
 import { all } from "../sqlite/query.ts";
 import type { Restore, RestoreFacts } from "../state.ts";

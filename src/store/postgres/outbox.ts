@@ -9,7 +9,7 @@ import { systemCode } from "../../files/state-error.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { keyIdOf, seal, unseal } from "../../secrets/sealing.ts";
 import { command, noted } from "../../way.ts";
-import type { Keyring } from "../keys/keyring.ts";
+import type { Keyring } from "../keyring.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import { isSamePlace } from "./address.ts";
 

@@ -3,7 +3,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { prunedBefore, pruning } from "../journal/journal.ts";
-import { Keyring } from "../keys/keyring.ts";
+import { Keyring } from "../keyring.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import type { StateParts } from "../stored-state.ts";

@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Row, Table } from "../statement.ts";
-import type { Keyring } from "../keys/keyring.ts";
+import type { Keyring } from "../keyring.ts";
 import type { Engine } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
 import { marksOf, migrate } from "./open-database.ts";

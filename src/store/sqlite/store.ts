@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
-import { Keyring, keyIdIn } from "../keys/keyring.ts";
+import { Keyring, keyIdIn } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";

@@ -19,7 +19,7 @@ import { isBackup, problemsOf } from "../backup/backup.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
-import { Keyring, keyIdIn } from "../keys/keyring.ts";
+import { Keyring, keyIdIn } from "../keyring.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed, rowsOf } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
@@ -37,7 +37,7 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
-import { keyPlace } from "../../secrets/key-source.ts";
+import { keyPlace } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** A state on this machine, as the whole of it takes it. */

@@ -2,6 +2,7 @@ import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
 import { endedByStart, openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
+import { seal } from "../../secrets/sealing.ts";
 import {
   begun,
   endExchange,
@@ -14,7 +15,7 @@ import {
   update,
   vaultOf,
 } from "./rows.ts";
-import { sealDigest, sealToken, openCredentials } from "./sealed.ts";
+import { placeOf, sealToken, openCredentials } from "./sealed.ts";
 import {
   addGeneration,
   updateSentWithPair,
@@ -50,8 +51,12 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
   });
   if (run !== undefined) {
     const { digest, delivery = null } = run;
+    // A digest of few possible contents would tell them: it is sealed.
     rows.begunIn = {
-      digest: digest === undefined ? null : sealDigest(key(), rows, exchangeId, digest),
+      digest:
+        digest === undefined
+          ? null
+          : seal(key(), placeOf(rows, "exchanges.digest", exchangeId), digest),
       delivery,
     };
   }

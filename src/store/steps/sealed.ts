@@ -8,10 +8,10 @@ import { command } from "../../way.ts";
 /** The vault that sealed values are bound to. */
 type Owner = Pick<Place, "service" | "uuid">;
 
-const placeOf = (
+export const placeOf = (
   { service, uuid }: Owner,
   column: VaultPlace["column"],
-  row: string | number = "",
+  row: string | number,
 ): VaultPlace => ({ service, uuid, column, row: String(row) });
 
 /**
@@ -73,19 +73,3 @@ export function openToken(key: SealingKey, place: Owner, row: ExchangeRow): stri
     },
   );
 }
-
-/** A digest of few possible contents would tell them: it is sealed. */
-export const sealDigest = (
-  key: SealingKey,
-  place: Owner,
-  exchangeId: string,
-  digest: string,
-): string => seal(key, placeOf(place, "exchanges.digest", exchangeId), digest);
-
-/** @throws `state` if the key does not open it */
-export const openDigest = (
-  key: SealingKey,
-  place: Owner,
-  exchangeId: string,
-  sealed: string,
-): string => unseal(key, placeOf(place, "exchanges.digest", exchangeId), sealed);

@@ -1,12 +1,12 @@
 import type { Waiting } from "../../exchange/ports.ts";
-import type { GivenKey } from "../../secrets/key-source.ts";
-import { ofBackup } from "../../secrets/key-source.ts";
+import type { GivenKey } from "../../secrets/keys.ts";
+import { ofBackup } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { writeBackup } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import { rowsOf } from "../document.ts";
 import type { StateHistory } from "../journal/history.ts";
-import { Keyring } from "../keys/keyring.ts";
+import { Keyring } from "../keyring.ts";
 import type { BackupFacts, Rekeyed, Restore, StateFacts, WholeState } from "../state.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { Whole, WholeOperation, WholeReader } from "./whole.ts";

@@ -3,7 +3,7 @@ import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import { cannotBeOpened, unseal } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
 import { columns, isKnownIn, mapSealed, resealing } from "../document.ts";
-import type { Keyring } from "../keys/keyring.ts";
+import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
 import { inserting, keys, marking } from "../statement.ts";
 import type { Marks } from "./marks.ts";

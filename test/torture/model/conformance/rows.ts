@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
 import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
-import { givenKey } from "../../../../src/secrets/key-source.ts";
+import { givenKey } from "../../../../src/secrets/keys.ts";
 import type { VaultColumns } from "../../../../src/store/document.ts";
 import { columnsOf, rowsOf } from "../../../../src/store/document.ts";
 import type { VaultRows } from "../../../../src/store/steps/rows.ts";

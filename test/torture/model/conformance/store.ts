@@ -2,7 +2,7 @@ import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type { Counters, Outcome } from "../../../../src/exchange/counting.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
-import { parseGivenKey } from "../../../../src/secrets/key-source.ts";
+import { parseGivenKey } from "../../../../src/secrets/keys.ts";
 import { seal } from "../../../../src/secrets/sealing.ts";
 import { sealToken } from "../../../../src/store/steps/sealed.ts";
 import type { ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
