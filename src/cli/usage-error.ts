@@ -4,23 +4,6 @@ import type { Way } from "../way.ts";
 import { command as wayTo } from "../way.ts";
 import type { Descriptor } from "./command.ts";
 
-/** What other tools call a command, with ours. */
-const ofOtherTools: Readonly<Record<string, readonly string[]>> = {
-  backup: ["state backup", "state restore"],
-  list: ["status"],
-  ls: ["status"],
-  read: ["get"],
-  show: ["get", "status"],
-  login: ["init"],
-  rotate: ["get"],
-  unlock: ["guard --reset"],
-  rm: ["forget", "delete"],
-  logs: ["audit-replay"],
-  rekey: ["state rekey"],
-  restore: ["state restore"],
-  version: ["--version"],
-};
-
 /** The names of the commands that lead to this one, the program's first. */
 export const pathOf = (command: CommanderCommand): string[] =>
   command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
@@ -37,13 +20,10 @@ export function usageError(
   const near = found === "" ? [] : found.split(", ");
   const [, word = ""] = /'([^']*)'/.exec(message) ?? [];
   const isCommand = code === "commander.unknownCommand";
-  const others =
-    command.parent === null && Object.hasOwn(ofOtherTools, word) ? ofOtherTools[word] : undefined;
-  const meant = (others ?? near).map((name) => wayTo`${names} ${name.split(" ")}`);
   return new VaultError("usage", messageOf(code, message, word, names.join(" ")), {
     hint: isCommand || near.length === 0 ? undefined : `did you mean ${near.join(" or ")}?`,
     next: [
-      ...(isCommand ? meant : []),
+      ...(isCommand ? near.map((name) => wayTo`${names} ${name}`) : []),
       ...(takesProgram(descriptor) ? [programWay(command)] : []),
       wayTo`${names} --help`,
     ],

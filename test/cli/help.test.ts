@@ -185,17 +185,6 @@ describe("the help of a command", () => {
 describe("what was probably meant", () => {
   test.each<[string, string, RegExp]>([
     ["gett", "unknown command 'gett'", / {2}next: vault get\n/],
-    ["ls", "unknown command 'ls'", / {2}next: vault status\n/],
-    ["show x", "unknown command 'show'", / {2}next: vault get\n {2}next: vault status\n/],
-    ["rm x", "unknown command 'rm'", / {2}next: vault forget\n {2}next: vault delete\n/],
-    ["version", "unknown command 'version'", / {2}next: vault --version\n/],
-    [
-      "backup b.db --restore",
-      "unknown command 'backup'",
-      / {2}next: vault state backup\n {2}next: vault state restore\n/,
-    ],
-    ["restore b.db", "unknown command 'restore'", / {2}next: vault state restore\n/],
-    ["rekey", "unknown command 'rekey'", / {2}next: vault state rekey\n/],
     ["sandbox ls", "unknown command 'ls'", / {2}next: vault sandbox --help\n/],
     ["stauts", "unknown command 'stauts'", / {2}next: vault status\n/],
     ["sttus --profile get", "unknown command 'sttus'", / {2}next: vault status\n/],
