@@ -45,17 +45,11 @@ ${escape(seeAlso)}
 
 /** What `--help` of each command prints. */
 function commandTexts(): { path: string[]; summary: string; text: string }[] {
-  const parts: string[] = [];
-  const program = buildProgram(
-    vault,
-    { stdout: { columns: 80, color: false } },
-    { write: (text) => parts.push(text) },
-  );
+  const program = buildProgram(vault, { stdout: { columns: 80, color: false } });
   const all = (command: CliCommand): CliCommand[] => [command, ...command.commands.flatMap(all)];
   return all(program).map((command) => {
-    command.outputHelp();
     const summary = command.summary() || "read and update remote vaults";
-    return { path: pathOf(command), summary, text: parts.splice(0).join("") };
+    return { path: pathOf(command), summary, text: command.helpInformation() };
   });
 }
 

@@ -1,6 +1,6 @@
 import { createService, type ServicePart } from "./parts/service.ts";
 import { createState, type Local } from "./parts/state.ts";
-import { createKnown, type Known } from "./completion/known.ts";
+import { Known } from "./completion/known.ts";
 import type { Host } from "./host.ts";
 import { createIo } from "./parts/io.ts";
 import { createSettings, directoryOf } from "./parts/settings.ts";
@@ -32,9 +32,13 @@ export async function createApp(
   return { io, settings, state, service: createService({ io, settings, state }, version) };
 }
 
+/** Refuses, as `usage`, a --field that the documents of a command, given by its words, cannot have. */
+export const checkField = async (command: string, field: string): Promise<void> =>
+  (await import("./documents/schemas.ts")).checkField(command, field);
+
 /** What completion may know of this machine. It needs no `App`: settings can be wrong, and take time to read. */
-export const knownHere = (host: Host): Pick<Known, "fields" | "profiles" | "vaults"> =>
-  createKnown(host, {
+export const knownHere = (host: Host): Known =>
+  new Known(host, {
     configDirectory: () => configDirectory(host),
     fieldPaths: async (kind) => (await import("./documents/field-paths.ts")).readPaths(kind),
     readVaults: async (location) => {

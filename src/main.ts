@@ -7,11 +7,13 @@ export { createHost } from "./host.ts";
 /** Runs one command line and resolves to its exit code. The only place where an outcome becomes one. */
 export async function main(argv: readonly string[], host: Host): Promise<number> {
   const { version } = packageJson;
-  const edge: Edge = { json: false };
+  const end = argv.indexOf("--");
+  const words = end === -1 ? argv : argv.slice(0, end);
+  const edge: Edge = { json: asksForJson(words, host) };
   try {
-    const shown = shownVersion(argv, host);
-    if (shown !== undefined) {
-      await host.stdout.write(shown);
+    // Wherever it stands; as with node and docker, -v alone too.
+    if (words.includes("--version") || words.includes("-V") || argv.join(" ") === "-v") {
+      await host.stdout.write(`${edge.json ? JSON.stringify({ version }) : version}\n`);
       return 0;
     }
     const { runProgram } = await import("./commands/program.ts");
@@ -23,23 +25,16 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
   }
 }
 
-/** The answer to --version, wherever it stands; as with node and docker, -v alone too. */
-function shownVersion(argv: readonly string[], host: Host): string | undefined {
-  const end = argv.indexOf("--");
-  const words = end === -1 ? argv : argv.slice(0, end);
-  const isAsked = words.some((word) => word === "--version" || word === "-V");
-  if (!isAsked && argv.join(" ") !== "-v") return undefined;
-  const { version } = packageJson;
-  // Of all that may stand beside it, only --json and -o json end so.
-  const isJson = [...words, host.env["VAULTSVC_OUTPUT"] ?? ""].some((word) =>
-    word.endsWith("json"),
-  );
-  return `${isJson ? JSON.stringify({ version }) : version}\n`;
+/** Whether a line asks for JSON, as far as its words tell before anything is loaded. */
+function asksForJson(words: readonly string[], { env }: Host): boolean {
+  const [, format = env["VAULTSVC_OUTPUT"]] =
+    /(?:^| )(?:-[qv]*o|--output)[ =]?(\w+)/.exec(words.join(" ")) ?? [];
+  return words.includes("--json") || format === "json" || format === "ndjson";
 }
 
 /** What reporting an error depends on. */
 interface Edge {
-  /** Whether errors are JSON: known once the command line is read. */
+  /** Whether errors are JSON: known for sure once the command line and the settings are read. */
   json: boolean;
 }
 

@@ -6,8 +6,8 @@ import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
 
 /** Source of the values of an option or an argument. */
 export type ValueSource =
-  /** `separated`: a comma-separated list. `open`: more must be typed after each value. */
-  | { from: "list"; values: readonly string[]; separated?: boolean; open?: boolean }
+  /** `separated`: a comma-separated list. After a value that ends with `=`, more must be typed. */
+  | { from: "list"; values: readonly string[]; separated?: boolean }
   /** Fields of what is read of the vault that the line names; `after`: behind this, in a word that begins with something else. */
   | { from: "fields"; after?: string }
   /** Commands, nested ones after their parents; `also` has other words for the first position. */
@@ -87,20 +87,18 @@ export interface Descriptor {
   callsService?: true;
 }
 
-export type Format = (typeof outputFormats)[number];
-
 export interface Command extends Descriptor {
   /** As `command` has joined it: its options fit the descriptor. */
-  run?: (app: App, options: never) => Promise<number>;
-  /** In place of `run`, for what needs neither settings nor state: the text for stdout. */
-  print?: (options: never, format: Format, program: () => CommanderCommand) => Promise<string>;
-  /** What `print` returns for a person is shown by the pager. */
-  isShown?: true;
+  run?: (app: App, options: never, program: CommanderCommand) => Promise<number>;
   commands?: readonly Command[];
 }
 
-/** What a command does with its checked options; resolves to the exit code. It loads what it needs: help and completion do not. */
-export type Run<D extends Descriptor> = (app: App, options: OptionsOf<D>) => Promise<number>;
+/** What a command does with its checked options; resolves to the exit code. It loads what it needs: --help and completion do not. */
+export type Run<D extends Descriptor> = (
+  app: App,
+  options: OptionsOf<D>,
+  program: CommanderCommand,
+) => Promise<number>;
 
 /** Joins a descriptor and what runs it. */
 export const command = <const D extends Descriptor>(
@@ -112,7 +110,7 @@ export const command = <const D extends Descriptor>(
 export const loaded = <const D extends Descriptor>(
   descriptor: D,
   load: () => Promise<NoInfer<Run<D>>>,
-): Command => command(descriptor, async (app, options) => await (await load())(app, options));
+): Command => command(descriptor, async (...given) => await (await load())(...given));
 
 /** The options of a command line, checked: those that were not given are absent. */
 export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> &

@@ -1,15 +1,9 @@
-import {
-  Argument,
-  Command as CommanderCommand,
-  Help,
-  InvalidArgumentError,
-  Option,
-} from "commander";
-import type { HelpContext } from "commander";
+import { Argument, Command as CommanderCommand, InvalidArgumentError, Option } from "commander";
+import type { Help, HelpContext } from "commander";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.ts";
-import { examplesOf } from "./examples.ts";
+import { CliHelp } from "./help.ts";
 import { command as wayTo } from "../way.ts";
 import { pathOf, usageError } from "./usage-error.ts";
 import { oneOf, text } from "./values.ts";
@@ -22,10 +16,12 @@ export class CliCommand extends CommanderCommand {
   constructor(descriptor: Command) {
     super(descriptor.name);
     this.descriptor = descriptor;
+    this.summary(descriptor.summary);
+    if (descriptor.group !== undefined) this.helpGroup(descriptor.group);
   }
 
   override createHelp(): Help {
-    return Object.assign(new CliHelp(), this.configureHelp());
+    return Object.assign(new CliHelp(this.descriptor), this.configureHelp());
   }
 
   override error(message: string, { code = "" }: { code?: string } = {}): never {
@@ -49,56 +45,16 @@ export class CliArgument extends Argument {
   values: ValueSource | undefined;
 }
 
-/** The first screen lists no options; that of a command ends with the flags of every command that matter most. */
-class CliHelp extends Help {
-  override showGlobalOptions = true;
-
-  // Help has no color.
-  override displayWidth(shown: string): number {
-    return shown.length;
-  }
-
-  override subcommandTerm(command: CommanderCommand): string {
-    return command.name();
-  }
-
-  override commandUsage(command: CommanderCommand): string {
-    return command.parent === null ? "vault <command> [options]" : super.commandUsage(command);
-  }
-
-  override formatHelp(command: CommanderCommand, helper: Help): string {
-    const isFirst = command.parent === null;
-    return super.formatHelp(
-      command,
-      isFirst ? Object.assign(new CliHelp(), helper, { visibleOptions: () => [] }) : helper,
-    );
-  }
-
-  override visibleGlobalOptions(command: CommanderCommand): Option[] {
-    if ((command as Partial<CliCommand>).descriptor?.run === undefined) return [];
-    return super.visibleGlobalOptions(command).filter(({ long = "" }) => shared.includes(long));
-  }
-}
-const shared: readonly (string | undefined)[] = [
-  "--json",
-  "--field",
-  "--reveal",
-  "--profile",
-  "--state",
-  "--max-wait",
-  "--no-input",
-];
-
 /** Runs a command with what commander has read. */
 export type Act = (command: CliCommand, given: Readonly<Record<string, unknown>>) => Promise<void>;
 
 /** What is built. */
 interface Building {
-  /** Of commands that are not among them, names and summaries alone: each takes its time to build. */
+  /** The words of the line: of commands that are not among them, names and summaries alone. All would be a fifteenth of `--help`. */
   words?: readonly string[];
   /** Runs a command. Without it values are read as they are. */
   act?: Act;
-  /** Takes what commander prints. */
+  /** Takes help that is asked for. */
   write?: (text: string) => void;
 }
 
@@ -106,12 +62,14 @@ interface Building {
 export function buildProgram(
   root: Command,
   { stdout }: { stdout: Pick<Host["stdout"], "columns" | "color"> },
-  { words, act, write }: Building = {},
+  { words, act, write = () => undefined }: Building = {},
 ): CliCommand {
+  const isNeeded = (name: string): boolean =>
+    words === undefined || words.includes("help") || words.includes(name);
   const program = new CliCommand(root)
     // commander would open the process's own streams to find out width and color.
     .configureOutput({
-      ...(write === undefined ? {} : { writeOut: write }),
+      writeOut: write,
       writeErr: () => undefined,
       getOutHelpWidth: () => stdout.columns,
       getErrHelpWidth: () => stdout.columns,
@@ -119,39 +77,27 @@ export function buildProgram(
       getErrHasColors: () => stdout.color,
     })
     .exitOverride();
-  complete(program, root, act);
-  for (const command of root.commands ?? []) {
-    const isNamed = words === undefined || words.includes(command.name);
-    program.addCommand(build(program, command, act, isNamed));
-  }
-  return program;
+  return complete(program, act, isNeeded);
 }
 
-function build(
-  parent: CliCommand,
-  descriptor: Command,
+/** Adds to a command what its descriptor has. */
+function complete(
+  command: CliCommand,
   act: Act | undefined,
-  isNamed: boolean,
+  isNeeded: (name: string) => boolean = () => true,
 ): CliCommand {
-  const command = new CliCommand(descriptor).summary(descriptor.summary);
-  command.copyInheritedSettings(parent);
-  if (descriptor.group !== undefined) command.helpGroup(descriptor.group);
-  if (!isNamed) return command;
-  complete(command, descriptor, act);
-  for (const each of descriptor.commands ?? []) command.addCommand(build(command, each, act, true));
-  return command;
-}
-
-/** Adds all but the commands below. */
-function complete(command: CliCommand, descriptor: Command, act: Act | undefined): void {
+  const { descriptor } = command;
   const { arguments: terms = {}, options = {}, summary } = descriptor;
   const { description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.` } = descriptor;
   command.description(description).helpOption("-h, --help", "show this help");
   for (const spec of Object.values(terms)) command.addArgument(argumentOf(spec, act !== undefined));
   for (const spec of Object.values(options)) command.addOption(optionOf(spec, act !== undefined));
-  command.addHelpText("after", () => examplesOf(descriptor));
-  if (descriptor.commands !== undefined || act === undefined) return;
-  command.action(async (...parameters: unknown[]) => {
+  for (const each of descriptor.commands ?? []) {
+    const child = new CliCommand(each).copyInheritedSettings(command);
+    command.addCommand(isNeeded(each.name) ? complete(child, act) : child);
+  }
+  if (descriptor.commands !== undefined || act === undefined) return command;
+  return command.action(async (...parameters: unknown[]) => {
     const names = Object.keys(terms).map((name, index) => [name, parameters[index]] as const);
     const given = { ...command.opts(), ...Object.fromEntries(names) };
     checkTogether(command, given);

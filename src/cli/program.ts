@@ -1,11 +1,11 @@
+import type { Command as CommanderCommand } from "commander";
 import { CommanderError } from "commander";
+import type * as wired from "../app.ts";
 import type { App } from "../app.ts";
-import type { Known } from "../completion/known.ts";
 import { VaultError } from "../errors.ts";
-import { outputFormats } from "../settings/definitions.ts";
 import type { Host } from "../host.ts";
-import type { Command, Descriptor, Format } from "./command.ts";
-import type { Act, CliCommand } from "./commander.ts";
+import type { Command, Descriptor } from "./command.ts";
+import type { Act } from "./commander.ts";
 import { buildProgram } from "./commander.ts";
 import { noProgram, pathOf, takesProgram } from "./usage-error.ts";
 
@@ -21,19 +21,8 @@ export interface Surroundings {
   host: Host;
   version: string;
   /** Loads what completion may know of this machine, and the parts that a command works with. */
-  wiring: () => Promise<{
-    knownHere(host: Host): Pick<Known, "fields" | "profiles" | "vaults">;
-    createApp(
-      host: Host,
-      flags: Readonly<Record<string, unknown>>,
-      version: string,
-      mode: Descriptor["mode"],
-      words?: readonly string[],
-    ): Promise<App>;
-  }>;
-  /** Refuses, as `usage`, a --field that the documents of a command cannot have. The command is given by its words. */
-  checkField: (command: string, field: string) => Promise<void>;
-  /** Whether errors are JSON. */
+  wiring: () => Promise<typeof wired>;
+  /** Whether errors are JSON: until the settings are known, as the words of the line have it. */
   edge: { json: boolean };
 }
 
@@ -48,7 +37,7 @@ export async function runProgram(
   argv: readonly string[],
   around: Surroundings,
 ): Promise<number> {
-  const { host, version, wiring, edge, checkField } = around;
+  const { host, version, wiring, edge } = around;
   if (argv[0] === completeCommand) {
     await host.stdout.write(await completions(root, argv.slice(1), around));
     return 0;
@@ -58,35 +47,22 @@ export async function runProgram(
   const act: Act = async (command, given) => {
     const { descriptor } = command;
     const globals = command.optsWithGlobals();
-    if (descriptor.print !== undefined) {
-      const whole = (): CliCommand => buildProgram(root, host);
-      const format = formatOf(globals, host);
-      const text = await descriptor.print(given as never, format, whole);
-      if (descriptor.isShown === true && format === "table") help.push(text);
-      else await host.stdout.write(text);
-      return;
-    }
     if (takesProgram(descriptor) && !argv.includes("--")) throw noProgram(command);
-    // Until the settings are known.
-    edge.json = formatOf(globals, host) !== "table";
     if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
-    const app = await (await wiring()).createApp(host, globals, version, descriptor.mode, argv);
+    const { createApp, checkField } = await wiring();
+    const app = await createApp(host, globals, version, descriptor.mode, argv);
     edge.json = app.io.output.format !== "table";
     const { field } = app.io.output;
     if (field !== undefined) await checkField(pathOf(command).slice(1).join(" "), field);
-    exitCode = await runLabelled(app, descriptor, await withVault(app, descriptor, given));
+    const options = await withVault(app, descriptor, given);
+    exitCode = await runLabelled(app, descriptor, options, program);
   };
   const isAlone = isGroup(root, argv);
-  const words = isAlone ? [...argv, "--help"] : argv;
-  const program = buildProgram(root, host, {
-    words,
-    act,
-    write: (more) => void help.push(more),
-  });
+  const write = (more: string): void => void help.push(more);
+  const program = buildProgram(root, host, { words: argv, act, write });
   try {
-    await program.parseAsync(words, { from: "user" });
+    await program.parseAsync(isAlone ? [...argv, "--help"] : argv, { from: "user" });
   } catch (error) {
-    if (!edge.json) edge.json = wantsJson(program, argv, host);
     // Help ends so.
     if (!(error instanceof CommanderError)) throw error;
   }
@@ -114,9 +90,14 @@ async function showHelp(
 }
 
 /** Runs the command. A JSON error about a vault has its label beside the UUID. */
-async function runLabelled(app: App, { run }: Command, options: object): Promise<number> {
+async function runLabelled(
+  app: App,
+  { run }: Command,
+  options: object,
+  program: CommanderCommand,
+): Promise<number> {
   try {
-    return (await run?.(app, options as never)) ?? 0;
+    return (await run?.(app, options as never, program)) ?? 0;
   } catch (error) {
     if (app.io.output.format === "table" || !(error instanceof VaultError)) throw error;
     throw await (await import("./vault-name.ts")).withLabel(app.state, error);
@@ -152,29 +133,8 @@ async function completions(
   try {
     const { answer } = await import("../completion/candidates.ts");
     const known = async () => (await wiring()).knownHere(host);
-    return await answer(words, buildProgram(root, host, { words }), {
-      variables: () => Object.keys(host.env),
-      profiles: async () => await (await known()).profiles(),
-      vaults: async (given) => await (await known()).vaults(given),
-      fields: async (given, vault) => await (await known()).fields(given, vault),
-    });
+    return await answer(words, buildProgram(root, host, { words }), known);
   } catch {
     return "";
   }
-}
-
-function formatOf(
-  { json, output }: Readonly<Record<string, unknown>>,
-  { env }: Pick<Host, "env">,
-): Format {
-  if (json === true) return "json";
-  const named = output ?? env["VAULTSVC_OUTPUT"];
-  return outputFormats.find((format) => format === named) ?? "table";
-}
-
-/** Whether errors of a line that cannot be read are JSON. What stands behind an error, commander has not read. */
-function wantsJson(program: CliCommand, argv: readonly string[], host: Host): boolean {
-  const end = argv.indexOf("--");
-  const isAsked = argv.slice(0, end === -1 ? undefined : end).includes("--json");
-  return isAsked || formatOf(program.opts(), host) !== "table";
 }

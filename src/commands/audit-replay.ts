@@ -61,7 +61,7 @@ const descriptor = {
     where: {
       flag: "--where <key=value...>",
       help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
-      values: { from: "list", values: conditions, open: true },
+      values: { from: "list", values: conditions },
       parse: anyText,
     },
     problems: {
@@ -73,7 +73,7 @@ const descriptor = {
       flag: "--map <columns>",
       requires: ["files"],
       help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
-      values: { from: "list", values: columns, separated: true, open: true },
+      values: { from: "list", values: columns, separated: true },
     },
     zone: {
       flag: "--zone <zone>",
@@ -122,7 +122,7 @@ const descriptor = {
     whatIf: {
       flag: "--what-if <change>",
       help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
-      values: { from: "list", values: changes, open: true },
+      values: { from: "list", values: changes },
       parse: change,
     },
     failOn: {

@@ -1,4 +1,5 @@
-import type { OptionsOf, Command, Descriptor } from "../cli/command.ts";
+import type { Descriptor, OptionsOf } from "../cli/command.ts";
+import { loaded } from "../cli/command.ts";
 import { topics } from "../cli/topics.ts";
 
 const descriptor = {
@@ -21,12 +22,9 @@ const descriptor = {
     },
   },
   examples: ["vault help get", "vault help exit-codes", "vault help json get"],
+  mode: "lenient",
 } as const satisfies Descriptor;
 
-/** Prints help; needs neither settings nor state. */
-export const help: Command = {
-  ...descriptor,
-  isShown: true,
-  print: async ({ words }: OptionsOf<typeof descriptor>, format, program) =>
-    await (await import("./help/text.ts")).helpText(program(), words, format),
-};
+export type HelpOptions = OptionsOf<typeof descriptor>;
+
+export const help = loaded(descriptor, async () => (await import("./help/run.ts")).runHelp);

@@ -50,12 +50,5 @@ export const vault: Command = {
   ],
 };
 
-export const runProgram = async (
-  argv: readonly string[],
-  around: Omit<Surroundings, "checkField">,
-): Promise<number> =>
-  await cli.runProgram(vault, argv, {
-    ...around,
-    checkField: async (command, field) =>
-      (await import("../documents/schemas.ts")).checkField(command, field),
-  });
+export const runProgram = async (argv: readonly string[], around: Surroundings): Promise<number> =>
+  await cli.runProgram(vault, argv, around);

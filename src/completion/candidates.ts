@@ -22,7 +22,7 @@ interface Offer {
 export async function answer(
   words: readonly string[],
   program: CliCommand,
-  known: Known,
+  known: () => Promise<Known>,
 ): Promise<string> {
   return format(await offer(program, words, known));
 }
@@ -42,10 +42,10 @@ function format({ candidates, directive, prefix = "" }: Offer): string {
 }
 
 /** Returns candidates for the last word; the words before it are complete. */
-export async function offer(
+async function offer(
   program: CliCommand,
   words: readonly string[],
-  known: Known,
+  known: () => Promise<Known>,
 ): Promise<Offer> {
   const current = words.at(-1) ?? "";
   const before = words.slice(0, -1);
@@ -61,9 +61,7 @@ export async function offer(
   }
   if (!isEnded && current.startsWith("-")) return matching(flags(place), current);
   if (command.commands.length > 0)
-    return operands.length === 0
-      ? matching(names(command.commands), abbreviations[current] ?? current)
-      : nothing;
+    return operands.length === 0 ? matching(names(command.commands), current) : nothing;
   const { registeredArguments: terms } = command;
   const argument = terms[operands.length] ?? terms.findLast(({ variadic }) => variadic);
   if (argument === undefined) return isEnded ? nothing : matching(flags(place), current);
@@ -134,9 +132,6 @@ function sourceOf(value: Argument | Option): ValueSource {
   return { from: value.description.includes("@FILE") ? "given" : "anything" };
 }
 
-/** What stands for one command although others begin with it: those are a letter away. */
-const abbreviations: Readonly<Record<string, string>> = { stat: "status" };
-
 const names = (commands: readonly CliCommand[]): Candidate[] =>
   commands.map((command) => ({ value: command.name(), description: command.summary() }));
 
@@ -166,7 +161,7 @@ async function offerValues(
   before: string,
   typed: string,
   place: Place,
-  known: Known,
+  known: () => Promise<Known>,
 ): Promise<Offer> {
   const found = await values(source, typed, place, known);
   if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };
@@ -181,12 +176,12 @@ async function values(
   source: ValueSource,
   typed: string,
   place: Place,
-  known: Known,
+  known: () => Promise<Known>,
 ): Promise<Offer> {
   switch (source.from) {
     case "list": {
       const chosen = source.separated === true ? typed.split(",").slice(0, -1) : [];
-      const isOpen = source.open === true;
+      const isOpen = source.values[0]?.endsWith("=") === true;
       const left = source.values.filter(
         (value) => !chosen.some((one) => (isOpen ? one.startsWith(value) : one === value)),
       );
@@ -205,21 +200,21 @@ async function values(
     }
     case "vaults": {
       const isNamed = (name: string | null): boolean => place.operands.includes(name ?? "");
-      const vaults = (await known.vaults(place.given)).filter(
+      const vaults = (await (await known()).vaults(place.given)).filter(
         ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
       );
       const withLabels = source.byLabel === true && typed !== "";
       return list(vaults.flatMap((vault) => vaultNames(vault, withLabels)));
     }
     case "profiles":
-      return list(await known.profiles());
+      return list((await known()).profiles());
     case "fields": {
       // What other commands print has few fields.
       if (source.after === undefined && !["get", "update"].includes(place.command.name()))
         return nothing;
       const start = source.after === undefined ? 0 : typed.indexOf(source.after) + 1;
       if (start === 0 && source.after !== undefined) return nothing;
-      const fields = await known.fields(place.given, place.operands[0]);
+      const fields = await (await known()).fields(place.given, place.operands[0]);
       return list(fields.map(({ value }) => ({ value: typed.slice(0, start) + value })));
     }
     case "programs":
@@ -235,7 +230,7 @@ async function values(
     case "given":
       if (typed.startsWith("@")) return { candidates: [], directive: "files", prefix: "@" };
       if (typed.startsWith("env:"))
-        return list(known.variables().map((name) => ({ value: `env:${name}` })));
+        return list((await known()).variables().map((name) => ({ value: `env:${name}` })));
       return { candidates: given, directive: "nospace" };
     case "anything":
       return nothing;

@@ -19,19 +19,57 @@ export interface KnownVault {
   kind: string;
 }
 
-/** Sources of candidates on this machine, each asked only when needed. They never throw: an empty list means that nothing is known. */
-export interface Known {
-  vaults(given: Given): Promise<readonly KnownVault[]>;
-  profiles(): Promise<Candidate[]>;
-  /** Of what a read prints of the vault, by its kind where that is known. */
-  fields(given: Given, vault: string | undefined): Promise<Candidate[]>;
-  variables(): string[];
-}
-
 /** The user whose settings and state are read. */
 interface User {
   env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
+}
+
+/**
+ * What is known on this machine, read only when it is asked for. No file is created and no key read. Each rejects with the errors of the
+ * file system, JSON and SQLite.
+ */
+export class Known {
+  private readonly user: User;
+  private readonly files: Files;
+
+  constructor(user: User, files: Files) {
+    this.user = user;
+    this.files = files;
+  }
+
+  variables(): string[] {
+    return Object.keys(this.user.env);
+  }
+
+  profiles(): Candidate[] {
+    return Object.keys(this.configuration().profiles).map((value) => ({ value }));
+  }
+
+  async vaults(given: Given): Promise<readonly KnownVault[]> {
+    const { env, home } = this.user;
+    const { currentProfile = "default", profiles } = this.configuration();
+    const name =
+      (given["profile"] as string | undefined) ?? (env["VAULTSVC_PROFILE"] || currentProfile);
+    // No shell has expanded this word: completion sees it as it was typed.
+    const flag = (given["state"] as string | undefined)?.replace(/^~(?=\/)/, () => home);
+    const found = findSetting("state", defined({ state: flag }), env, profiles[name] ?? {});
+    if (found !== undefined) checkLocation(found.text, found.source);
+    return await this.files.readVaults(found?.text);
+  }
+
+  /** Of what a read prints of the vault, by its kind where that is known. */
+  async fields(given: Given, vault: string | undefined): Promise<Candidate[]> {
+    const named = ({ uuid, label }: KnownVault): boolean =>
+      label === vault || uuid === vault?.toLowerCase();
+    const kind =
+      (given["kind"] as string | undefined) ?? (await this.vaults(given)).find(named)?.kind;
+    return (await this.files.fieldPaths(kind)).map((value) => ({ value }));
+  }
+
+  private configuration(): Configuration {
+    return readConfiguration(this.files.configDirectory()) ?? { profiles: {} };
+  }
 }
 
 /** Locations of the user's files, and a reader of the state. */
@@ -41,38 +79,4 @@ interface Files {
   readVaults(location: string | undefined): Promise<readonly KnownVault[]>;
   /** The paths of what a read of a vault of this kind prints, of any kind without one. */
   fieldPaths(kind: string | undefined): Promise<readonly string[]>;
-}
-
-/**
- * Creates the sources of profile names and vaults. They create no file and read no key.
- *
- * Unlike `Known`, the sources reject with the errors of the file system, JSON and SQLite.
- */
-export function createKnown(
-  user: User,
-  files: Files,
-): Pick<Known, "fields" | "profiles" | "vaults"> {
-  const configuration = (): Configuration =>
-    readConfiguration(files.configDirectory()) ?? { profiles: {} };
-  const vaultsOf = async (given: Given) => {
-    const { currentProfile = "default", profiles } = configuration();
-    const name =
-      (given["profile"] as string | undefined) ?? (user.env["VAULTSVC_PROFILE"] || currentProfile);
-    // No shell has expanded this word: completion sees it as it was typed.
-    const flag = (given["state"] as string | undefined)?.replace(/^~(?=\/)/, () => user.home);
-    const found = findSetting("state", defined({ state: flag }), user.env, profiles[name] ?? {});
-    if (found !== undefined) checkLocation(found.text, found.source);
-    return await files.readVaults(found?.text);
-  };
-  return {
-    profiles: async () => Object.keys(configuration().profiles).map((value) => ({ value })),
-    vaults: vaultsOf,
-    fields: async (given, vault) => {
-      const named = ({ uuid, label }: KnownVault): boolean =>
-        label === vault || uuid === vault?.toLowerCase();
-      const kind =
-        (given["kind"] as string | undefined) ?? (await vaultsOf(given)).find(named)?.kind;
-      return (await files.fieldPaths(kind)).map((value) => ({ value }));
-    },
-  };
 }

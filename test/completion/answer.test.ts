@@ -49,7 +49,7 @@ function listOf(
   const option = command?.options.find(({ long }) => long === flag) as CliOption | undefined;
   const { argChoices: words = [], values } = option ?? {};
   return values?.from === "list"
-    ? { words: values.values, end: values.open === true ? ":nospace" : ":done" }
+    ? { words: values.values, end: values.values[0]?.endsWith("=") ? ":nospace" : ":done" }
     : { words, end: ":done" };
 }
 
@@ -116,7 +116,7 @@ describe("whatever the commands hold is offered", () => {
 
 test.each<[string, string[]]>([
   ["sta", ["status", "state", ":done"]],
-  ["stat", ["status", ":done"]],
+  ["stat", ["status", "state", ":done"]],
   ["state", ["state", ":done"]],
   ["get --kind credit-card/o", ["credit-card/online", "credit-card/offline", ":done"]],
   ["get --json --js", [":done"]],

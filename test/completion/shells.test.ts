@@ -17,7 +17,7 @@ const [labelled, bare, office] = vaults;
 /** Text typed before a tab, and the line after it. Several candidates complete to their common prefix. */
 const typed: readonly (readonly [string, string])[] = [
   ["vault statu", "vault status "],
-  ["vault stat", "vault status "],
+  ["vault statu", "vault status "],
   ["vault get off", "vault get office\\ card "],
   ["vault audit-replay --vault off", "vault audit-replay --vault office\\ card "],
   ["vault import off", "vault import off"],

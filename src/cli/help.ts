@@ -1,8 +1,54 @@
+import { Help } from "commander";
+import type { Command as CommanderCommand, Option } from "commander";
 import type { Descriptor } from "./command.ts";
 import { topics } from "./topics.ts";
 
+/** The first screen lists no options; that of a command ends with the flags of every command that matter most. */
+export class CliHelp extends Help {
+  override showGlobalOptions = true;
+  private readonly descriptor: Descriptor;
+
+  constructor(descriptor: Descriptor) {
+    super();
+    this.descriptor = descriptor;
+  }
+
+  // Help has no color.
+  override displayWidth(shown: string): number {
+    return shown.length;
+  }
+
+  override subcommandTerm(command: CommanderCommand): string {
+    return command.name();
+  }
+
+  override commandUsage(command: CommanderCommand): string {
+    return command.parent === null ? "vault <command> [options]" : super.commandUsage(command);
+  }
+
+  override formatHelp(command: CommanderCommand, helper: Help): string {
+    if (command.parent === null) helper.visibleOptions = () => [];
+    return `${super.formatHelp(command, helper)}${examplesOf(this.descriptor)}\n`;
+  }
+
+  override visibleGlobalOptions(command: CommanderCommand): Option[] {
+    const isGroup = command.commands.length > 0;
+    if (isGroup || ["completion", "help"].includes(command.name())) return [];
+    return super.visibleGlobalOptions(command).filter(({ long = "" }) => shared.includes(long));
+  }
+}
+const shared: readonly (string | undefined)[] = [
+  "--json",
+  "--field",
+  "--reveal",
+  "--profile",
+  "--state",
+  "--max-wait",
+  "--no-input",
+];
+
 /** What help ends with: examples, where their files come from, and where there is more to read. */
-export function examplesOf({ name, examples }: Pick<Descriptor, "examples" | "name">): string {
+function examplesOf({ name, examples }: Pick<Descriptor, "examples" | "name">): string {
   const lines = [
     "\nExamples:",
     ...[...examples, ...originsIn(examples)].map((line) => `  ${line}`),

@@ -1,37 +1,42 @@
-import type { Format } from "../../cli/command.ts";
 import type { Command } from "commander";
+import type { App } from "../../app.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
 import { pathOf } from "../../cli/usage-error.ts";
 import type { Document } from "../../documents/schemas.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
 import { suggest } from "../../suggest.ts";
+import { jsonText } from "../../terminal/redactor.ts";
 import { command } from "../../way.ts";
+import type { HelpOptions } from "../help.ts";
 
 /**
- * The help of what `words` name, as text, or as a JSON document (`ndjson`: in one line).
+ * Shows the help of what `words` name.
  * @throws `usage` where they name nothing
  */
-export async function helpText(
+export async function runHelp(
+  { io: { output } }: App,
+  { words }: HelpOptions,
   program: Command,
-  words: readonly string[],
-  format: Format,
-): Promise<string> {
-  const print = (value: object): string =>
-    `${JSON.stringify(value, null, format === "ndjson" ? 0 : 2)}\n`;
-  const document = (value: Document<"help">): string => print(value);
-  const [first, ...rest] = words;
-  if (first === "json") return print(await schema(rest));
-  if (words.length === 1 && first !== undefined && isTopic(first)) {
-    if (first === "exit-codes" && format !== "table") return document({ exitCodes: exitCodes() });
+): Promise<number> {
+  const show = async (document: Document<"help">, text: string): Promise<boolean> =>
+    await output.show(document, () => text);
+  const [first = "", ...rest] = words;
+  if (first === "json") {
+    const document = await schema(rest);
+    await output.show(document, () => `${jsonText(document, 2)}\n`);
+  } else if (rest.length === 0 && isTopic(first)) {
     const { readTopic } = await import("../../cli/topics/read.ts");
     const text = readTopic(first);
-    return format !== "table" ? document({ topic: first, summary: topics[first], text }) : text;
+    if (first === "exit-codes") await show({ exitCodes: exitCodes() }, text);
+    else await show({ topic: first, summary: topics[first], text }, text);
+  } else {
+    const found = find(program, words);
+    const text = found.helpInformation();
+    const name = pathOf(found).slice(1).join(" ");
+    await show({ command: name, summary: found.summary(), text }, text);
   }
-  const found = find(program, words);
-  const text = printedHelp(found);
-  const name = pathOf(found).slice(1).join(" ");
-  return format === "table" ? text : document({ command: name, summary: found.summary(), text });
+  return 0;
 }
 
 /**
@@ -79,12 +84,4 @@ function nothingCalled(at: Command, word: string): VaultError {
   const meant = suggest(word, names).map((name) => command`vault help ${[...before, name]}`);
   const what = isRoot ? "there is no command or topic" : `vault ${before.join(" ")} has no command`;
   return new VaultError("usage", `${what} '${word}'`, { next: [...meant, command`vault --help`] });
-}
-
-/** What --help prints, with the examples. */
-function printedHelp(command: Command): string {
-  let text = "";
-  command.configureOutput({ ...command.configureOutput(), writeOut: (more) => (text += more) });
-  command.outputHelp();
-  return text;
 }
