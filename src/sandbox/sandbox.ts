@@ -53,7 +53,7 @@ const keptRequests = 10_000;
 
 /** The emulated service without a socket: its endpoints, the administrator's console, and what to inspect. */
 export class Sandbox {
-  readonly random: Random;
+  readonly #random: Random;
   readonly #state: State;
   readonly #policy: Policy;
   readonly #window: RateWindow;
@@ -74,7 +74,7 @@ export class Sandbox {
     this.#save = () => options.save?.(state);
     this.#policy = completePolicy(options.policy ?? {});
     this.#window = new RateWindow(this.#policy.rate);
-    this.random = random;
+    this.#random = random;
     for (const input of options.state === undefined ? seed : []) {
       const { uuid, pair } = createVault(this.#world(), input);
       state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
@@ -125,7 +125,7 @@ export class Sandbox {
   reset(): void {
     this.#begin((input) => ({
       ...input,
-      credentials: newPair(this.random),
+      credentials: newPair(this.#random),
     }));
   }
 
@@ -197,7 +197,7 @@ export class Sandbox {
   }
 
   #world(): World {
-    return { state: this.#state, policy: this.#policy, random: this.random, now: this.#now() };
+    return { state: this.#state, policy: this.#policy, random: this.#random, now: this.#now() };
   }
 
   #find(name: string): VaultState {
