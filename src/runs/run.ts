@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
@@ -9,7 +8,7 @@ import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { newId } from "../exchange/ulid.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { createHandover } from "../handover/handover.ts";
+import { createHandover, sha256 } from "../handover/handover.ts";
 import { missingOut } from "../handover/out-file.ts";
 import { realPath } from "../cli/own-files.ts";
 import type { Program } from "../handover/program.ts";
@@ -54,7 +53,7 @@ export function runOf(
     name,
     isNamed: run !== undefined,
     operation,
-    delivery: operation === "get" ? sha256(place) : undefined,
+    delivery: operation === "get" ? sha256(JSON.stringify(place)) : undefined,
     outDir,
     rest: {
       ...(run === undefined ? withWords(line, "--run", name) : line),
@@ -157,7 +156,5 @@ export function checkSameRun(
 }
 
 /** Tells whether two updates send the same contents. */
-const digestOf = ({ newVault }: Start): string | undefined => newVault && sha256(newVault);
-
-const sha256 = (value: unknown): string =>
-  createHash("sha256").update(JSON.stringify(value)).digest("hex");
+const digestOf = ({ newVault }: Start): string | undefined =>
+  newVault && sha256(JSON.stringify(newVault));

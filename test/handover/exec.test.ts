@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { passContents } from "../../src/handover/shell.ts";
+import { passContents } from "../../src/handover/handover.ts";
 import type { GetDocument } from "../../src/documents/exchange.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";

@@ -1,3 +1,5 @@
+import type { Actor } from "../../actor.ts";
+import { actorWords, isSameUser } from "../../actor.ts";
 import type { App } from "../../app.ts";
 import { vaultLine } from "../../cli/output.ts";
 import type { Named } from "../../exchange/records.ts";
@@ -9,26 +11,34 @@ import type { AckChoice } from "../../exchange/end.ts";
 import { acknowledgeOpen } from "../../exchange/end.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
-import type { ExchangeRecord, KnownVault, VaultRecord } from "../../exchange/records.ts";
+import type {
+  ExchangeRecord,
+  KnownVault,
+  PastExchange,
+  VaultRecord,
+} from "../../exchange/records.ts";
 import { dispositionOf, refusal, serviceDetails, wording } from "../../exchange/dispositions.ts";
-import type { EndCall } from "../../exchange/ports.ts";
+import type { Circumstances } from "../../exchange/next-action.ts";
+import type { EndCall, Store } from "../../exchange/ports.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
-import { saveRecovery } from "../../handover/shell.ts";
+import { againOf, waysOn } from "../../exchange/ways.ts";
+import { saveRecovery } from "../../handover/handover.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { isMany } from "../../input/flags.ts";
 import { readNames } from "../../input/list.ts";
 import type { Io } from "../../parts/io.ts";
 import type { Local } from "../../parts/state.ts";
+import type { Operation } from "../../protocol/endpoints.ts";
 import { isSuccess } from "../../protocol/answers.ts";
 import { runAll } from "../../runs/many.ts";
 import type { Outcome } from "../../runs/report.ts";
 import { newRun } from "../../runs/run.ts";
 import { when } from "../../terminal/time.ts";
+import type { Reader } from "../../terminal/who.ts";
 import { bySince, stateWords } from "../../terminal/who.ts";
 import { command } from "../../way.ts";
 import type { AckOptions } from "../ack.ts";
-import { acknowledgedOne, checkOwn } from "./past.ts";
 
 interface Result {
   acknowledged: Acknowledged[];
@@ -144,7 +154,7 @@ async function acknowledging(
     if (foreign !== undefined && (!open || (await session.token(open)) !== foreign.token))
       return add(await acknowledgeForeign(context, foreign));
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
-    const past = { ...context, store, reader: { self: io.host.actor, now } };
+    const past: Past = { ...context, store, reader: { self: io.host.actor, now } };
     if (wanted !== undefined && open !== wanted)
       return add(await acknowledgedOne(past, record, wanted), true);
     const exchange = await acknowledgeOpen(context, { unread, saved, save });
@@ -195,6 +205,73 @@ async function acknowledgeForeign(
     uuid,
     service: serviceDetails(answer),
     hint: "if the token expired, the old credentials are still valid: start again with them",
+  });
+}
+
+/** What is needed to tell what became of an exchange that is not open any more. */
+interface Past extends Circumstances {
+  store: Pick<Store, "past">;
+  reader: Reader;
+}
+
+/**
+ * Returns an exchange that was acknowledged.
+ * @throws `rejected` for one that ended otherwise, `invalid-input` for one that is not known
+ */
+async function acknowledgedOne(
+  past: Past,
+  record: VaultRecord,
+  id: string,
+): Promise<Acknowledged["exchange"]> {
+  const { service, uuid } = record;
+  const [found] = await past.store.past(service, uuid, id);
+  if (found === undefined)
+    throw new VaultError("invalid-input", `--exchange: vault ${uuid} has no exchange "${id}"`, {
+      uuid,
+      next: [command`vault status ${uuid} --history`],
+    });
+  const { exchange, changedAt } = found;
+  if (exchange.state !== "acknowledged") throw notAcknowledged(past, record, found);
+  // A delete is never acknowledged.
+  return { ...exchange, operation: exchange.operation as Operation, acknowledgedAt: changedAt };
+}
+
+/**
+ * Looks, with nothing pending, at the last exchange that this user on this machine began.
+ * @throws `rejected` if it has ended, and was not acknowledged
+ */
+async function checkOwn(past: Past, record: VaultRecord): Promise<void> {
+  const isOwn = ({ by }: { by: Actor | null }): boolean =>
+    by !== null && isSameUser(by, past.reader.self);
+  const newest = record.exchanges.find(isOwn);
+  // The journal takes longer.
+  if (newest !== undefined && !hasFailed(newest)) return;
+  // Starts that were never sent are not among them.
+  const all = await past.store.past(record.service, record.uuid);
+  const last = all.find(({ exchange }) => isOwn(exchange));
+  if (last !== undefined && hasFailed(last.exchange)) throw notAcknowledged(past, record, last);
+}
+
+const hasFailed = ({ state }: { state: string }): boolean =>
+  ["expired", "discarded", "rejected"].includes(state);
+
+/** Exit 6 for an exchange that was not acknowledged, with who ended it. */
+function notAcknowledged(
+  past: Past,
+  record: VaultRecord,
+  { exchange, changedAt, changedBy }: PastExchange,
+): VaultError {
+  const { uuid, kind } = record;
+  const { operation, state } = exchange;
+  const who = changedBy === null ? "" : ` by ${actorWords(changedBy)}`;
+  const effect = operation === "update" && hasFailed(exchange) ? "; it did not take effect" : "";
+  const what = `${stateWords[state] ?? state}${who} at ${when(changedAt, past.reader.now)}${effect}`;
+  return new VaultError("rejected", `the ${operation} was not acknowledged: ${what}`, {
+    uuid,
+    exchange,
+    by: changedBy ?? undefined,
+    retry: "after-status",
+    next: state === "rejected" ? waysOn(record, past) : [againOf(uuid, { operation, kind })],
   });
 }
 
