@@ -1,5 +1,6 @@
 import type { Io } from "../parts/io.ts";
 import type { StatePart } from "../parts/state.ts";
+import type { ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
 import { uuid } from "../protocol/fields.ts";
@@ -96,27 +97,21 @@ export class VaultNames<V extends Named> {
     if (
       exact &&
       (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))
-    ) {
-      throw new VaultError(
+    )
+      throw refusal(
         "invalid-input",
         `${start}abbreviated UUIDs work only on a terminal; nothing was sent`,
-        {
-          hint: "use the full UUID (36 characters) or a label",
-          next: [command`vault status`],
-        },
+        "use the full UUID (36 characters) or a label",
       );
-    }
-    if (!isDigits) throw this.#unknown(name, shown);
-    if (!hasDigits(name)) {
-      throw new VaultError(
+    if (isDigits && !hasDigits(name))
+      throw refusal(
         "usage",
         `${start}at least ${fewestDigits} digits of a UUID are needed, or a label`,
-        { next: [command`vault status`] },
       );
-    }
     const digits = name.toLowerCase();
+    const fitting = isDigits ? [...this.#byUuid].filter(([key]) => key.startsWith(digits)) : [];
     const found = one(
-      [...this.#byUuid].filter(([key]) => key.startsWith(digits)).map(([, vault]) => vault),
+      fitting.map(([, vault]) => vault),
       options,
     );
     if (found === undefined) throw this.#unknown(name, shown);
@@ -126,15 +121,11 @@ export class VaultNames<V extends Named> {
   #unknown(name: string, shown: string | undefined): VaultError {
     const labels = [...this.#byUuid.values()].flatMap(({ label }) => label ?? []);
     const near = shown === undefined ? [] : suggest(name, labels);
-    const meant =
-      near.length === 0
-        ? ""
-        : ` (did you mean ${near.map((label) => `"${printableLine(label)}"`).join(" or ")}?)`;
-    return new VaultError(
-      "no-credentials",
-      `${shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`}${meant}; nothing was sent`,
-      { next: [command`vault status`] },
-    );
+    const words = near.map((label) => `"${printableLine(label)}"`).join(" or ");
+    const meant = words === "" ? "" : ` (did you mean ${words}?)`;
+    const what =
+      shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`;
+    return refusal("no-credentials", `${what}${meant}; nothing was sent`);
   }
 }
 
@@ -144,12 +135,11 @@ function one<V extends Named>(found: readonly V[], { shown = "it" }: FindOptions
     .slice(0, listedAtMost)
     .map(({ uuid, label }) => (label === null ? uuid : `${uuid} (${printableLine(label)})`));
   const more = found.length > listed.length ? ` and ${found.length - listed.length} more` : "";
-  throw new VaultError(
-    "usage",
-    `${shown} fits ${found.length} vaults: ${listed.join(", ")}${more}`,
-    { next: [command`vault status`] },
-  );
+  throw refusal("usage", `${shown} fits ${found.length} vaults: ${listed.join(", ")}${more}`);
 }
+
+const refusal = (code: ErrorKind, message: string, hint?: string): VaultError =>
+  new VaultError(code, message, { hint, next: [command`vault status`] });
 
 /** The error with the label of the vault that it is about; null where the vault has none, or the state cannot be read. */
 export async function withLabel(state: StatePart, error: VaultError): Promise<VaultError> {

@@ -1,4 +1,3 @@
-import type { Output } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { VaultError } from "../errors.ts";
@@ -30,22 +29,16 @@ export const get = command(
     callsService: true,
   },
   async (app: App, options) => {
-    if (options.out !== undefined) refuseField(app.io.output);
+    if (options.out !== undefined && app.io.output.field !== undefined)
+      throw new VaultError(
+        "usage",
+        "--out writes the whole document, and cannot be used with --field; nothing was sent",
+        { hint: "leave --out out, and send the output to a file" },
+      );
     // Elsewhere than to standard output, or not at all.
-    else if (options.outDir === undefined && options.exec === undefined && options.dryRun !== true)
+    const isElsewhere = [options.out, options.outDir, options.exec].some((it) => it !== undefined);
+    if (!isElsewhere && options.dryRun !== true)
       (await import("../cli/output.ts")).refuseClosedOutput(app.io.host.stdout, "contents");
     return await (await import("../runs/vaults.ts")).runVaults(app, options, "get");
   },
 );
-
-/** --out writes the whole document: a field of it would go nowhere. */
-function refuseField(output: Output): void {
-  if (output.field === undefined) return;
-  throw new VaultError(
-    "usage",
-    "--out writes the whole document, and cannot be used with --field; nothing was sent",
-    {
-      hint: "leave --out out, and send the output to a file",
-    },
-  );
-}

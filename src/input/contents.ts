@@ -70,6 +70,8 @@ export async function completeContents(
   });
 }
 
+const cardFlags = "--card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29";
+
 function completeCard(card: Partial<CreditCard>): CreditCard {
   const flags = {
     "--card-number": card.number,
@@ -81,7 +83,7 @@ function completeCard(card: Partial<CreditCard>): CreditCard {
   );
   if (missing.length === 0) return card as CreditCard;
   throw new VaultError("usage", `the card is missing (${missing.join(", ")}); nothing was sent`, {
-    hint: "use --card @FILE (or -, env:NAME), or --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29",
+    hint: `use --card @FILE (or -, env:NAME), or ${cardFlags}`,
   });
 }
 
@@ -91,10 +93,8 @@ async function readParts(
 ): Promise<Partial<CreditCard>> {
   const card: Partial<CreditCard> = {};
   const take = (flag: string, given: Partial<CreditCard>, rule = brokenPart(given)): void => {
-    if (rule !== null)
-      throw new VaultError("invalid-input", `${flag}: ${rule}`, {
-        hint: "nothing was sent; a valid card: --card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29",
-      });
+    const hint = `nothing was sent; a valid card: ${cardFlags}`;
+    if (rule !== null) throw new VaultError("invalid-input", `${flag}: ${rule}`, { hint });
     Object.assign(card, given);
   };
   if (cardName !== undefined)
@@ -120,17 +120,17 @@ function brokenExpiry(typed: string): string | null {
     : brokenPart(date);
 }
 
-const validCard = `nothing was sent; a valid card: {"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}`;
-
-const parseCard = (json: string): CreditCard =>
-  checkGiven(creditCard, parseGivenJson(json, "--card", validCard), "--card", validCard);
-
 const fine: CreditCard = {
   number: "4111111111111111",
   name: "Ada Lovelace",
   expiryMonth: 4,
   expiryYear: 2029,
 };
+
+const validCard = `nothing was sent; a valid card: ${JSON.stringify(fine)}`;
+
+const parseCard = (json: string): CreditCard =>
+  checkGiven(creditCard, parseGivenJson(json, "--card", validCard), "--card", validCard);
 
 /** The rule that parts of a card break (docs/interface.md, Credit card; a name must not be empty either), or null. */
 const brokenPart = (given: Partial<CreditCard>): string | null =>
