@@ -183,21 +183,7 @@ export interface RunExchange {
 }
 
 /** What a command with many vaults needs to know of each before its turn comes. */
-export interface VaultSummary
-  extends
-    KnownVault,
-    Pick<
-      VaultRecord,
-      | "limited"
-      | "open"
-      | "unackedStarts"
-      | "unansweredStarts"
-      | "failedAttempts"
-      | "possiblyFailed"
-    > {
-  /** Code of the last error. */
-  lastError: string | null;
-}
+export type VaultSummary = Omit<VaultRecord, "last" | "exchanges" | "generations"> & KnownVault;
 
 /** What ② records: all that a start response says, but for the contents. */
 export interface Started extends Omit<StartSuccess, "vault" | "warnings"> {

@@ -110,7 +110,7 @@ function whySkipped(
   isKept: boolean,
   circumstances: Circumstances,
 ): SkipReason | undefined {
-  if (vault.lastError === "locked" || vault.lastError === "gone") return "locked";
+  if (["locked", "gone"].includes(vault.lastError?.code ?? "")) return "locked";
   const first = beforeStart(vault, start, circumstances);
   if (first?.do === "refuse") return first.because === "held" ? "held" : "guard";
   return start.operation === "get" && vault.limited && !isKept ? "limited" : undefined;

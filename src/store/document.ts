@@ -206,14 +206,6 @@ export function trim(rows: VaultRows): void {
   );
 }
 
-/** A vault as it was read under its lock. */
-export interface StoredVault {
-  /** Null if the vault is not known. */
-  id: Value;
-  version: number;
-  rows: VaultRows;
-}
-
 /** Selects `Since`. */
 export const sinceColumns = (prefix: string): string =>
   ["copies", "doubts"]
@@ -256,14 +248,14 @@ export const readVault = (
 export function storedVault(
   place: Place,
   [vaults = [], spent = [], meta = []]: readonly (readonly unknown[])[],
-): StoredVault {
+): VaultRows {
   const [row] = vaults as (VaultColumns & { id: Value; version: number })[];
   const [since] = meta as [Since];
   const isThere = row !== undefined && row.status !== "absent";
   const rows = isThere ? rowsOf(place, row, since) : unknownVault(place, since);
   for (const { fingerprint } of spent as { fingerprint: string }[])
     rows.superseded.add(fingerprint);
-  return { id: row?.id ?? null, version: row?.version ?? 0, rows };
+  return { ...rows, id: row?.id ?? null, version: row?.version ?? 0 };
 }
 
 /** A step on a vault; `key` is the one that seals the state. */
@@ -272,20 +264,19 @@ export type Step<T> = (rows: VaultRows, key: () => SealingKey) => T;
 /** What a step has made of a vault: nothing is written yet. */
 export interface Made<T> {
   result: T;
-  before: StoredVault;
+  before: VaultRows;
   after: VaultRows;
 }
 
 /** Lets a step edit a copy of the vault. */
-export function make<T>(before: StoredVault, step: Step<T>, key: () => SealingKey): Made<T> {
-  const { rows } = before;
+export function make<T>(before: VaultRows, step: Step<T>, key: () => SealingKey): Made<T> {
   const after: VaultRows = {
-    ...rows,
-    vault: rows.vault && { ...rows.vault },
-    credentials: rows.credentials.map((row) => ({ ...row })),
-    exchanges: rows.exchanges.map((row) => ({ ...row })),
-    superseded: new Set(rows.superseded),
-    refusals: new Map(rows.refusals),
+    ...before,
+    vault: before.vault && { ...before.vault },
+    credentials: before.credentials.map((row) => ({ ...row })),
+    exchanges: before.exchanges.map((row) => ({ ...row })),
+    superseded: new Set(before.superseded),
+    refusals: new Map(before.refusals),
     journal: [],
   };
   const result = step(after, key);
@@ -298,10 +289,13 @@ export const afterStep = (
   { before, after }: Made<unknown>,
   id: Value,
   version = before.version + 1,
-): StoredVault => ({
+): VaultRows => ({
+  ...after,
   id: after.vault === null ? null : id,
   version,
-  rows: { ...after, seen: null, begunIn: null, journal: [] },
+  seen: null,
+  begunIn: null,
+  journal: [],
 });
 
 /** The columns of a vault that a step sets, with the marks of their values; none where it is still not known. */
@@ -335,7 +329,7 @@ export function writingBeside(
     );
   };
   // All of them: a failover may have lost what an earlier step has written.
-  if ([...after.superseded].some((print) => !before.rows.superseded.has(print)))
+  if ([...after.superseded].some((print) => !before.superseded.has(print)))
     add(
       "spent",
       [...after.superseded].map((fingerprint) => ({ service, uuid, fingerprint })),
@@ -345,7 +339,7 @@ export function writingBeside(
   const begun = new Map<string, RunRow>();
   const { digest = null, delivery = null } = begunIn ?? {};
   for (const { id, run, operation, state, delivered } of after.exchanges) {
-    const was = before.rows.exchanges.find((row) => row.id === id);
+    const was = before.exchanges.find((row) => row.id === id);
     if (run === null || (was?.state === state && was.delivered === delivered)) continue;
     const now = { operation, state, delivered: Number(delivered) };
     if (was === undefined)

@@ -50,20 +50,7 @@ function generationRecord(
 const exchangeRecord = ({ token, run, outcome, sole, ...row }: ExchangeRow): ExchangeRecord => row;
 
 /** What a command with many vaults needs of one that is known: there may be many. */
-export function vaultSummary(record: VaultRecord): VaultSummary {
-  const { uuid, label, kind, limited, open, lastError } = record;
-  const { unackedStarts, unansweredStarts, failedAttempts, possiblyFailed } = record;
-  return {
-    uuid,
-    label,
-    kind,
-    limited,
-    open,
-    unackedStarts,
-    unansweredStarts,
-    failedAttempts,
-    possiblyFailed,
-    generations: record.generations.map(({ proven, device }) => ({ proven, device })),
-    lastError: lastError?.code ?? null,
-  };
+export function vaultSummary({ last, exchanges, ...record }: VaultRecord): VaultSummary {
+  const generations = record.generations.map(({ proven, device }) => ({ proven, device }));
+  return { ...record, generations };
 }

@@ -6,7 +6,7 @@ import type { Credentials } from "../protocol/requests.ts";
 import type { Pair } from "../protocol/answers.ts";
 import { fingerprint } from "../secrets/fingerprints.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { Step, StoredVault } from "./document.ts";
+import type { Step } from "./document.ts";
 import { isSpent, keptGeneration } from "./steps/generations.ts";
 import type { Added } from "./steps/import.ts";
 import { adopt, completeCreation, recordPair } from "./steps/import.ts";
@@ -42,14 +42,14 @@ export abstract class StoredVaultSession implements VaultSession {
   /** This process. */
   readonly #by: Actor;
   /** As of the last step that was written. */
-  #vault: StoredVault | null;
+  #vault: VaultRows | null;
   /** The record of a vault, once for its rows. */
   #record: { of: VaultRows; is: VaultRecord | null } | null = null;
   /** Settles when no step is being written. */
   #written: Promise<unknown> = Promise.resolve();
 
   /** `vault` as it was read when it was locked. */
-  constructor({ service, uuid, by }: LockedBy, vault: StoredVault | null) {
+  constructor({ service, uuid, by }: LockedBy, vault: VaultRows | null) {
     this.service = service;
     this.uuid = uuid.toLowerCase();
     this.#by = by;
@@ -69,18 +69,18 @@ export abstract class StoredVaultSession implements VaultSession {
   /** The key that seals what was read. */
   protected abstract key(): SealingKey;
   /** `prints` are fingerprints of which is read whether they are superseded. */
-  abstract readStored(place: Place, prints: readonly string[]): Promise<StoredVault>;
+  abstract readStored(place: Place, prints: readonly string[]): Promise<VaultRows>;
   /**
    * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too. Returns the vault as
    * it is then.
    * @throws `state` if the lock was lost to another process, `busy` if a lease was
    */
   protected abstract writeStep<T>(
-    vault: StoredVault,
+    vault: VaultRows,
     step: Step<T>,
     durability: Durability,
     isLast: boolean,
-  ): Promise<{ result: T; vault: StoredVault }>;
+  ): Promise<{ result: T; vault: VaultRows }>;
 
   readonly revertIntent = this.#step(exchanges.revertIntent);
   readonly noteUnanswered = this.#step(exchanges.noteUnanswered, "unsynced");
@@ -128,19 +128,19 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   async read(): Promise<VaultRecord | null> {
-    const { rows } = await this.#stored();
+    const rows = await this.#stored();
     if (this.#record?.of !== rows) this.#record = { of: rows, is: vaultRecord(rows) };
     return this.#record.is;
   }
 
   async credentials(generation: number): Promise<Credentials> {
-    const { rows } = await this.#stored();
+    const rows = await this.#stored();
     const row = keptGeneration(rows, generation);
     return openCredentials(this.key(), rows, row);
   }
 
   async token(exchangeId: string): Promise<string> {
-    const { rows } = await this.#stored();
+    const rows = await this.#stored();
     vaultOf(rows);
     const row = findExchange(rows, exchangeId);
     if (row === undefined) throw lockLost(this.uuid, `exchange ${exchangeId} is gone`);
@@ -149,11 +149,11 @@ export abstract class StoredVaultSession implements VaultSession {
 
   async isSuperseded(pair: Pair): Promise<boolean> {
     const print = fingerprint(this.uuid, pair);
-    return isSpent((await this.#stored([print])).rows, print);
+    return isSpent(await this.#stored([print]), print);
   }
 
   async refusals(): Promise<string[]> {
-    return [...(await this.#stored()).rows.refusals.keys()];
+    return [...(await this.#stored()).refusals.keys()];
   }
 
   /** A step that needs no key. */
@@ -193,8 +193,7 @@ export abstract class StoredVaultSession implements VaultSession {
     const written = this.#written.then(async () => {
       if (isSealing) await this.prepareKey();
       const stored = await this.#stored(prints);
-      const { at, by } = this.#place();
-      const before = { ...stored, rows: { ...stored.rows, at, by } };
+      const before = { ...stored, ...this.#place() };
       try {
         const made = await this.writeStep(before, step, durability, isLast);
         this.#vault = made.vault;
@@ -209,7 +208,7 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   /** The vault as of the last step, with which of the pairs with these fingerprints were superseded. */
-  async #stored(prints: readonly string[] = []): Promise<StoredVault> {
+  async #stored(prints: readonly string[] = []): Promise<VaultRows> {
     const known = this.#vault;
     if (known !== null && prints.length === 0) return known;
     const vault = await this.readStored(this.#place(), prints);

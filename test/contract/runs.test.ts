@@ -54,7 +54,7 @@ describeStore("runs of many vaults", (make) => {
       open: null,
       ...counts,
     };
-    expect(await on.fixture.another().summaries(service)).toEqual([
+    expect(await on.fixture.another().summaries(service)).toMatchObject([
       {
         ...known,
         uuid: other.toLowerCase(),
@@ -67,7 +67,7 @@ describeStore("runs of many vaults", (make) => {
       {
         ...known,
         uuid: lower,
-        lastError: "locked",
+        lastError: { code: "locked" },
       },
     ]);
   });

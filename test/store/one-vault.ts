@@ -56,7 +56,7 @@ export class OneVault {
   /** Runs a step, which changes nothing if it throws. */
   run<T>(step: (rows: VaultRows) => T, n = (this.minutes.n += 1)): T {
     const rows = { ...this.rows, at: this.minutes.at(n) };
-    const { result, after } = make({ id: 1, version: 1, rows }, step, () => key);
+    const { result, after } = make(rows, step, () => key);
     for (const { exchange } of after.journal) if (exchange !== null) this.past.add(exchange);
     // As it is stored, which asserts what must be true of every vault.
     const stored = after.vault === null ? after : rowsOf(after, columnsOf(after), after.since);

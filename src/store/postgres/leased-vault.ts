@@ -8,7 +8,7 @@ import type { Operation } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
-import type { Made, Step, StoredVault } from "../document.ts";
+import type { Made, Step } from "../document.ts";
 import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import { written } from "../statement.ts";
@@ -75,7 +75,7 @@ export class LeasedVault extends StoredVaultSession {
   #released = false;
   #renewedAt: Instant;
 
-  private constructor(parts: Parts, vault: StoredVault, epoch: string, taken: Instant) {
+  private constructor(parts: Parts, vault: VaultRows, epoch: string, taken: Instant) {
     super(parts, vault);
     this.#parts = parts;
     this.#id = String(vault.id);
@@ -125,7 +125,7 @@ export class LeasedVault extends StoredVaultSession {
           parts.breakers.set(service, breakerIn(breaker));
           const at = new Date(parts.now()).toISOString();
           const vault = storedVault({ service, uuid, at }, read);
-          return { session: new LeasedVault(parts, vault, epoch, sent), rows: vault.rows, facts };
+          return { session: new LeasedVault(parts, vault, epoch, sent), rows: vault, facts };
         }
         if (owner !== undefined) return busy(uuid, holderIn(owner));
         aboutIn(facts, address);
@@ -178,7 +178,7 @@ export class LeasedVault extends StoredVaultSession {
     return this.#parts.key;
   }
 
-  async readStored(place: Place, prints: readonly string[]): Promise<StoredVault> {
+  async readStored(place: Place, prints: readonly string[]): Promise<VaultRows> {
     const { dialect, database, breakers } = this.#parts;
     const [breaker = [], ...rows] = await database.transact([
       breakerOf(dialect.prefix, place.service),
@@ -189,20 +189,19 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   protected async writeStep<T>(
-    vault: StoredVault,
+    vault: VaultRows,
     step: Step<T>,
     _durability: Durability,
     isLast: boolean,
-  ): Promise<{ result: T; vault: StoredVault }> {
+  ): Promise<{ result: T; vault: VaultRows }> {
     const made = make(vault, step, () => this.#parts.key);
     const { after, result } = made;
-    const { rows: before } = vault;
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
-      state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
+      state === "ending" && vault.exchanges.some((row) => row.id === id && row.state !== state);
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) this.#keep(after, ending);
     const version = await this.#write(made, isLast).catch((error: unknown) => {
-      throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
+      throw codeOf(error) === labelTwice && after.vault?.label !== vault.vault?.label
         ? labelTaken(after.uuid)
         : error;
     });

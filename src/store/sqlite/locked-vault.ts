@@ -8,11 +8,11 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
 import type { Keyring } from "../keyring.ts";
 import { keyIdIn } from "../keyring.ts";
-import type { Made, Step, StoredVault } from "../document.ts";
+import type { Made, Step } from "../document.ts";
 import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
 import type { Put, Value } from "../statement.ts";
 import { written } from "../statement.ts";
-import type { Place, VaultRow } from "../steps/rows.ts";
+import type { Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { Durability, LockedBy } from "../vault-session.ts";
@@ -74,7 +74,7 @@ export class LockedVault extends StoredVaultSession {
     return this.#parts.keyring.fitting(this.#keyId);
   }
 
-  async readStored(place: Place, prints: readonly string[]): Promise<StoredVault> {
+  async readStored(place: Place, prints: readonly string[]): Promise<VaultRows> {
     return await this.#parts.database.read((db) => {
       const breaker = breakerIn(rowsIn(db, breakerOf("", place.service)));
       this.#parts.breakers.set(place.service, breaker);
@@ -85,14 +85,14 @@ export class LockedVault extends StoredVaultSession {
   }
 
   protected async writeStep<T>(
-    vault: StoredVault,
+    vault: VaultRows,
     step: Step<T>,
     durability: Durability,
-  ): Promise<{ result: T; vault: StoredVault }> {
+  ): Promise<{ result: T; vault: VaultRows }> {
     if (this.#released)
       throw new VaultError(
         "internal",
-        `vault ${vault.rows.uuid} was written to after it had been released`,
+        `vault ${vault.uuid} was written to after it had been released`,
       );
     return await this.#parts.database.write((db) => {
       this.#keyId = keyIdIn(db);

@@ -134,7 +134,7 @@ export class SqliteState extends StoredState implements State {
     const { service, uuid } = session;
     const prints = outbox.of(uuid).map(({ fingerprint }) => fingerprint);
     if (prints.length === 0) return;
-    const { rows } = await session.readStored({ service, uuid, at: this.time() }, prints);
+    const rows = await session.readStored({ service, uuid, at: this.time() }, prints);
     const here = { states: [state, ...predecessors], address: this.shown };
     await outbox.offer(session, rows, here);
   }

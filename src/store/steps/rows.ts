@@ -7,6 +7,7 @@ import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command } from "../../way.ts";
+import type { Value } from "../statement.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
@@ -24,6 +25,10 @@ export interface Place {
  * entries. The engine writes it whole, or nothing if the step throws.
  */
 export interface VaultRows extends Place {
+  /** Of its row in the database; null if there is none. */
+  readonly id: Value;
+  /** As it was read: it is written where the row still has this one. */
+  readonly version: number;
   readonly since: Since;
   /** Null if the vault is not known. A vault that becomes `forgotten` loses its credentials and exchanges. */
   vault: VaultRow | null;
@@ -70,6 +75,8 @@ export const unknownVault = (
   { service, uuid, at, by }: Place,
   since: Since = { copies: 0, doubts: 0 },
 ): VaultRows => ({
+  id: null,
+  version: 0,
   since,
   service,
   uuid,
