@@ -56,7 +56,7 @@ export interface Replay {
  * reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
-  const { signal, rules, where, map, zone } = options;
+  const { signal, rules, where, map, zone, now } = options;
   const vaults = new VaultTable(maxVaults);
   const pseudonyms = new Pseudonyms(options.redact === true);
   const classifier = new Classifier(rules, (text) => pseudonyms.word(text));
@@ -68,7 +68,7 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const given = { ...options, table: vaults, selection, itemOf };
   const intake = new Intake(given);
   try {
-    const shared = { map, zone, vaults, classifier };
+    const shared = { map, zone, now, vaults, classifier };
     await orAborted(inputs.read(options, shared, intake.order), signal);
     intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)

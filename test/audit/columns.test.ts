@@ -152,11 +152,12 @@ test.each(
 host=h dateCreated=perVault endpoint=path outcome=word |
 _time=at ts=at outcome=word |
 Time (UTC)=zoneless time=none outcome=word |
+time=zoneless tz=Europe/Berlin outcome=word |
 outcome=word @timestamp=late | time is taken for time; --map time=@timestamp takes @timestamp
 outcome=word vault=none subjectId=user url=path | url is taken for vault; --map vault=subjectId takes subjectId
 level=level             | no column is taken for outcome; --map outcome=level takes level
 outcome=word time=zoneless | times of time, like "2026-11-20T00:00:00", have no time zone and are read as UTC; --zone names theirs
-outcome=word time=2026-11-20 01:00:00 CET |
+outcome=word time=2026-11-20 01:00:00 CET | times of time, like "2026-11-20 01:00:00 CET", are read by a zone that may mean others; export UTC if others are meant
 outcome=word time=3/11/2026 10:11Z | times of time, like "3/11/2026 10:11Z", are read with the day before the month; if that is wrong, ${iso}`),
 )("a choice is said: %s", async (columns = "", sentence) => {
   const said = sentence === "" ? [] : [`items: ${sentence ?? ""}.`];

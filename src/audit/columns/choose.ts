@@ -14,6 +14,8 @@ import * as looks from "./looks.ts";
 export interface Given {
   map?: ColumnMap | undefined;
   zone?: string | undefined;
+  /** Current time in milliseconds since the epoch. */
+  now?: number | undefined;
 }
 
 /** The columns of an input, and how its times are read. */
@@ -109,6 +111,7 @@ const holdsOutcomes = (profile: Profile): boolean => {
 };
 
 interface TimeCandidate extends Profile {
+  /** Place of the kind of its name, and whether a log system gave it. */
   rank: number;
   share: number;
   /** Milliseconds since the epoch by the number of the record; NaN for other texts. */
@@ -122,14 +125,6 @@ const areApart = ({ times }: TimeCandidate, other: TimeCandidate): boolean =>
 const timeKinds = ["time", "arrival", "creation"] as const;
 /** Rank of a column whose name means no time. */
 const unnamed = 2 * timeKinds.length;
-
-/** Ranks a name by its kind and whether a log system gave it, then within its kind. */
-function timeRankOf(name: string): number {
-  const ranks = timeKinds.map((kind) => looks.rankOf(kind, name));
-  const kind = ranks.findIndex((rank) => rank < Infinity);
-  if (kind < 0) return unnamed;
-  return 2 * kind + Number(looks.isSystems(name)) + (ranks[kind] as number) / 10_000;
-}
 
 /** Kinds of names that a column of a role may have; those of its own name alone if none are listed. */
 const kindsOf: Partial<Record<Role, readonly looks.Kind[]>> = {
@@ -154,22 +149,27 @@ class Search {
 
   choose(): Choice {
     for (const role of roles) this.#useMap(role);
-    const [path] = this.#named("endpoint", (text) => text.includes("/"));
-    this.#take("endpoint", path ?? this.#valued(looks.looksLikeEndpoint, 0.5)[0]);
+    this.#take("endpoint", this.#named("endpoint", (text) => text.includes("/"))[0]);
+    this.#take("endpoint", this.#valued(looks.looksLikeEndpoint, 0.5)[0]);
     this.#chooseVault();
     this.#chooseTime();
     this.#chooseAction();
-    const caller = varyingFirst(this.#named("ip", looks.looksLikeAddress));
-    this.#take("ip", caller ?? this.#valued(looks.looksLikeAddress)[0]);
+    this.#take("ip", varyingFirst(this.#named("ip", looks.looksLikeAddress)));
+    this.#take("application", this.#named("application")[0]);
     this.#take("ref", this.#named("ref")[0]);
     this.#chooseOutcome();
     this.#chooseReason();
-    const repeating = this.#repeating();
-    this.#take("application", this.#named("application")[0] ?? repeating[0]);
     // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
     const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 > texts.length;
+    this.#take("id", this.#named("id").find(isId));
+    this.#take("ip", this.#valued(looks.looksLikeAddress)[0]);
+    const repeating = this.#repeating();
+    this.#take("application", repeating[0]);
     const isSingle = (one: Profile) => !repeating.includes(one) && mostly(one, isUuid, 0.8);
-    this.#take("id", this.#named("id").find(isId) ?? this.#free().find(isSingle));
+    this.#take("id", this.#free().find(isSingle));
+    const endpoint = this.#column("endpoint");
+    if (endpoint?.texts.some((text) => eventOfEndpoint(text) !== undefined) === true)
+      this.#take("action", endpoint);
     this.#checkFound();
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
@@ -276,31 +276,34 @@ class Search {
     const unread = candidates
       .slice(0, best === undefined ? undefined : candidates.indexOf(best))
       .filter((one) => one.rank < 2 && !read.includes(one))
-      .find((one) => mostly(one, rank >= 2 ? looks.isTimeOrPart : looks.looksLikeTime));
+      .find((one) => mostly(one, rank > 1 ? looks.isTimeOrPart : looks.looksLikeTime));
     if (unread !== undefined) throw this.#unreadTime(unread);
     if (best === undefined) return;
     this.#take("time", best);
-    const others = read.filter((one) => one !== best && (one.rank < unnamed || rank >= 2));
+    const others = read.filter((one) => one !== best && (one.rank < unnamed || rank > 1));
     const other = others.find((one) => areApart(best, one));
     this.#sayOther("time", other);
   }
 
   #timeCandidates(): TimeCandidate[] {
-    return this.#free()
-      .map((one) => ({ ...one, rank: timeRankOf(one.name) }))
-      .filter((one) =>
-        one.rank < unnamed
-          ? one.rank < 4 || !this.#isOfVault(one)
-          : !looks.isProperty(one.name) && mostly(one, looks.isRecentTime, 0.8),
-      )
-      .sort((a, b) => a.rank - b.rank)
-      .map((one) => {
-        const reader = new TimeReader(one.texts);
-        const times = [...one.values].map(
-          ([at, text]) => [at, reader.parse(text) ?? Number.NaN] as const,
-        );
-        return { ...one, share: reader.share, times: new Map(times) };
-      });
+    const named = timeKinds.flatMap((kind, index) =>
+      this.#named(kind)
+        .filter((one) => kind !== "creation" || !this.#isOfVault(one))
+        .map((one) => ({ ...one, rank: 2 * index + Number(looks.isSystems(one.name)) })),
+    );
+    const others = this.#free()
+      .filter(({ name }) => !looks.isProperty(name) && named.every((one) => one.name !== name))
+      .filter((one) => mostly(one, looks.isRecentTime, 0.8))
+      .map((one) => ({ ...one, rank: unnamed }));
+    const found = [...named, ...others].sort((a, b) => a.rank - b.rank);
+    return found.map((one) => {
+      const isNamed = one.rank < unnamed;
+      const reader = new TimeReader(one.texts, { isNamed, now: this.#given.now });
+      const times = [...one.values].map(
+        ([at, text]) => [at, reader.parse(text) ?? Number.NaN] as const,
+      );
+      return { ...one, share: reader.share, times: new Map(times) };
+    });
   }
 
   /** Whether all items, or all of a vault, have the same value, so that it is about the log, or about the vault. */
@@ -320,9 +323,6 @@ class Search {
     const named = this.#named("action").find((one) => shareOf(one) * 2 >= most);
     const best = this.#free().find((one) => most > 0 && shareOf(one) === most);
     this.#take("action", named ?? best);
-    const endpoint = this.#column("endpoint");
-    if (endpoint?.texts.some((text) => eventOfEndpoint(text) !== undefined) === true)
-      this.#take("action", endpoint);
   }
 
   /**
@@ -389,9 +389,11 @@ class Search {
   #timeReader(): TimeReader {
     const time = this.#column("time") as Profile;
     const { name } = time;
-    const known = this.#given.zone ?? (/utc|gmt/i.test(name) ? "UTC" : "");
+    const beside = this.#named("zone").find((one) => !varies(one) && zoneOf(one.texts[0] ?? ""));
+    const known = this.#given.zone ?? (/utc|gmt/i.test(name) ? "UTC" : beside?.texts[0]);
     const reader = new TimeReader(time.texts, {
-      zone: zoneOf(known),
+      now: this.#given.now,
+      zone: zoneOf(known ?? ""),
       say: (text, why) => this.#say(`times of ${listNames([name])}, like ${clip(text)}, ${why}`),
     });
     if (reader.share === 0) throw this.#unreadTime(time);

@@ -21,6 +21,8 @@ const spellings = {
   /** The time at which something was made: an item, or what it is about. */
   creation:
     "createdat createdon created createdtime creationtime creationdate createdate createddate",
+  /** The zone of the times beside it. */
+  zone: "timezone tz zone utcoffset zeitzone",
   action:
     "action audititem audititemtype audititemname auditaction actiontype actionname eventaction eventtype eventname event activity activitytype operation " +
     "operationtype operationname auditevent auditeventtype transactiontype itemtype item audittype methodname type name kind verb aktion vorgang ereignis " +

@@ -17,6 +17,7 @@ const patterns = {
   epoch: [
     raw`(?<seconds>\d{10})(?:[.,](?<fraction>\d+))?`,
     raw`(?<millis>\d{13})(?:\.\d+|\d{3}|\d{6})?`,
+    raw`\/Date\((?<millis>\d{13})(?:[+-]\d{4})?\)\/`,
   ],
   iso: [
     raw`(?<year>\d{4})(?<mark>[-/.])(?<month>\d\d?)\k<mark>${day}${end}`,
@@ -28,6 +29,11 @@ const patterns = {
     raw`${weekday}${named}\s{1,2}${day}(?:st|nd|rd|th)?,?\s(?<year>\d{4})${end}`,
     raw`${weekday}${named}\s{1,2}${day}\s${clock}${zone}\s(?<year>\d{4})`,
   ],
+  array: [
+    raw`\[(?<year>\d{4}),(?<month>\d\d?),${day},(?<hour>\d\d?),(?<minute>\d\d?)(?:,(?<second>\d\d?)(?:,(?<nanos>\d{1,9}))?)?\]`,
+  ],
+  /** Days since 1899 of a spreadsheet, from 2000 to 2099. */
+  serial: [raw`(?<days>(?:3(?:6[5-9]|[7-9]\d)|[4-6]\d\d|7[0-2]\d|730[0-4])\d\d[.,]\d{1,15})`],
 };
 type Form = keyof typeof patterns;
 
@@ -55,9 +61,11 @@ function writtenTime(text: string, isDayFirst: boolean) {
 
 /** Returns the time of the groups that matched, as if in UTC; NaN for a day or a time of day that no calendar or clock has. */
 function shownBy(found: Record<string, string | undefined>, isDayFirst: boolean): number {
-  const number = (name: string): number => Number(found[name] ?? "0");
-  const { millis, seconds, fraction = "", year: years = "", half, named } = found;
+  const number = (name: string): number => Number((found[name] ?? "0").replace(",", "."));
+  const { millis, seconds, days, year: years = "", nanos = "", half, named } = found;
   if (millis !== undefined) return Number(millis);
+  if (days !== undefined) return Math.round((number("days") - 25_569) * 86_400_000);
+  const { fraction = nanos.padStart(nanos.length > 3 ? 9 : 3, "0") } = found;
   const milliseconds = Number(fraction.padEnd(3, "0").slice(0, 3));
   if (seconds !== undefined) return Number(seconds) * 1000 + milliseconds;
   const day = number(isDayFirst ? "day" : "month");
@@ -86,7 +94,7 @@ function monthOf(name: string): number {
 }
 
 /** Whether the day comes before the month in dates like 3/11/2026, and whether that is sure. */
-function orderOf(texts: readonly string[]): { isDayFirst: boolean; isSure: boolean } {
+function orderOf(texts: readonly string[], now: number): { isDayFirst: boolean; isSure: boolean } {
   const dates = texts.flatMap((text) => {
     const [, first, mark, second] = /^(\d\d?)([-/.])(\d\d?)\2\d/.exec(text) ?? [];
     return mark === undefined ? [] : [{ first: Number(first), mark, second: Number(second) }];
@@ -94,17 +102,28 @@ function orderOf(texts: readonly string[]): { isDayFirst: boolean; isSure: boole
   if (dates.every(({ mark }) => mark === ".") || dates.some(({ first }) => first > 12))
     return { isDayFirst: true, isSure: true };
   if (dates.some(({ second }) => second > 12)) return { isDayFirst: false, isSure: true };
-  const spanOf = (isDayFirst: boolean): number => {
+  const reading = (isDayFirst: boolean) => {
     const times = texts.flatMap((text) => writtenTime(text, isDayFirst)?.shown ?? []);
-    return Math.max(...times) - Math.min(...times);
+    const newest = Math.max(...times);
+    const age = newest > now ? Number.POSITIVE_INFINITY : now - newest;
+    return { span: newest - Math.min(...times), age };
   };
-  const [days, months] = [spanOf(true), spanOf(false)];
-  // A log is short. Halves of a day are English, a colon is Splunk's.
+  const [days, months] = [reading(true), reading(false)];
+  // A log is short, and most are new. Halves of a day are English, a colon is Splunk's.
   const isEnglish = texts.some((text) => /\d\s?[ap]\.?\s?m\b|^[\d/]+:/i.test(text));
-  return { isDayFirst: days === months ? !isEnglish : days < months, isSure: false };
+  const isDayFirst =
+    days.span === months.span ? !isEnglish && days.age <= months.age : days.span < months.span;
+  return { isDayFirst, isSure: false };
 }
 
+/** An abbreviation of a zone other than UTC. */
+const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
+
 interface Reading {
+  /** Whether its name means a time: if not, the numbers of a spreadsheet are none. */
+  isNamed?: boolean;
+  /** Of two dates that a text may mean, the later one is taken that is before now, if nothing tells. */
+  now?: number | undefined;
   /** Zone of times without one, if it is known. */
   zone?: Zone | undefined;
   /** Gets an example of times that may be others, and why. */
@@ -130,13 +149,17 @@ export class TimeReader {
   #begin = 0;
   #end = viewOf(Buffer.alloc(0));
 
-  constructor(sample: readonly string[] = [], { zone, say }: Reading = {}) {
+  constructor(
+    sample: readonly string[] = [],
+    { isNamed = true, now = 0, zone, say }: Reading = {},
+  ) {
     const texts = sample.map((text) => text.trim());
-    const { isDayFirst, isSure } = orderOf(texts);
-    const times = texts.flatMap((text) => {
+    const { isDayFirst, isSure } = orderOf(texts, now);
+    const found = texts.flatMap((text) => {
       const written = writtenTime(text, isDayFirst);
       return written !== null && zoneOf(written.zone ?? "Z") ? [{ text, ...written }] : [];
     });
+    const times = found.filter(({ form }) => form !== "serial" || isNamed);
     this.share = times.length / Math.max(1, texts.length);
     this.#isDayFirst = isDayFirst;
     this.isSure = isSure;
@@ -158,11 +181,13 @@ export class TimeReader {
     if (written === null || this.#forms?.has(written.form) === false) return null;
     const { shown, zone } = written;
     const momentOf = zone === undefined ? this.#zone : zoneOf(zone);
-    const sayTwice = (): void => {
-      this.#say?.(text, "come twice, when clocks go back; export UTC if others are meant");
+    const doubt = (why: string): void => {
+      this.#say?.(text, `${why}; export UTC if others are meant`);
       this.#say = undefined;
     };
-    return momentOf?.(shown, sayTwice) ?? null;
+    if (momentOf !== undefined && isAbbreviation.test(zone ?? ""))
+      doubt("are read by a zone that may mean others");
+    return momentOf?.(shown, () => doubt("come twice, when clocks go back")) ?? null;
   }
 
   /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
@@ -209,11 +234,18 @@ const twoDigits = (bytes: Buffer, at: number): number =>
 export const timesHint =
   "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
 
+/** Reads a time in any form, with UTC if it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
+export function parseTime(text: string): number | null {
+  const written = writtenTime(text.trim(), true);
+  if (written === null || written.form === "serial") return null;
+  return zoneOf(written.zone ?? "Z")?.(written.shown) ?? null;
+}
+
 /** Reads a date or a time that a person names; null also if day and month of it can be mistaken. */
 export function parseMoment(text: string, zone = "UTC"): number | null {
   const isDate = /^\d{4}-\d\d-\d\d$|^\d\d?\.\d\d?\.\d{4}$/.test(text);
   const whole = isDate ? `${text} 00:00` : text;
-  const reader = new TimeReader([whole], { zone: zoneOf(zone) });
+  const reader = new TimeReader([whole], { isNamed: false, zone: zoneOf(zone) });
   return reader.isSure ? reader.parse(whole) : null;
 }
 
@@ -231,11 +263,6 @@ const abbreviations = new Map(
 type Zone = (shown: number, isTwice?: () => void) => number;
 
 const utc: Zone = (shown) => shown;
-
-const anyForm = new TimeReader();
-
-/** Reads a time in any form, with UTC if it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
-export const parseTime = (text: string): number | null => anyForm.parse(text);
 
 const zones = new Map<string, Zone | undefined>();
 const maxNamed = 1000;
