@@ -15,11 +15,6 @@ export function formOf(key: string): SettingDefinition["form"] {
   return name && definitionOf(name).form;
 }
 
-/** Config keys whose values are sealed at rest. */
-export const secretKeys: readonly string[] = [...configKeys.keys()].filter(
-  (key) => formOf(key) === "secret",
-);
-
 /** @throws `usage` for a key that does not exist in profiles, with the one that was probably meant */
 export function checkKey(key: string): SettingName {
   const setting = configKeys.get(key);

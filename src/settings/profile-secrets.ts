@@ -10,7 +10,7 @@ import type { ProfilePlace, SealingKey } from "../secrets/sealing.ts";
 import { cannotBeOpened, deriveKey, isSealed, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Configuration } from "./config-file.ts";
 import { readConfiguration, writeConfiguration, profileValue } from "./config-file.ts";
-import { secretKeys } from "./config-keys.ts";
+import { configKeys, definitionOf } from "./definitions.ts";
 import { command, noted } from "../way.ts";
 
 /** Where the configuration of this user is. */
@@ -88,7 +88,9 @@ export class ProfileSecrets {
   /** The secrets of all profiles that are sealed with this key. */
   sealedWith(id: string): ProfilePlace[] {
     const all = Object.entries(this.#current().profiles).flatMap(([profile, settings]) =>
-      secretKeys.map((key) => ({ profile, key, sealed: profileValue(settings, key) ?? "" })),
+      [...configKeys]
+        .filter(([, name]) => definitionOf(name).form === "secret")
+        .map(([key]) => ({ profile, key, sealed: profileValue(settings, key) ?? "" })),
     );
     return all.filter(({ sealed }) => isSealed(sealed) && keyIdOf(sealed) === id);
   }
