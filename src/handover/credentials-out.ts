@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { ErrorFacts } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { asVaultError, VaultError } from "../errors.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
@@ -19,19 +19,26 @@ const refusal = (what: string, hint: string, facts: ErrorFacts = {}): VaultError
     ...facts,
     hint,
   });
+const elsewhere = "name another file, or move this one away";
 
 /** The file of --credentials-out. One run at a time has it, and replaces only what it found there or has written itself. */
 export class CredentialsOut {
   /** As the command line has it. */
-  readonly path: string;
+  readonly #path: string;
   readonly #file: string;
   /** What this run found, or has written last; null if nothing was. */
   #content: string | null;
 
-  constructor(path: string, file: string, content: string | null) {
-    this.path = path;
+  /** @throws `invalid-input` for a file that cannot be read */
+  constructor(path: string, file: string) {
+    this.#path = path;
     this.#file = file;
-    this.#content = content;
+    try {
+      this.#content = contentOf(file);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw refusal(`${path} cannot be read (${code}); it is not replaced`, elsewhere);
+    }
   }
 
   /**
@@ -43,12 +50,13 @@ export class CredentialsOut {
     { session }: Pick<ExchangeContext, "session">,
     given: GivenCredentials | undefined,
   ): Promise<void> {
-    if (this.#isEmpty() || given?.exact === this.#content) return;
+    const [path, content] = [this.#path, this.#content ?? ""];
+    if (content.trim() === "" || given?.exact === content) return;
     const { uuid } = session;
-    const held = this.#parse(this.#content ?? "");
+    const held = parse(path, content);
     if (held.uuid !== undefined && held.uuid.toLowerCase() !== uuid.toLowerCase())
       throw refusal(
-        `${this.path} holds credentials of vault ${held.uuid}`,
+        `${path} holds credentials of vault ${held.uuid}`,
         "name another file; this may be their only copy",
         { uuid },
       );
@@ -60,11 +68,13 @@ export class CredentialsOut {
         (one) => one.encryptedData === encryptedData && one.payload === payload,
       );
       if (isKnown || (await session.isSuperseded({ encryptedData, payload }))) continue;
-      const again = command`vault get ${uuid} --credentials @${this.path} --credentials-out ${this.path}`;
       throw refusal(
-        `${this.path} holds credentials that this state does not know; it may be their only copy`,
+        `${path} holds credentials that this state does not know; it may be their only copy`,
         "name another file, or continue from this one",
-        { uuid, next: [again] },
+        {
+          uuid,
+          next: [command`vault get ${uuid} --credentials @${path} --credentials-out ${path}`],
+        },
       );
     }
   }
@@ -85,25 +95,15 @@ export class CredentialsOut {
     } catch (error) {
       why = `could not be written, and holds what it did before: ${(error as Error).message}`;
     }
-    throw new HandoverFailure("credentials-out", `--credentials-out: ${this.path} ${why}`);
+    throw new HandoverFailure("credentials-out", `--credentials-out: ${this.#path} ${why}`);
   }
+}
 
-  #isEmpty(): boolean {
-    return this.#content === null || this.#content.trim() === "";
-  }
-
-  #parse(content: string): GivenCredentials {
-    try {
-      const where = `--credentials-out: ${this.path}`;
-      return parseCredentials(meant(content, where), where);
-    } catch (cause) {
-      const { message } = cause as Error;
-      throw new VaultError(
-        "invalid-input",
-        `${message}; it is not replaced, and nothing was sent`,
-        { hint: "name another file, or move this one away", cause },
-      );
-    }
+function parse(path: string, content: string): GivenCredentials {
+  try {
+    return parseCredentials(meant(content, path), path);
+  } catch (cause) {
+    throw refusal(`${(cause as Error).message}; it is not replaced`, elsewhere, { cause });
   }
 }
 
@@ -126,8 +126,7 @@ export async function withCredentialsOut<T>(
   const whole = io.host.resolve(path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(whole)), basename(whole));
-  const begin = async (): Promise<T> =>
-    await work(new CredentialsOut(path, file, readContent(path, file)));
+  const begin = async (): Promise<T> => await work(new CredentialsOut(path, file));
   if (dryRun === true) return await begin();
   return await locked(io, path, file, async () => {
     removeLeftovers(file);
@@ -147,31 +146,16 @@ async function locked<T>(io: Io, path: string, file: string, work: () => Promise
     return await work();
   }).catch((cause: unknown) => {
     if (isHeld) throw cause;
-    const another = `another run ${io.host.interrupted.aborted ? "that is " : "is "}using ${path}`;
-    if (io.host.interrupted.aborted)
-      throw new VaultError(
-        "interrupted",
-        `interrupted while waiting for ${another}; nothing was sent`,
-        { retry: "safe" },
-      );
-    if (cause instanceof VaultError && cause.code === "busy")
-      throw new VaultError("busy", `${another} (--credentials-out); nothing was sent`, {
+    const code = io.host.interrupted.aborted ? "interrupted" : asVaultError(cause).code;
+    const told = `another run is using ${path} (--credentials-out); nothing was sent`;
+    if (code === "interrupted")
+      throw new VaultError(code, `interrupted: ${told}`, { retry: "safe" });
+    if (code === "busy")
+      throw new VaultError(code, told, {
         hint: "run it again when it has finished, or wait longer with --max-wait",
       });
     throw refusal(`${path} cannot be locked (${(cause as Error).message})`, hint, { cause });
   });
-}
-
-function readContent(path: string, file: string): string | null {
-  try {
-    return contentOf(file);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw refusal(
-      `${path} cannot be read (${code}); it is not replaced`,
-      "name another file, or move this one away",
-    );
-  }
 }
 
 function contentOf(file: string): string | null {

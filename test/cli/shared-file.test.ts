@@ -208,9 +208,9 @@ describe.concurrent(
       [
         "something else",
         () => ({ my: "settings" }),
-        /is missing.*it is not replaced, and nothing was sent/,
+        /is missing.*it is not replaced; nothing was sent/,
       ],
-      ["no JSON", () => "my notes", /not valid JSON; it is not replaced, and nothing was sent/],
+      ["no JSON", () => "my notes", /not valid JSON; it is not replaced; nothing was sent/],
     ])("%s", async (_, content, message) => {
       const lab = await openLab(offlineNote);
       const { uuid } = lab.vault;
