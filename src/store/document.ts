@@ -284,19 +284,8 @@ export function make<T>(before: VaultRows, step: Step<T>, key: () => SealingKey)
   return { result, before, after };
 }
 
-/** The vault once a step is written, under this id. */
-export const afterStep = (
-  { before, after }: Made<unknown>,
-  id: Value,
-  version = before.version + 1,
-): VaultRows => ({
-  ...after,
-  id: after.vault === null ? null : id,
-  version,
-  seen: null,
-  begunIn: null,
-  journal: [],
-});
+/** The row of a vault. */
+export type WrittenAs = Pick<VaultRows, "id" | "version">;
 
 /** The columns of a vault that a step sets, with the marks of their values; none where it is still not known. */
 export function setting({ after }: Made<unknown>, put: Put): [column: string, mark: string][] {

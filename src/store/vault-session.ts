@@ -6,7 +6,8 @@ import type { Credentials } from "../protocol/requests.ts";
 import type { Pair } from "../protocol/answers.ts";
 import { fingerprint } from "../secrets/fingerprints.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { Step } from "./document.ts";
+import type { Made, Step, WrittenAs } from "./document.ts";
+import { make } from "./document.ts";
 import { isSpent, keptGeneration } from "./steps/generations.ts";
 import type { Added } from "./steps/import.ts";
 import { adopt, completeCreation, recordPair } from "./steps/import.ts";
@@ -71,16 +72,14 @@ export abstract class StoredVaultSession implements VaultSession {
   /** `prints` are fingerprints of which is read whether they are superseded. */
   abstract readStored(place: Place, prints: readonly string[]): Promise<VaultRows>;
   /**
-   * Runs a step and writes what it has changed, in one transaction; with `isLast` that may release the vault too. Returns the vault as
-   * it is then.
-   * @throws `state` if the lock was lost to another process, `busy` if a lease was
+   * Writes what a step has changed, in one transaction; with `isLast` that may release the vault too.
+   * @throws `state` if the lock was lost to another process, or the key was replaced; `busy` if a lease was lost
    */
-  protected abstract writeStep<T>(
-    vault: VaultRows,
-    step: Step<T>,
+  protected abstract writeStep(
+    made: Made<unknown>,
     durability: Durability,
     isLast: boolean,
-  ): Promise<{ result: T; vault: VaultRows }>;
+  ): Promise<WrittenAs>;
 
   readonly revertIntent = this.#step(exchanges.revertIntent);
   readonly noteUnanswered = this.#step(exchanges.noteUnanswered, "unsynced");
@@ -195,8 +194,9 @@ export abstract class StoredVaultSession implements VaultSession {
       const stored = await this.#stored(prints);
       const before = { ...stored, ...this.#place() };
       try {
-        const made = await this.writeStep(before, step, durability, isLast);
-        this.#vault = made.vault;
+        const made = make(before, step, () => this.key());
+        const row = await this.writeStep(made, durability, isLast);
+        this.#vault = { ...made.after, ...row, seen: null, begunIn: null, journal: [] };
         return made.result;
       } catch (error) {
         this.#vault = null;

@@ -69,6 +69,17 @@ describe("a process that has lost its vault", () => {
     expect(everything()).not.toEqual(left);
   });
 
+  it("writes nothing where the key of the state was replaced meanwhile", async () => {
+    await session.read();
+    state.sql("UPDATE meta SET value = 'f00df00df00df00d' WHERE name = 'key'");
+    const left = everything();
+    await expect(session.noteDates(dates)).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining("the key of the state was replaced") as string,
+    });
+    expect(everything()).toEqual(left);
+  });
+
   it("loses that one alone, where it changes several at the same time", async () => {
     const others = ["2", "3", "4"].map((n) => `${uuid.slice(0, -1)}${n}`);
     const sessions = await Promise.all(

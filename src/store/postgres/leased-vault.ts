@@ -8,8 +8,8 @@ import type { Operation } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
-import type { Made, Step } from "../document.ts";
-import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
+import type { Made, WrittenAs } from "../document.ts";
+import { readVault, setting, storedVault, writingBeside } from "../document.ts";
 import type { Dialect, Statement } from "../statement.ts";
 import { written } from "../statement.ts";
 import { keptGeneration } from "../steps/generations.ts";
@@ -188,24 +188,22 @@ export class LeasedVault extends StoredVaultSession {
     return storedVault(place, rows);
   }
 
-  protected async writeStep<T>(
-    vault: VaultRows,
-    step: Step<T>,
+  protected async writeStep(
+    made: Made<unknown>,
     _durability: Durability,
     isLast: boolean,
-  ): Promise<{ result: T; vault: VaultRows }> {
-    const made = make(vault, step, () => this.#parts.key);
-    const { after, result } = made;
+  ): Promise<WrittenAs> {
+    const { before, after } = made;
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
-      state === "ending" && vault.exchanges.some((row) => row.id === id && row.state !== state);
+      state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) this.#keep(after, ending);
     const version = await this.#write(made, isLast).catch((error: unknown) => {
-      throw codeOf(error) === labelTwice && after.vault?.label !== vault.vault?.label
+      throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
         ? labelTaken(after.uuid)
         : error;
     });
-    return { result, vault: afterStep(made, this.#id, version) };
+    return { id: this.#id, version };
   }
 
   /**

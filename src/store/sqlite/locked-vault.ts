@@ -8,9 +8,9 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
 import type { Keyring } from "../keyring.ts";
 import { keyIdIn } from "../keyring.ts";
-import type { Made, Step } from "../document.ts";
-import { afterStep, make, readVault, setting, storedVault, writingBeside } from "../document.ts";
-import type { Put, Value } from "../statement.ts";
+import type { Made, WrittenAs } from "../document.ts";
+import { readVault, setting, storedVault, writingBeside } from "../document.ts";
+import type { Put } from "../statement.ts";
 import { written } from "../statement.ts";
 import type { Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
@@ -66,7 +66,8 @@ export class LockedVault extends StoredVaultSession {
   protected async prepareKey(): Promise<void> {
     const { keyring, database } = this.#parts;
     // Another process may have named one since the vault was locked.
-    await (this.#keyId === null ? keyring.prepare(database) : keyring.key(this.#keyId));
+    this.#keyId ??= (await keyring.prepare(database)).id;
+    await keyring.key(this.#keyId);
   }
 
   protected key(): SealingKey {
@@ -84,29 +85,28 @@ export class LockedVault extends StoredVaultSession {
     });
   }
 
-  protected async writeStep<T>(
-    vault: VaultRows,
-    step: Step<T>,
-    durability: Durability,
-  ): Promise<{ result: T; vault: VaultRows }> {
+  protected async writeStep(made: Made<unknown>, durability: Durability): Promise<WrittenAs> {
     if (this.#released)
       throw new VaultError(
         "internal",
-        `vault ${vault.uuid} was written to after it had been released`,
+        `vault ${this.uuid} was written to after it had been released`,
       );
     return await this.#parts.database.write((db) => {
-      this.#keyId = keyIdIn(db);
-      const made = make(vault, step, () => this.key());
-      return { result: made.result, vault: afterStep(made, write(db, made)) };
+      const keyId = keyIdIn(db);
+      // What the step has sealed would not open.
+      if (this.#keyId !== null && keyId !== this.#keyId)
+        throw lockLost(this.uuid, "the key of the state was replaced");
+      this.#keyId = keyId;
+      return write(db, made);
     }, durability);
   }
 }
 
 /**
- * Writes what a step has made of a vault, in the caller's transaction. Returns the id of its row, if there is one.
+ * Writes what a step has made of a vault, in the caller's transaction. Returns its row.
  * @throws BreakerChanged if the breaker is not as the step has seen it, `state` if the vault is not as it was read
  */
-function write(db: DatabaseSync, made: Made<unknown>): Value {
+function write(db: DatabaseSync, made: Made<unknown>): WrittenAs {
   const { before, after } = made;
   const { service, uuid, seen, vault } = after;
   const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
@@ -115,23 +115,23 @@ function write(db: DatabaseSync, made: Made<unknown>): Value {
     change((put) => `SELECT 1 WHERE ${isAsSeen("", service, seen, put)}`).length === 0
   )
     throw new BreakerChanged("the circuit breaker has changed");
-  let { id } = before;
+  let own: WrittenAs = before;
   if (vault !== null) {
     checkLabel(db, vault);
     const [row] = change((put) => {
       const set = setting(made, put);
       if (before.id !== null)
         return `UPDATE vaults SET ${set.map((pair) => pair.join(" = ")).join(", ")}, version = version + 1
-          WHERE id = ${put(before.id)} AND version = ${put(before.version)} RETURNING id`;
+          WHERE id = ${put(before.id)} AND version = ${put(before.version)} RETURNING id, version`;
       const key = [service, uuid].map(put);
       return `INSERT INTO vaults (${set.map(([column]) => column).join(", ")}, version, service, uuid)
-        VALUES (${set.map(([, mark]) => mark).join(", ")}, 1, ${key.join(", ")}) ON CONFLICT (service, uuid) DO NOTHING RETURNING id`;
-    }) as { id: number }[];
+        VALUES (${set.map(([, mark]) => mark).join(", ")}, 1, ${key.join(", ")}) ON CONFLICT (service, uuid) DO NOTHING RETURNING id, version`;
+    }) as WrittenAs[];
     if (row === undefined) throw lockLost(uuid, "somebody else has written it");
-    id = row.id;
+    own = row;
   }
   for (const part of writingBeside(dialect, made, dialect.open)) change(part);
-  return id;
+  return { id: own.id, version: own.version };
 }
 
 /** @throws `usage` for a label that another vault has; nobody else writes meanwhile */
