@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { Fence } from "./marks.ts";
 import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
-import type { Whole, WholePlace } from "./whole.ts";
+import type { Whole, WholePlace, WholeReader } from "./whole.ts";
 import { marksAt } from "./whole.ts";
 import { command } from "../../way.ts";
 
@@ -30,57 +30,46 @@ export async function moveState(
   if (fence.target !== (await marksAt(to))?.state)
     throw fence.to === to.shown ? notThatOne(from.shown, fence) : notHere(from.shown, here);
   try {
-    return { vaults: await finish(from, to, waiting, fence) };
+    const vaults = await to.transact(
+      "move",
+      waiting,
+      async (target) => await receive(from, target, fence),
+    );
+    const isRefused = vaults instanceof VaultError;
+    await from.transact("move", waiting, async (whole) => {
+      const { fence: own, moved } = whole.marks;
+      // A target that refuses does not take this move any more: the state is used as before.
+      if (own?.move === fence.move)
+        await whole.mark({ fence: null, moved: isRefused ? null : fence });
+      else if (!isRefused && moved?.move !== fence.move) throw canceledMove(from.shown);
+    });
+    if (isRefused) throw vaults;
+    return { vaults };
   } catch (error) {
-    throw await unfinished(from, fence, error);
+    // What its fence means, unless that is open again.
+    const left = await marksAt(from).catch(() => ({ fence }));
+    if (!(error instanceof VaultError) || left?.fence?.move !== fence.move) throw error;
+    const { message, facts } = error;
+    throw new VaultError(
+      error.code,
+      `${message}; the state ${from.shown} is not used until its move is finished or given up`,
+      { ...facts, next: [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)] },
+    );
   }
-}
-
-/** Takes a fenced state to its target. Returns the number of vaults, or null. */
-async function finish(
-  from: WholePlace,
-  to: WholePlace,
-  waiting: Waiting,
-  fence: Fence,
-): Promise<number | null> {
-  const copied = await to.transact(
-    "move",
-    waiting,
-    async (target) => await receive(from, target, fence),
-  );
-  if (copied === "in the way" || copied === "given up") {
-    await openFence(from, waiting, fence);
-    throw copied === "in the way" ? inTheWay(to.shown) : canceledMove(from.shown);
-  }
-  await markMoved(from, waiting, fence);
-  return copied;
-}
-
-/** The error of a move that has failed, with what its fence means, unless that is open again. */
-async function unfinished(from: WholePlace, fence: Fence, error: unknown): Promise<unknown> {
-  const left = await marksAt(from).catch(() => ({ fence }));
-  if (!(error instanceof VaultError) || left?.fence?.move !== fence.move) return error;
-  const { message, facts } = error;
-  return new VaultError(
-    error.code,
-    `${message}; the state ${from.shown} is not used until its move is finished or given up`,
-    { ...facts, next: [...(facts.next ?? []), ...waysToEnd(from.shown, fence.to)] },
-  );
 }
 
 /** Fences the state for a move to a place that is empty, and makes that if need be, so that it has an id. */
 async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<Fence> {
   // Before anything is made, and before the key of the target is asked for.
-  const there = await to.read(async (whole) => ({
-    state: whole.marks.state,
-    moved: whole.marks.moved,
+  const about = async (whole: WholeReader) => ({
+    ...whole.marks,
     isEmpty: await whole.isEmpty(),
-  }));
-  if (there !== null && there.state === (await marksAt(from))?.state)
+  });
+  const [here, there] = [await from.read(about), await to.read(about)];
+  if (there !== null && there.state === here?.state)
     throw new VaultError("usage", "--to: the state is already there");
   if (there?.isEmpty === false) throw inTheWay(to.shown, there.moved);
-  if ((await from.read(async (whole) => await whole.isEmpty())) === true)
-    throw nothingToMove(from.shown);
+  if (here?.isEmpty === true) throw nothingToMove(from.shown);
   const target = await to.transact("move", waiting, async (whole) => {
     const { marks } = whole;
     if (marks.fence !== null || marks.moved !== null) throw notHere(to.shown, marks);
@@ -100,20 +89,23 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
   });
 }
 
-/** Takes the contents in, unless an earlier run has: returns the number of vaults, or null. What is in the way, or given up, stays so for good. */
+/**
+ * Takes the contents in, unless an earlier run has: returns the number of vaults, or null; or why this move, here recorded as canceled, is
+ * never taken.
+ */
 async function receive(
   from: WholePlace,
   target: Whole,
   fence: Fence,
-): Promise<number | "in the way" | "given up" | null> {
+): Promise<number | VaultError | null> {
   const { marks } = target;
   const { state, taken, canceled } = marks;
   if (state !== fence.target) throw notThatOne(from.shown, fence);
   if (taken.includes(fence.move)) return null;
-  if (canceled.includes(fence.move)) return "given up";
+  if (canceled.includes(fence.move)) return canceledMove(from.shown);
   if (marks.fence !== null || marks.moved !== null || !(await target.isEmpty())) {
     await target.mark({ canceled: [...canceled, fence.move] });
-    return "in the way";
+    return inTheWay(fence.to);
   }
   const vaults = await from.read(async (source) => {
     if (source.marks.fence?.move !== fence.move) throw canceledMove(from.shown);
@@ -124,21 +116,6 @@ async function receive(
     return count;
   });
   return vaults ?? 0;
-}
-
-/** Records where the state is now, over this fence only. */
-async function markMoved(from: WholePlace, waiting: Waiting, fence: Fence): Promise<void> {
-  await from.transact("move", waiting, async (whole) => {
-    if (whole.marks.fence?.move === fence.move) await whole.mark({ fence: null, moved: fence });
-    else if (whole.marks.moved?.move !== fence.move) throw canceledMove(from.shown);
-  });
-}
-
-/** The state is used as before. The target must not take this move any more. */
-async function openFence(from: WholePlace, waiting: Waiting, fence: Fence): Promise<void> {
-  await from.transact("move", waiting, async (whole) => {
-    if (whole.marks.fence?.move === fence.move) await whole.mark({ fence: null });
-  });
 }
 
 const nothingToMove = (shown: string): VaultError =>
