@@ -138,38 +138,32 @@ const refused = (why: string): VaultError =>
     next: [command`vault help settings`],
   });
 
-/** Whose password is looked up. */
-type Login = HostPort & Pick<Address, "database" | "user">;
-
 /**
- * The password that `~/.pgpass` has for a login, as PostgreSQL's own programs find it: not in a file that others can read, which draws
- * a warning.
+ * The password that `~/.pgpass` has for a login, as PostgreSQL's own programs find it: that of the first line
+ * `host:port:database:user:password` that fits; `*` fits everything, and a backslash escapes. A file that others can read is not used,
+ * which draws a warning.
  */
 export function passwordFromFile(
   home: string | undefined,
-  login: Login,
+  { host, port, database, user }: HostPort & Pick<Address, "database" | "user">,
   warn: (message: string) => void,
 ): string | undefined {
   const path = join(home ?? "", ".pgpass");
   const found = statSync(path, { throwIfNoEntry: false });
   if (home === undefined || found?.isFile() !== true) return undefined;
-  if ((found.mode & 0o077) === 0) return passwordIn(readFileSync(path, "utf8"), login);
-  warn(`${path} is not used: other users can read it (chmod 600 ${path})`);
-  return undefined;
-}
-
-/** The password of the first line `host:port:database:user:password` that fits; `*` fits everything, and a backslash escapes. */
-export function passwordIn(text: string, login: Login): string | undefined {
-  const { host, port, database, user } = login;
+  if ((found.mode & 0o077) !== 0) {
+    warn(`${path} is not used: other users can read it (chmod 600 ${path})`);
+    return undefined;
+  }
   // A folder of sockets is this machine.
   const wanted = [host.startsWith("/") ? "localhost" : host, String(port), database, user];
-  const lines = text.split(/\r?\n/).filter((line) => !line.startsWith("#"));
-  const fields = lines.map((line) =>
-    [...line.matchAll(/((?:\\.|[^\\:])*)(?::|$)/g)].map(([, field = ""]) => field),
-  );
+  const lines = readFileSync(path, "utf8").split(/\r?\n/);
+  const logins = lines
+    .filter((line) => !line.startsWith("#"))
+    .map((line) => [...line.matchAll(/((?:\\.|[^\\:])*)(?::|$)/g)].map(([, field = ""]) => field));
   const unescaped = (field?: string): string | undefined => field?.replaceAll(/\\(.)/g, "$1");
-  const fitting = fields.find((line) =>
-    wanted.every((value, at) => line[at] === "*" || unescaped(line[at]) === value),
+  const fitting = logins.find((fields) =>
+    wanted.every((value, at) => fields[at] === "*" || unescaped(fields[at]) === value),
   );
   return unescaped(fitting?.[wanted.length]);
 }

@@ -13,7 +13,7 @@ import {
   cannotBeUsed,
   codeOf,
   connectionReason,
-  refusalReason,
+  refusal,
   repeatable,
 } from "./errors.ts";
 
@@ -128,7 +128,7 @@ class Connection extends pg.Client {
     if (failed !== undefined) throw this.#failure(failed.reason as Error);
     const notice = this.#notices[noticed];
     if (notice !== undefined)
-      throw cannotBeUsed(this.#address, { why: `a commit may not be durable (${brief(notice)})` });
+      throw cannotBeUsed(this.#address, `a commit may not be durable (${brief(notice)})`);
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }
 
@@ -142,10 +142,7 @@ class Connection extends pg.Client {
     // The connection's own failures have no code, or one of the system, like EPIPE.
     const code = codeOf(reason);
     if (reason instanceof pg.DatabaseError && !fatal.test(code))
-      return cannotBeUsed(this.#address, {
-        ...refusalReason(this.#address, code, reason.message),
-        cause: reason,
-      });
+      return refusal(this.#address, code, reason);
     this.dead ??= reason;
     return new AnswerLost(this.#address, this.dead.message);
   }
@@ -289,32 +286,28 @@ export class Database {
    */
   async #login(): Promise<Connection> {
     const { address } = this;
+    const { hosts, patienceMs } = address;
     const problems: Reason[] = [];
-    for (const host of address.hosts) {
+    for (const host of hosts) {
       const password = address.password ?? address.findPassword?.(host) ?? "";
       const connection = new Connection(address, host, password);
-      const problem = await this.#problemOf(connection);
-      if (problem === null) return connection;
+      const add = ({ why, ...ways }: Reason): unknown =>
+        problems.push({ ...ways, why: `${host.host}:${host.port} ${why}` });
+      try {
+        await connection.connect();
+        // Whoever is alone is asked with what the state says of itself.
+        const asking = { sql: "SELECT pg_is_in_recovery() AS is" };
+        const [result] = hosts.length > 1 ? await connection.send([asking], patienceMs) : [];
+        if (result?.rows[0]?.["is"] !== true) return connection;
+        add({ why: "is a read-only standby" });
+      } catch (error) {
+        add(connectionReason(error));
+      }
       connection.close();
-      problems.push({ ...problem, why: `${host.host}:${host.port} ${problem.why}` });
     }
-    const { hint } = problems.find((problem) => problem.hint !== undefined) ?? {};
-    const { retry } = problems.find((problem) => problem.retry !== undefined) ?? {};
-    throw cannotBeUsed(address, { why: problems.map(({ why }) => why).join("; "), hint, retry });
-  }
-
-  /** Connects; returns why a server is of no use, null for one that is. */
-  async #problemOf(connection: Connection): Promise<Reason | null> {
-    const { hosts, patienceMs } = this.address;
-    try {
-      await connection.connect();
-      if (hosts.length === 1) return null;
-      const asking = { sql: "SELECT pg_is_in_recovery() AS is" };
-      const [result] = await connection.send([asking], patienceMs);
-      return result?.rows[0]?.["is"] === true ? { why: "is a read-only standby" } : null;
-    } catch (error) {
-      return connectionReason(error);
-    }
+    const hint = problems.find((problem) => problem.hint !== undefined)?.hint;
+    const retry = problems.find((problem) => problem.retry !== undefined)?.retry;
+    throw cannotBeUsed(address, problems.map(({ why }) => why).join("; "), { hint, retry });
   }
 }
 

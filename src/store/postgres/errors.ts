@@ -3,14 +3,6 @@ import { VaultError } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
 import type { Address } from "./address.ts";
 
-/** Why a database cannot be used, and the way out. */
-export interface Reason extends Pick<
-  ErrorFacts,
-  "cause" | "hint" | "next" | "isMissing" | "retry"
-> {
-  why: string;
-}
-
 /** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
 export const repeatable = ["40001", "40P01"];
 
@@ -21,7 +13,7 @@ export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000
 export const labelTwice = "23505";
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
-export const cannotBeUsed = ({ shown }: Address, { why, ...facts }: Reason): VaultError =>
+export const cannotBeUsed = ({ shown }: Address, why: string, facts: ErrorFacts = {}): VaultError =>
   new VaultError("state", `the state ${shown} cannot be used: ${why}`, facts);
 
 /** The error where the answer is lost: what was sent to the database may have been done. */
@@ -47,7 +39,12 @@ export const isLocked = (error: unknown): boolean => codeOf(error) === "55P03";
 /** A text of a server, on one line and short. */
 export const brief = (text: string): string => text.slice(0, 300).replaceAll(/\s+/g, " ").trim();
 
-/** Why a server let nobody in, said of the server. */
+/** Why a server is of no use, said of the server, and the way out. */
+export interface Reason extends Pick<ErrorFacts, "hint" | "retry"> {
+  why: string;
+}
+
+/** Why a server let nobody in. */
 export function connectionReason(error: unknown): Reason {
   const code = codeOf(error);
   // What follows is advice about Node.js.
@@ -71,37 +68,37 @@ export function connectionReason(error: unknown): Reason {
   return { why, hint: "run it again when the database is there", retry: "safe" };
 }
 
-/** Why a place without a state cannot be used: none was made there, or somebody has dropped it. */
-export const nothingThere = ({ shown }: Address): Reason => ({
-  why: "it holds no state",
-  next: [
-    command`vault state init --state ${shown}`,
-    noted(command`vault state restore FILE`, "then, after a loss"),
-  ],
-  isMissing: true,
-});
+/** The error for a place without a state: none was made there, or somebody has dropped it. */
+export const nothingThere = (address: Address): VaultError =>
+  cannotBeUsed(address, "it holds no state", {
+    next: [
+      command`vault state init --state ${address.shown}`,
+      noted(command`vault state restore FILE`, "then, after a loss"),
+    ],
+    isMissing: true,
+  });
 
-/** A state that an older version of this program has made. */
-export const olderVersion: Reason = {
-  why: "it is of an older version",
-  next: [command`vault state init`],
-};
+/** The error for a state that an older version of this program has made. */
+export const olderVersion = (address: Address): VaultError =>
+  cannotBeUsed(address, "it is of an older version", { next: [command`vault state init`] });
 
-/** Why a statement was refused, by SQLSTATE; nothing of its transaction was done. */
-export function refusalReason(address: Address, code: string, text: string): Reason {
+/** The error for a statement that was refused, by SQLSTATE; nothing of its transaction was done. */
+export function refusal(address: Address, code: string, cause: Error): VaultError {
   const { shown, user } = address;
+  const text = brief(cause.message);
   if (code === "3F000" || code === "42P01") return nothingThere(address);
-  if (code === "42703") return olderVersion;
+  if (code === "42703") return olderVersion(address);
   if (code === "42501") {
     const byOwner = shown.replace(/\/\/[^@]*@/, "//OWNER@");
     const granting = command`vault state init --state ${byOwner} --grant ${user}`;
     const note = "OWNER is the role that made the state, or owns the database";
-    return {
-      why: `its role ${user} lacks a right (${brief(text)})`,
+    return cannotBeUsed(address, `its role ${user} lacks a right (${text})`, {
       next: [{ ...granting, note }],
-    };
+      cause,
+    });
   }
   // The latter two are time limits.
   const isSafe = [...repeatable, "55P03", "57014"].includes(code);
-  return { why: `the server says ${brief(text)} (${code})`, retry: isSafe ? "safe" : undefined };
+  const retry = isSafe ? "safe" : undefined;
+  return cannotBeUsed(address, `the server says ${text} (${code})`, { retry, cause });
 }

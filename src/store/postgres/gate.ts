@@ -9,7 +9,6 @@ import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { WholeOperation } from "../whole/whole.ts";
 import type { Database, Query, Row } from "./database.ts";
 import { isLocked } from "./errors.ts";
-import type { Meta } from "./schema.ts";
 import { readMeta } from "./schema.ts";
 
 /**
@@ -61,8 +60,11 @@ export const waitingFor = (ms: number): Statement => ({
   sql: `SELECT set_config('lock_timeout', '${ms}', true)`,
 });
 
-/** The error for whoever finds the gate closed, by `meta`: names who has closed it, or is behind it. */
-export function busyAtGate({ closing = "{}" }: Meta): VaultError {
+/** The error for whoever finds the gate closed: names who has closed it, or is behind it. */
+export async function busyAtGate(
+  database: Pick<Database, "address" | "query">,
+): Promise<VaultError> {
+  const { closing = "{}" } = await readMeta(database);
   const { operation, by, since } = JSON.parse(closing) as Record<
     "operation" | "by" | "since",
     string
@@ -82,7 +84,7 @@ export async function transactAtGate(
   try {
     return (await database.transact([waitingFor(patienceMs), ...statements]))[1] ?? [];
   } catch (error) {
-    throw isLocked(error) ? busyAtGate(await readMeta(database.address, database)) : error;
+    throw isLocked(error) ? await busyAtGate(database) : error;
   }
 }
 
@@ -117,7 +119,7 @@ export async function transactWhole<T>(
   };
   const attempt = async (): Promise<{ result: T } | VaultError> => {
     const closing = await unlessLocked(database.transact([waitingFor(takingMs), close]));
-    if (closing?.[1]?.length !== 1) return busyAtGate(await readMeta(database.address, database));
+    if (closing?.[1]?.length !== 1) return await busyAtGate(database);
     const done = await behindGate(place, token, work);
     if (done !== null) return done;
     await clock.sleep(lockMs, waiting.signal);

@@ -34,7 +34,7 @@ import {
   waitingFor,
 } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
-import { aboutIn, aboutStatement, metaIn, readMeta } from "./schema.ts";
+import { aboutIn, aboutStatement } from "./schema.ts";
 
 /** How often a lease is renewed, and what must be left of it to send a request: milliseconds. */
 const renewalMs = 5000;
@@ -95,7 +95,6 @@ export class LeasedVault extends StoredVaultSession {
     prints: readonly string[],
   ): Promise<{ session: LeasedVault; rows: VaultRows; facts: Row | undefined }> {
     const { schema, dialect, clock, by, database, service, uuid } = parts;
-    const { address } = database;
     // Where the answer is lost, the next try finds that the lease is its own.
     const epoch = randomUUID();
     const take: Statement = {
@@ -128,12 +127,12 @@ export class LeasedVault extends StoredVaultSession {
           return { session: new LeasedVault(parts, vault, epoch, sent), rows: vault, facts };
         }
         if (owner !== undefined) return busy(uuid, holderIn(owner));
-        aboutIn(facts, address);
-        return busyAtGate(metaIn(facts, address));
+        aboutIn(facts, database.address);
+        return await busyAtGate(database);
       } catch (error) {
         if (error instanceof AnswerLost) return error;
         if (!isLocked(error)) throw error;
-        return busyAtGate(await readMeta(address, database));
+        return await busyAtGate(database);
       }
     });
   }

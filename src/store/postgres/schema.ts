@@ -107,15 +107,15 @@ export const aboutStatement = (schema: string): Statement => ({
 export type Meta = Record<string, string | undefined>;
 
 /** Reads the facts that the state has about itself, by name, as the schema says; as `metaIn`. */
-export async function readMeta(address: Address, database: { query: Query }): Promise<Meta> {
-  const sql = `SELECT jsonb_object_agg(name, value) AS meta FROM ${address.schema}.meta`;
-  return metaIn((await database.query({ sql }))[0], address);
+export async function readMeta(database: { address: Address; query: Query }): Promise<Meta> {
+  const sql = `SELECT jsonb_object_agg(name, value) AS meta FROM ${database.address.schema}.meta`;
+  return metaIn((await database.query({ sql }))[0], database.address);
 }
 
 /** @throws `state` where nothing is there; of a state that is just being made, the tables may be seen without their rows */
 export function metaIn(row: Row | undefined, address: Address): Meta {
   const meta = (row?.["meta"] ?? null) as Meta | null;
-  if (meta === null) throw cannotBeUsed(address, nothingThere(address));
+  if (meta === null) throw nothingThere(address);
   return meta;
 }
 
@@ -123,10 +123,10 @@ export function metaIn(row: Row | undefined, address: Address): Meta {
 export function aboutIn(row: Row | undefined, address: Address): About {
   const meta = metaIn(row, address);
   const { fsync, standby, meta: _, ...facts } = row as unknown as About & Row;
-  if (standby === true) throw cannotBeUsed(address, { why: "the server is a read-only standby" });
+  if (standby === true) throw cannotBeUsed(address, "the server is a read-only standby");
   checkDurable(fsync, address);
   checkVersion(meta, address);
-  if (Number(meta["version"]) < schemaVersion) throw cannotBeUsed(address, olderVersion);
+  if (Number(meta["version"]) < schemaVersion) throw olderVersion(address);
   const { state = "", key: keyId = "", timeline: noted = "" } = meta;
   return { ...facts, state, keyId, noted, predecessors: marksIn(meta).predecessors };
 }
@@ -137,8 +137,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
  */
 export function checkDurable(fsync: unknown, address: Address): void {
   if (fsync === "on" || address.isDurableAssumed) return;
-  throw cannotBeUsed(address, {
-    why: "the server loses what it has committed when it stops (fsync=off)",
+  throw cannotBeUsed(address, "the server loses what it has committed when it stops (fsync=off)", {
     hint: "set fsync=on there; or, for a test: durable=assumed in the address",
   });
 }
@@ -148,7 +147,7 @@ export function checkVersion(meta: Meta, address: Address): void {
   const marks = marksIn(meta);
   if (marks.fence !== null || marks.moved !== null) throw notHere(address.shown, marks);
   if (Number(meta["oldest"]) > schemaVersion)
-    throw cannotBeUsed(address, { why: "it is of a newer version", hint: "update vault" });
+    throw cannotBeUsed(address, "it is of a newer version", { hint: "update vault" });
 }
 
 /**

@@ -63,7 +63,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
   async create(grant?: string): Promise<Created> {
     const { database, keyring, schema } = this.store.parts;
     const { created, updated } = await this.#define(grant);
-    const { key: sealing = null } = await readMeta(database.address, database);
+    const { key: sealing = null } = await readMeta(database);
     const make = await keyring.fresh();
     if (sealing === null) {
       const sql = `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT (name) DO NOTHING`;
@@ -83,7 +83,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       });
       checkDurable(there?.["fsync"], database.address);
       const created = there?.["is"] !== true;
-      const former = created ? {} : await readMeta(database.address, database);
+      const former = created ? {} : await readMeta(database);
       // One that version 0.2.0 has fenced stays so, as documents.
       if (!created && former["version"] !== "1") checkVersion(former, database.address);
       // Whoever has not made the schema may not have the right to.
@@ -112,7 +112,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       await query({ sql: `LOCK TABLE ${prefix}state, ${prefix}leases IN ACCESS EXCLUSIVE MODE` });
       const [lease] = await query({ sql: formerLease(prefix) });
       if (lease !== undefined) throw busy(lease["uuid"] as string, holderIn(lease));
-      const { state = "", key: keyId = "" } = await readMeta(database.address, { query });
+      const { state = "", key: keyId = "" } = await readMeta({ address: database.address, query });
       const key = await keyring.key(keyId);
       await query({
         sql: `${makingWay(prefix)}; ALTER TABLE ${prefix}identity DROP COLUMN claims`,
@@ -141,7 +141,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
   async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
     const { database, keyring, schema } = this.store.parts;
     return await database.converse("REPEATABLE READ READ ONLY", async (query) => {
-      const marks = marksIn(await readMeta(database.address, { query }));
+      const marks = marksIn(await readMeta({ address: database.address, query }));
       return await work(new WholeReader(engineOf(schema, query), marks, keyring));
     });
   }
@@ -154,7 +154,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const { database, keyring, schema, warn } = this.store.parts;
     const { address } = database;
     // Closing the gate must not make a state where there is none.
-    await readMeta(database.address, database);
+    await readMeta(database);
     return await transactWhole(this.store.parts, operation, waiting, async (query) => {
       const [row] = await query(aboutStatement(schema));
       const meta = metaIn(row, address);

@@ -1,7 +1,18 @@
 import { describe, expect, it, test } from "vitest";
-import { passwordIn } from "../../../src/store/postgres/address.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { passwordFromFile } from "../../../src/store/postgres/address.ts";
+import { tempDir } from "../../support/cleanup.ts";
 
 const login = { host: "db", port: 5432, database: "vaults", user: "ada" };
+
+function passwordIn(text: string, of = login): string | undefined {
+  const home = tempDir("pgpass");
+  writeFileSync(join(home, ".pgpass"), text, { mode: 0o600 });
+  return passwordFromFile(home, of, (warning) => {
+    throw new Error(warning);
+  });
+}
 
 describe("a password file", () => {
   test.each([
@@ -14,7 +25,7 @@ describe("a password file", () => {
     ["db:5432", undefined],
     ["", undefined],
   ])("%j has the password %j", (text, password) => {
-    expect(passwordIn(text, login)).toBe(password);
+    expect(passwordIn(text)).toBe(password);
   });
 
   it("names a folder of sockets localhost, and escapes colons of a host", () => {
