@@ -13,7 +13,7 @@ import {
   uuid,
 } from "../../contract/store-fixture.ts";
 import type { SharedState } from "../../support/shared-state.ts";
-import { closeGate, sharedState } from "../../support/shared-state.ts";
+import { sharedState } from "../../support/shared-state.ts";
 import type { Cut } from "../../support/proxies.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tcpProxy } from "../../support/proxies.ts";
@@ -82,13 +82,6 @@ describe("a lease", () => {
     });
     await exchange(next, "x2", 1, "second");
     await next.release();
-  });
-
-  it("is not kept away by a gate that was closed in the future of the database's clock, either", async () => {
-    await closeGate(state, "1 hour");
-    const session = await state.another().lock(service, uuid, patient(state.clock, 0));
-    expect(await state.store.locks()).toHaveLength(1);
-    await session.release();
   });
 
   it("of a holder that lives counts again from its next step, when the database's clock was set back", async () => {
