@@ -7,6 +7,9 @@ import type { Spent } from "../errors.ts";
  */
 export type Outcome = "none" | "success" | "refused" | "free";
 
+/** As it is noted. `no-starts`: the vault is locked or gone, which counts nothing either. */
+export type StartOutcome = Outcome | "no-starts";
+
 export type Counters = Pick<
   VaultRecord,
   "failedAttempts" | "possiblyFailed" | "unackedStarts" | "unansweredStarts"

@@ -8,6 +8,7 @@ import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
 import type { Way } from "../way.ts";
 import { command, noted } from "../way.ts";
+import type { StartOutcome } from "./counting.ts";
 import type { Reply, SingleCall } from "./ports.ts";
 import { classify, errorStatus, findErrorUuid } from "../protocol/classify.ts";
 
@@ -19,11 +20,8 @@ interface Disposition {
   code: ErrorKind;
   /** What happened; the service's own words follow. */
   what: string;
-  /**
-   * For a start or a delete: the service counted nothing; it counted a failed attempt; the vault accepts no start at all; or
-   * unknown, so that our own count stays.
-   */
-  start: "not-counted" | "failed-attempt" | "no-starts" | "unknown";
+  /** What a start or a delete counts; `none` leaves our own count as it is. */
+  start: Exclude<StartOutcome, "success">;
   /**
    * For an end call: send it again; it stays outstanding, and the token may be valid; the service refuses the token; or it says
    * nothing about the call, as if there were no answer.
@@ -41,7 +39,7 @@ interface Disposition {
 const unknown = {
   code: "service",
   what: "the service responded with an unknown error",
-  start: "unknown",
+  start: "none",
   end: "refused",
   fix: "it may count toward lockout, so it is counted",
   next: (uuid: string) => [command`vault status ${uuid}`],
@@ -51,21 +49,21 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
   rate: {
     code: "rate-limited",
     what: "still rate limited by the service",
-    start: "not-counted",
+    start: "free",
     end: "again",
     fix: "lower --rate, or raise --max-wait",
   },
   application: {
     code: "unauthorized",
     what: "the service refused the application",
-    start: "not-counted",
+    start: "free",
     end: "outstanding",
     fix: "check --app-uuid, --api-key and --jwt, and that this address is allowed",
   },
   validation: {
     code: "service",
     what: "the service rejected the request as invalid",
-    start: "not-counted",
+    start: "free",
     end: "refused",
     fix: "fix what it names",
     retry: "after-fix",
@@ -73,7 +71,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
   credentials: {
     code: "rejected",
     what: "the service refused the credentials",
-    start: "failed-attempt",
+    start: "refused",
     end: "refused",
     meaning: "they will not be sent again",
     next: (uuid) => [
@@ -103,7 +101,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
   missing: {
     code: "service",
     what: "the service has no such endpoint: the base URL, the prefix or the service's version is wrong",
-    start: "not-counted",
+    start: "free",
     end: "nothing",
     meaning: "nothing was counted",
     fix: "check --base-url and --api-prefix",
@@ -168,7 +166,7 @@ export function refusal(
     is === "rate"
       ? `${what} (${wording(answer)}), and waiting ${longer} would exceed --max-wait`
       : `${what}${whose} (${wording(answer)})${meaning === undefined ? "" : `; ${meaning}`}`;
-  const isFree = counted !== undefined && start === "not-counted";
+  const isFree = counted !== undefined && start === "free";
   const again = `, then run it again${isFree ? ` (this ${counted} was not counted)` : ""}`;
   return new VaultError(code, message, {
     uuid,
@@ -201,7 +199,7 @@ export function outcomeOf<Success>(
 /** Whether nothing was sent, or the service has counted nothing. */
 export const isTakenBack = (outcome: CallOutcome): boolean =>
   outcome.type === "not-sent" ||
-  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "not-counted");
+  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "free");
 
 /** The whole answer that says SUCCESS. */
 export const acceptedBy = (reply: Reply): Answer | undefined =>

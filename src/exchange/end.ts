@@ -63,7 +63,7 @@ export async function sendEnd(
       const ended = await settleAnswer(context, exchange, call, reply.answer, isLast);
       if (ended !== null) return ended;
     } else if (reply.type === "not-sent") {
-      await session.noteEndAnswered(open.id, note(context, "network", reply.cause));
+      await session.settle(open.id, "ending", note(context, "network", reply.cause));
     }
     exchange = openExchange(await currentRecord(context), open.id);
     if (context.signal.aborted) throw interrupted(context, exchange);
@@ -71,7 +71,7 @@ export async function sendEnd(
     const cause = reply.type === "answer" ? "rate limited" : reply.cause;
     if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now())) {
       // One more try has settled nothing: only a start can find out which pair is valid.
-      await session.markInDoubt(open.id, note(context, "in-doubt", cause));
+      await session.settle(open.id, "in-doubt", note(context, "in-doubt", cause));
       return { outcome: "in-doubt", answer };
     }
     const waitMs = waitForNextTry(context, exchange, reply, attempt);
@@ -157,7 +157,7 @@ async function settleAnswer(
   }
   const said = wording(answer);
   const { code, what, end, meaning, fix, next } = dispositionOf(answer, call);
-  if (end !== "refused") await session.noteEndAnswered(id, note(context, code, said));
+  if (end !== "refused") await session.settle(id, "ending", note(context, code, said));
   if (end === "again") return null;
   const record = await currentRecord(context);
   const exchange = openExchange(record, id);
@@ -168,10 +168,10 @@ async function settleAnswer(
     throw outstanding(context, exchange, why, facts, code === "locked" ? code : "pending");
   }
   if (endsUnanswered === 0 && isKnownHereOnly(record, exchange)) {
-    await session.expire(id, note(context, "service", said));
+    await session.settle(id, "expired", note(context, "service", said));
     return { outcome: "expired", answer };
   }
-  await session.markInDoubt(id, note(context, "in-doubt", said));
+  await session.settle(id, "in-doubt", note(context, "in-doubt", said));
   return { outcome: "in-doubt", answer };
 }
 

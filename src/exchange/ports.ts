@@ -20,6 +20,7 @@ import type {
 } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Breaker, ServiceBreaker } from "./breaker.ts";
+import type { StartOutcome } from "./counting.ts";
 import type { HoldReason } from "./states.ts";
 
 /** The clocks of the machine. */
@@ -167,16 +168,18 @@ export interface VaultSession {
    * @throws BreakerChanged if the breaker is not as `intent.seen` says: nothing is recorded then
    */
   recordIntent(intent: Intent): Promise<void>;
-  /** intent → discarded. Reverts what ① counted. */
-  revertIntent(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** intent stays. Records that its call has ended, with the error; or with a SUCCESS that cannot be used. Not synced. */
-  noteUnanswered(exchangeId: string, error: ErrorNote, isSuccess?: boolean): Promise<void>;
   /**
-   * intent → rejected. Reverts what ① counted, counts a certain failed attempt, and records the combination as refused; unanswered
-   * starts with this pair become possibly failed attempts. An exchange that began with this pair and is started, held or expired
-   * becomes in doubt: somebody else may have acknowledged it. With `combination` null (a locked or deleted vault) it only reverts.
+   * Records how the call of ① ended that was not accepted, and with that what it counts. `none`, or `success` that cannot be used: intent
+   * stays. `free`: intent → discarded. `no-starts`: intent → rejected. `refused`: likewise, and the combination is refused; unanswered
+   * starts with this pair become possibly failed attempts, and an exchange that began with it and is started, held or expired becomes in
+   * doubt: somebody else may have acknowledged it.
    */
-  reject(exchangeId: string, combination: string | null, error: ErrorNote): Promise<void>;
+  noteOutcome(
+    exchangeId: string,
+    outcome: StartOutcome,
+    error: ErrorNote,
+    combination?: string,
+  ): Promise<void>;
   /**
    * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded.
    * Failed attempts are zero; starts up to an exchange that offered the base pair are, because its acknowledgement has arrived. Other intents and any open exchange of the vault end: one in doubt as `acknowledged` if its new
@@ -193,18 +196,21 @@ export interface VaultSession {
   noteSaved(exchangeId: string, sha256: string): Promise<void>;
   /** ③ started|held|ending → ending. Counts one more unanswered end call. Records `delivered` if true. */
   recordEnding(exchangeId: string, delivered: boolean): Promise<void>;
-  /** ending stays. The last end call was not sent after all, or answered with something that settles nothing. */
-  noteEndAnswered(exchangeId: string, error: ErrorNote): Promise<void>;
   /**
    * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; starts up to this one are zero. An
    * adopted exchange supersedes nothing (the service may answer a repetition with SUCCESS): its new pair becomes the first candidate.
    * With `isLast` nothing else follows: the vault may be released by the same transaction.
    */
   acknowledge(exchangeId: string, isLast?: boolean): Promise<void>;
-  /** ending|in-doubt → expired. The old pair is current, the new one void. */
-  expire(exchangeId: string, error: ErrorNote): Promise<void>;
-  /** ending → in-doubt. */
-  markInDoubt(exchangeId: string, error: ErrorNote): Promise<void>;
+  /**
+   * Records what became of the last end call but for ④. ending stays: it was not sent after all, or answered with something that settles
+   * nothing. `in-doubt`; or `expired`, also of one in doubt: the old pair is current, the new one void.
+   */
+  settle(
+    exchangeId: string,
+    as: "ending" | "expired" | "in-doubt",
+    error: ErrorNote,
+  ): Promise<void>;
   /**
    * Adopts the exchange of a recovery document. Both pairs become candidates; no known pair changes its standing. If no exchange
    * is open it becomes one, in state ending with one unanswered end call; an unread one is held.

@@ -84,7 +84,7 @@ export function refusedSingle(
   const { answer } = reply;
   const disposition = dispositionOf(answer, call);
   // Nothing of this call is counted, and what is unknown may be that it does not exist.
-  if (disposition.start !== "failed-attempt" && disposition.start !== "unknown")
+  if (disposition.start !== "refused" && disposition.start !== "none")
     return refusal(disposition, { uuid });
   return new VaultError("service", `the service refused (${wording(answer)})`, {
     uuid,

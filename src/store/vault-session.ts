@@ -81,16 +81,12 @@ export abstract class StoredVaultSession implements VaultSession {
     isLast: boolean,
   ): Promise<WrittenAs>;
 
-  readonly revertIntent = this.#step(exchanges.revertIntent);
-  readonly noteUnanswered = this.#step(exchanges.noteUnanswered, "unsynced");
-  readonly reject = this.#step(exchanges.reject);
+  readonly noteOutcome = this.#step(exchanges.noteOutcome);
   readonly recordStarted = this.#sealing(exchanges.recordStarted, none);
   readonly hold = this.#step(exchanges.hold);
   readonly noteSaved = this.#step(exchanges.noteSaved);
   readonly recordEnding = this.#step(exchanges.recordEnding);
-  readonly noteEndAnswered = this.#step(exchanges.noteEndAnswered);
-  readonly expire = this.#step(exchanges.expire);
-  readonly markInDoubt = this.#step(exchanges.markInDoubt);
+  readonly settle = this.#step(exchanges.settle);
   readonly recordPair = this.#sealing(recordPair, ({ credentials }) => [credentials]);
   readonly adopt = this.#sealing(adopt, (document) => [document.old, document.new]);
   readonly markElsewhere = this.#step(vaults.markElsewhere);

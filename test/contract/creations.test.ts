@@ -164,7 +164,7 @@ describeStore("deleting vaults", (make) => {
   it("is conditional on its ①", async () => {
     await expect(on.session.recordDeleted("d1")).rejects.toMatchObject({ code: "state" });
     await on.session.recordIntent(intent("d1", 1, { operation: "delete" }));
-    await on.session.revertIntent("d1", problem);
+    await on.session.noteOutcome("d1", "free", problem);
     await expect(on.session.recordDeleted("d1")).rejects.toMatchObject({ code: "state" });
     expect(await standings(on.session)).toEqual(["1 imported"]);
   });

@@ -24,7 +24,7 @@ describeStore("the steps of an exchange", (make) => {
   const state = async () => (await known(on.session)).last?.state;
   const refused = async (id: string, generation: number) => {
     await on.session.recordIntent(intent(id, generation));
-    await on.session.reject(id, "combination", problem);
+    await on.session.noteOutcome(id, "refused", problem, "combination");
   };
   const ending = async (id: string, generation = 2) => {
     await startExchange(on.session, id, generation, `after-${id}`);
@@ -78,26 +78,28 @@ describeStore("the steps of an exchange", (make) => {
   it("takes back exactly what ① counted", async () => {
     await on.session.recordIntent(intent("x1", 1));
     await on.session.recordIntent(intent("x2", 1));
-    await on.session.revertIntent("x2", problem);
+    await on.session.noteOutcome("x2", "free", problem);
     expect(await counters()).toEqual([1, 1, 1]);
     expect(await state()).toBe("discarded");
-    await on.session.revertIntent("x1", problem);
+    await on.session.noteOutcome("x1", "free", problem);
     expect(await counters()).toEqual([0, 0, 0]);
-    await expect(on.session.revertIntent("x1", problem)).rejects.toMatchObject({ code: "state" });
+    await expect(on.session.noteOutcome("x1", "free", problem)).rejects.toMatchObject({
+      code: "state",
+    });
   });
 
   it("takes nothing back that a reset has zeroed already", async () => {
     await on.session.recordIntent(intent("x1", 1));
     await on.session.resetCounters("all");
     await on.session.recordIntent(intent("x2", 1));
-    await on.session.revertIntent("x1", problem);
+    await on.session.noteOutcome("x1", "free", problem);
     expect(await counters()).toEqual([1, 1, 1]);
   });
 
   it("stays in the journal, with who ended it; one that was never sent does not count", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordIntent(intent("x2", 1));
-    await on.session.revertIntent("x2", problem);
+    await on.session.noteOutcome("x2", "free", problem);
     await startExchange(on.session, "x3", 1, "third");
     const by = { pid: expect.any(Number) as number };
     const { store } = on.fixture;
@@ -111,7 +113,7 @@ describeStore("the steps of an exchange", (make) => {
 
   it("leaves an unanswered start as it is, with the error", async () => {
     await on.session.recordIntent(intent("x1", 1));
-    await on.session.noteUnanswered("x1", problem);
+    await on.session.noteOutcome("x1", "none", problem);
     expect(await state()).toBe("intent");
     expect(await counters()).toEqual([1, 1, 1]);
     expect((await known(on.session)).lastError).toEqual({
@@ -122,11 +124,11 @@ describeStore("the steps of an exchange", (make) => {
 
   it("counts refused credentials once and remembers the combination", async () => {
     await on.session.recordIntent(intent("x1", 1));
-    await on.session.reject("x1", "combination-a", problem);
+    await on.session.noteOutcome("x1", "refused", problem, "combination-a");
     expect(await counters()).toEqual([0, 1, 0]);
     expect(await state()).toBe("rejected");
     await on.session.recordIntent(intent("x2", 1));
-    await on.session.reject("x2", "combination-b", problem);
+    await on.session.noteOutcome("x2", "refused", problem, "combination-b");
     expect(await counters()).toEqual([0, 2, 0]);
     expect((await known(on.session)).generations[0]?.refused).toBe(true);
     expect(await on.session.refusals()).toEqual(["combination-a", "combination-b"]);
@@ -134,7 +136,7 @@ describeStore("the steps of an exchange", (make) => {
 
   it("neither counts nor remembers a combination when the vault is locked or gone", async () => {
     await on.session.recordIntent(intent("x1", 1));
-    await on.session.reject("x1", null, problem);
+    await on.session.noteOutcome("x1", "no-starts", problem);
     expect(await state()).toBe("rejected");
     expect(await counters()).toEqual([0, 0, 0]);
   });
@@ -146,18 +148,18 @@ describeStore("the steps of an exchange", (make) => {
       await on.session.recordIntent(intent(id, 2, { sole: true }));
       // Until its call has ended, its process may have died, and somebody may have overtaken it.
       expect(await counters()).toEqual([id === "x2" ? 1 : 2, 1, 1]);
-      await on.session.noteUnanswered(id, problem);
+      await on.session.noteOutcome(id, "none", problem);
     }
     expect(await counters()).toEqual([2, 0, 0]);
     expect(await known(on.session)).toMatchObject({ unansweredStarts: 2 });
     await on.session.recordIntent(intent("x4", 2, { sole: true }));
-    await on.session.reject("x4", "combination", problem);
+    await on.session.noteOutcome("x4", "refused", problem, "combination");
     expect(await counters()).toEqual([2, 3, 2]);
     expect(await known(on.session)).toMatchObject({
       unansweredStarts: 2,
       generations: [{ sole: false }, {}],
     });
-    await on.session.revertIntent("x3", problem);
+    await on.session.noteOutcome("x3", "free", problem);
     expect(await counters()).toEqual([1, 2, 1]);
   });
 
@@ -176,7 +178,7 @@ describeStore("the steps of an exchange", (make) => {
   it("the SUCCESS of a start with an exchange's new credentials zeroes the starts up to that exchange", async () => {
     await on.session.recordIntent(intent("x1", 1));
     await ending("x2", 1);
-    await on.session.markInDoubt("x2", problem);
+    await on.session.settle("x2", "in-doubt", problem);
     await on.session.recordIntent(intent("x3", 2));
     await on.session.recordIntent(intent("x4", 2));
     expect(await counters()).toEqual([4, 2, 2]);
@@ -194,13 +196,13 @@ describeStore("the steps of an exchange", (make) => {
     await on.session.recordEnding("x1", true);
     await on.session.acknowledge("x1");
     expect(await counters()).toEqual([1, 0, 0]);
-    await on.session.revertIntent("x2", problem);
+    await on.session.noteOutcome("x2", "free", problem);
     expect(await counters()).toEqual([0, 0, 0]);
   });
 
   it("② stores what the response said, forgives failures and the accepted combination, keeps the starts", async () => {
     await on.session.recordIntent(intent("x0", 1));
-    await on.session.reject("x0", "combination-of-second", problem);
+    await on.session.noteOutcome("x0", "refused", problem, "combination-of-second");
     await on.session.recordIntent(intent("x1", 1, { kind: "credit-card/online" }));
     const facts = {
       usesRemaining: 3,
@@ -246,11 +248,11 @@ describeStore("the steps of an exchange", (make) => {
   it("② settles an exchange in doubt by the pair that was accepted", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);
-    await on.session.markInDoubt("x1", problem);
+    await on.session.settle("x1", "in-doubt", problem);
     expect(await state()).toBe("in-doubt");
     await startExchange(on.session, "x2", 2, "third");
     await on.session.recordEnding("x2", true);
-    await on.session.markInDoubt("x2", problem);
+    await on.session.settle("x2", "in-doubt", problem);
     await startExchange(on.session, "x3", 2, "fourth");
     const states = (await known(on.session)).exchanges.map((e) => `${e.id} ${e.state}`);
     expect(states).toEqual(["x3 started", "x2 expired", "x1 acknowledged"]);
@@ -287,7 +289,7 @@ describeStore("the steps of an exchange", (make) => {
       endsUnanswered: 2,
       delivered: true,
     });
-    await on.session.noteEndAnswered("x1", problem);
+    await on.session.settle("x1", "ending", problem);
     expect((await known(on.session)).open).toMatchObject({
       state: "ending",
       endsUnanswered: 1,
@@ -298,7 +300,7 @@ describeStore("the steps of an exchange", (make) => {
 
   it("④ zeroes the starts and erases the token", async () => {
     await on.session.recordIntent(intent("x0", 1));
-    await on.session.revertIntent("x0", problem);
+    await on.session.noteOutcome("x0", "free", problem);
     on.fixture.clock.at += 1000;
     expect(await exchange(on.session, "x1", 1, "second")).toBe(2);
     expect(await known(on.session)).toMatchObject({
@@ -315,12 +317,15 @@ describeStore("the steps of an exchange", (make) => {
 
   it.each([
     ["acknowledge", async () => await on.session.acknowledge("x1")],
-    ["expire", async () => await on.session.expire("x1", problem)],
-    ["markInDoubt", async () => await on.session.markInDoubt("x1", problem)],
-    ["noteEndAnswered", async () => await on.session.noteEndAnswered("x1", problem)],
-    ["revertIntent", async () => await on.session.revertIntent("x1", problem)],
-    ["reject", async () => await on.session.reject("x1", "combination", problem)],
-    ["noteUnanswered", async () => await on.session.noteUnanswered("x1", problem)],
+    ["settle, expired", async () => await on.session.settle("x1", "expired", problem)],
+    ["settle, in doubt", async () => await on.session.settle("x1", "in-doubt", problem)],
+    ["settle, ending", async () => await on.session.settle("x1", "ending", problem)],
+    ["noteOutcome, free", async () => await on.session.noteOutcome("x1", "free", problem)],
+    [
+      "noteOutcome, refused",
+      async () => await on.session.noteOutcome("x1", "refused", problem, "combination"),
+    ],
+    ["noteOutcome, none", async () => await on.session.noteOutcome("x1", "none", problem)],
     ["recordStarted", async () => await on.session.recordStarted("x1", started("third"))],
   ])("%s refuses an exchange that is at ②, and changes nothing", async (_, step) => {
     await startExchange(on.session, "x1", 1, "second");
@@ -336,7 +341,7 @@ describeStore("the steps of an exchange", (make) => {
       "hold",
       async () => await on.session.hold("x1", "no-ack", { delivered: true, saveOwed: false }),
     ],
-    ["expire", async () => await on.session.expire("x1", problem)],
+    ["settle, expired", async () => await on.session.settle("x1", "expired", problem)],
   ])("%s refuses an exchange that is over, and one that is not there", async (_, step) => {
     await expect(step()).rejects.toMatchObject({ code: "state" });
     await exchange(on.session, "x1", 1, "second");

@@ -136,7 +136,7 @@ describeStore("keeping vaults", (make) => {
     });
     await exchange(on.session, "x1", 1, "second");
     await on.session.recordIntent(intent("x2", 2));
-    await on.session.reject("x2", "combination", problem);
+    await on.session.noteOutcome("x2", "refused", problem, "combination");
     await on.session.forget();
     expect(await known(on.session)).toMatchObject({
       label: null,
@@ -166,7 +166,7 @@ describeStore("keeping vaults", (make) => {
   it("a reset zeroes both counters; what was refused stays refused", async () => {
     await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     await on.session.recordIntent(intent("x1", 1));
-    await on.session.reject("x1", "combination", problem);
+    await on.session.noteOutcome("x1", "refused", problem, "combination");
     await on.session.resetCounters("all");
     expect(await known(on.session)).toMatchObject({
       unackedStarts: 0,
@@ -219,7 +219,7 @@ describeStore("keeping vaults", (make) => {
     await on.session.forget();
     await on.session.recordPair({ credentials: document.old, kind: document.kind, device });
     await on.session.recordIntent(intent("x1", 3));
-    await on.session.noteUnanswered("x1", problem);
+    await on.session.noteOutcome("x1", "none", problem);
     const { unackedStarts } = await known(on.session);
     expect(await on.session.adopt(document)).toBe("open");
     expect((await known(on.session)).unackedStarts).toBeGreaterThanOrEqual(unackedStarts);
@@ -268,7 +268,7 @@ describeStore("keeping vaults", (make) => {
       null,
       null,
     ]);
-    await on.session.markInDoubt("far1", problem);
+    await on.session.settle("far1", "in-doubt", problem);
     const next = {
       ...document,
       exchangeId: "far2",
@@ -314,10 +314,10 @@ describeStore("keeping vaults", (make) => {
     await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);
-    await on.session.expire("x1", problem);
+    await on.session.settle("x1", "expired", problem);
     expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
     await on.session.recordIntent(intent("x2", 1));
-    await on.session.reject("x2", "combination", problem);
+    await on.session.noteOutcome("x2", "refused", problem, "combination");
     expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
     expect((await known(on.session)).open).toMatchObject({ id: "x1", state: "in-doubt" });
   });
@@ -325,7 +325,7 @@ describeStore("keeping vaults", (make) => {
   it("a refused pair that is imported once more is no longer a refused one; it counts like any other", async () => {
     await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
     await on.session.recordIntent(intent("x1", 1));
-    await on.session.reject("x1", "combination", problem);
+    await on.session.noteOutcome("x1", "refused", problem, "combination");
     expect(
       await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" }),
     ).toBe(1);
@@ -339,7 +339,7 @@ describeStore("keeping vaults", (make) => {
   it("a reset can be of what unanswered starts have counted, of both kinds, or to what the audit log shows", async () => {
     await on.session.recordPair({ credentials: pair("old"), kind: "credit-card/online" });
     await on.session.recordIntent(intent("x1", 1));
-    await on.session.reject("x1", "combination", problem);
+    await on.session.noteOutcome("x1", "refused", problem, "combination");
     await on.session.recordIntent(intent("x2", 1));
     await on.session.resetCounters("unanswered");
     expect(await known(on.session)).toMatchObject({
@@ -368,7 +368,7 @@ describeStore("keeping vaults", (make) => {
     await on.session.recordIntent(intent("x1", 1));
     await on.session.recordStarted("x1", started("second"));
     await on.session.recordEnding("x1", true);
-    await on.session.markInDoubt("x1", problem);
+    await on.session.settle("x1", "in-doubt", problem);
     await on.session.recordIntent(intent("x2", 2));
     await on.session.recordIntent(intent("x3", 2));
     await on.session.resetCounters({ unackedStarts: 1, failedAttempts: 0 });

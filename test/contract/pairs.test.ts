@@ -48,7 +48,7 @@ describeStore("pairs", (make) => {
 
   it("a refusal supersedes nothing", async () => {
     await on.session.recordIntent(intent("x1", 1));
-    await on.session.reject("x1", "combination", problem);
+    await on.session.noteOutcome("x1", "refused", problem, "combination");
     expect(await standings(on.session)).toEqual(["1 imported"]);
     expect(await on.session.isSuperseded(pair("first"))).toBe(false);
   });
@@ -74,7 +74,7 @@ describeStore("pairs", (make) => {
     await exchange(on.session, "x1", 1, "second");
     await startExchange(on.session, "x2", 2, "dropped");
     await on.session.recordEnding("x2", true);
-    await on.session.expire("x2", problem);
+    await on.session.settle("x2", "expired", problem);
     await on.session.recordPair({ credentials: pair("given"), kind: "credit-card/offline" });
     expect(await standings(on.session)).toEqual([
       "4 imported",
@@ -98,7 +98,7 @@ describeStore("pairs", (make) => {
   it("an expired exchange leaves the old pair current and the new one void", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);
-    await on.session.expire("x1", problem);
+    await on.session.settle("x1", "expired", problem);
     expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
     expect(await known(on.session)).toMatchObject({
       unackedStarts: 1,
@@ -111,7 +111,7 @@ describeStore("pairs", (make) => {
   it("in doubt both pairs live; the accepted one wins", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);
-    await on.session.markInDoubt("x1", problem);
+    await on.session.settle("x1", "in-doubt", problem);
     expect(await standings(on.session)).toEqual(["2 offered", "1 current"]);
     await startExchange(on.session, "x2", 2, "third");
     expect(await standings(on.session)).toEqual(["3 offered", "2 current", "1 superseded"]);
@@ -120,14 +120,14 @@ describeStore("pairs", (make) => {
   it("a pair that is kept twice is refused twice", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);
-    await on.session.expire("x1", problem);
+    await on.session.settle("x1", "expired", problem);
     await on.session.recordPair({ credentials: pair("second"), kind: "credit-card/offline" });
     for (const [id, generation] of [
       ["x2", 3],
       ["x3", 1],
     ] as const) {
       await on.session.recordIntent(intent(id, generation));
-      await on.session.reject(id, `combination ${id}`, problem);
+      await on.session.noteOutcome(id, "refused", problem, `combination ${id}`);
     }
     expect(await standings(on.session)).toEqual(["3 imported", "2 offered", "1 current"]);
     const { generations } = await known(on.session);
@@ -137,8 +137,8 @@ describeStore("pairs", (make) => {
   it("in doubt can end as expired too", async () => {
     await startExchange(on.session, "x1", 1, "second");
     await on.session.recordEnding("x1", true);
-    await on.session.markInDoubt("x1", problem);
-    await on.session.expire("x1", problem);
+    await on.session.settle("x1", "in-doubt", problem);
+    await on.session.settle("x1", "expired", problem);
     expect(await standings(on.session)).toEqual(["2 void", "1 current"]);
   });
 

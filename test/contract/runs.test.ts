@@ -38,7 +38,7 @@ describeStore("runs of many vaults", (make) => {
     await far.recordPair({ credentials: pair("far"), kind: "generic/offline" });
     await far.release();
     await on.session.recordIntent(intent("01B", 1));
-    await on.session.reject("01B", null, { ...problem, code: "locked" });
+    await on.session.noteOutcome("01B", "no-starts", { ...problem, code: "locked" });
     const counts = {
       unackedStarts: 0,
       unansweredStarts: 0,
@@ -108,7 +108,7 @@ describeStore("runs of many vaults", (make) => {
     await on.session.recordIntent(
       intent("01A", 1, { operation: "update", run: { name: "may", digest: "abc" } }),
     );
-    await on.session.revertIntent("01A", problem);
+    await on.session.noteOutcome("01A", "free", problem);
     await on.session.recordIntent(
       intent("01B", 1, { operation: "update", run: { name: "may", digest: "def" } }),
     );

@@ -208,7 +208,7 @@ describe("pairs that may not be sent", () => {
         const session = new Proxy(context.session, {
           get: (object, name) => {
             if (name === "refusals" && isLost) throw new VaultError("state", "the disk is gone");
-            isLost ||= name === "reject";
+            isLost ||= name === "noteOutcome";
             const value = Reflect.get(object, name, object) as unknown;
             return typeof value === "function" ? (value.bind(object) as unknown) : value;
           },

@@ -133,7 +133,7 @@ describe("the journal", () => {
   it("says what was done, in order", async () => {
     await exchange(session, "x1", 1, "second");
     await session.recordIntent(intent("x2", 2));
-    await session.reject("x2", "combination", problem);
+    await session.noteOutcome("x2", "refused", problem, "combination");
     expect(events()).toEqual([
       "imported",
       "intent",
@@ -195,7 +195,7 @@ describe("the journal", () => {
     await exchange(session, "x1", 1, "second");
     for (const id of ["x2", "x3"]) {
       await session.recordIntent(intent(id, 2));
-      await session.reject(id, `combination ${id}`, problem);
+      await session.noteOutcome(id, "refused", problem, `combination ${id}`);
     }
     await session.release();
     for (const years of [2, 4]) {

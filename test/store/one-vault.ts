@@ -91,10 +91,16 @@ export class OneVault {
     if (stage === "intent") return this;
     if (stage === "rejected")
       return this.does((rows) =>
-        exchanges.reject(rows, id, combination, { code: "rejected", message: "no" }),
+        exchanges.noteOutcome(
+          rows,
+          id,
+          "refused",
+          { code: "rejected", message: "no" },
+          combination,
+        ),
       );
     if (stage === "discarded")
-      return this.does((rows) => exchanges.revertIntent(rows, id, problem));
+      return this.does((rows) => exchanges.noteOutcome(rows, id, "free", problem));
     const tokenExpiry = this.minutes.at(this.minutes.n + 5);
     this.run(
       (rows) =>
@@ -117,8 +123,9 @@ export class OneVault {
   /** The end of an exchange whose end call may have been sent. */
   settle(id: string, stage: Stage): this {
     if (stage === "acknowledged") return this.does((rows) => exchanges.acknowledge(rows, id));
-    if (stage === "expired") return this.does((rows) => exchanges.expire(rows, id, problem));
-    return this.does((rows) => exchanges.markInDoubt(rows, id, problem));
+    if (stage === "expired")
+      return this.does((rows) => exchanges.settle(rows, id, "expired", problem));
+    return this.does((rows) => exchanges.settle(rows, id, "in-doubt", problem));
   }
 
   does(step: (rows: VaultRows) => void): this {

@@ -339,7 +339,7 @@ describe("what a restored backup counts", () => {
     there.import("X").exchange("z2", "Y");
     const here = read();
     here.run((rows) => exchanges.recordIntent(rows, () => key, intent("y1", 2, { sole: true })));
-    here.does((rows) => exchanges.noteUnanswered(rows, "y1", problem)).restore(there.backup());
+    here.does((rows) => exchanges.noteOutcome(rows, "y1", "none", problem)).restore(there.backup());
     expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
   });
 

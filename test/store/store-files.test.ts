@@ -116,7 +116,7 @@ describe("the files of a state", () => {
     };
     await session.recordIntent(intent("x1", 1));
     expect(state.clock.slept.length).toBe(3);
-    await session.revertIntent("x1", problem);
+    await session.noteOutcome("x1", "free", problem);
     rival.close();
   });
 });

@@ -189,7 +189,7 @@ class Starts {
 
   async #notSent({ exchangeId }: Sent, reply: Reply & { type: "not-sent" }): Promise<Again> {
     const context = this.#context;
-    await context.session.revertIntent(exchangeId, note(context, "network", reply.cause));
+    await context.session.noteOutcome(exchangeId, "free", note(context, "network", reply.cause));
     if (context.signal.aborted) throw interrupted(context);
     const { waitMs, inTime } = nextTry(context, this.#calls, reply);
     if (inTime) return { waitMs, cause: reply.cause };
@@ -202,7 +202,7 @@ class Starts {
   ): Promise<Again> {
     const context = this.#context;
     const { uuid } = context.session;
-    await context.session.noteUnanswered(exchangeId, note(context, "network", reply.cause));
+    await context.session.noteOutcome(exchangeId, "none", note(context, "network", reply.cause));
     const vault = await currentRecord(context);
     // A delete that may have arrived is never repeated.
     if (this.#start.operation === "delete") {
@@ -243,7 +243,7 @@ class Starts {
       const named = object(answer.body["vault"])?.["uuid"];
       const isOthers = typeof named === "string" && named.toLowerCase() !== uuid.toLowerCase();
       const lacks = note(context, "service", "SUCCESS without usable credentials");
-      await session.noteUnanswered(exchangeId, lacks, !isOthers);
+      await session.noteOutcome(exchangeId, isOthers ? "none" : "success", lacks);
       const message =
         "the service responded SUCCESS without credentials, a token and the UUID of this vault; nothing was stored";
       throw new VaultError("service", message, {
@@ -254,10 +254,7 @@ class Starts {
       });
     }
     const error = note(context, is === "gone" ? is : code, wording(answer));
-    if (start === "not-counted") await session.revertIntent(exchangeId, error);
-    else if (start === "unknown") await session.noteUnanswered(exchangeId, error);
-    else
-      await session.reject(exchangeId, start === "failed-attempt" ? pair.combination : null, error);
+    await session.noteOutcome(exchangeId, start, error, pair.combination);
     const isDelete = this.#start.operation === "delete";
     const about = { uuid, counted: isDelete ? "delete" : "start", generation: pair.generation };
     if (code === "rejected") {

@@ -1,3 +1,4 @@
+import type { StartOutcome } from "../../exchange/counting.ts";
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
 import { endedByStart, openStates } from "../../exchange/states.ts";
@@ -63,38 +64,25 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
   journal(rows, "intent", exchangeId, { operation, kind, externalRef, generation, run: run?.name });
 }
 
-export function revertIntent(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(rows, exchangeId, ["intent"]);
-  row.outcome = "free";
-  endExchange(rows, row, "discarded", { takenBack: true, error });
-  noteError(rows, error);
-}
-
-export function noteUnanswered(
+export function noteOutcome(
   rows: VaultRows,
   exchangeId: string,
+  outcome: StartOutcome,
   error: ErrorNote,
-  isSuccess = false,
-): void {
-  exchangeIn(rows, exchangeId, ["intent"]).outcome = isSuccess ? "success" : "none";
-  noteError(rows, error);
-  journal(rows, "unanswered", exchangeId, { error });
-}
-
-export function reject(
-  rows: VaultRows,
-  exchangeId: string,
-  combination: string | null,
-  error: ErrorNote,
+  combination?: string,
 ): void {
   const row = exchangeIn(rows, exchangeId, ["intent"]);
   const { baseGeneration: generation } = row;
-  row.outcome = combination === null ? "free" : "refused";
-  endExchange(rows, row, "rejected", { generation, counted: combination !== null, error });
+  const isRefused = outcome === "refused";
+  row.outcome = outcome === "no-starts" ? "free" : outcome;
+  if (outcome === "none" || outcome === "success")
+    journal(rows, "unanswered", exchangeId, { error });
+  else if (outcome === "free") endExchange(rows, row, "discarded", { takenBack: true, error });
+  else endExchange(rows, row, "rejected", { generation, counted: isRefused, error });
   noteError(rows, error);
-  if (combination === null) return;
+  if (!isRefused) return;
   const base = findGeneration(rows, generation);
-  rows.refusals.set(combination, base?.fingerprint ?? null);
+  if (combination !== undefined) rows.refusals.set(combination, base?.fingerprint ?? null);
   if (base !== undefined) base.refused = true;
   doubtOfferedBy(rows, generation);
 }
@@ -213,13 +201,6 @@ export function recordEnding(rows: VaultRows, exchangeId: string, delivered: boo
   if (delivered) row.delivered = true;
 }
 
-export function noteEndAnswered(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(rows, exchangeId, ["ending"]);
-  row.endsUnanswered = Math.max(0, row.endsUnanswered - 1);
-  noteError(rows, error);
-  journal(rows, "end-answered", exchangeId, { error });
-}
-
 /** Step ④: the new pair is current. */
 export function acknowledge(rows: VaultRows, exchangeId: string): void {
   const row = exchangeIn(rows, exchangeId, ["ending"]);
@@ -247,18 +228,24 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
   endExchange(rows, row, "acknowledged", { generation: row.newGeneration });
 }
 
-export function expire(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(rows, exchangeId, ["ending", "in-doubt"]);
-  pairOffered(rows, row).standing = "void";
-  endExchange(rows, row, "expired", { error });
+export function settle(
+  rows: VaultRows,
+  exchangeId: string,
+  as: "ending" | "expired" | "in-doubt",
+  error: ErrorNote,
+): void {
+  const row = exchangeIn(rows, exchangeId, as === "expired" ? ["ending", "in-doubt"] : ["ending"]);
   noteError(rows, error);
-}
-
-export function markInDoubt(rows: VaultRows, exchangeId: string, error: ErrorNote): void {
-  const row = exchangeIn(rows, exchangeId, ["ending"]);
-  row.state = "in-doubt";
-  noteError(rows, error);
-  journal(rows, "in-doubt", exchangeId, { endsUnanswered: row.endsUnanswered, error });
+  if (as === "expired") {
+    pairOffered(rows, row).standing = "void";
+    endExchange(rows, row, as, { error });
+  } else if (as === "in-doubt") {
+    row.state = as;
+    journal(rows, as, exchangeId, { endsUnanswered: row.endsUnanswered, error });
+  } else {
+    row.endsUnanswered = Math.max(0, row.endsUnanswered - 1);
+    journal(rows, "end-answered", exchangeId, { error });
+  }
 }
 
 /** The pair that the start of an exchange returned; exists from ② on. */

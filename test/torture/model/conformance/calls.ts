@@ -134,23 +134,25 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
   return [
     ...intents,
     call(
-      "revertIntent",
+      "noteOutcome, free",
       (steps, s) => steps.takenBack(s, id),
-      async (session) => await session.revertIntent(at, error),
+      async (session) => await session.noteOutcome(at, "free", error),
     ),
     ...both.map((isSuccess) =>
       call(
-        `unanswered, ${isSuccess}`,
+        `noteOutcome, success: ${isSuccess}`,
         (steps, s) => steps.noWholeAnswer(s, id, isSuccess),
-        async (session) => await session.noteUnanswered(at, error, isSuccess),
+        async (session) => await session.noteOutcome(at, isSuccess ? "success" : "none", error),
       ),
     ),
     ...both.map((counts) =>
       call(
-        `reject, ${counts}`,
+        `noteOutcome, refused: ${counts}`,
         (steps, s) => steps.refused(s, id, counts),
         async (session) =>
-          await session.reject(at, counts ? real.pairs.combination(basePair) : null, error),
+          counts
+            ? await session.noteOutcome(at, "refused", error, real.pairs.combination(basePair))
+            : await session.noteOutcome(at, "no-starts", error),
       ),
     ),
     ...both.map((limited) =>
@@ -191,9 +193,9 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       ),
     ),
     call(
-      "endAnswered",
+      "settle, ending",
       (steps, s) => steps.endSettlesNothing(s, id),
-      async (session) => await session.noteEndAnswered(at, error),
+      async (session) => await session.settle(at, "ending", error),
     ),
     call(
       "acknowledge",
@@ -201,14 +203,14 @@ function callsWith(real: RealStore, store: Store, id: number): Call[] {
       async (session) => await session.acknowledge(at),
     ),
     call(
-      "expire",
+      "settle, expired",
       (steps, s) => steps.expired(s, id),
-      async (session) => await session.expire(at, error),
+      async (session) => await session.settle(at, "expired", error),
     ),
     call(
-      "markInDoubt",
+      "settle, in doubt",
       (steps, s) => steps.inDoubt(s, id),
-      async (session) => await session.markInDoubt(at, error),
+      async (session) => await session.settle(at, "in-doubt", error),
     ),
   ];
 }

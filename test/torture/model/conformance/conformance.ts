@@ -34,10 +34,10 @@ function askedBy(state: State, process: Process): string {
       return `send-start ${operation} ${place(generationOf(state.store, exchange?.base ?? null)?.pair)}`;
     case "start-answered":
       if (reply === "not-sent" || reply === "rate" || reply === "application")
-        return "revertIntent";
-      if (reply === "refused" || reply === "locked" || reply === "gone")
-        return `reject ${reply === "refused"}`;
-      return "noteUnanswered";
+        return "noteOutcome free";
+      if (reply === "locked" || reply === "gone") return "noteOutcome no-starts";
+      if (reply === "unusable") return "noteOutcome success";
+      return `noteOutcome ${reply === "refused" ? reply : "none"}`;
     case "started":
       return `recordStarted ${process.limited || state.store.limited} ${process.command.out === true}`;
     case "deliver":
@@ -50,12 +50,12 @@ function askedBy(state: State, process: Process): string {
       return `send-end ${exchange?.operation} ${place(process.offered)}`;
     case "end-answered":
       if (reply === "success") return "acknowledge";
-      if (reply === "no-answer") return "markInDoubt";
-      if (reply !== "token") return "noteEndAnswered";
+      if (reply === "no-answer") return "settle in-doubt";
+      if (reply !== "token") return "settle ending";
       return asDesigned.client.deadToken(state.store, process.exchange, process.before) ===
         "expired"
-        ? "expire"
-        : "markInDoubt";
+        ? "settle expired"
+        : "settle in-doubt";
   }
 }
 

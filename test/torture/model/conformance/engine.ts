@@ -28,16 +28,12 @@ class Died extends Error {}
 /** The steps of a session: everything that others could see of it. */
 export const writing = [
   "recordIntent",
-  "revertIntent",
-  "noteUnanswered",
-  "reject",
+  "noteOutcome",
   "recordStarted",
   "hold",
   "recordEnding",
-  "noteEndAnswered",
+  "settle",
   "acknowledge",
-  "expire",
-  "markInDoubt",
 ] as const satisfies readonly (keyof VaultSession)[];
 type Writing = (typeof writing)[number];
 
@@ -281,7 +277,7 @@ export class RealEngine {
           ?.pair ?? -1;
       return words(intent.operation, await this.#place(pair));
     }
-    if (name === "reject") return words(second !== null);
+    if (name === "noteOutcome" || name === "settle") return words(second);
     if (name === "recordStarted") {
       const { limited, elsewhere } = second as { limited: boolean; elsewhere: boolean };
       return words(limited, elsewhere);
