@@ -23,10 +23,9 @@ import type { EndCall, Reply } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import { recoveryDocument } from "./recovery.ts";
-import { inDoubtError, refusalError } from "./refusals.ts";
+import { againOf, inDoubtError, refusalError, waysOn } from "./refusals.ts";
 import type { EndOutcome, Settled } from "./states.ts";
 import { settledAs } from "./states.ts";
-import { againOf, waysOn } from "./ways.ts";
 
 /** The outcome, with the answer that refused the end call. */
 interface Ended {
@@ -185,27 +184,22 @@ function isKnownHereOnly({ generations }: VaultRecord, exchange: OpenExchange): 
 
 /** Sends an end call; abandons it five seconds after the first interruption, so that its answer is not lost, or at the second. */
 async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Reply> {
-  const givenUp = new AbortController();
-  let grace: AbortController | undefined;
+  const { clock, killed, service, signal } = context;
+  const [late, answered] = [new AbortController(), new AbortController()];
   const onInterrupt = (): void => {
     context.emit({ type: "finishing", atMostMs: graceMs });
-    grace = new AbortController();
-    context.clock.sleep(graceMs, grace.signal).then(
-      () => givenUp.abort(context.signal.reason),
+    clock.sleep(graceMs, answered.signal).then(
+      () => late.abort(signal.reason),
       () => undefined,
     );
   };
-  const onKill = (): void => givenUp.abort(context.killed.reason);
-  context.killed.addEventListener("abort", onKill, { once: true });
-  context.signal.addEventListener("abort", onInterrupt, { once: true });
-  if (context.signal.aborted) onInterrupt();
-  if (context.killed.aborted) onKill();
+  signal.addEventListener("abort", onInterrupt, { once: true });
+  if (signal.aborted) onInterrupt();
   try {
-    return await context.service.call(call, givenUp.signal);
+    return await service.call(call, AbortSignal.any([killed, late.signal]));
   } finally {
-    grace?.abort(new Error("answered"));
-    context.signal.removeEventListener("abort", onInterrupt);
-    context.killed.removeEventListener("abort", onKill);
+    answered.abort(new Error("answered"));
+    signal.removeEventListener("abort", onInterrupt);
   }
 }
 

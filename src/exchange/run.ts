@@ -16,7 +16,7 @@ import { untilAccepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
-import { heldWays } from "./ways.ts";
+import { heldWays } from "./refusals.ts";
 
 /**
  * Runs one whole exchange (docs/design.md, The exchange) with a locked vault, one durable step for each answer of `nextAction`: settle,

@@ -22,7 +22,7 @@ import type { Circumstances } from "../../exchange/next-action.ts";
 import type { EndCall, Store } from "../../exchange/ports.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
-import { againOf, waysOn } from "../../exchange/ways.ts";
+import { againOf, waysOn } from "../../exchange/refusals.ts";
 import { saveRecovery } from "../../handover/handover.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { isMany } from "../../input/flags.ts";

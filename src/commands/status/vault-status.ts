@@ -7,7 +7,7 @@ import type { Breaker } from "../../exchange/breaker.ts";
 import { trialDueAt } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/counting.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
-import { waysOn } from "../../exchange/ways.ts";
+import { waysOn } from "../../exchange/refusals.ts";
 import type { Finding } from "../status.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type {

@@ -9,7 +9,7 @@ import type { CallOutcome } from "../dispositions.ts";
 import { isTakenBack } from "../dispositions.ts";
 import type { Reply } from "../ports.ts";
 import type { Intent, VaultRecord } from "../records.ts";
-import { noneArrived } from "../ways.ts";
+import { noneArrived } from "../refusals.ts";
 
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;
 

@@ -9,7 +9,7 @@ import type { Way } from "../../way.ts";
 import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { Generation, VaultRecord } from "../records.ts";
-import { importOf } from "../ways.ts";
+import { importOf } from "../refusals.ts";
 import type { Start } from "./start.ts";
 
 /** Stored credentials with all that is sent with them. */
