@@ -1,48 +1,47 @@
 import { VaultError } from "../errors.ts";
 import { endpoints, type Endpoint } from "../protocol/endpoints.ts";
 import { parseJson } from "../protocol/json.ts";
+import { defaults } from "../protocol/limits.ts";
 import type { Call } from "./call.ts";
-import { after, before, type Faults } from "./faults.ts";
+import { after, before, Faults } from "./faults.ts";
 import type { Outcome, SandboxRequest } from "./outcome.ts";
 import { refusal, serverError } from "./outcome.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-export interface HandlerParts {
-  sandbox: Sandbox;
-  faults: Faults;
-  /** Path before `/vault/…`, without a trailing slash. */
-  prefix: string;
-  /** Delay before each response, in milliseconds. */
-  latencyMs: number;
+export interface HandlerSettings {
+  /** Path before `/vault/…`; default `/vaultsvc/v1-2`. */
+  prefix?: string;
+  /** Delay before each response of a vault endpoint, in milliseconds. */
+  latencyMs?: number | undefined;
   /** Called when a fault has taken effect on a call, before anything of the answer is sent. */
-  onFault?: (() => void) | undefined;
+  onFault?: () => void;
 }
 
 export type Handler = (request: SandboxRequest) => Outcome;
 
 /** Creates the service as a function of a request, without a socket. It never throws; a state that cannot be saved is HTTP 500. */
-export const createHandler =
-  (parts: HandlerParts): Handler =>
-  (request) => {
-    const path = request.path.split("?", 1)[0] ?? "";
-    const found = path.startsWith(`${parts.prefix}/`)
-      ? findEndpoint(path.slice(parts.prefix.length))
-      : undefined;
+export function createHandler(
+  sandbox: Sandbox,
+  faults = new Faults(),
+  { prefix = defaults.apiPrefix, latencyMs = 0, onFault }: HandlerSettings = {},
+): Handler {
+  const start = `${prefix.replace(/\/+$/, "")}/`;
+  return ({ method, path: withQuery, headers, body: text, remoteAddress }) => {
+    const path = withQuery.split("?", 1)[0] ?? "";
+    const found = path.startsWith(start) ? findEndpoint(path.slice(start.length - 1)) : undefined;
     if (found === undefined)
       return refusal(404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]);
     const { endpoint, uuid } = found;
-    if (endpoint.method !== request.method) {
+    if (endpoint.method !== method) {
       const message = `the method must be ${endpoint.method}`;
       return refusal(405, "METHOD", [{ message }], { headers: { allow: endpoint.method } });
     }
-    const { headers, remoteAddress } = request;
-    const target = `${request.method} ${path}`;
-    const body = parsed(request.body);
-    const answer = answerCall(parts, { endpoint, uuid, headers, body, remoteAddress, target });
-    return parts.latencyMs === 0
-      ? answer
-      : { ...answer, delayMs: (answer.delayMs ?? 0) + parts.latencyMs };
+    const target = `${method} ${path}`;
+    const call = { endpoint, uuid, headers, body: parsed(text), remoteAddress, target };
+    const answer = answerCall(sandbox, faults, call, onFault);
+    return latencyMs === 0 ? answer : { ...answer, delayMs: (answer.delayMs ?? 0) + latencyMs };
   };
+}
 
 /** Path segment that stands for any uuid. */
 const placeholder = "-";
@@ -71,20 +70,19 @@ function parsed(text: string): unknown {
   }
 }
 
-function answerCall(parts: HandlerParts, call: Call): Outcome {
-  const { sandbox, faults } = parts;
+function answerCall(sandbox: Sandbox, faults: Faults, call: Call, onFault?: () => void): Outcome {
   const logged = sandbox.received(call);
   const fault = faults.take({ ...call.endpoint, uuid: call.uuid });
   const instead = before(fault);
   if (instead !== undefined) {
-    parts.onFault?.();
+    onFault?.();
     return instead;
   }
   logged.processed = true;
   try {
     const outcome = sandbox.call(call);
     logged.status = outcome.status;
-    if (fault !== undefined) parts.onFault?.();
+    if (fault !== undefined) onFault?.();
     return after(fault, outcome);
   } catch (error) {
     logged.status = 500;

@@ -8,25 +8,19 @@ import { defaults } from "../protocol/limits.ts";
 import { control, removeReadyFile, writeReadyFile, type RunningDocument } from "./control.ts";
 import { openDataFolder } from "./data-folder.ts";
 import { Faults, type FaultRule } from "./faults.ts";
-import { createHandler, type Handler } from "./handler.ts";
+import { createHandler, type Handler, type HandlerSettings } from "./handler.ts";
 import { refusal, type Outcome } from "./outcome.ts";
 import { newToken, systemRandom } from "./model.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** `seed`: an existing data folder keeps its own vaults. */
-export interface SandboxSettings extends Omit<SandboxOptions, "state" | "save"> {
+export interface SandboxSettings extends Omit<SandboxOptions, "state" | "save">, HandlerSettings {
   /** Default 0: any free port. */
   port?: number | undefined;
-  /** Path before `/vault/…`; default `/vaultsvc/v1-2`. */
-  prefix?: string;
-  /** Delay before each response of a vault endpoint, in milliseconds. */
-  latencyMs?: number | undefined;
   /** `--data`: keeps everything except faults, policy and the request log. */
   dataFolder?: string | undefined;
   readyFile?: string;
   faults?: readonly FaultRule[];
-  /** Called when a fault has taken effect on a call, before anything of the answer is sent. */
-  onFault?: () => void;
 }
 
 /** A sandbox in this process, without a socket. */
@@ -51,7 +45,7 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, RunningDocum
  * @throws `invalid-input` for an invalid seed or policy, `busy` or `state` for a data folder that cannot be used
  */
 export function openSandbox(settings: SandboxSettings): OpenSandbox {
-  const { dataFolder, prefix = defaults.apiPrefix, latencyMs = 0, onFault } = settings;
+  const { dataFolder } = settings;
   const folder = dataFolder === undefined ? undefined : openDataFolder(dataFolder);
   try {
     const sandbox = new Sandbox({
@@ -61,8 +55,8 @@ export function openSandbox(settings: SandboxSettings): OpenSandbox {
     });
     const faults = new Faults();
     faults.add(settings.faults ?? []);
-    const parts = { sandbox, faults, prefix: prefix.replace(/\/+$/, ""), latencyMs, onFault };
-    return { sandbox, faults, handle: createHandler(parts), close: () => folder?.close() };
+    const handle = createHandler(sandbox, faults, settings);
+    return { sandbox, faults, handle, close: () => folder?.close() };
   } catch (error) {
     folder?.close();
     throw error;

@@ -1,7 +1,6 @@
 import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { defaults } from "../../src/protocol/limits.ts";
 import { Faults } from "../../src/sandbox/faults.ts";
 import { createHandler } from "../../src/sandbox/handler.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
@@ -99,13 +98,7 @@ async function openRewindService(seed: readonly VaultInput[]): Promise<RewindSer
     save,
   });
   const faults = new Faults();
-  const handle = createHandler({
-    sandbox,
-    faults,
-    prefix: defaults.apiPrefix,
-    latencyMs: 0,
-  });
-  const server = await listen(handle, 0);
+  const server = await listen(createHandler(sandbox, faults), 0);
   atEndOfFile(async () => await server.close());
 
   const service = {

@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { onLoopback } from "../../support/servers.ts";
-import { Faults } from "../../../src/sandbox/faults.ts";
 import { createHandler } from "../../../src/sandbox/handler.ts";
 import type { Outcome } from "../../../src/sandbox/outcome.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
@@ -168,16 +167,10 @@ export class FaultyService {
   }
 
   #process(request: IncomingMessage, body: string, ahead: number): Answer {
-    const parts = {
-      sandbox: this.sandbox,
-      faults: new Faults(),
-      prefix: "/vaultsvc/v1-2",
-      latencyMs: 0,
-    };
     const headers = request.headers as Record<string, string | undefined>;
     this.#ahead = ahead;
     try {
-      const answer = createHandler(parts)({
+      const answer = createHandler(this.sandbox)({
         method: request.method ?? "",
         path: request.url ?? "",
         headers,

@@ -3,7 +3,6 @@ import { combinationOf } from "../../../../src/exchange/start/credentials.ts";
 import type { Pair } from "../../../../src/protocol/answers.ts";
 import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
 import type { Call, Reply } from "../../../../src/exchange/ports.ts";
-import { Faults } from "../../../../src/sandbox/faults.ts";
 import type { Handler } from "../../../../src/sandbox/handler.ts";
 import { createHandler } from "../../../../src/sandbox/handler.ts";
 import { Sandbox } from "../../../../src/sandbox/sandbox.ts";
@@ -98,15 +97,8 @@ export class RealService {
         save: (saved) => void (state = saved),
         policy: { tokenTtlMs: lifetime, rate: 0, idempotentEnd },
       });
-    const handler = (sandbox: Sandbox): Handler =>
-      createHandler({
-        sandbox,
-        faults: new Faults(),
-        prefix: "/vaultsvc/v1-2",
-        latencyMs: 0,
-      });
     this.#sandbox = make(false);
-    this.#handlers = { harsh: handler(this.#sandbox), idempotent: handler(make(true)) };
+    this.#handlers = { harsh: createHandler(this.#sandbox), idempotent: createHandler(make(true)) };
     this.#state = state as unknown as SandboxState;
   }
 
