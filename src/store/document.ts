@@ -7,7 +7,7 @@ import { replacing } from "./breakers.ts";
 import type { Dialect, Put, Statement, Table, Value } from "./statement.ts";
 import { inserting } from "./statement.ts";
 import { appending } from "./journal/journal.ts";
-import { findGeneration } from "./steps/generations.ts";
+import { findGeneration, placeOf } from "./steps/generations.ts";
 import type {
   CredentialsRow,
   ExchangeRow,
@@ -18,7 +18,6 @@ import type {
   VaultRows,
 } from "./steps/rows.ts";
 import { noteError, openExchangeOf, unknownVault, update, vaultOf } from "./steps/rows.ts";
-import { placeOf } from "./steps/sealed.ts";
 
 /**
  * A vault as it is stored (docs/design.md, One document per vault): `doc` needs no key, `sealed` has what it names and what is sealed. Both

@@ -24,7 +24,7 @@ import { isKnown, isListed, rowsOf, sinceColumns } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import { written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
-import { placeOf } from "./steps/sealed.ts";
+import { placeOf } from "./steps/generations.ts";
 import { vaultRecord, vaultSummary } from "./vault-record.ts";
 import type { Added } from "./steps/import.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";

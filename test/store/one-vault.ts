@@ -2,7 +2,7 @@ import { deriveKey } from "../../src/secrets/sealing.ts";
 import type { RestoredVault } from "../../src/store/backup/restore-vault.ts";
 import { restoreVault } from "../../src/store/backup/restore-vault.ts";
 import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
-import { openCredentials } from "../../src/store/steps/sealed.ts";
+import { openCredentials } from "../../src/store/steps/generations.ts";
 import { vaultRecord } from "../../src/store/vault-record.ts";
 import { candidates } from "../../src/exchange/next-action.ts";
 import { recordPair } from "../../src/store/steps/import.ts";

@@ -8,7 +8,7 @@ import { schemaVersion } from "../../src/store/postgres/schema.ts";
 import { migrations } from "../../src/store/sqlite/schema.ts";
 import { deriveKey, seal } from "../../src/secrets/sealing.ts";
 import type { ExchangeRow } from "../../src/store/steps/rows.ts";
-import { openToken } from "../../src/store/steps/sealed.ts";
+import { openToken } from "../../src/store/steps/generations.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault } from "../support/run-vault.ts";

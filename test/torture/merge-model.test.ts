@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { deriveKey } from "../../src/secrets/sealing.ts";
 import { restoreVault } from "../../src/store/backup/restore-vault.ts";
-import { sealCredentials, sealToken } from "../../src/store/steps/sealed.ts";
+import { sealCredentials, sealToken } from "../../src/store/steps/generations.ts";
 import type {
   CredentialsRow,
   ExchangeRow,

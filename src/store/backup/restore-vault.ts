@@ -4,7 +4,13 @@ import { candidates } from "../../exchange/next-action.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { doubt } from "../document.ts";
-import { addGeneration, findCredentials, findGeneration, isLive } from "../steps/generations.ts";
+import {
+  addGeneration,
+  findCredentials,
+  findGeneration,
+  isLive,
+  openCredentials,
+} from "../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../steps/rows.ts";
 import {
   findExchange,
@@ -14,7 +20,6 @@ import {
   update,
   vaultOf,
 } from "../steps/rows.ts";
-import { openCredentials } from "../steps/sealed.ts";
 import { vaultRecord } from "../vault-record.ts";
 
 /**

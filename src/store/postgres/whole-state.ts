@@ -4,7 +4,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
 import { StateHistory } from "../journal/history.ts";
-import { copyInto, writeStateFile } from "../sqlite/state-file.ts";
+import { copyInto, writeStateFile } from "../backup/backup.ts";
 import type { Created, Lock, StateFacts } from "../state.ts";
 import { marksIn } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";

@@ -14,8 +14,7 @@ import {
 } from "./open-database.ts";
 import { all, metaOf, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
-import { engineOf, readerOf } from "./state-file.ts";
-import { isBackup, problemsOf } from "../backup/backup.ts";
+import { engineOf, isBackup, problemsOf, readerOf } from "../backup/backup.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";

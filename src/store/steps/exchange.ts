@@ -16,8 +16,10 @@ import {
   update,
   vaultOf,
 } from "./rows.ts";
-import { placeOf, sealToken, openCredentials } from "./sealed.ts";
 import {
+  placeOf,
+  sealToken,
+  openCredentials,
   addGeneration,
   updateSentWithPair,
   findGeneration,

@@ -21,8 +21,9 @@ import {
   update,
   nothingCarried,
 } from "./rows.ts";
-import { sealToken, openCredentials } from "./sealed.ts";
 import {
+  sealToken,
+  openCredentials,
   addGeneration,
   updateSentWithPair,
   isSentWithOther,
@@ -60,7 +61,7 @@ export function adopt(
   const vault = knownVault(rows, kind);
   const known = findExchange(rows, exchangeId);
   if (known !== undefined && openStates.includes(known.state)) return "open";
-  const placed = placeOf(rows, document);
+  const placed = placedBy(rows, document);
   if (placed === "known") return placed;
   // Where ② was lost with a failover, the document knows more than the state.
   const isCutOff = known?.newGeneration === null;
@@ -111,7 +112,7 @@ export function adopt(
  * The place of a document's new pair among the candidates; `known` if it is live here and not merely imported.
  * @throws `no-credentials` for a document that is older than what a start has proven here
  */
-function placeOf(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
+function placedBy(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
   const printOf = (pair: Pair): string => fingerprint(rows.uuid, pair);
   const live = liveGeneration(rows, printOf(document.new));
   if (live !== undefined && (live.proven || live.standing !== "imported")) return "known";

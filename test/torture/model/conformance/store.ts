@@ -4,7 +4,7 @@ import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
 import { parseGivenKey } from "../../../../src/secrets/keys.ts";
 import { seal } from "../../../../src/secrets/sealing.ts";
-import { sealToken } from "../../../../src/store/steps/sealed.ts";
+import { sealToken } from "../../../../src/store/steps/generations.ts";
 import type { ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
 import { begun, forgotten, unknownVault, vaultOf } from "../../../../src/store/steps/rows.ts";
 import { isFound } from "../client.ts";
