@@ -8,13 +8,13 @@ import { wantsColor } from "./terminal/palette.ts";
 import type { Ended, ForegroundProgram, PassOn } from "./terminal/foreground.ts";
 import type { Interrupts } from "./terminal/signals.ts";
 import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
-import type { DataStream, InputStream, MessageStream, TerminalFacts } from "./terminal/streams.ts";
+import type { InputStream, TerminalFacts } from "./terminal/streams.ts";
 import {
   chunksOf,
-  dataStream,
+  DataStream,
   descriptorWriter,
+  MessageStream,
   readAll,
-  messageStream,
 } from "./terminal/streams.ts";
 import { command, noted } from "./way.ts";
 
@@ -110,13 +110,9 @@ export function createHost(
     },
   });
   const signal = (): AbortSignal | undefined => watched?.interrupted;
-  const stdout = dataStream({
-    facts: facts(1),
-    signal,
-    openWriter: descriptorWriter(1),
-    isClosed: () => wasClosed(1),
-  });
-  const stderr = messageStream({ facts: facts(2), signal, openWriter: descriptorWriter(2) });
+  const options = (fd: 1 | 2) => ({ facts: facts(fd), signal, openWriter: descriptorWriter(fd) });
+  const stdout = new DataStream(options(1), () => wasClosed(1));
+  const stderr = new MessageStream(options(2));
   const flush = async (): Promise<void> => {
     await stdout.flush();
     await stderr.flush();

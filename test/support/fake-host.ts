@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
 import { endGroup } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
-import { dataStream, messageStream } from "../../src/terminal/streams.ts";
+import { DataStream, MessageStream } from "../../src/terminal/streams.ts";
 import type { Basics, SettingsPart } from "../../src/parts/settings.ts";
 import { createIo } from "../../src/parts/io.ts";
 import type { SettingIo } from "../../src/settings/given.ts";
@@ -53,7 +53,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
   const first = new AbortController();
   const second = new AbortController();
   const signal = (): AbortSignal => first.signal;
-  const stdout = dataStream({
+  const stdout = new DataStream({
     facts,
     signal,
     openWriter: () => async (bytes) => {
@@ -63,7 +63,7 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
       written.out += Buffer.from(bytes).toString();
     },
   });
-  const stderr = messageStream({
+  const stderr = new MessageStream({
     facts,
     signal,
     openWriter: () => async (bytes) => {
@@ -197,7 +197,7 @@ export function printingParts(options: PartsOptions = {}) {
   } = options;
   const facts = { isTTY, columns, color: false };
   const written = { screen: "", stdout: [] as string[], stderr: "" };
-  const stdout = dataStream({
+  const stdout = new DataStream({
     facts,
     signal: () => undefined,
     openWriter: () => async (bytes) => {
@@ -206,7 +206,7 @@ export function printingParts(options: PartsOptions = {}) {
       written.screen += written.stdout.at(-1);
     },
   });
-  const stderr = messageStream({
+  const stderr = new MessageStream({
     facts,
     signal: () => undefined,
     openWriter: () => async (bytes) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ForegroundProgram } from "../../src/terminal/foreground.ts";
 import { showText } from "../../src/terminal/pager.ts";
-import { dataStream } from "../../src/terminal/streams.ts";
+import { DataStream } from "../../src/terminal/streams.ts";
 
 interface Case {
   env?: Record<string, string>;
@@ -27,7 +27,7 @@ async function show(options: Case) {
   let written = "";
   const started: ForegroundProgram[] = [];
   const screen = {
-    stdout: dataStream({
+    stdout: new DataStream({
       facts,
       signal: () => undefined,
       openWriter: () => async (bytes) => void (written += Buffer.from(bytes).toString()),

@@ -6,9 +6,9 @@ import { createRedactor } from "../../src/terminal/redactor.ts";
 import type { OutputOptions } from "../../src/terminal/streams.ts";
 import {
   chunksOf,
-  dataStream,
+  DataStream,
   readAll,
-  messageStream,
+  MessageStream,
   wrapMessage,
 } from "../../src/terminal/streams.ts";
 import { plain } from "../../src/terminal/palette.ts";
@@ -63,7 +63,7 @@ test("no line of a message or table on a terminal begins as a way on does, whate
 describe("an output stream", () => {
   test("writes one after the other, and tries the next where one has failed", async () => {
     const seen: string[] = [];
-    const stdout = dataStream(
+    const stdout = new DataStream(
       output(async (text) => {
         await pause(text === "slow" ? 20 : 0);
         if (text === "bad") throw Object.assign(new Error("full"), { code: "ENOSPC" });
@@ -86,7 +86,7 @@ describe("an output stream", () => {
       if (text.includes("bad")) throw Object.assign(new Error("full"), { code: "ENOSPC" });
       seen.push(text);
     };
-    const stdout = dataStream({
+    const stdout = new DataStream({
       ...output(async () => Promise.resolve()),
       openWriter: () => Object.assign(write, { syncs: true }),
     });
@@ -103,7 +103,7 @@ describe("an output stream", () => {
 
   test("flush waits for what nobody waited for", async () => {
     let seen = "";
-    const stderr = messageStream(
+    const stderr = new MessageStream(
       output(async (text) => {
         await pause(10);
         seen += text;
@@ -116,9 +116,9 @@ describe("an output stream", () => {
   });
 
   test("surrounds each write, not the waiting for others, and still rejects", async () => {
-    for (const stream of [dataStream, messageStream]) {
+    for (const Stream of [DataStream, MessageStream]) {
       const seen: string[] = [];
-      const under = stream(
+      const under = new Stream(
         output(async (text) => {
           seen.push(text);
           if (text === "bad") throw Object.assign(new Error("full"), { code: "ENOSPC" });
@@ -140,7 +140,7 @@ describe("stderr", () => {
     const lines: string[] = [];
     const keep = async (text: string): Promise<void> => void lines.push(text);
     for (const color of [false, true]) {
-      const stderr = messageStream(output(keep, color));
+      const stderr = new MessageStream(output(keep, color));
       stderr.redactWith({
         redact: (text) => text.replaceAll("hunter2", "***"),
         redactValue: (value) => value,
@@ -156,7 +156,7 @@ describe("stderr", () => {
     "JSON stays JSON with the secret %j",
     async (secret) => {
       const lines: string[] = [];
-      const stderr = messageStream(output(async (text) => void lines.push(text)));
+      const stderr = new MessageStream(output(async (text) => void lines.push(text)));
       const redactor = createRedactor();
       redactor.add(secret);
       stderr.redactWith(redactor);
@@ -173,7 +173,7 @@ describe("stderr", () => {
   );
 
   test("never rejects", async () => {
-    const stderr = messageStream(output(() => Promise.reject(new Error("EPIPE"))));
+    const stderr = new MessageStream(output(() => Promise.reject(new Error("EPIPE"))));
     await expect(stderr.write("x")).resolves.toBeUndefined();
   });
 });
