@@ -2,10 +2,9 @@
 // package.json: npm links no page of a folder.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildProgram, type CliCommand } from "../src/cli/commander.ts";
+import { buildProgram, type CliCommand, pathOf } from "../src/cli/commander.ts";
 import { topics } from "../src/cli/topics.ts";
 import { readTopic } from "../src/cli/topics/read.ts";
-import { pathOf } from "../src/cli/usage-error.ts";
 import { vault } from "../src/commands/program.ts";
 
 const root = join(import.meta.dirname, "..");

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { pathOf } from "../src/cli/usage-error.ts";
+import { pathOf } from "../src/cli/commander.ts";
 import { topics } from "../src/cli/topics.ts";
 import { topicText } from "./support/markdown.ts";
 import { manPages } from "../packaging/man.ts";

@@ -4,8 +4,8 @@ import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.ts";
 import { CliHelp } from "./help.ts";
+import type { Way } from "../way.ts";
 import { command as wayTo } from "../way.ts";
-import { pathOf, usageError } from "./usage-error.ts";
 import { oneOf, text } from "./values.ts";
 
 /** commander's command, with the descriptor of which it is made. */
@@ -25,12 +25,11 @@ export class CliCommand extends CommanderCommand {
   }
 
   override error(message: string, { code = "" }: { code?: string } = {}): never {
-    throw usageError(this, this.descriptor, code, message);
+    throw usageError(this, code, message);
   }
 
   override help(context?: HelpContext | ((text: string) => string)): never {
-    if (typeof context === "object" && context.error)
-      throw usageError(this, this.descriptor, "commander.help", "");
+    if (typeof context === "object" && context.error) throw usageError(this, "commander.help", "");
     return super.help();
   }
 }
@@ -160,8 +159,7 @@ function reader(
 }
 
 /**
- * What commander does not check: an option without one that it is about, or beside an argument; a program without `--`, whose options
- * would be taken for ours.
+ * What commander does not check: an option without one that it is about, or beside an argument.
  * @throws `usage`
  */
 function checkTogether(command: CliCommand, given: Readonly<Record<string, unknown>>): void {
@@ -189,3 +187,66 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
 
 /** `--output` of `-o, --output <format>`. */
 const longFlag = (flag: string): string => /--[\w-]+/.exec(flag)?.[0] ?? flag;
+
+/** The names of the commands that lead to this one, the program's first. */
+export const pathOf = (command: CommanderCommand): string[] =>
+  command.parent === null ? [command.name()] : [...pathOf(command.parent), command.name()];
+
+/** commander's error about a command as ours. Its message ends with what was probably meant. */
+function usageError(command: CliCommand, code: string, message: string): VaultError {
+  const names = pathOf(command);
+  const [, found = ""] = /\(Did you mean (?:one of )?(.*)\?\)$/.exec(message) ?? [];
+  const near = found === "" ? [] : found.split(", ");
+  const [, word = ""] = /'([^']*)'/.exec(message) ?? [];
+  const isCommand = code === "commander.unknownCommand";
+  return new VaultError("usage", messageOf(code, message, word, names.join(" ")), {
+    hint: isCommand || near.length === 0 ? undefined : `did you mean ${near.join(" or ")}?`,
+    next: [
+      ...(isCommand ? near.map((name) => wayTo`${names} ${name}`) : []),
+      ...(takesProgram(command) ? [programWay(command)] : []),
+      wayTo`${names} --help`,
+    ],
+  });
+}
+
+/** commander's message in the words of this program. The value of an option may be a secret. */
+function messageOf(code: string, message: string, word: string, called: string): string {
+  const flags = [...message.matchAll(/'(?:-\w, )?(--[\w-]+)/g)].map(([, flag]) => flag);
+  switch (code) {
+    case "commander.help":
+      return "a command is missing";
+    case "commander.missingArgument":
+      return `<${word}> is missing`;
+    case "commander.optionMissingArgument":
+      return `${word}: a value is missing`;
+    case "commander.excessArguments":
+      return `too many arguments for ${called}`;
+    case "commander.conflictingOption":
+      return flags.join(" cannot be used with ");
+    case "commander.invalidArgument":
+      return message.replace(
+        /^.* argument '(\w+)'\. Allowed choices are (.*)\.$/,
+        "<$1>: must be one of $2",
+      );
+    case "commander.unknownOption":
+      return `unknown option '${word.split("=", 1)[0]}'`;
+    default:
+      return `unknown command '${word}'`;
+  }
+}
+
+/** Whether a program to run stands behind `--`. */
+export const takesProgram = ({ registeredArguments: terms }: CliCommand): boolean =>
+  (terms as CliArgument[]).some(({ values }) => values?.from === "programs");
+
+/** The error of a line without `--`: options of the program to run would be taken for ours. */
+export const noProgram = (command: CommanderCommand): VaultError =>
+  new VaultError("usage", "the program to run comes after --, with its own options", {
+    next: [programWay(command), wayTo`${pathOf(command)} --help`],
+  });
+
+/** `vault run VAULT -- CMD`. */
+function programWay(command: CommanderCommand): Way {
+  const terms = command.registeredArguments.slice(0, -1).map((each) => each.name().toUpperCase());
+  return { ...wayTo`${pathOf(command)} ${terms} -- CMD`, fill: [...terms, "CMD"] };
+}

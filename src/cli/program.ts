@@ -6,8 +6,7 @@ import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { Command, Descriptor } from "./command.ts";
 import type { Act } from "./commander.ts";
-import { buildProgram } from "./commander.ts";
-import { noProgram, pathOf, takesProgram } from "./usage-error.ts";
+import { buildProgram, noProgram, pathOf, takesProgram } from "./commander.ts";
 
 /**
  * The hidden command that completion scripts call with the words of a command line, up to the cursor. It prints a line for each
@@ -47,7 +46,7 @@ export async function runProgram(
   const act: Act = async (command, given) => {
     const { descriptor } = command;
     const globals = command.optsWithGlobals();
-    if (takesProgram(descriptor) && !argv.includes("--")) throw noProgram(command);
+    if (takesProgram(command) && !argv.includes("--")) throw noProgram(command);
     if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
     const { createApp, checkField } = await wiring();
     const app = await createApp(host, globals, version, descriptor.mode, argv);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { topics } from "../../src/cli/topics.ts";
 import { documentNames } from "../../src/documents/schemas.ts";
 import type { CliCommand } from "../../src/cli/commander.ts";
-import { pathOf } from "../../src/cli/usage-error.ts";
+import { pathOf } from "../../src/cli/commander.ts";
 import { main } from "../../src/main.ts";
 import { checkDocument } from "../support/documents.ts";
 import { fakeHost } from "../support/fake-host.ts";

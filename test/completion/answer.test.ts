@@ -15,7 +15,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { roles } from "../../src/audit/read/item.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import type { CliCommand, CliOption } from "../../src/cli/commander.ts";
-import { pathOf } from "../../src/cli/usage-error.ts";
+import { pathOf } from "../../src/cli/commander.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { below, program } from "../support/program.ts";

@@ -3,7 +3,7 @@ import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { CliCommand } from "../../src/cli/commander.ts";
-import { pathOf } from "../../src/cli/usage-error.ts";
+import { pathOf } from "../../src/cli/commander.ts";
 import { demoSeed } from "../../src/sandbox/seeds.ts";
 import type { RunningSandbox } from "../../src/sandbox/server.ts";
 import { startSandbox } from "../../src/sandbox/server.ts";

@@ -11,7 +11,7 @@ import { machineFor } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import type { Option } from "commander";
-import { pathOf } from "../../src/cli/usage-error.ts";
+import { pathOf } from "../../src/cli/commander.ts";
 import { below, program } from "../support/program.ts";
 
 interface Path {

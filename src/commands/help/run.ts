@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { App } from "../../app.ts";
 import type { Topic } from "../../cli/topics.ts";
 import { topics } from "../../cli/topics.ts";
-import { pathOf } from "../../cli/usage-error.ts";
+import { pathOf } from "../../cli/commander.ts";
 import type { Document } from "../../documents/schemas.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
 import { suggest } from "../../suggest.ts";
