@@ -26,14 +26,6 @@ const sampleSize = 1000;
 /** Bytes after which fewer are enough: a record may be a megabyte. */
 const sampleBytes = 8 * 1024 * 1024;
 
-/** What is told by the first records of an input. */
-interface Recognized extends Choice {
-  order: InputReport["order"];
-  /** Whether items are in texts of records. */
-  isText: boolean;
-  lists: Set<string>;
-}
-
 /** Passes an input through a cutter, from the beginning. Yields the number of bytes that were read, after each piece. */
 function* passage(input: Input, cutter: Cutter): Generator<number> {
   const given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
@@ -57,40 +49,42 @@ export class Source implements Sink {
   readonly reader: ItemReader | undefined;
   readonly #items: ItemReader;
   readonly #layout: Layout;
+  /** Whether items are in texts of records. */
   readonly #isText: boolean;
   readonly #skips: Skips;
   readonly #cutter: Cutter;
   #into = new Entries();
-  readonly #lists: Set<string>;
-  /** The list that had the last item. */
+  /** Names of the lists that have items, and that of the last one. */
+  readonly #lists = new Set<string | undefined>();
   #list: string | undefined;
   readonly #passedOver = new Map<string, number>();
 
   private constructor(
     input: Input,
     cutterOf: (sink: Sink) => Cutter,
+    sample: readonly RawRecord[],
     options: EntryOptions,
-    found: Recognized,
     skips: Skips,
   ) {
-    const { columns, times, warnings, order, isText, lists } = found;
+    const { columns, times, warnings } = choiceOf(input, sample, options);
     this.input = input;
     this.warnings = warnings;
     this.#layout = { ...options, columns, times };
-    this.#isText = isText;
-    this.#lists = lists;
+    for (const { list } of sample) this.#lists.add(list);
+    this.#isText = sample.some(({ isText }) => isText);
     this.#skips = skips;
     this.#cutter = cutterOf(this);
     this.#items = new ItemReader(this.#layout, this.#cutter);
-    this.reader = isText ? undefined : this.#items;
+    this.reader = this.#isText ? undefined : this.#items;
     const format = options.columns === undefined ? this.#cutter.format : "journal";
+    const order = orderOf(sample.map(({ fields }) => times.parse(timeIn(fields, columns))));
     this.report = { name: input.name, format, order, items: 0, columns };
   }
 
   /**
    * Recognizes the format and the columns of an input that is open.
    *
-   * @throws what `chooseColumns` throws.
+   * @throws what `choiceOf` throws.
    */
   static async open(input: Input, options: EntryOptions, skips: Skips): Promise<Source> {
     const sample: RawRecord[] = [];
@@ -102,7 +96,7 @@ export class Source implements Sink {
         await setImmediate();
         if (sample.length === sampleSize || (sample.length > 0 && bytes >= sampleBytes)) break;
       }
-    return new Source(input, cutterOf, options, recognize(input, sample, options), skips);
+    return new Source(input, cutterOf, likest(sample), options, skips);
   }
 
   /**
@@ -136,7 +130,7 @@ export class Source implements Sink {
   add(entry: Entry, list?: string): void {
     this.#into.push(entry);
     this.report.items += 1;
-    if (list !== this.#list && list !== undefined) this.#lists.add(list);
+    if (list !== this.#list) this.#lists.add(list);
     this.#list = list;
   }
 
@@ -144,11 +138,10 @@ export class Source implements Sink {
     const item = itemOf(fields, this.#layout);
     const text = (): string => [...fields.values()].join(" ");
     if (typeof item === "string") {
+      const hasAction = fields.has(this.#layout.columns.action?.name ?? "");
       const isOther =
         isText === this.#isText
-          ? list !== undefined &&
-            !this.#lists.has(list) &&
-            !fields.has(this.#layout.columns.action?.name ?? "")
+          ? list !== undefined && !this.#lists.has(list) && !hasAction
           : !anyUuid.test(text());
       if (isOther) this.passOver(list ?? "");
       else this.skip(line, doubt ?? item, text());
@@ -188,33 +181,29 @@ export class Source implements Sink {
   }
 }
 
+/** Name of what says why there are no items. */
+const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
+
 /**
- * Recognizes the columns of an input by its first records.
+ * Chooses the columns of an input by its first records.
  *
  * @throws what `chooseColumns` throws, and `invalid-input` for an error in the place of items.
  */
-function recognize(
+function choiceOf(
   { name, head }: Input,
   sample: readonly RawRecord[],
   options: EntryOptions,
-): Recognized {
+): Choice {
   const { columns } = options;
-  const records = likest(sample);
-  const isUnlike = records.every(({ likeness }) => likeness === unlike);
-  const said = isUnlike ? errorIn(textOf(head)) : undefined;
-  if (said !== undefined)
-    throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
-      hint: "export the items again",
-    });
-  const choice =
-    columns === undefined
-      ? chooseColumns(records, options, name)
-      : { columns, times: new TimeReader(), warnings: [] };
-  const order = orderOf(
-    records.map(({ fields }) => choice.times.parse(timeIn(fields, choice.columns))),
-  );
-  const lists = new Set(records.flatMap(({ list }) => list ?? []));
-  return { ...choice, order, isText: records.some(({ isText }) => isText), lists };
+  if (columns !== undefined) return { columns, times: new TimeReader(), warnings: [] };
+  if (sample.every(({ likeness }) => likeness === unlike)) {
+    const [, said] = [...parse(textOf(head)).fields].find(([key]) => errorName.test(key)) ?? [];
+    if (said !== undefined)
+      throw new VaultError("invalid-input", `${name} holds no audit items but says ${clip(said)}`, {
+        hint: "export the items again",
+      });
+  }
+  return chooseColumns(sample, options, name);
 }
 
 /** Returns the records of the lists whose records look most like items. */
@@ -231,11 +220,6 @@ function orderOf(given: readonly (number | null)[]): InputReport["order"] {
   const steps = times.slice(1).map((time, index) => Math.sign(time - (times[index] ?? time)));
   return steps.reduce((sum, step) => sum + step, 0) < 0 ? "newest-first" : "oldest-first";
 }
-
-const errorIn = (text: string): string | undefined =>
-  [...parse(text).fields].find(([name]) => errorName.test(name))?.[1];
-
-const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
 
 export interface InputOptions {
   inputs: readonly InputSpec[];
