@@ -40,13 +40,12 @@ export type ColumnMap = Partial<Record<Role, string>>;
 
 /** Parses `--map time=…,action=…,vault=…`. This and the others throw as `parsePairs` does. */
 export function parseMap(text: string): ColumnMap {
-  const { reason, ...map } = parsePairs("--map", text.split(","), {
+  return parsePairs("--map", text.split(","), {
     form: "ROLE=COLUMN",
     hint: `like --map time=transactionTime,vault=vault.uuid, or outcome=none for a role that no column has, but not for time; roles are ${roles.join(", ")}`,
-    names: [...roles, "reason"],
+    names: roles,
     valueOf: (column, role) => (`${role}=${column}` === "time=none" ? "" : column) || undefined,
   });
-  return reason === undefined ? map : { ...map, description: reason };
 }
 
 export const parseActions = (texts: readonly string[]): Renames =>
@@ -66,15 +65,13 @@ export function parseOutcomes(texts: readonly string[]) {
   });
 }
 
-export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const;
+export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const satisfies Role[];
 
 /** A value that a property of an item must have, exactly, or with `*` for any text. */
 export interface Condition {
   key: (typeof conditionKeys)[number];
   value: string;
 }
-
-export const roleOf = ({ key }: Condition) => (key === "app" ? "application" : key);
 
 export function parseWhere(texts: readonly string[]): Condition[] {
   const found = parsePairs("--where", texts, {
@@ -108,7 +105,7 @@ export class Selection {
     if (this.has(entry.vault)) return;
     const item = itemOf(entry);
     const isMet = this.conditions.every((condition, index) => {
-      const text = item[properties[roleOf(condition)]];
+      const text = item[properties[condition.key]];
       return text !== undefined && this.#patterns[index]?.test(text) === true;
     });
     if (isMet) this.#selected.add(entry.vault);

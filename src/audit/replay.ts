@@ -6,7 +6,7 @@ import { timesHint } from "./columns/times.ts";
 import { type Log, Pseudonyms } from "./explain/log.ts";
 import { answerOf, cutWords, rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
 import type { ColumnMap, Condition, WhatIf } from "./flags.ts";
-import { beforeRelease, roleOf, Selection } from "./flags.ts";
+import { beforeRelease, Selection } from "./flags.ts";
 import { isProblem } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
 import { TimeOrder } from "./fold/order.ts";
@@ -206,10 +206,8 @@ function conclude(
         `${count(intake.future, "item")} dated in the future: verdicts are as of the latest other item.`,
       ]),
       ...where
-        .filter((one) => journal === undefined && !hasColumn(roleOf(one)))
-        .map(
-          (one) => `No column is known for --where ${one.key}=…; name it (--map ${roleOf(one)}=…).`,
-        ),
+        .filter((one) => journal === undefined && !hasColumn(one.key))
+        .map(({ key }) => `No column is known for --where ${key}=…; name it (--map ${key}=…).`),
     ],
     ...answer,
     items,

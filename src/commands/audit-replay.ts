@@ -3,7 +3,7 @@ import { loaded } from "../cli/command.ts";
 import { anyText, listOf, valueOf } from "../cli/values.ts";
 
 const changes = ["lock-after-failed=", "lock-after-unacked="];
-const roles = "time action vault outcome ip ref endpoint application id description";
+const roles = "time action vault outcome ip ref endpoint app id reason";
 const columns = roles.split(" ").map((role) => `${role}=`);
 const conditions = ["ref=", "ip=", "endpoint=", "app="];
 

@@ -84,9 +84,9 @@ outcome     | failure   | errorCode error error_message exception detail.errorCo
 ip          | ip        | ip ipAddress requestor_IP remoteAddr source.ip client client_ip X-Forwarded-For sourceIPAddress IP-Adresse x
 ref         | reference | externalRef external_reference client_reference ref correlationId requestParameters.externalRef
 endpoint    | path      | endpoint http_endpoint url path request requestUri x
-application | billing   | application applicationUUID app.id clientId appUuid Anwendung
+app         | billing   | application applicationUUID app.id clientId appUuid Anwendung
 id          | id        | id uuid itemId audit_item_id eventId _id insertId
-description | as usual  | description message details reason Grund motif`),
+reason      | as usual  | description message details reason Grund motif`),
 )("%s: %s in %s", async (role = "", value = "", names = "") => {
   for (const name of names.split(" ")) {
     const others = ["time", "action", "vault"].includes(role) ? `${role}=none ` : "";
@@ -104,8 +104,8 @@ a code that is words           | resultType=word                                
 codes of errors and 0          | resultType=errors                                   | outcome=resultType(inverted)
 what varies, of two outcomes   | httpStatus=200 success=good                         | outcome=success
 the state of a thing           | status=ACTIVE                                       | outcome=-
-why it failed is also a reason | error=failure                                       | outcome=error description=error
-reasons before other texts     | message=vault read reason=reason                    | description=reason
+why it failed is also a reason | error=failure                                       | outcome=error reason=error
+reasons before other texts     | message=vault read reason=reason                    | reason=reason
 the event before its arrival   | time=none @timestamp=late eventTime=at              | time=eventTime
 arrival first                  | time=none ingestionTime=late receivedAt=late ts=at  | time=ts
 what varies, of two times      | time=2026-11-20T00:00:00Z @timestamp=at             | time=@timestamp
@@ -121,7 +121,7 @@ a target that varies           | vault=none subjectId=user objectId=vault       
 the vault in a path            | vault=none url=appPath                              | vault=url(value) endpoint=url
 who calls, not who logs        | host=10.9.9.9 server=10.9.9.8 client=ip             | ip=client
 a machine of the log alone     | host=10.9.9.9 node_ip=10.9.9.8 host.ip=10.9.9.7     | ip=-
-an outcome with its reason     | outcome.result=word outcome.reason=reason           | outcome=outcome.result description=outcome.reason
+an outcome with its reason     | outcome.result=word outcome.reason=reason           | outcome=outcome.result reason=outcome.reason
 the first of those who forward | remoteAddr=10.1.1.1 x-forwarded-for=forwarded       | ip=x-forwarded-for
 an unknown action and vault    | action=THING vault=vault-1                          | action=action vault=vault
 the action in the description  | action=none description=action                      | action=description(value)
@@ -137,7 +137,7 @@ test("all columns are known by their values alone", async () => {
   const none = "time=none action=none vault=none";
   const made = `${none} a=id b=at c=spoken d=word e=vault f=user g=order h=ip i=path`;
   const expected =
-    "time=b(value) action=c(value) vault=e(value) outcome=d(value) ip=h(value) endpoint=i(value) application=f(value) id=a(value)";
+    "time=b(value) action=c(value) vault=e(value) outcome=d(value) ip=h(value) endpoint=i(value) app=f(value) id=a(value)";
   expect((await chosen(made, expected)).told).toBe(expected);
   expect((await chosen(`${none} b=at c=action e=vault`, "vault", {}, 1)).told).toBe(
     "vault=e(value)",
@@ -194,7 +194,7 @@ const others =
 test.each(
   rows(`
 time=sent,vault=b,outcome=status | time=sent(--map) vault=b(--map) outcome=Status(--map) action=action
-action=action,description=action | action=action(--map) description=action(--map)
+action=action,reason=action | action=action(--map) reason=action(--map)
 outcome=none                     | outcome=-
 outcome=archived,action=action   | outcome=archived(--map)
 outcome=failed                   | outcome=failed(--map)(inverted)

@@ -14,7 +14,7 @@ const parsers: Record<string, (text: string) => unknown> = {
 
 test.each(
   rows(`
---map     | time=a b,vault=a=b,reason=r,outcome=none | {"time":"a b","vault":"a=b","description":"r","outcome":"none"}
+--map     | time=a b,vault=a=b,reason=r,outcome=none | {"time":"a b","vault":"a=b","reason":"r","outcome":"none"}
 --action  | op=7=READ_VAULT              | {"op=7":"READ_VAULT"}
 --outcome | Bounced=FAILURE,x=success    | {"bounced":"failure","x":"success"}
 --where   | ref=a=b                      | [{"key":"ref","value":"a=b"}]
@@ -32,6 +32,7 @@ test.each(
 --map     | time=a,                      | "" is not ROLE=COLUMN
 --map     | __proto__=a                  | "__proto__=a" is not ROLE=COLUMN
 --map     | time=a,time=b                | "time" is given twice
+--map     | application=a                | "application=a" is not ROLE=COLUMN
 --map     | time=none                    | "time=none" is not ROLE=COLUMN
 --action  | READ_VAULT                   | "READ_VAULT" is not OLD=NEW
 --action  | OPENED=__proto__             | "OPENED=__proto__" is not OLD=NEW

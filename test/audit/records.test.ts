@@ -130,7 +130,7 @@ const record = fc.record({
   action: mostly("READ_VAULT", "DELETE_VAULT"),
   outcome: mostly("SUCCESS", "FAILURE"),
   vault: fc.constantFrom(...vaults, "none", null),
-  description: mostly("bad credentials"),
+  reason: mostly("bad credentials"),
   endpoint: fc.constantFrom(`POST /vault/${vaultUuid(5)}/get-start`, null),
 });
 const cell = (one: unknown): string =>
@@ -152,7 +152,7 @@ const containers: ((all: readonly object[]) => string)[] = [
 const damage = fc.tuple(fc.nat(6000), fc.constantFrom(...'"{}\\,:\t0x \r\né'.split("")));
 
 test("a record among the first, which is parsed whole, and one after many, read from its bytes, are the same item", async () => {
-  const roles = ["id", "time", "action", "outcome", "vault", "description", "endpoint"];
+  const roles = ["id", "time", "action", "outcome", "vault", "reason", "endpoint"];
   const map = parseMap(roles.map((role) => `${role}=${role}`).join(","));
   const first = ["READ_VAULT", "SUCCESS", vaultUuid(9), "d".repeat(1000), "e"];
   const told = async (content = "") => {

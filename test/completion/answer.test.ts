@@ -137,7 +137,7 @@ test.each<[string, string[]]>([
   ["audit-replay --map ac", ["action=", ":nospace"]],
   [
     "audit-replay --map time=when,",
-    ["action", "vault", "outcome", "ip", "ref", "endpoint", "application", "id", "description"]
+    ["action", "vault", "outcome", "ip", "ref", "endpoint", "app", "id", "reason"]
       .map((role) => `time=when,${role}=`)
       .concat(":nospace"),
   ],

@@ -149,27 +149,22 @@ class Search {
 
   choose(): Choice {
     for (const role of roles) this.#useMap(role);
-    this.#take("endpoint", this.#named("endpoint", (text) => text.includes("/"))[0]);
-    this.#take("endpoint", this.#valued(looks.looksLikeEndpoint, 0.5)[0]);
+    const [path] = this.#named("endpoint", (text) => text.includes("/"));
+    this.#take("endpoint", path ?? this.#valued(looks.looksLikeEndpoint, 0.5)[0]);
     this.#chooseVault();
     this.#chooseTime();
     this.#chooseAction();
-    this.#take("ip", varyingFirst(this.#named("ip", looks.looksLikeAddress)));
-    this.#take("application", this.#named("application")[0]);
+    const caller = varyingFirst(this.#named("ip", looks.looksLikeAddress));
+    this.#take("ip", caller ?? this.#valued(looks.looksLikeAddress)[0]);
     this.#take("ref", this.#named("ref")[0]);
     this.#chooseOutcome();
     this.#chooseReason();
+    const repeating = this.#repeating();
+    this.#take("app", this.#named("app")[0] ?? repeating[0]);
     // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
     const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 > texts.length;
-    this.#take("id", this.#named("id").find(isId));
-    this.#take("ip", this.#valued(looks.looksLikeAddress)[0]);
-    const repeating = this.#repeating();
-    this.#take("application", repeating[0]);
     const isSingle = (one: Profile) => !repeating.includes(one) && mostly(one, isUuid, 0.8);
-    this.#take("id", this.#free().find(isSingle));
-    const endpoint = this.#column("endpoint");
-    if (endpoint?.texts.some((text) => eventOfEndpoint(text) !== undefined) === true)
-      this.#take("action", endpoint);
+    this.#take("id", this.#named("id").find(isId) ?? this.#free().find(isSingle));
     this.#checkFound();
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
@@ -236,7 +231,7 @@ class Search {
   /** Columns of uuids that may be the vault's, because they repeat; the one with most values is first. Ids never repeat. */
   #repeating(): Profile[] {
     return this.#valued(isUuid)
-      .filter(({ name }) => looks.rankOf("application", name) === Infinity)
+      .filter(({ name }) => looks.rankOf("app", name) === Infinity)
       .filter(({ texts, distinct }) => distinct < texts.length || texts.length === 1)
       .sort((a, b) => b.distinct - a.distinct);
   }
@@ -322,7 +317,9 @@ class Search {
     const most = Math.max(...this.#free().map(shareOf));
     const named = this.#named("action").find((one) => shareOf(one) * 2 >= most);
     const best = this.#free().find((one) => most > 0 && shareOf(one) === most);
-    this.#take("action", named ?? best);
+    const endpoint = this.#column("endpoint");
+    const isCall = endpoint?.texts.some((text) => eventOfEndpoint(text) !== undefined) === true;
+    this.#take("action", named ?? best ?? (isCall ? endpoint : undefined));
   }
 
   /**
@@ -358,12 +355,12 @@ class Search {
   #chooseReason(): void {
     const outcome = this.#column("outcome");
     const isReason = (text: string): boolean => describedOutcome(text) === "bad";
-    const found = this.#named("description").map((one) => {
+    const found = this.#named("reason").map((one) => {
       return { one, reasons: one.texts.filter(isReason).length };
     });
     const [best] = found.sort((a, b) => b.reasons - a.reasons);
     const isError = outcome?.isWhole === false && looks.rankOf("error", outcome.name) < Infinity;
-    this.#take("description", best?.one ?? (isError ? outcome : undefined));
+    this.#take("reason", best?.one ?? (isError ? outcome : undefined));
     if (outcome !== undefined || (best?.reasons ?? 0) > 0) return;
     const isFlag = (text: string) => looks.looksLikeFlag(text) || looks.looksLikeLevel(text);
     const few = this.#free().filter((one) => varies(one) && one.distinct <= 5);

@@ -60,11 +60,11 @@ const spellings = {
   endpoint:
     "endpoint httpendpoint apiendpoint requestendpoint httprequest request requesturl requesturi requestpath httppath httpurl httpuri url uri path route " +
     "resource resourcename apipath endpunkt pfad",
-  application:
+  app:
     "applicationuuid applicationid applicationguid appuuid appid appguid application app applicationudid clientapplication clientapp clientappid clientid " +
     "clientuuid xapplicationuuid applicationname appname anwendung aplicacion",
   id: "id uuid guid itemid itemuuid audititemid audititemuuid auditid audituuid eventid eventuuid recordid recorduuid logid entryid insertid transactionid rowid",
-  description:
+  reason:
     "description desc reason failurereason message msg errormessage details detail text note notes comment summary error exception responsestatusmessage " +
     "statusmessage grund ursache beschreibung meldung nachricht bemerkung motif raison motivo descripcion mensaje razon",
 } as const;

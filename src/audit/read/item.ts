@@ -39,7 +39,7 @@ export class Entry {
 /** Where an item is, which is read again if a report needs it. */
 export type ItemLocation = Pick<Entry, "input" | "line" | "event" | "offset" | "length">;
 
-/** Properties of an item that a column can hold, by the names of their roles in `--map`. */
+/** Properties of an item that a column can hold, by the names of their roles in `--map` and `--where`. */
 export const properties = {
   time: "time",
   action: "action",
@@ -48,9 +48,9 @@ export const properties = {
   ip: "address",
   ref: "externalRef",
   endpoint: "endpoint",
-  application: "application",
+  app: "application",
   id: "id",
-  description: "description",
+  reason: "description",
 } as const satisfies Record<string, keyof Item>;
 
 export type Role = keyof typeof properties;

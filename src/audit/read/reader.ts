@@ -46,8 +46,8 @@ export interface Cells {
 }
 
 /** The roles that count. The others are read from an item only for a report. */
-const counting = ["time", "action", "vault", "outcome", "id", "description", "endpoint"] as const;
-const [time, action, vault, outcome, id, description, endpoint] = [0, 1, 2, 3, 4, 5, 6] as const;
+const counting = ["time", "action", "vault", "outcome", "id", "reason", "endpoint"] as const;
+const [time, action, vault, outcome, id, reason, endpoint] = [0, 1, 2, 3, 4, 5, 6] as const;
 
 /** A key of an object: the slot of its value, and the tree of the columns in it. */
 interface Key {
@@ -199,7 +199,7 @@ export class ItemReader {
     // The usual length of a uuid, whose text is checked when the vault is looked up.
     if (slot !== vault || bytes[at] !== quote || at >= to) {
       at = endOfString(given, from, to);
-      if (slot < 0 || slot === description)
+      if (slot < 0 || slot === reason)
         while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
       if (at >= to || bytes[at] !== quote) return -1;
     }
@@ -254,7 +254,7 @@ export class ItemReader {
     const called = this.#textAt(given, action) as string;
     const result = this.#textAt(given, outcome) ?? this.#noOutcome;
     const meaning = classifier.meaningOf(called, result, this.#inverted);
-    const described = meaning.kind === undefined ? this.#textAt(given, description) : undefined;
+    const described = meaning.kind === undefined ? this.#textAt(given, reason) : undefined;
     const path = meaning.asksEndpoint ? this.#textAt(given, endpoint) : undefined;
     entry.event = classifier.take(meaning, described, path);
     entry.input = index;
