@@ -25,7 +25,7 @@ export interface Output extends Readonly<OutputChoice> {
    * Prints as `print` does, but a view that is longer than the screen through the pager, as `Io.show` does.
    * @throws `usage` for a field that the document does not have
    */
-  show(document: unknown, view: MakeView): Promise<boolean>;
+  show(document: unknown, view: MakeView): Promise<void>;
   /**
    * Prints a document that is one list: for a program each entry as it comes, since there may be very many; for a person as `show` does.
    * @throws as `show`, and what `entries` throws, with some of them printed
@@ -34,7 +34,7 @@ export interface Output extends Readonly<OutputChoice> {
     name: string,
     entries: AsyncIterable<T>,
     view: (entries: readonly T[], view: View) => string | Promise<string>,
-  ): Promise<boolean>;
+  ): Promise<void>;
   /**
    * Prints the result of a command that has changed something. A --field that the document lacks is then only a warning. With
    * `done`, the error of a failed write says what was done, so that nobody repeats it. A sentence is not broken within words on a terminal.
@@ -53,7 +53,7 @@ export function createOutput(
   host: { stdout: DataStream; actor: Actor; now(): number },
   choice: OutputChoice,
   warn: (message: string) => void,
-  showText: (text: string) => Promise<boolean>,
+  showText: (text: string) => Promise<void>,
 ): Output {
   const { stdout } = host;
   const viewed = async <Made>(view: MakeView<Made>): Promise<Made> =>
@@ -72,9 +72,7 @@ export function createOutput(
     print: async (document, view) => await stdout.write(await textOf(document, view)),
     show: async (document, view) => {
       const data = serialize(document, choice, stdout.isTTY);
-      if (data === undefined) return await showText(await viewed(view));
-      await stdout.write(data);
-      return false;
+      await (data === undefined ? showText(await viewed(view)) : stdout.write(data));
     },
     async showEach(name, entries, view) {
       if (stdout.isTTY || choice.field !== undefined) {
@@ -94,7 +92,6 @@ export function createOutput(
       }
       if (isJson) text += count === 0 ? `{\n  "${name}": []\n}\n` : "\n  ]\n}\n";
       await stdout.write(text);
-      return false;
     },
     printDone: async (document, made, done) => {
       const view: MakeView = async () => {

@@ -7,7 +7,6 @@ import * as values from "../cli/values.ts";
 import { applyTo } from "../exchange/breaker.ts";
 import type { CounterReset, VaultRecord } from "../exchange/records.ts";
 import { byLabel } from "../exchange/records.ts";
-import { count } from "../terminal/count.ts";
 import { command as wayTo } from "../way.ts";
 
 const descriptor = {
@@ -103,14 +102,11 @@ export const guard = command(descriptor, async (app: App, options) => {
     describeBreaker(breaker, store.breaker(breaker.service).now()),
   );
   const document = { vaults, breakers };
-  const isLong = await app.io.output.show(
-    document,
-    async (view) => await guardList(document, view),
+  await app.io.output.show(document, async (view) => await guardList(document, view));
+  sayNext(
+    app.io.narrator,
+    vaults.filter(({ refuses }) => refuses !== null),
   );
-  const refused = vaults.filter(({ refuses }) => refuses !== null);
-  const what = refused.length === 0 ? "nothing" : `starts of ${refused.length}`;
-  if (isLong) app.io.narrator.note(`${count(vaults.length, "vault")}: the guard refuses ${what}`);
-  sayNext(app.io.narrator, refused);
   return 0;
 });
 

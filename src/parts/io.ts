@@ -17,11 +17,8 @@ export interface Io {
   line: Way;
   /** The result, on stdout. */
   output: Output;
-  /**
-   * Prints a text for a person, never contents of a vault: through the pager where it is longer than the screen. It resolves to
-   * whether it is, so that its conclusion should be said once more below.
-   */
-  show: (text: string) => Promise<boolean>;
+  /** Prints a text for a person, never contents of a vault: through the pager where it is longer than the screen. */
+  show: (text: string) => Promise<void>;
   /** What happens meanwhile, on stderr. */
   narrator: Narrator;
   /** The secrets that no output but a revealed result may show. */
@@ -55,16 +52,13 @@ export function createIo(
   const isAttended = flags["input"] !== false && (host.env["CI"] ?? "") === "";
   const mayAsk = (): boolean =>
     host.stdin.isTTY && host.stderr.isTTY && !isStdinTaken() && isAttended;
-  const show = async (text: string): Promise<boolean> => {
-    if (!host.stdout.isTTY) {
-      await host.stdout.write(text);
-      return false;
-    }
+  const show = async (text: string): Promise<void> => {
+    if (!host.stdout.isTTY) return await host.stdout.write(text);
     const [{ showText }, { environmentWithoutSecrets }] = await Promise.all([
       import("../terminal/pager.ts"),
       import("../settings/child-command.ts"),
     ]);
-    return await showText(host, text, {
+    await showText(host, text, {
       isAllowed: isAttended && flags["pager"] !== false,
       setting: settings.pagerCommand,
       env: environmentWithoutSecrets(host.env, redactor),

@@ -20,7 +20,7 @@ interface PagerOptions {
 const usualRows = 24;
 
 /**
- * Shows a text on a terminal, and resolves to whether it is longer than the screen. A longer text is shown in the pager of
+ * Shows a text on a terminal. One that is longer than the screen is shown in the pager of
  * `env` (VAULT_PAGER, even if empty), of the settings, PAGER, or less, in this order, as git does; an empty command and `cat` are
  * none. Quitting the pager early is no failure. One that cannot be started has shown nothing, and the text is written without it.
  */
@@ -28,7 +28,7 @@ export async function showText(
   screen: Screen,
   text: string,
   { isAllowed, setting, env }: PagerOptions,
-): Promise<boolean> {
+): Promise<void> {
   const chosen = env["VAULT_PAGER"] === "" ? "" : (setting ?? env["PAGER"]);
   // A terminal that cannot move its cursor makes less ask for a key first.
   const isDumb = ["", "dumb"].includes(env["TERM"] ?? "");
@@ -37,7 +37,6 @@ export async function showText(
   const isLong = heightOf(text, columns) >= rows;
   if (isOff || !isLong || !(await isPaged(screen, text, chosen, env)))
     await screen.stdout.write(text);
-  return isLong;
 }
 
 /** Exit codes of a shell whose command is not there or cannot be run. */

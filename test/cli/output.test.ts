@@ -257,7 +257,7 @@ describe("a list that may be very long", () => {
       host,
       choice,
       () => {},
-      async () => await Promise.resolve(false),
+      async () => await Promise.resolve(),
     );
     async function* listed() {
       yield* await Promise.resolve(entries(n));

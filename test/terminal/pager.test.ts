@@ -38,18 +38,17 @@ async function show(options: Case) {
       return await Promise.resolve({ exitCode: ends(), signal: null, unread: false });
     },
   };
-  const isLong = await showText(screen, text, {
+  await showText(screen, text, {
     isAllowed,
     setting,
     env: { TERM: "xterm", ...env },
   });
   const [pager] = started;
-  return { isLong, written, pager: pager?.command.at(-1), env: pager?.env, input: pager?.input };
+  return { written, pager: pager?.command.at(-1), env: pager?.env, input: pager?.input };
 }
 
 test("less shows what is longer than the screen, and nothing is written beside it", async () => {
   expect(await show({ env: { KEPT: "1" } })).toEqual({
-    isLong: true,
     written: "",
     pager: "less",
     env: { TERM: "xterm", KEPT: "1", LESS: "FRX", LV: "-c" },
@@ -74,14 +73,14 @@ describe("the last line of the screen is left to the prompt", () => {
     ],
     ["signs of two columns", { text: `${"金".repeat(41)}\n${lines(22)}` }, true],
   ])("%s", async (_, options, isLong) => {
-    expect(await show(options)).toMatchObject({ isLong, pager: isLong ? "less" : undefined });
+    expect(await show(options)).toMatchObject({ pager: isLong ? "less" : undefined });
   });
 });
 
 test("where the height is not known, it is taken for the usual one: less would take what is pasted after a short help", async () => {
   const short = await show({ text: lines(23), rows: undefined });
-  expect(short).toMatchObject({ isLong: false, pager: undefined, written: lines(23) });
-  expect(await show({ rows: undefined })).toMatchObject({ isLong: true, pager: "less" });
+  expect(short).toMatchObject({ pager: undefined, written: lines(23) });
+  expect(await show({ rows: undefined })).toMatchObject({ pager: "less" });
 });
 
 describe("which pager", () => {
@@ -98,7 +97,7 @@ describe("which pager", () => {
     ["none on a terminal without a name", { env: { TERM: "" } }, undefined],
   ])("%s", async (_, options, pager) => {
     const shown = await show(options);
-    expect(shown).toMatchObject({ isLong: true, pager });
+    expect(shown).toMatchObject({ pager });
     expect(shown.written).toBe(pager === undefined ? lines(24) : "");
   });
 });
@@ -112,7 +111,7 @@ describe("a pager that does not show the text", () => {
     ["is not there for the shell", () => 127],
     ["cannot be run by the shell", () => 126],
   ])("%s: it is written", async (_, ends) => {
-    expect(await show({ ends })).toMatchObject({ isLong: true, written: lines(24) });
+    expect(await show({ ends })).toMatchObject({ written: lines(24) });
   });
 
   test.each([1, 2, 130, 141])(

@@ -10,7 +10,6 @@ import type { Finding } from "../../documents/setup.ts";
 import { bad, failed, ok, unverified } from "./finding.ts";
 import { probeFinding, reachFindings } from "./service.ts";
 import { stateFindings } from "./state.ts";
-import type { Narrator } from "../../terminal/narrator.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import { createPalette } from "../../terminal/palette.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
@@ -22,11 +21,7 @@ import { command, wayLines, wayText } from "../../way.ts";
 /** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
   const checks = await examine(app, options);
-  const isLong = await app.io.output.show(
-    { checks },
-    async (view) => await doctorTable(checks, view),
-  );
-  if (isLong) sayWorst(app.io.narrator, checks);
+  await app.io.output.show({ checks }, async (view) => await doctorTable(checks, view));
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
@@ -103,21 +98,6 @@ async function serviceFindings({ settings, service }: Remote): Promise<Finding[]
     // A base URL that is missing or wrong is told already.
     if (error instanceof VaultError) return [];
     throw error;
-  }
-}
-
-/** Most findings that are said once more below a long table. */
-const repeatedAtMost = 3;
-
-/** Says the worst findings once more, with what to do. */
-function sayWorst(narrator: Narrator, findings: readonly Finding[]): void {
-  const worst = (["error", "warn"] as const).flatMap((wanted) =>
-    findings.filter(({ level }) => level === wanted),
-  );
-  for (const { level, check, message, hint, next } of worst.slice(0, repeatedAtMost)) {
-    narrator.note(`${level}: ${check}: ${message}`);
-    if (hint !== undefined) narrator.note(`  hint: ${hint}`);
-    narrator.note("", next);
   }
 }
 

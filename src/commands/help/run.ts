@@ -19,7 +19,7 @@ export async function runHelp(
   { words }: HelpOptions,
   program: Command,
 ): Promise<number> {
-  const show = async (document: Document<"help">, text: string): Promise<boolean> =>
+  const show = async (document: Document<"help">, text: string): Promise<void> =>
     await output.show(document, () => text);
   const [first = "", ...rest] = words;
   if (first === "json") {

@@ -2,7 +2,6 @@ import type { Local } from "../../parts/state.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { VaultError } from "../../errors.ts";
 import { bySince } from "../../terminal/who.ts";
-import { count } from "../../terminal/count.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "../status.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -33,7 +32,6 @@ export async function runStatus(
     now: io.output.format === "table" ? io.host.now() : null,
   };
   const found: { uuid: string; message: string }[] = [];
-  const counts = new Map<string, number>();
   const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
   async function* vaults(): AsyncGenerator<ListedVault> {
     for await (const record of only ?? store.each()) {
@@ -43,10 +41,9 @@ export async function runStatus(
         inUse: holders.get(uuid) ?? null,
       };
       const vault = describeVault(record, beside, circumstances);
-      const { status, exchange, inUse, next, locked } = vault;
+      const { exchange, inUse, next, locked } = vault;
       if (options.pending === true && (exchange === null || inUse !== null)) continue;
-      counts.set(status, (counts.get(status) ?? 0) + 1);
-      if (next.length > 0 && (asked !== undefined || !locked)) toDo.push({ uuid, next });
+      if (next.length > 0 && !locked) toDo.push({ uuid, next });
       for (const { finding, since } of findingsOf(record, vault)) {
         const isNamed = options.failOn?.some((named) => named === finding || named === "any");
         if (isNamed !== true || (since !== null && since > until)) continue;
@@ -64,18 +61,12 @@ export async function runStatus(
       first && new VaultError("finding", message, { next: [command`vault status ${first.uuid}`] })
     );
   };
-  const isLong = await io.output
+  await io.output
     .showEach("vaults", vaults(), async (shown, view) => await table(shown, options, view))
     .catch((error: unknown) => {
       throw failure() ?? error;
     });
-  if (isLong) io.narrator.note(countsOf(counts));
   if (asked === undefined) sayNext(io.narrator, toDo);
-  else if (isLong)
-    io.narrator.note(
-      "",
-      toDo.flatMap(({ next }) => next.slice(0, 1)),
-    );
   const finding = failure();
   if (finding !== undefined) throw finding;
   return 0;
@@ -83,13 +74,6 @@ export async function runStatus(
 
 /** Most vaults that are named because they need a command of their own. */
 const namedAtMost = 5;
-
-/** `100 vaults: 1 in doubt, 99 ready`, the rarest first. */
-function countsOf(counts: ReadonlyMap<string, number>): string {
-  const groups = [...counts].toSorted(([, a], [, b]) => a - b);
-  const all = groups.reduce((sum, [, n]) => sum + n, 0);
-  return `${count(all, "vault")}: ${groups.map(([status, n]) => `${n} ${status}`).join(", ")}`;
-}
 
 /** Says what leads on from these vaults: one command for all that can be acknowledged, one for each other vault. */
 export function sayNext(
