@@ -44,20 +44,17 @@ export async function prepareRestore(
 ): Promise<Restore> {
   const backup = await checkBackup(file, keyring);
   await place.expectWhole();
-  const isEmpty = async (): Promise<boolean> =>
-    (await place.read(async (here) => await here.isEmpty())) ?? true;
   return {
     backup,
-    isEmpty: await isEmpty(),
+    isEmpty: (await place.read(async (here) => await here.isEmpty())) ?? true,
     run: async (waiting) => {
       const db = openBackup(file);
       try {
         // Where nothing is sealed, any will do.
         const { keyId } = backup;
         const key = keyId === null ? deriveKey(randomBytes(32)) : await keyring.key(keyId);
-        const reader = new BackupReader(db, key, new Date(now()).toISOString());
-        const facts = await restoreAll(place, reader, waiting);
-        await place.store.record(...(await ending(place, reader.marks, file, now(), facts)));
+        const facts = await restoreAll(place, db, key, new Date(now()).toISOString(), waiting);
+        await place.store.record(...(await ending(place, marksOf(db), file, now(), facts)));
         return facts;
       } finally {
         db.close();
@@ -69,12 +66,14 @@ export async function prepareRestore(
 /** Restores the vaults of the file, and adds those that it does not have. */
 async function restoreAll(
   place: Restorable,
-  reader: BackupReader,
+  db: DatabaseSync,
+  key: SealingKey,
+  at: string,
   waiting: Waiting,
 ): Promise<RestoreFacts> {
-  const past = new Set(
-    await place.read(async (here) => await here.exchangesAmong(reader.counted())),
-  );
+  const counted: string[] = [];
+  for (const { rows } of vaultsIn(db, key, at)) counted.push(...countedThere(rows).ids);
+  const past = new Set(await place.read(async (here) => await here.exchangesAmong(counted)));
   const vaults: RestoredVault[] = [];
   const failed: RestoreFacts["failed"] = [];
   const restoreOne = async (file: BackupVault): Promise<void> => {
@@ -92,13 +91,13 @@ async function restoreAll(
       failed.push({ service, uuid, label: file.rows.vault?.label ?? null, error });
     }
   };
-  await eachOf(reader.vaults(), vaultsAtATime, restoreOne);
+  await eachOf(vaultsIn(db, key, at), vaultsAtATime, restoreOne);
   const names = new Set([...vaults, ...failed].map(nameOf));
   await place.read(async (here) => {
     for await (const rows of here.vaults())
       for (const row of rows)
         if (!names.has(nameOf(row)) && isKnownIn(row))
-          vaults.push(told(rowsOf({ ...row, at: reader.at }, row, here.marks), "missing"));
+          vaults.push(told(rowsOf({ ...row, at }, row, here.marks), "missing"));
   });
   const byName = (a: Named, b: Named): number => (nameOf(a) < nameOf(b) ? -1 : 1);
   return { vaults: vaults.toSorted(byName), failed: failed.toSorted(byName) };
@@ -160,46 +159,23 @@ interface BackupVault {
   sealedWith: (key: SealingKey) => VaultRows;
 }
 
-/** Reads a backup, vault by vault. */
-class BackupReader {
-  readonly at: string;
-  readonly marks: Marks;
-  readonly #db: DatabaseSync;
-  readonly #key: SealingKey;
-
-  constructor(db: DatabaseSync, key: SealingKey, at: string) {
-    this.#db = db;
-    this.#key = key;
-    this.at = at;
-    this.marks = marksOf(db);
-  }
-
-  /** The vaults in their order. */
-  *vaults(): Generator<BackupVault> {
-    const sql = "SELECT fingerprint FROM spent WHERE service = ? AND uuid = ?";
-    for (const row of this.#rows()) {
-      const spent = all<{ fingerprint: string }>(this.#db, sql, row.service, row.uuid);
-      const rowsIn = (columns: VaultColumns): VaultRows => {
-        const rows = rowsOf({ ...columns, at: this.at }, columns, this.marks);
-        for (const { fingerprint } of spent) rows.superseded.add(fingerprint);
-        return rows;
-      };
-      const sealedWith = (key: SealingKey): VaultRows =>
-        rowsIn(mapSealed(row, resealing(this.#key, key)));
-      yield { rows: rowsIn(row), sealedWith };
-    }
-  }
-
-  /** Ids of the exchanges that a vault here may have to count. */
-  counted(): string[] {
-    const ids: string[] = [];
-    for (const row of this.#rows())
-      ids.push(...countedThere(rowsOf({ ...row, at: this.at }, row, this.marks)).ids);
-    return ids;
-  }
-
-  *#rows(): Generator<VaultColumns> {
-    const sql = `SELECT ${columns} FROM vaults WHERE status <> 'absent' ORDER BY service, uuid`;
-    for (const row of this.#db.prepare(sql).iterate()) yield row as unknown as VaultColumns;
+/** The vaults of a backup in their order, read one by one; `key` has sealed them. */
+function* vaultsIn(db: DatabaseSync, key: SealingKey, at: string): Generator<BackupVault> {
+  const marks = marksOf(db);
+  const sql = `SELECT ${columns} FROM vaults WHERE status <> 'absent' ORDER BY service, uuid`;
+  const rows = db.prepare(sql).iterate() as Iterable<unknown> as Iterable<VaultColumns>;
+  for (const row of rows) {
+    const spent = all<{ fingerprint: string }>(
+      db,
+      "SELECT fingerprint FROM spent WHERE service = ? AND uuid = ?",
+      row.service,
+      row.uuid,
+    );
+    const rowsIn = (given: VaultColumns): VaultRows => {
+      const vault = rowsOf({ ...given, at }, given, marks);
+      for (const { fingerprint } of spent) vault.superseded.add(fingerprint);
+      return vault;
+    };
+    yield { rows: rowsIn(row), sealedWith: (to) => rowsIn(mapSealed(row, resealing(key, to))) };
   }
 }

@@ -2,11 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
-import type { Clock } from "../../exchange/ports.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
-import type { Keyring } from "../keyring.ts";
 import { keyIdIn } from "../keyring.ts";
 import type { Made, WrittenAs } from "../document.ts";
 import { readVault, setting, storedVault, writingBeside } from "../document.ts";
@@ -15,19 +13,16 @@ import { written } from "../statement.ts";
 import type { Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
+import type { StateParts } from "../stored-state.ts";
 import type { Durability, LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
 import { dialect, one, rowsIn } from "./query.ts";
 import type { VaultLock } from "./vault-lock.ts";
 import type { StateDatabase } from "./state-database.ts";
 
-interface Parts extends LockedBy {
-  /** Of the state. */
-  directory: string;
+interface Parts extends LockedBy, StateParts {
   database: StateDatabase;
-  keyring: Keyring;
   lock: VaultLock;
-  clock: Clock;
   /** What this process knows of the breakers, by service. */
   breakers: Map<string, Breaker>;
 }
