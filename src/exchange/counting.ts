@@ -76,28 +76,12 @@ export function counting<Exchange extends CountedExchange>(
 }
 
 /** The counters of a vault, and whether credentials were refused since the last SUCCESS. */
-export const count = (
+export function count(
   exchanges: readonly CountedExchange[],
   carried: Carried,
-): Counters & { refusedSince: boolean } => sum(counting(exchanges, carried));
-
-/** The counters to be carried: of exchanges that are gone nobody can say any more that they were sole. */
-export function countToCarry(exchanges: readonly CountedExchange[], before: Carried): Counters {
-  const { refusedSince: _, ...counters } = count(
-    exchanges.map((exchange) => ({ ...exchange, sole: false })),
-    before,
-  );
-  return counters;
-}
-
-export function sum({
-  starts,
-  refused,
-  possibly,
-  isRefusedSince,
-  carriedStarts,
-  carriedFailed,
-}: ReturnType<typeof counting>): Counters & { refusedSince: boolean } {
+): Counters & { refusedSince: boolean } {
+  const found = counting(exchanges, carried);
+  const { starts, refused, possibly, carriedStarts, carriedFailed } = found;
   const unanswered = starts.filter(({ outcome }) => outcome !== "success");
   const certain =
     (carriedFailed?.failedAttempts ?? 0) - (carriedFailed?.possiblyFailed ?? 0) + refused.length;
@@ -107,8 +91,17 @@ export function sum({
     unansweredStarts: unanswered.length + (carriedStarts?.unansweredStarts ?? 0),
     failedAttempts: certain + possiblyFailed,
     possiblyFailed,
-    refusedSince: certain > 0 || isRefusedSince,
+    refusedSince: certain > 0 || found.isRefusedSince,
   };
+}
+
+/** The counters to be carried: of exchanges that are gone nobody can say any more that they were sole. */
+export function countToCarry(exchanges: readonly CountedExchange[], before: Carried): Counters {
+  const { refusedSince: _, ...counters } = count(
+    exchanges.map((exchange) => ({ ...exchange, sole: false })),
+    before,
+  );
+  return counters;
 }
 
 /** What is left of counters if no start without an answer has arrived. */
@@ -137,28 +130,15 @@ interface StartRisk {
   failedWouldLock: boolean;
   /** One more start without acknowledgement would lock the vault. */
   unackedWouldLock: boolean;
-  /** A start would be allowed if no unanswered one had arrived. */
-  onlyUnanswered: boolean;
 }
 
 /** Whether one more would lock the vault: what `at-risk` says of it. */
 export const wouldLock = (count: number, limit: number): boolean => count + 1 >= limit;
 
-export function startRisk(
-  { failedAttempts, possiblyFailed, unackedStarts, unansweredStarts }: Counters,
-  policy: Policy,
-): StartRisk {
+export function startRisk({ failedAttempts, unackedStarts }: Counters, policy: Policy): StartRisk {
   const failedWouldLock = wouldLock(failedAttempts, policy.failedAttempts);
   const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
-  const allows = !failedWouldLock && !unackedWouldLock;
-  const certainlyFailed = wouldLock(failedAttempts - possiblyFailed, policy.failedAttempts);
-  const certainlyStarted = wouldLock(unackedStarts - unansweredStarts, policy.unackedStarts);
-  return {
-    allows,
-    failedWouldLock,
-    unackedWouldLock,
-    onlyUnanswered: !allows && !certainlyFailed && !certainlyStarted,
-  };
+  return { allows: !failedWouldLock && !unackedWouldLock, failedWouldLock, unackedWouldLock };
 }
 
 /** Whether answers have counted up to a limit, as only after --force: the vault is locked, if the records are right. */

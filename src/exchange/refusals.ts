@@ -387,14 +387,14 @@ const shownBy = (uuid: string): Way =>
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   const { uuid, unackedStarts, open } = vault;
-  const { unackedWouldLock, onlyUnanswered } = startRisk(vault, policy);
+  const { unackedWouldLock } = startRisk(vault, policy);
   const shown = shownBy(uuid);
   if (isLockedBy(vault, policy)) return [unlockedOf(uuid), shown];
   const usable = unrefused(vault);
   const right = importOf(uuid);
   // Refused ones never lead on, whatever the counters are; of the others a person can say which are right.
   if (usable.length === 0) return [right];
-  if (onlyUnanswered) return [noneArrived(uuid), shown];
+  if (startRisk(withoutUnanswered(vault), policy).allows) return [noneArrived(uuid), shown];
   const effect = unackedWouldLock
     ? `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`
     : "one more refusal locks the vault";

@@ -49,13 +49,7 @@ export interface Accepted<Success> {
 /** Reads a reply that accepts a call; undefined for any other. */
 type Read<Success> = (call: DeleteCall | StartCall, reply: Reply) => Success | undefined;
 
-/** A call that was not accepted: what is recorded of its end says whether another follows. */
-interface Sent {
-  exchangeId: string;
-  pair: ChosenPair;
-}
-
-/** A wait before the call is repeated. */
+/** A wait before a call that was not accepted is repeated. */
 interface Again {
   waitMs: number;
   cause: string;
@@ -172,13 +166,12 @@ class Starts {
     await noteStart(context.breaker, seen, reply, outcome);
     if (outcome.type === "accepted")
       return { before, kind, exchangeId, externalRef, pair, success: outcome.success };
-    const sent = { exchangeId, pair };
     const again =
       outcome.type === "not-sent"
-        ? await this.#notSent(sent, outcome)
+        ? await this.#notSent(exchangeId, outcome)
         : outcome.type === "refused"
-          ? await this.#refused(sent, outcome)
-          : await this.#unanswered(sent, outcome);
+          ? await this.#refused(exchangeId, pair, outcome)
+          : await this.#unanswered(exchangeId, pair, outcome);
     if (again === null) return null;
     this.#calls += 1;
     context.emit({ type: "retrying", step: call.step, ...again });
@@ -187,7 +180,7 @@ class Starts {
     return null;
   }
 
-  async #notSent({ exchangeId }: Sent, reply: Reply & { type: "not-sent" }): Promise<Again> {
+  async #notSent(exchangeId: string, reply: Reply & { type: "not-sent" }): Promise<Again> {
     const context = this.#context;
     await context.session.noteOutcome(exchangeId, "free", note(context, "network", reply.cause));
     if (context.signal.aborted) throw interrupted(context);
@@ -197,7 +190,8 @@ class Starts {
   }
 
   async #unanswered(
-    { exchangeId, pair }: Sent,
+    exchangeId: string,
+    pair: ChosenPair,
     reply: Reply & { type: "no-answer" },
   ): Promise<Again> {
     const context = this.#context;
@@ -234,7 +228,7 @@ class Starts {
   }
 
   /** Settles what ① counted by a whole answer that is not an accepted SUCCESS. */
-  async #refused({ exchangeId, pair }: Sent, outcome: Refused): Promise<Again | null> {
+  async #refused(exchangeId: string, pair: ChosenPair, outcome: Refused): Promise<Again | null> {
     const context = this.#context;
     const { answer, is, code, start } = outcome;
     const { session } = context;
