@@ -1,4 +1,5 @@
-import type { ErrorFacts, ErrorKind } from "../errors.ts";
+import { defined } from "../defined.ts";
+import type { ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext, ExchangeEvent } from "./context.ts";
 import { currentRecord } from "./context.ts";
@@ -101,10 +102,12 @@ export async function withVault<T>(
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { uuid } = context.session;
-    const facts: ErrorFacts = {
-      ...(sent ? await spentIfKnown(context) : {}),
-      ...(settled.size > 0 ? { settled: [...settled.values()] } : {}),
-    };
+    const counters = async () => spentBy(await currentRecord(context), context.policy);
+    const facts = defined({
+      // Where they cannot be read, the error is about the state itself.
+      spent: sent ? await counters().catch(() => undefined) : undefined,
+      settled: settled.size > 0 ? [...settled.values()] : undefined,
+    });
     // A state that was lost after a start has not recorded what became of it.
     if (sent && error.code === "state") counted ??= "state";
     const saysUnsent = ["guard", "usage", "invalid-input"].includes(error.code);
@@ -139,13 +142,4 @@ function countedAs(reply: Reply, call: DeleteCall | StartCall): ErrorKind | unde
   const outcome = outcomeOf(reply, call, acceptedBy(reply));
   if (outcome.type === "accepted" || isTakenBack(outcome)) return undefined;
   return outcome.type === "refused" ? outcome.code : "network";
-}
-
-/** The counters; nothing if they cannot be read, since the error is then about the state itself. */
-async function spentIfKnown(context: ExchangeContext): Promise<Pick<ErrorFacts, "spent">> {
-  try {
-    return { spent: spentBy(await currentRecord(context), context.policy) };
-  } catch {
-    return {};
-  }
 }
