@@ -51,9 +51,9 @@ function replyTo(outcome: Outcome, route: Route): Reply {
   };
 }
 
-interface ServiceOptions extends Omit<ClientOptions, "jwt"> {
+interface ServiceOptions extends ClientOptions {
   limit: RateLimit;
-  /** The bearer token of the application, if it has one. */
+  /** Its `ready` is awaited before each call about an offline vault. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
   /** Receives the events of --debug. */
   trace?: ((event: TraceEvent) => void) | undefined;
@@ -80,8 +80,7 @@ type Wrapper = (send: Send) => Send;
  * Opens the service. The clients that it makes share connections, the bearer token and the numbers
  * of calls; each has places of its own under the rate limit.
  */
-export function openService({ limit, token, trace, ...options }: ServiceOptions): ServiceFor {
-  const target = token === undefined ? options : { ...options, jwt: () => token.current() };
+export function openService({ limit, trace, ...target }: ServiceOptions): ServiceFor {
   const client = createClient(target);
   const shown = trace && traced(target, trace, () => limit.clock.now());
   return ({ learnSecret, waitFor = async (_, promise) => await promise }) => {
@@ -98,7 +97,7 @@ export function openService({ limit, token, trace, ...options }: ServiceOptions)
         signal.throwIfAborted();
         await waitFor("a turn under the rate limit", places.admit(next, signal, deadline));
         // A failure comes before anything is recorded or sent.
-        if (!isOnline(next.kind)) await token?.ready(signal);
+        if (!isOnline(next.kind)) await target.token?.ready(signal);
       },
       call: wrappers.reduceRight<Send>((send, wrap) => wrap?.(send) ?? send, client),
     };

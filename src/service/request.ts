@@ -10,8 +10,8 @@ export interface Target {
   /** The service's name: its URL with the path that all endpoints follow, without a final slash. */
   service: string;
   application: Application;
-  /** The present bearer token, if there is one, which is sent with every call about an offline vault. */
-  jwt?: () => string | undefined;
+  /** The bearer token of the application, if it has one, which is sent with every call about an offline vault. */
+  token?: { current(): string | undefined } | undefined;
   /** Version of this program, for the user-agent. */
   version: string;
 }
@@ -35,7 +35,7 @@ export function requestOf(target: Target, call: Call): HttpRequest {
       ? endpointOf(call)
       : singleEndpoint(call.kind, call.step);
   const body = bodyOf(target, call);
-  const jwt = isOnline(call.kind) ? undefined : target.jwt?.();
+  const jwt = isOnline(call.kind) ? undefined : target.token?.current();
   return {
     method: endpoint.method,
     path: `${pathOf(target.service)}${endpoint.path("uuid" in call ? call.uuid : "")}`,

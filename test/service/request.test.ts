@@ -155,7 +155,7 @@ test.each<[Kind, string | undefined]>([
   ["credit-card/online", undefined],
 ])("a JWT goes with calls about offline vaults as a bearer token: %s", async (kind, header) => {
   const server = await httpServer();
-  const client = clientOf(server.url, { jwt: () => "aaa.bbb.ccc" });
+  const client = clientOf(server.url, { token: { current: () => "aaa.bbb.ccc" } });
   await client.call({ ...startCall, kind }, never);
   await client.call({ ...endCall, kind }, never);
   for (const step of ["info", "create", "delete"] as const)
@@ -203,7 +203,10 @@ test.each<[string, Pick<StartCall, "kind" | "operation">]>([
 
 test("a header that cannot be written is not sent, and its value is not told", async () => {
   const server = await httpServer();
-  const reply = await clientOf(server.url, { jwt: () => "aaa\r\nx-evil: 1" }).call(endCall, never);
+  const reply = await clientOf(server.url, { token: { current: () => "aaa\r\nx-evil: 1" } }).call(
+    endCall,
+    never,
+  );
   expect(reply).toEqual({
     type: "not-sent",
     cause: `no connection to ${server.host}: invalid authorization header`,

@@ -39,7 +39,7 @@ async function trace(url: string, run: (call: Send) => Promise<unknown>): Promis
     service: `${url}/vaultsvc/v1-2`,
     application,
     version: "1.2.3",
-    jwt: () => "aaa.bbb.ccc",
+    token: { current: () => "aaa.bbb.ccc" },
   };
   const events: TraceEvent[] = [];
   let time = 0;
@@ -48,7 +48,7 @@ async function trace(url: string, run: (call: Send) => Promise<unknown>): Promis
     (event) => events.push(event),
     () => (time += 5),
   );
-  await run(tracing(clientOf(url, { jwt: () => "aaa.bbb.ccc" }).call));
+  await run(tracing(clientOf(url, { token: { current: () => "aaa.bbb.ccc" } }).call));
   return events;
 }
 
