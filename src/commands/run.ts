@@ -73,7 +73,7 @@ export const run = command(
     const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials, run });
     const { runVaults } = await import("../runs/vaults.ts");
     try {
-      await runVaults(app, { ...options, vaults: [vault] }, "get", program);
+      await runVaults(app, { ...options, vaults: [vault], program }, "get");
     } catch (error) {
       if (program.isRunning) {
         io.narrator.warn(`not acknowledged: ${asVaultError(error).message}`);

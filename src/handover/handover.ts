@@ -66,6 +66,7 @@ interface WriterOptions {
   outDir?: string | undefined;
   exec?: string | undefined;
   withCredentials?: boolean | undefined;
+  program?: Program | undefined;
 }
 
 /** Writes the contents of a vault to --out or --out-dir, and gives them to --exec or a program; undefined without any of these. */
@@ -74,9 +75,8 @@ export function writerOf(
   options: WriterOptions,
   uuid: string,
   run: string,
-  program?: Program,
 ): ((document: GetDocument) => Promise<void>) | undefined {
-  const { exec } = options;
+  const { exec, program } = options;
   const path = outFileOf(options, uuid);
   if ((path ?? exec ?? program) === undefined) return undefined;
   return async (document) => {

@@ -18,6 +18,9 @@ import { count } from "../terminal/count.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
 
+/** What a command line says of its vaults; a program receives what is read, in place of stdout. */
+export type RunOptions = VaultsOptions & { program?: Program };
+
 /** A run, as a command that begins or continues it knows it. */
 export interface Run {
   name: string;
@@ -39,9 +42,8 @@ export const newRun = (operation: Operation | "ack", clock: { now(): number }): 
 
 export function runOf(
   { io: { host, line } }: App,
-  { run, outDir, exec }: VaultsOptions,
+  { run, outDir, exec, program }: RunOptions,
   operation: Operation,
-  program?: Program,
 ): Run {
   const place = [
     outDir === undefined ? null : realPath(host.resolve(outDir)),

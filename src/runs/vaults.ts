@@ -11,15 +11,14 @@ import { checkAsked } from "../exchange/start/start.ts";
 import { withCredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, writerOf } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
-import type { Program } from "../handover/program.ts";
 import { askForStart, askSettings, askVault, confirmUpdate } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
-import type { VaultsOptions } from "../input/flags.ts";
 import { isMany } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
 import { command } from "../way.ts";
+import type { RunOptions } from "./run.ts";
 import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
 
 /**
@@ -31,23 +30,17 @@ import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
  */
 export async function runVaults(
   app: App,
-  options: VaultsOptions,
+  options: RunOptions,
   operation: Operation,
-  program?: Program,
 ): Promise<number> {
-  return program === undefined && isMany(options)
+  return options.program === undefined && isMany(options)
     ? await (await import("./many.ts")).runMany(app, options, operation)
-    : await runOne(app, options, operation, program);
+    : await runOne(app, options, operation);
 }
 
 /** Reads or updates one vault, while the file of --credentials-out is locked: asks for what the command line lacks. */
-async function runOne(
-  app: App,
-  options: VaultsOptions,
-  operation: Operation,
-  program: Program | undefined,
-): Promise<number> {
-  const { saveCmd, withCredentials } = options;
+async function runOne(app: App, options: RunOptions, operation: Operation): Promise<number> {
+  const { saveCmd, withCredentials, program } = options;
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
@@ -62,7 +55,7 @@ async function runOne(
     if (program !== undefined) asked.takesTime = true;
     // Missing settings are reported before anything is written.
     await app.service.client();
-    const start = await completeStart(app, options, asked, contents, program);
+    const start = await completeStart(app, options, asked, contents);
     if (options.dryRun === true) {
       const { dryRun } = await import("./dry-run.ts");
       return await app.service.withVault(uuid, async (context) => {
@@ -71,14 +64,14 @@ async function runOne(
       });
     }
     const outputs = {
-      write: writerOf(app, options, uuid, "", program),
+      write: writerOf(app, options, uuid, ""),
       program,
       out,
       saveCmd,
       withCredentials,
       stop: app.io.host.interrupted,
     };
-    const run = options.run === undefined ? undefined : runOf(app, options, operation, program);
+    const run = options.run === undefined ? undefined : runOf(app, options, operation);
     const done = await app.service.withVault(
       uuid,
       async (context) => await exchange(app, context, start, outputs, run),
@@ -97,10 +90,9 @@ const mayHold = (kind: VaultRecord["kind"], { card, content }: GivenContents): b
 /** Asks for what the command line lacks, and checks all that needs no lock. */
 async function completeStart(
   app: App,
-  options: VaultsOptions,
+  options: RunOptions,
   asked: Unchecked,
   contents: GivenContents | undefined,
-  program: Program | undefined,
 ): Promise<Start> {
   const { io } = app;
   const { uuid, operation } = asked;
@@ -121,7 +113,9 @@ async function completeStart(
   const kind = checkAsked(record, start);
   const fields = [
     ...(io.output.field === undefined ? [] : [["--field", io.output.field] as const]),
-    ...[...(program?.fields ?? [])].map(([name, path]) => [`--env ${name}:`, path] as const),
+    ...[...(options.program?.fields ?? [])].map(
+      ([name, path]) => [`--env ${name}:`, path] as const,
+    ),
   ];
   if (fields.length > 0) {
     const { checkFieldPath } = await import("../documents/field-paths.ts");
