@@ -44,8 +44,7 @@ const graceMs = 5000;
 export async function sendEnd(
   context: ExchangeContext,
   open: OpenExchange,
-  delivered: boolean,
-  isLast = false,
+  isLast: boolean,
 ): Promise<Ended> {
   const { session } = context;
   const token = await session.token(open.id);
@@ -55,7 +54,7 @@ export async function sendEnd(
   for (let attempt = 0; ; attempt += 1) {
     throwIfInterrupted(context, exchange);
     await admitEnd(context, exchange);
-    await session.recordEnding(open.id, delivered);
+    await session.recordEnding(open.id, open.delivered);
     context.emit({ type: "acknowledging", attempt });
     const reply = asServiceReply(await endWithGrace(context, call), call);
     if (reply.type === "answer") {
@@ -292,7 +291,7 @@ export async function acknowledgeOpen(
   const { exchange } = action;
   if (save !== undefined && exchange.state !== "ending")
     await saveNow(context, exchange, save, await recoveryDocument(context, vault, exchange));
-  const ended = await sendEnd(context, exchange, exchange.delivered, true);
+  const ended = await sendEnd(context, exchange, true);
   await throwUnlessAcknowledged(context, exchange, ended, "safe");
   const last = lastAcknowledged(await currentRecord(context));
   return last?.id === exchange.id ? last : { ...exchange, state: "acknowledged" };

@@ -111,7 +111,6 @@ async function deliverAndEnd(
   const ended = await sendEnd(
     inTime,
     { ...exchange, delivered: true },
-    true,
     !handover.leavesState,
   ).catch((error: unknown) => {
     if (error instanceof VaultError && error.code === "state")

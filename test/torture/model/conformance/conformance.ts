@@ -45,7 +45,7 @@ function askedBy(state: State, process: Process): string {
     case "held":
       return `hold ${process.hold?.delivered} ${process.hold?.saveOwed}`;
     case "ending":
-      return `recordEnding ${purpose === "own" || (purpose === "ack" && exchange?.delivered === true)}`;
+      return `recordEnding ${purpose === "own" || exchange?.delivered === true}`;
     case "send-end":
       return `send-end ${exchange?.operation} ${place(process.offered)}`;
     case "end-answered":
