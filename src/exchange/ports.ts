@@ -89,15 +89,9 @@ export type Call = StartCall | EndCall | SingleCall | ProbeCall;
 
 /** How a call ended; nothing is thrown. */
 export type Reply =
-  /**
-   * No connection was made, or the call was abandoned before a byte of it was written: it surely did not arrive. `lasts`: another try
-   * fails likewise, as where a certificate is not trusted.
-   */
+  /** Not a byte was written: it surely did not arrive. `lasts`: another try fails likewise, as where a certificate is not trusted. */
   | { type: "not-sent"; cause: string; hint?: string | undefined; lasts?: true }
-  /**
-   * At least a byte was written and no whole JSON answer came back: the call may have been processed. Includes 5xx.
-   * `isWhole`: a response came, which is not the service's own, or a 5xx.
-   */
+  /** It may have been processed, and no whole JSON answer came back. `isWhole`: a response came, a 5xx or not the service's own. */
   | {
       type: "no-answer";
       cause: string;
@@ -135,10 +129,10 @@ export interface Service extends Places {
 }
 
 /**
- * A locked vault: no other process can lock it until `release`, or until the lease of a shared state is over. Each writing method is one transaction and appends to the
- * journal. It is durable (synced) before it resolves unless it says otherwise, and conditional on the exchange, its former state
- * and the epoch of this lock. If no row changes it throws `state` (`busy`, to be retried after a look at the status, where a lease
- * was lost), and nothing may be sent any more. All methods throw `state` if the database cannot be read or written.
+ * A locked vault: no other process can lock it until `release`, or until the lease of a shared state is over. Each writing method is one
+ * transaction and appends to the journal. It is durable (synced) before it resolves unless it says otherwise, and conditional on the
+ * exchange, its former state and the epoch of this lock. If no row changes it throws `state` (`busy`, to be retried after a look at the
+ * status, where a lease was lost), and nothing may be sent any more. All methods throw `state` if the database fails.
  */
 export interface VaultSession {
   readonly service: string;
@@ -181,9 +175,9 @@ export interface VaultSession {
     combination?: string,
   ): Promise<void>;
   /**
-   * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded.
-   * Failed attempts are zero; starts up to an exchange that offered the base pair are, because its acknowledgement has arrived. Other intents and any open exchange of the vault end: one in doubt as `acknowledged` if its new
-   * pair is the base of this one, else as `expired`; others as `discarded`. Returns the new generation.
+   * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded. Failed
+   * attempts are zero; starts up to an exchange that offered the base pair are, because its acknowledgement has arrived. Whatever else was
+   * left of the vault ends as `endedByStart` says. Returns the new generation.
    */
   recordStarted(exchangeId: string, started: Started): Promise<number>;
   /** started|held → held. */
