@@ -25,7 +25,7 @@ import type { Dialect, Statement } from "./statement.ts";
 import { written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
 import { placeOf } from "./steps/generations.ts";
-import { vaultRecord, vaultSummary } from "./vault-record.ts";
+import { vaultRecord, vaultSummary } from "./steps/rows.ts";
 import type { Added } from "./steps/import.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 

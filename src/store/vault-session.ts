@@ -12,10 +12,9 @@ import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/gen
 import type { Added } from "./steps/import.ts";
 import { adopt, completeCreation, recordPair } from "./steps/import.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
-import { findExchange, lockLost, vaultOf } from "./steps/rows.ts";
+import { findExchange, lockLost, vaultOf, vaultRecord } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
 import * as vaults from "./steps/vault.ts";
-import { vaultRecord } from "./vault-record.ts";
 
 /** `synced`: on disk when it resolves. `unsynced`: only ordered, so that it never survives without earlier changes. */
 export type Durability = "synced" | "unsynced";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as exchanges from "../../src/store/steps/exchange.ts";
-import { vaultRecord } from "../../src/store/vault-record.ts";
+import { vaultRecord } from "../../src/store/steps/rows.ts";
 import { intent, problem } from "../contract/store-fixture.ts";
 import { key, Minutes, OneVault } from "./one-vault.ts";
 

@@ -19,8 +19,8 @@ import {
   openExchangeOf,
   update,
   vaultOf,
+  vaultRecord,
 } from "../steps/rows.ts";
-import { vaultRecord } from "../vault-record.ts";
 
 /**
  * What a restore does with a vault of the file. `taken`: it was unknown here. `returned`: it was forgotten here. `first`, `after`: the

@@ -1,8 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
-import { sharedTables } from "../schema.ts";
+import { sharedTables, quoted } from "../statement.ts";
 import type { Dialect, Statement } from "../statement.ts";
-import { quoted } from "../statement.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
 import type { Query, Row } from "./database.ts";

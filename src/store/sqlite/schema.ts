@@ -1,9 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import { sharedTables } from "../schema.ts";
+import { sharedTables, inserting } from "../statement.ts";
 import type { Former } from "../version-1.ts";
 import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
 import type { Row, Table } from "../statement.ts";
-import { inserting } from "../statement.ts";
 import { keyIdOf } from "../../secrets/sealing.ts";
 import { mapSealed } from "../document.ts";
 import { all, dialect, noteMeta, one, rowsIn } from "./query.ts";

@@ -22,7 +22,7 @@ import { Keyring, keyIdIn } from "../keyring.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed, rowsOf } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
-import { vaultRecord } from "../vault-record.ts";
+import { vaultRecord } from "../steps/rows.ts";
 import { notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { WholeOperation, WholeReader } from "../whole/whole.ts";

@@ -8,7 +8,7 @@ import { seal, unseal } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { VaultError } from "../../errors.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRows } from "./rows.ts";
-import { update, vaultOf } from "./rows.ts";
+import { isSameDevice, update, vaultOf } from "./rows.ts";
 
 /** The vault that sealed values are bound to. */
 type Owner = Pick<Place, "service" | "uuid">;
@@ -169,9 +169,6 @@ export function isSentWithOther(
     hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
   return otherPin || (device !== undefined && !isSameDevice(row.device, device));
 }
-
-export const isSameDevice = (one: Device | null, other: Device | null): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
 
 /** Whether credentials may be valid, by what is known here. */
 export const isLive = ({ standing }: Pick<CredentialsRow, "standing">): boolean =>

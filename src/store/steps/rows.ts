@@ -2,7 +2,16 @@ import type { Actor } from "../../actor.ts";
 import { VaultError } from "../../errors.ts";
 import type { Seen } from "../../exchange/breaker.ts";
 import type { Carried, CountedExchange, Counters } from "../../exchange/counting.ts";
-import type { ErrorNote, ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
+import { count } from "../../exchange/counting.ts";
+import type { Device } from "../../protocol/fields.ts";
+import type {
+  ErrorNote,
+  ExchangeRecord,
+  Generation,
+  OpenExchange,
+  VaultRecord,
+  VaultSummary,
+} from "../../exchange/records.ts";
 import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
@@ -262,3 +271,51 @@ export function endExchange(
   journal(rows, state, row.id, { from: row.state, ...detail });
   update(row, { state, token: null, acknowledgedAt: state === "acknowledged" ? rows.at : null });
 }
+
+/** What exchanges see of a vault: without what the store keeps for itself. Null if it is not known. */
+export function vaultRecord({ vault, credentials, exchanges }: VaultRows): VaultRecord | null {
+  if (vault === null) return null;
+  const open = openExchangeOf({ exchanges });
+  const last = exchanges.at(-1);
+  const { refusedSince, ...counters } = count(exchanges, vault);
+  const { lastGeneration, proofExpiry, forgotten, forgottenAt, carried, carriedUpTo, ...known } =
+    vault;
+  return {
+    ...known,
+    ...counters,
+    generations: credentials
+      .filter(({ sealed }) => sealed !== null)
+      .map((row) => generationRecord(row, refusedSince, credentials))
+      .toReversed(),
+    open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
+    last: last === undefined ? null : exchangeRecord(last),
+    exchanges: exchanges.map(exchangeRecord).toReversed(),
+  };
+}
+
+function generationRecord(
+  { sealed, ended, ...row }: CredentialsRow,
+  refusedSince: boolean,
+  all: readonly CredentialsRow[],
+): Generation {
+  return {
+    ...row,
+    // The same credentials may have been imported again.
+    refused: all.some(
+      ({ fingerprint, device, refused }) =>
+        refused && fingerprint === row.fingerprint && isSameDevice(device, row.device),
+    ),
+    sole: row.proven && !row.elsewhere && !ended && !refusedSince,
+  };
+}
+
+const exchangeRecord = ({ token, run, outcome, sole, ...row }: ExchangeRow): ExchangeRecord => row;
+
+/** What a command with many vaults needs of one that is known: there may be many. */
+export function vaultSummary({ last, exchanges, ...record }: VaultRecord): VaultSummary {
+  const generations = record.generations.map(({ proven, device }) => ({ proven, device }));
+  return { ...record, generations };
+}
+
+export const isSameDevice = (one: Device | null, other: Device | null): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
