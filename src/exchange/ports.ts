@@ -1,6 +1,6 @@
 import type { Holder } from "../actor.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
-import type { Answer, Pair, VaultDates } from "../protocol/answers.ts";
+import type { Answer, Pair } from "../protocol/answers.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type {
   AdoptedExchange,
@@ -214,8 +214,6 @@ export interface VaultSession {
 
   /** Records that the delete of ① succeeded: as `forget`, with the counters zeroed. */
   recordDeleted(exchangeId: string): Promise<void>;
-  /** Records the dates that an info call reports; null leaves a date as it is. Does nothing for an unknown vault. Not synced. */
-  noteDates(dates: VaultDates): Promise<void>;
 
   /**
    * Zeroes the counters, takes back what unanswered starts have counted, or sets those that are given. Refused combinations stay

@@ -73,11 +73,7 @@ export abstract class StoredVaultSession implements VaultSession {
    * Writes what a step has changed, in one transaction; with `isLast` that may release the vault too.
    * @throws `state` if the lock was lost to another process, or the key was replaced; `busy` if a lease was lost
    */
-  protected abstract writeStep(
-    made: Made<unknown>,
-    durability: Durability,
-    isLast: boolean,
-  ): Promise<WrittenAs>;
+  protected abstract writeStep(made: Made<unknown>, isLast: boolean): Promise<WrittenAs>;
 
   readonly noteOutcome = this.#step(exchanges.noteOutcome);
   readonly recordStarted = this.#sealing(exchanges.recordStarted, none);
@@ -88,7 +84,6 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly recordPair = this.#sealing(recordPair, ({ credentials }) => [credentials]);
   readonly adopt = this.#sealing(adopt, (document) => [document.old, document.new]);
   readonly markElsewhere = this.#step(vaults.markElsewhere);
-  readonly noteDates = this.#step(vaults.noteDates, "unsynced");
   readonly resetCounters = this.#step(vaults.resetCounters);
   readonly setLabel = this.#step(vaults.setLabel);
   readonly recordDeleted = this.#step(vaults.recordDeleted);
@@ -150,12 +145,9 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   /** A step that needs no key. */
-  #step<Input extends unknown[]>(
-    step: (rows: VaultRows, ...input: Input) => void,
-    durability: Durability = "synced",
-  ) {
+  #step<Input extends unknown[]>(step: (rows: VaultRows, ...input: Input) => void) {
     return async (...input: Input): Promise<void> => {
-      await this.#write((rows) => step(rows, ...input), { durability });
+      await this.#write((rows) => step(rows, ...input), {});
     };
   }
 
@@ -175,21 +167,20 @@ export abstract class StoredVaultSession implements VaultSession {
   async #write<T>(
     step: Step<T>,
     how: {
-      durability?: Durability;
       isLast?: boolean;
       isSealing?: boolean;
       /** Fingerprints of which the step asks whether they are superseded. */
       prints?: readonly string[];
     },
   ): Promise<T> {
-    const { durability = "synced", isLast = false, isSealing = false, prints } = how;
+    const { isLast = false, isSealing = false, prints } = how;
     const written = this.#written.then(async () => {
       if (isSealing) await this.prepareKey();
       const stored = await this.#stored(prints);
       const before = { ...stored, ...this.#place() };
       try {
         const made = make(before, step, () => this.key());
-        const row = await this.writeStep(made, durability, isLast);
+        const row = await this.writeStep(made, isLast);
         this.#vault = { ...made.after, ...row, seen: null, begunIn: null, journal: [] };
         return made.result;
       } catch (error) {

@@ -323,7 +323,7 @@ describe.concurrent("vault create", () => {
 });
 
 describe.concurrent("vault info", () => {
-  it("is no start: it counts nothing, also when refused; what it learns is kept", async () => {
+  it("is no start: it counts nothing, also when refused, and records nothing", async () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
@@ -333,14 +333,12 @@ describe.concurrent("vault info", () => {
     const table = await machine.vault("info", uuid);
     expectExit(table, 0);
     expect(table.stdout).toMatch(/Kind\tgeneric\/offline\nAuto-locks\t20\S+Z\n/);
-    const there = lab.service.sandbox.inspect(uuid);
-    const autoLockDate = new Date(there.autoLockDate).toISOString();
-    const lastModified = new Date(there.lastModified).toISOString();
-    expect(await machine.status(uuid)).toEqual({ ...before, autoLockDate, lastModified });
-    expect(autoLockDate).not.toBe((before as unknown as { autoLockDate: string }).autoLockDate);
+    const there = new Date(lab.service.sandbox.inspect(uuid).autoLockDate).toISOString();
+    expect(table.stdout).toContain(there);
+    expect((before as unknown as { autoLockDate: string }).autoLockDate).not.toBe(there);
     lab.faults("info:status=403");
     expectError(await machine.vault("info", uuid, "--json"), 5, "unauthorized");
-    expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 0, failedAttempts: 0 });
+    expect(await machine.status(uuid)).toEqual(before);
     expect(
       lab.service.sandbox.requests().filter(({ operation }) => operation === "info"),
     ).toHaveLength(2);

@@ -212,24 +212,18 @@ describe.concurrent("an answer about another vault", () => {
   );
 
   it.each([{ uuid: another }, { vaultUuid: another }, { vault: { uuid: another } }])(
-    "to an info is refused, and nothing of it is noted: %j",
+    "to an info is refused: %j",
     async (named) => {
       const { service, machine, uuid } = await hostileWorld();
-      service.be((_, { good, send }) =>
-        send({ ...good, ...named, autoLockDate: "2031-01-01T00:00:00Z" }),
-      );
+      service.be((_, { good, send }) => send({ ...good, ...named }));
       expectError(
         await machine.vault("info", uuid, "--json"),
         13,
         "service",
         /about another vault/,
       );
-      expect((await machine.vault("status", uuid, "--json")).stdout).not.toContain("2031-01-01");
-      service.be((_, { good, send }) =>
-        send({ ...good, uuid: uuid.toUpperCase(), autoLockDate: "2031-01-01T00:00:00Z" }),
-      );
+      service.be((_, { good, send }) => send({ ...good, uuid: uuid.toUpperCase() }));
       expectExit(await machine.vault("info", uuid, "--json"), 0);
-      expect((await machine.vault("status", uuid, "--json")).stdout).toContain("2031-01-01");
     },
   );
 

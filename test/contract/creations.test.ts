@@ -169,34 +169,3 @@ describeStore("deleting vaults", (make) => {
     expect(await standings(on.session)).toEqual(["1 imported"]);
   });
 });
-
-describeStore("the dates of an info call", (make) => {
-  const on = eachOn(make, imported);
-
-  it("are noted, where there are any; nothing else changes", async () => {
-    const before = await known(on.session);
-    await on.session.noteDates(dates);
-    expect(await known(on.session)).toEqual({ ...before, ...dates });
-    await on.session.noteDates({
-      expiryDate: "2030-01-01T00:00:00Z",
-      autoLockDate: null,
-      dateCreated: null,
-      lastModified: null,
-    });
-    expect(await known(on.session)).toEqual({
-      ...before,
-      ...dates,
-      expiryDate: "2030-01-01T00:00:00Z",
-    });
-  });
-
-  it("of a vault that is forgotten or unknown are not kept", async () => {
-    await on.session.forget();
-    await on.session.noteDates(dates);
-    expect((await known(on.session)).autoLockDate).toBeNull();
-    const other = await held(on.fixture, "bbbbbbbb-bbbb-4ccc-8ddd-000000000002");
-    await other.noteDates(dates);
-    expect(await other.read()).toBeNull();
-    await other.release();
-  });
-});

@@ -30,13 +30,6 @@ afterEach(() => state.dispose());
 const tables = ["vaults", "spent", "runs", "journal"];
 const everything = () => tables.map((table) => state.sql(`SELECT * FROM ${table}`));
 
-const dates = {
-  expiryDate: "2027-01-01T00:00:00.000Z",
-  autoLockDate: null,
-  dateCreated: null,
-  lastModified: null,
-};
-
 describe("a process that has lost its vault", () => {
   const idle = async (): Promise<void> => await Promise.resolve();
   const atEnding = async (): Promise<void> => {
@@ -53,7 +46,7 @@ describe("a process that has lost its vault", () => {
     ],
     ["a start", idle, async () => await session.recordIntent(intent("x2", 1))],
     ["the last step", atEnding, async () => await session.acknowledge("x1", true)],
-    ["what is not synced", idle, async () => await session.noteDates(dates)],
+    ["a step that seals nothing", idle, async () => await session.setLabel("spare")],
   ])("writes nothing by %s", async (_, before, step) => {
     await before();
     await session.read();
@@ -73,7 +66,7 @@ describe("a process that has lost its vault", () => {
     await session.read();
     state.sql("UPDATE meta SET value = 'f00df00df00df00d' WHERE name = 'key'");
     const left = everything();
-    await expect(session.noteDates(dates)).rejects.toMatchObject({
+    await expect(session.setLabel("spare")).rejects.toMatchObject({
       code: "state",
       message: expect.stringContaining("the key of the state was replaced") as string,
     });

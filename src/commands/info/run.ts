@@ -1,6 +1,5 @@
 import type { App } from "../../app.ts";
-import { asVaultError, VaultError } from "../../errors.ts";
-import type { ExchangeContext } from "../../exchange/context.ts";
+import { VaultError } from "../../errors.ts";
 import { serviceDetails } from "../../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import type { SingleCall } from "../../exchange/ports.ts";
@@ -13,7 +12,7 @@ import type { InfoOptions } from "../info.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { lookUp } from "../../input/read-start.ts";
 
-/** Sends no credentials of the vault; of what is known here it changes the dates only. */
+/** Sends no credentials of the vault, and changes nothing of what is known here. */
 export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "info");
@@ -22,7 +21,6 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   const asked = chooseKind(target, record, options.kind);
   const info = await fetchInfo(app, target, asked);
   for (const message of info.warnings) app.io.narrator.warn(message);
-  if (record !== null) await noteDates(app, target, info);
   const vault = { uuid: target, label: record?.label ?? null, kind: asked };
   const document: Document<"info"> = { ...vault, info: info.info };
   await app.io.output.print(document, async (view) => {
@@ -40,27 +38,11 @@ async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuc
   const info = reply.type === "answer" ? readInfo(reply.answer) : undefined;
   if (info === undefined || reply.type !== "answer") throw refusedSingle(context, reply, call);
   if (isOtherVault(reply.answer, target)) {
-    throw new VaultError(
-      "service",
-      "the service responded about another vault; nothing was recorded",
-      {
-        uuid: target,
-        hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
-        service: serviceDetails(reply.answer),
-      },
-    );
+    throw new VaultError("service", "the service responded about another vault", {
+      uuid: target,
+      hint: "check --base-url, and for a proxy or firewall in between; --debug shows the response",
+      service: serviceDetails(reply.answer),
+    });
   }
   return info;
-}
-
-/** Records the dates, unless another process is using the vault: its own exchange will bring newer ones. */
-async function noteDates({ io, service }: App, target: string, dates: InfoSuccess): Promise<void> {
-  const { expiryDate, autoLockDate, dateCreated, lastModified } = dates;
-  const work = async ({ session }: ExchangeContext): Promise<void> =>
-    await session.noteDates({ expiryDate, autoLockDate, dateCreated, lastModified });
-  const waiting = { deadline: 0, signal: io.host.interrupted };
-  await service.withVault(target, work, { waiting }).catch((error: unknown) => {
-    const { code, message } = asVaultError(error);
-    if (code !== "busy") io.narrator.warn(`the dates could not be recorded: ${message}`);
-  });
 }

@@ -15,7 +15,7 @@ import { written } from "../statement.ts";
 import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
-import type { Durability, LockedBy } from "../vault-session.ts";
+import type { LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
 import { busy, waitForLock } from "../wait-for-lock.ts";
 import type { Database, Row } from "./database.ts";
@@ -186,11 +186,7 @@ export class LeasedVault extends StoredVaultSession {
     return storedVault(place, rows);
   }
 
-  protected async writeStep(
-    made: Made<unknown>,
-    _durability: Durability,
-    isLast: boolean,
-  ): Promise<WrittenAs> {
+  protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<WrittenAs> {
     const { before, after } = made;
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
       state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);

@@ -14,7 +14,7 @@ import type { Place, VaultRow, VaultRows } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { StateParts } from "../stored-state.ts";
-import type { Durability, LockedBy } from "../vault-session.ts";
+import type { LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
 import { dialect, one, rowsIn } from "./query.ts";
 import type { VaultLock } from "./vault-lock.ts";
@@ -80,7 +80,7 @@ export class LockedVault extends StoredVaultSession {
     });
   }
 
-  protected async writeStep(made: Made<unknown>, durability: Durability): Promise<WrittenAs> {
+  protected async writeStep(made: Made<unknown>): Promise<WrittenAs> {
     if (this.#released)
       throw new VaultError(
         "internal",
@@ -93,7 +93,7 @@ export class LockedVault extends StoredVaultSession {
         throw lockLost(this.uuid, "the key of the state was replaced");
       this.#keyId = keyId;
       return write(db, made);
-    }, durability);
+    });
   }
 }
 

@@ -1,7 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { count, counting, countToCarry, withoutUnanswered } from "../../exchange/counting.ts";
 import type { CounterReset } from "../../exchange/records.ts";
-import type { VaultDates } from "../../protocol/answers.ts";
 import { exchangeIn, forgotten, journal, nothingCarried, update, vaultOf } from "./rows.ts";
 import type { VaultRows } from "./rows.ts";
 import { command, noted } from "../../way.ts";
@@ -54,22 +53,6 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
     forgottenAt: rows.at,
     lastError: { at: rows.at, code: "gone", message: "deleted from here" },
   });
-}
-
-export function noteDates(rows: VaultRows, dates: VaultDates): void {
-  const { vault } = rows;
-  if (vault === null || vault.forgotten) return;
-  const now = {
-    expiryDate: dates.expiryDate ?? vault.expiryDate,
-    autoLockDate: dates.autoLockDate ?? vault.autoLockDate,
-    dateCreated: dates.dateCreated ?? vault.dateCreated,
-    lastModified: dates.lastModified ?? vault.lastModified,
-  };
-  // A monitor that asks every minute must not fill the journal.
-  if (Object.entries(now).every(([column, date]) => vault[column as keyof typeof now] === date))
-    return;
-  update(vault, now);
-  journal(rows, "info", null, { ...dates });
 }
 
 export function forget(rows: VaultRows): void {
