@@ -10,7 +10,7 @@ import type { KnownVault, Named } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked, noCredentials } from "../exchange/start/start.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
-import { creditCard, device, externalRef, uuid } from "../protocol/fields.ts";
+import { creditCard, device, externalRef, objectOf, uuid } from "../protocol/fields.ts";
 import type { Place } from "../protocol/json.ts";
 import { parseList, placeName } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
@@ -163,25 +163,16 @@ async function readEntries(
 /** Makes a vault of the list from its line, and from what is known of it. */
 type Make<Vault> = (line: VaultLine, vault: KnownVault | undefined) => Vault;
 
-const hasNothingElse = (words: readonly string[]) => ({
-  error: ({ code, keys }: { code?: string | undefined; keys?: readonly string[] }): string =>
-    code === "unrecognized_keys"
-      ? `has an unknown property ${printableLine((keys ?? []).join(", "))}; known are ${words.join(", ")}`
-      : 'must be an object, such as {"uuid":"…"}',
-});
-
-const strict = <T extends z.core.$ZodLooseShape>(shape: T) =>
-  z.strictObject(shape, hasNothingElse(Object.keys(shape)));
-
 const read = { ...vaultProperties, externalRef: z.optional(externalRef) };
 const contents = {
   card: z.optional(creditCard),
   content: z.optional(z.string({ error: "must be text" })),
 };
 
-const get = strict({ ...read });
-const update = strict({ ...read, ...contents });
-const ack = strict({ uuid });
+const rule = 'must be an object, such as {"uuid":"…"}';
+const get = objectOf(read, rule);
+const update = objectOf({ ...read, ...contents }, rule);
+const ack = objectOf({ uuid }, rule);
 
 /** One vault of the list as it is given. */
 type VaultLine = z.infer<typeof update>;

@@ -155,3 +155,12 @@ export const metadata = z
     }),
   );
 export type Metadata = z.infer<typeof metadata>;
+
+/** Returns the schema of an object with these fields and no others. */
+export const objectOf = <Fields extends z.core.$ZodShape>(fields: Fields, rule: string) =>
+  z.strictObject(fields, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys"
+        ? `${issue.keys.join(", ")} is not one of ${Object.keys(fields).join(", ")}`
+        : rule,
+  });

@@ -5,7 +5,7 @@ import { object } from "../protocol/answers.ts";
 import { parseGivenJson } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { defaults } from "../protocol/limits.ts";
-import { objectOf } from "./seeds.ts";
+import { objectOf } from "../protocol/fields.ts";
 
 function isPublicKey(pem: string): boolean {
   // createPublicKey also accepts a private key, which does not belong in a policy.

@@ -76,15 +76,6 @@ export function parseSeed(text: string, source: string): readonly VaultInput[] {
   return inputs;
 }
 
-/** Returns the schema of an object with these fields and no others. */
-export const objectOf = <Fields extends z.core.$ZodShape>(fields: Fields, rule: string) =>
-  z.strictObject(fields, {
-    error: (issue) =>
-      issue.code === "unrecognized_keys"
-        ? `${issue.keys.join(", ")} is not one of ${Object.keys(fields).join(", ")}`
-        : rule,
-  });
-
 const text = z.string({ error: "must be text" });
 const rule = "the vault must be an object";
 const kindOf = z.looseObject(
@@ -130,7 +121,7 @@ function checkVaultInput(given: unknown, where: string): VaultInput {
     ...(isCreditCard(kind) ? card : note),
     ...(isOnline(kind) ? online : offline),
   };
-  checkGiven(objectOf(fitting, rule), given, where, undefined, "place");
+  checkGiven(fields.objectOf(fitting, rule), given, where, undefined, "place");
   // Not the checked one: a device keeps what the interface does not name.
   return given as VaultInput;
 }

@@ -212,19 +212,19 @@ describe("a list in a file", () => {
       "a property with a typing error",
       "get",
       [{ uuid: uuidOf(1), externalref: "x" }],
-      "--from line 1: has an unknown property externalref; known are uuid, ",
+      "--from line 1: externalref is not one of uuid, ",
     ],
     [
       "a property of another command",
       "get",
       [{ uuid: uuidOf(1), card }],
-      "--from line 1: has an unknown property card",
+      "--from line 1: card is not one of uuid, ",
     ],
     [
       "more than a UUID for ack",
       "ack",
       [{ uuid: uuidOf(1), kind: "generic/offline" }],
-      "--from line 1: has an unknown property kind",
+      "--from line 1: kind is not one of uuid",
     ],
     [
       "a card with a wrong number",
