@@ -4,10 +4,7 @@ import { VaultError } from "../errors.ts";
 import { keyFileOf, makeKeyFile, readKeyFile } from "../secrets/keys.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import { metaOf, noteMeta } from "./sqlite/query.ts";
-
-/** Id of the key that seals a database; null if it has none yet: it is named before anything is sealed. */
-export const keyIdIn = (db: DatabaseSync): string | null => metaOf(db, "key") ?? null;
+import { keyIdIn, noteMeta } from "./sqlite/query.ts";
 
 /** A database, in short transactions. */
 interface Changeable {

@@ -26,11 +26,6 @@ export interface LockedBy {
   by: Actor;
 }
 
-/** Finds in the input of a step the pairs of which is read whether they are superseded. */
-type Naming<Input extends unknown[]> = (...input: Input) => readonly Pair[];
-
-const none = (): readonly Pair[] => [];
-
 /**
  * A locked vault: the table of steps. It is read once, and again only where a step was given pairs, or after a failure. Nobody else
  * changes its rows meanwhile.
@@ -76,7 +71,7 @@ export abstract class StoredVaultSession implements VaultSession {
   protected abstract writeStep(made: Made<unknown>, isLast: boolean): Promise<WrittenAs>;
 
   readonly noteOutcome = this.#step(exchanges.noteOutcome);
-  readonly recordStarted = this.#sealing(exchanges.recordStarted, none);
+  readonly recordStarted = this.#sealing(exchanges.recordStarted);
   readonly hold = this.#step(exchanges.hold);
   readonly noteSaved = this.#step(exchanges.noteSaved);
   readonly recordEnding = this.#step(exchanges.recordEnding);
@@ -151,10 +146,10 @@ export abstract class StoredVaultSession implements VaultSession {
     };
   }
 
-  /** A step that seals: it makes sure of the key first. */
+  /** A step that seals: it makes sure of the key first. Of the pairs that `pairsOf` finds in its input is read whether they are superseded. */
   #sealing<Input extends unknown[], T>(
     step: (rows: VaultRows, key: SealingKey, ...input: Input) => T,
-    pairsOf: Naming<Input>,
+    pairsOf: (...input: Input) => readonly Pair[] = () => [],
   ) {
     return async (...input: Input): Promise<T> =>
       await this.#write((rows, key) => step(rows, key(), ...input), {

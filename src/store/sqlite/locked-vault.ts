@@ -5,7 +5,6 @@ import type { Breaker } from "../../exchange/breaker.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
-import { keyIdIn } from "../keyring.ts";
 import type { Made, WrittenAs } from "../document.ts";
 import { readVault, setting, storedVault, writingBeside } from "../document.ts";
 import type { Put } from "../statement.ts";
@@ -16,7 +15,7 @@ import { labelTaken } from "../steps/vault.ts";
 import type { StateParts } from "../stored-state.ts";
 import type { LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
-import { dialect, one, rowsIn } from "./query.ts";
+import { dialect, keyIdIn, one, rowsIn } from "./query.ts";
 import type { VaultLock } from "./vault-lock.ts";
 import type { StateDatabase } from "./state-database.ts";
 

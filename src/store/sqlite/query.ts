@@ -39,6 +39,9 @@ export function one<Row>(
 export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
 
+/** Id of the key that seals a database; null if it has none yet: it is named before anything is sealed. */
+export const keyIdIn = (db: DatabaseSync): string | null => metaOf(db, "key") ?? null;
+
 export function noteMeta(db: DatabaseSync, name: string, value: string): void {
   rowsIn(db, marking("", name, value));
 }

@@ -3,7 +3,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
-import { Keyring, keyIdIn } from "../keyring.ts";
+import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
 import type { Statement } from "../statement.ts";
@@ -16,7 +16,7 @@ import type { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
 import { LockedVault } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
-import { dialect, metaOf, noteMeta, one, rowsIn } from "./query.ts";
+import { dialect, keyIdIn, metaOf, noteMeta, one, rowsIn } from "./query.ts";
 import type { StoreOptions } from "./state-database.ts";
 import { StateDatabase } from "./state-database.ts";
 

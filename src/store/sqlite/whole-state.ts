@@ -12,13 +12,13 @@ import {
   openSnapshot,
   retryBusyDatabase,
 } from "./open-database.ts";
-import { all, metaOf, one } from "./query.ts";
+import { all, keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, isBackup, problemsOf, readerOf } from "../backup/backup.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
-import { Keyring, keyIdIn } from "../keyring.ts";
+import { Keyring } from "../keyring.ts";
 import type { VaultColumns } from "../document.ts";
 import { isListed, rowsOf } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
@@ -217,7 +217,7 @@ function read(db: DatabaseSync, { clock }: Pick<StateParts, "clock">) {
   );
   return {
     damage: problemsOf(db),
-    keyId: metaOf(db, "key") ?? null,
+    keyId: keyIdIn(db),
     vaults: rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? []),
     lastBackup: backup === undefined ? null : { ...backup, isThere: isBackup(backup.file) },
   };
