@@ -58,13 +58,16 @@ const pending = z.object({
  */
 export type RecoveryDocument = z.infer<typeof pending>;
 
+/** Given or stored credentials, or a recovery document; `checkCredentials` checks which. */
+export const givenCredentials = z.looseObject(
+  {},
+  { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' },
+);
+
 /** Also what `vault export` prints, which has no format; of an open exchange, `credentials` is a recovery document. */
 const withCredentials = z.object({
   ...vault,
-  credentials: z.looseObject(
-    {},
-    { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' },
-  ),
+  credentials: givenCredentials,
   device: z.optional(device),
 });
 

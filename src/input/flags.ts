@@ -63,10 +63,10 @@ export type ManyOptions = OptionValues<typeof manyFlags & typeof runFlag & typeo
 };
 
 /** Whether a command line is about many vaults: what is done with one alone has its own output. */
-export const isMany = ({ vaults, ...options }: Partial<ManyOptions>): boolean =>
-  (vaults ?? []).length > 1 ||
-  (["from", "all", "concurrency", "maxFailures", "run", "outDir", "exec"] as const).some(
-    (name) => options[name] !== undefined,
+export const isMany = (options: Partial<ManyOptions>): boolean =>
+  (options.vaults ?? []).length > 1 ||
+  Object.keys({ ...manyFlags, ...runFlag, ...deliveryFlags }).some(
+    (name) => options[name as keyof ManyOptions] !== undefined,
   );
 
 /** Flags of every exchange. */

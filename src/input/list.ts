@@ -5,7 +5,7 @@ import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds } from "../protocol/endpoints.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { checkOwner, checkCredentials, deviceOf } from "../exchange/recovery.ts";
+import { checkOwner, checkCredentials, deviceOf, givenCredentials } from "../exchange/recovery.ts";
 import type { KnownVault, Named } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked, noCredentials } from "../exchange/start/start.ts";
@@ -17,12 +17,6 @@ import { checkGiven } from "../protocol/validate.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkContentsOptions } from "./contents.ts";
 import { command } from "../way.ts";
-
-/** Given or stored credentials, or a recovery document; `parseCredentials` checks which. */
-export const givenCredentials = z.looseObject(
-  {},
-  { error: 'must be an object, such as {"encryptedData":"…","payload":"…"}' },
-);
 
 /** Properties of one vault in a file of many. */
 export const vaultProperties = {

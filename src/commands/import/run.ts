@@ -18,12 +18,13 @@ import {
   deviceOf,
   adoptRecovery,
   checkOwner,
+  givenCredentials,
 } from "../../exchange/recovery.ts";
 import { refusalError } from "../../exchange/refusals.ts";
 import { chooseKind } from "../../exchange/start/start.ts";
 import { settledAs } from "../../exchange/states.ts";
 import { askBaseUrl, askKind, askCredentials, askVault } from "../../input/ask.ts";
-import { givenCredentials, vaultProperties } from "../../input/list.ts";
+import { vaultProperties } from "../../input/list.ts";
 import { learnAll, lookUp, readGiven } from "../../input/read-start.ts";
 import type { Io } from "../../parts/io.ts";
 import type { Kind } from "../../protocol/endpoints.ts";

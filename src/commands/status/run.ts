@@ -36,12 +36,9 @@ export async function runStatus(
   async function* vaults(): AsyncGenerator<ListedVault> {
     for await (const record of only ?? store.each()) {
       const { uuid } = record;
-      const beside = {
-        exchanges: options.history === true ? record.exchanges : undefined,
-        inUse: holders.get(uuid) ?? null,
-      };
-      const vault = describeVault(record, beside, circumstances);
-      const { exchange, inUse, next, locked } = vault;
+      const inUse = holders.get(uuid) ?? null;
+      const vault = describeVault(record, inUse, options, circumstances);
+      const { exchange, next, locked } = vault;
       if (options.pending === true && (exchange === null || inUse !== null)) continue;
       if (next.length > 0 && !locked) toDo.push({ uuid, next });
       for (const { finding, since } of findingsOf(record, vault)) {

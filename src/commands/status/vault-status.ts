@@ -8,7 +8,7 @@ import { trialDueAt } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/counting.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/refusals.ts";
-import type { Finding } from "../status.ts";
+import type { Finding, StatusOptions } from "../status.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import type {
   ExchangeStatus,
@@ -65,18 +65,11 @@ function statusOf(
   return action.do === "refuse" ? "at risk" : "ready";
 }
 
-/** What `status` shows of a vault that its record does not have. */
-interface Beside {
-  /** With --history. */
-  exchanges: ExchangeRecord[] | undefined;
-  /** The process that has the vault. */
-  inUse: Holder | null;
-}
-
-/** One vault of `status`. */
+/** One vault of `status`; `inUse` by the process that has it. */
 export function describeVault(
   record: VaultRecord,
-  { exchanges, inUse }: Beside,
+  inUse: Holder | null,
+  { history }: Pick<StatusOptions, "history">,
   circumstances: Circumstances,
 ): ListedVault {
   const { policy } = circumstances;
@@ -113,20 +106,18 @@ export function describeVault(
     dateCreated: record.dateCreated,
     lastModified: record.lastModified,
     lastError: record.lastError,
-    ...(exchanges === undefined
-      ? {}
-      : {
-          generations: record.generations.map(
-            ({ generation, standing, proven, fingerprint, createdAt }) => ({
-              generation,
-              standing,
-              proven,
-              fingerprint: namedFingerprint(fingerprint),
-              createdAt,
-            }),
-          ),
-          exchanges: exchanges.map((exchange) => describeExchange(exchange, now)),
+    ...(history === true && {
+      generations: record.generations.map(
+        ({ generation, standing, proven, fingerprint, createdAt }) => ({
+          generation,
+          standing,
+          proven,
+          fingerprint: namedFingerprint(fingerprint),
+          createdAt,
         }),
+      ),
+      exchanges: record.exchanges.map((exchange) => describeExchange(exchange, now)),
+    }),
   };
 }
 
