@@ -74,7 +74,6 @@ const cases: Record<string, { before?: (world: World) => unknown; args: (w: Worl
     },
     "a label, in the list": { args: () => ["status"] },
     "a label, in the guard": { args: () => ["guard"] },
-    "a label, in doctor": { args: () => ["doctor", "--offline", "--fail-on", "never"] },
     "a label that is in use": {
       args: ({ text }) =>
         ["import", other, "--kind", "generic/offline", "--credentials", "env:PAIR"].concat(

@@ -68,7 +68,6 @@ describe("who did it", () => {
     ["its history", (uuid) => ["status", uuid, "--history"], "\\) grace@build-7 "],
     ["--fail-on", () => ["status", "--fail-on", "pending"], `is pending, by ${since}`],
     ["an error", (uuid) => ["get", uuid], `\\(get\\): held by ${since}`],
-    ["doctor", () => ["doctor", "--offline"], `get held by ${since}`],
     ["a discard", (uuid) => ["get", uuid, "--discard-pending"], `Dropped .* get of ${since}`],
     ["ack", (uuid) => ["ack", uuid], `get of ${since} acknowledged`],
     [
@@ -198,8 +197,6 @@ describe("a status tells the truth", () => {
       ],
     });
     expect((await machine.vault("status", "--pending")).stdout).toBe("");
-    const doctor = await machine.vault("doctor", "--offline", "--json", "--fail-on", "never");
-    expect(doctor.stdout).toContain("no pending exchanges");
     const { out, err } = await onTerminal(machine);
     expect(out).toMatch(/in-use by \S+ \(pid \d+\) since \d\d:\d\d/);
     expect(err).not.toContain("next:");
