@@ -35,7 +35,6 @@ export interface Host extends Clock, Interrupts {
    * @throws `usage` where the user has none: it is only to be asked for where a path depends on it
    */
   readonly home: string;
-  readonly pid: number;
   /** This process, for others. */
   readonly actor: Actor;
   /** The user that it acts for; undefined where the system has no numbers for users. */
@@ -67,9 +66,6 @@ export interface Host extends Clock, Interrupts {
 
 const allSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Time in which the program can report the state of its exchange after a second signal. */
-const lastWordsMs = 1000;
-
 /**
  * The real host. Signals end the process in the system's way until `interrupted` or `killed` is first asked for; from then on
  * they abort those. `signals` leaves out SIGHUP where it is to be survived. What few commands need (terminals, home folder) is
@@ -91,7 +87,7 @@ export function createHost(
     foreground?.(signal);
     return foreground !== undefined;
   };
-  const interrupts = (): Interrupts => (watched ??= watchSignals(process, signals, passOn));
+  const interrupts = (): Interrupts => (watched ??= watchInterrupts(process, signals, passOn));
 
   const screen = (fd: 1 | 2): Partial<NodeJS.WriteStream> =>
     isTTY(fd) ? (fd === 1 ? process.stdout : process.stderr) : {};
@@ -129,7 +125,6 @@ export function createHost(
   return {
     env,
     platform: process.platform,
-    pid: process.pid,
     get actor() {
       return actorOf(process.pid);
     },
@@ -274,28 +269,6 @@ function wasClosed(fd: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** `passOn` says whether a signal is that of a program in the foreground. */
-function watchSignals(
-  process: NodeJS.Process,
-  signals: readonly NodeJS.Signals[],
-  passOn: (signal: NodeJS.Signals) => boolean,
-): Interrupts {
-  const interrupts = watchInterrupts(
-    (callback) =>
-      signals.forEach((name) =>
-        process.on(name, (signal) => void (passOn(signal) || callback(signal))),
-      ),
-    () => process.uptime() * 1000,
-  );
-  interrupts.killed.addEventListener("abort", () => {
-    setTimeout(() => {
-      for (const signal of signals) process.removeAllListeners(signal);
-      process.kill(process.pid, (interrupts.killed.reason as { signal: string }).signal);
-    }, lastWordsMs).unref();
-  });
-  return interrupts;
 }
 
 /** Implements `Host.endGroup`. */

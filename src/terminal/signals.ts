@@ -21,22 +21,35 @@ export interface Interrupts {
 /** Time within which a second signal is the same Ctrl-C, sent by both the terminal and the launcher. */
 const sameSignalMs = 100;
 
-/** Watches for interruptions. `listen` calls back for every signal; `now` is a monotonic clock in milliseconds. */
+/** Time in which the program can report the state of its exchange after a second signal. */
+const lastWordsMs = 1000;
+
+/** Listens to signals from now on. `passOn` says whether one is that of a program in the foreground. */
 export function watchInterrupts(
-  listen: (callback: (signal: string) => void) => void,
-  now: () => number,
+  runtime: NodeJS.Process,
+  signals: readonly NodeJS.Signals[],
+  passOn: (signal: NodeJS.Signals) => boolean,
 ): Interrupts {
   const first = new AbortController();
   const second = new AbortController();
   let firstAt = 0;
-  listen((signal) => {
+  const take = (signal: NodeJS.Signals): void => {
+    const now = runtime.uptime() * 1000;
+    if (passOn(signal)) return;
     if (!first.signal.aborted) {
-      firstAt = now();
+      firstAt = now;
       first.abort(new Interruption(signal));
-    } else if (now() - firstAt > sameSignalMs) {
+    } else if (now - firstAt > sameSignalMs && !second.signal.aborted) {
       second.abort(new Interruption(signal));
+      globalThis
+        .setTimeout(() => {
+          for (const each of signals) runtime.removeAllListeners(each);
+          runtime.kill(runtime.pid, signal);
+        }, lastWordsMs)
+        .unref();
     }
-  });
+  };
+  for (const signal of signals) runtime.on(signal, take);
   return { interrupted: first.signal, killed: second.signal };
 }
 

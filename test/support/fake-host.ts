@@ -109,7 +109,6 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     resolve: (path) => resolve(options.cwd ?? "/home/ada", path),
     home: options.home ?? "/home/user",
     platform: "linux",
-    pid: 4711,
     actor: { host: "desk", user: "ada", pid: 4711 },
     program: [process.execPath, join(import.meta.dirname, "..", "..", "bin", "vault.js")],
     runForeground: async () =>

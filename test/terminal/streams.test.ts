@@ -1,3 +1,4 @@
+import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
@@ -209,10 +210,16 @@ describe("stdin", () => {
 describe("signals", () => {
   test("the first interrupts, its echo within 100 ms is nothing, a second one kills", () => {
     let now = 1000;
-    let send: (signal: string) => void = () => {};
+    const process = Object.assign(new EventEmitter(), {
+      pid: 1,
+      kill: () => true,
+      uptime: () => now / 1000,
+    });
+    const send = (signal: NodeJS.Signals): void => void process.emit(signal, signal);
     const { interrupted, killed } = watchInterrupts(
-      (callback) => (send = callback),
-      () => now,
+      process as unknown as NodeJS.Process,
+      ["SIGINT", "SIGTERM"],
+      () => false,
     );
     send("SIGINT");
     expect(interrupted.reason).toEqual(new Interruption("SIGINT"));
