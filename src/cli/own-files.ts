@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { VaultError } from "../errors.ts";
 import type { Basics } from "../parts/settings.ts";
@@ -17,10 +17,8 @@ export function realPath(path: string): string {
  * @throws `invalid-input`
  */
 export function checkNotOurs({ io, settings }: Basics, flag: string, path: string): void {
-  const real = (file: string): string => {
-    const folder = dirname(io.host.resolve(file));
-    return join(existsSync(folder) ? realpathSync(folder) : folder, basename(file));
-  };
+  const real = (file: string): string =>
+    join(realPath(dirname(io.host.resolve(file))), basename(file));
   const { directory, keys } = settings.configuration;
   // That of version 0.2.0 may still be needed.
   const files = ["config.json", "config.lock", "state.key"].map((name) => join(directory, name));
