@@ -195,14 +195,10 @@ export class ItemReader {
   /** Reads the text behind a quote. Returns the offset after it, or -1. */
   #readText(given: Bytes, from: number, to: number, slot: number): number {
     const { bytes } = given;
-    let at = from + uuidLength;
-    // The usual length of a uuid, whose text is checked when the vault is looked up.
-    if (slot !== vault || bytes[at] !== quote || at >= to) {
-      at = endOfString(given, from, to);
-      if (slot < 0 || slot === reason)
-        while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
-      if (at >= to || bytes[at] !== quote) return -1;
-    }
+    let at = endOfString(given, from, to);
+    if (slot < 0 || slot === reason)
+      while (bytes[at] === backslash) at = endOfString(given, at + 2, to);
+    if (at >= to || bytes[at] !== quote) return -1;
     if (slot >= 0) this.#set(slot, from, at);
     return at + 1;
   }
@@ -241,7 +237,7 @@ export class ItemReader {
    * object each time.
    */
   entry(given: Bytes, line: number, from: number, to: number): Entry | null {
-    const { index, times, classifier } = this.#layout;
+    const { times, classifier } = this.#layout;
     if (!this.#isPlain || !this.#has(time) || !this.#has(action)) return null;
     const entry = this.#entry;
     times.read(given, this.#from[time] as number, this.#to[time] as number, entry);
@@ -257,35 +253,35 @@ export class ItemReader {
     const described = meaning.kind === undefined ? this.#textAt(given, reason) : undefined;
     const path = meaning.asksEndpoint ? this.#textAt(given, endpoint) : undefined;
     entry.event = classifier.take(meaning, described, path);
-    entry.input = index;
+    const hash = this.#has(id)
+      ? idHashOf(given, this.#from[id] as number, this.#to[id] as number)
+      : contentHashOf(given, from, to);
+    return this.#placed(hash, line, given, from, to);
+  }
+
+  /** Returns the entry of an item that was parsed whole from these bytes: the same object. */
+  complete(item: Item, line: number, given: Bytes, from: number, to: number): Entry {
+    const { vaults, classifier } = this.#layout;
+    const entry = this.#entry;
+    entry.time = item.time;
+    entry.vault = vaults.of(item.vault ?? "");
+    const result = item.outcome ?? this.#noOutcome;
+    const meaning = classifier.meaningOf(item.action, result, this.#inverted);
+    entry.event = classifier.take(meaning, item.description, item.endpoint);
+    const own = item.id === undefined ? undefined : viewOf(Buffer.from(item.id));
+    const hash = own ? idHashOf(own, 0, own.bytes.length) : contentHashOf(given, from, to);
+    return this.#placed(hash, line, given, from, to);
+  }
+
+  /** Sets where the entry is. */
+  #placed(hash: number, line: number, given: Bytes, from: number, to: number): Entry {
+    const entry = this.#entry;
+    entry.input = this.#layout.index;
     entry.line = line;
     entry.offset = given.offset + from;
     entry.length = to - from;
-    entry.idHash = this.#has(id)
-      ? idHashOf(given, this.#from[id] as number, this.#to[id] as number)
-      : contentHashOf(given, from, to);
+    entry.idHash = hash;
     return entry;
-  }
-
-  /** Returns the entry of an item that was parsed whole from these bytes. */
-  complete(item: Item, line: number, given: Bytes, from: number, to: number): Entry {
-    const { index, vaults, classifier } = this.#layout;
-    const result = item.outcome ?? this.#noOutcome;
-    const meaning = classifier.meaningOf(item.action, result, this.#inverted);
-    const { id } = item;
-    return Object.assign(new Entry(), {
-      time: item.time,
-      vault: vaults.of(item.vault ?? ""),
-      event: classifier.take(meaning, item.description, item.endpoint),
-      input: index,
-      line,
-      offset: given.offset + from,
-      length: to - from,
-      idHash:
-        id === undefined
-          ? contentHashOf(given, from, to)
-          : idHashOf(viewOf(Buffer.from(id)), 0, Buffer.byteLength(id)),
-    });
   }
 
   /** Returns the number of the vault that a value names; -1 if it is none. */
