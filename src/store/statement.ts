@@ -85,20 +85,11 @@ export const quoted = (column: string): string => `"${column}"`;
 export const listed = (names: readonly string[]): string =>
   names.map((name) => `'${name}'`).join(", ");
 
-/** What the tables of an engine are made of, where that differs. */
-interface Own {
-  /** Type of the number of a vault. */
-  id: string;
-  journalSeq: string;
-  /** Columns for the lease of a vault. */
-  lease: string;
-  /** Types of numbers with a fraction, and of times in milliseconds since the epoch. */
-  real: string;
-  time: string;
-  /** What follows a table, and one that has its rows by their key. */
-  strict: string;
-  keyed: string;
-}
+/**
+ * What the tables of an engine are made of, where that differs: types of the number of a vault, of a fraction and of milliseconds since the
+ * epoch; the number of an entry; the columns of a lease; what follows a table, and one that has its rows by their key.
+ */
+type Own = Record<"id" | "real" | "time" | "journalSeq" | "lease" | "strict" | "keyed", string>;
 
 /** The tables that both engines have, in SQL, with a prefix for their names. Running it twice changes nothing. */
 export const sharedTables = (prefix: string, own: Own): string => `

@@ -78,8 +78,8 @@ export abstract class StoredState {
     waiting: Waiting,
     offers?: boolean,
   ): Promise<StoredVaultSession>;
-  /** Makes sure that the key is there. */
-  protected abstract prepareKey(): Promise<void>;
+  /** Makes sure, before a vault is created, that its credentials can be sealed and stored. */
+  protected abstract prepareCreation(): Promise<void>;
   abstract now(): number;
 
   async *each(uuid?: string): AsyncGenerator<VaultRecord> {
@@ -126,7 +126,7 @@ export abstract class StoredState {
   }
 
   async beginCreation({ id, service, kind, externalRef }: Creation): Promise<void> {
-    await this.prepareKey();
+    await this.prepareCreation();
     const detail = { kind, externalRef, by: this.parts.by };
     const entry = { at: this.time(), service, uuid: "", exchange: id, event: "creating", detail };
     await this.record(appendingAlone(this.dialect, entry));

@@ -174,7 +174,7 @@ export class PostgresStore extends StoredState implements State {
     return rows;
   }
 
-  protected async prepareKey(): Promise<void> {
+  protected async prepareCreation(): Promise<void> {
     await this.ready();
   }
 

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { Creation } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
@@ -143,12 +142,6 @@ export class SqliteState extends StoredState implements State {
     await this.parts.keyring.ensure(await this.database.read(keyIdIn));
   }
 
-  override async beginCreation(creation: Creation): Promise<void> {
-    await this.prepareKey();
-    ensureRoom(this.parts.directory);
-    await super.beginCreation(creation);
-  }
-
   now(): number {
     return this.parts.clock.now();
   }
@@ -168,7 +161,8 @@ export class SqliteState extends StoredState implements State {
     );
   }
 
-  protected async prepareKey(): Promise<void> {
+  protected async prepareCreation(): Promise<void> {
     await this.parts.keyring.prepare(this.database);
+    ensureRoom(this.parts.directory);
   }
 }
