@@ -84,7 +84,7 @@ const origins: Readonly<Record<string, string>> = {
 };
 
 /** Comments for below the examples: each file and variable that one of them reads, and where it comes from. */
-export const originsIn = (examples: readonly string[]): string[] =>
+const originsIn = (examples: readonly string[]): string[] =>
   Object.entries(origins)
     .filter(([name]) => examples.some((example) => example.split(" ").includes(name)))
     .map(([name, origin]) => `# ${name.replaceAll(/^(?:@|\.\/|"\$PWD\/)|"$/g, "")}: ${origin}`);

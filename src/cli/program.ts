@@ -1,4 +1,3 @@
-import type { Command as CommanderCommand } from "commander";
 import { CommanderError } from "commander";
 import type * as wired from "../app.ts";
 import type { App } from "../app.ts";
@@ -41,7 +40,7 @@ export async function runProgram(
     await host.stdout.write(await completions(root, argv.slice(1), around));
     return 0;
   }
-  const help: string[] = [];
+  let help = "";
   let exitCode = 0;
   const act: Act = async (command, given) => {
     const { descriptor } = command;
@@ -50,14 +49,20 @@ export async function runProgram(
     if (globals["color"] !== undefined) host.chooseColor(globals["color"] === true);
     const { createApp, checkField } = await wiring();
     const app = await createApp(host, globals, version, descriptor.mode, argv);
-    edge.json = app.io.output.format !== "table";
-    const { field } = app.io.output;
+    const { field, format } = app.io.output;
+    edge.json = format !== "table";
     if (field !== undefined) await checkField(pathOf(command).slice(1).join(" "), field);
     const options = await withVault(app, descriptor, given);
-    exitCode = await runLabelled(app, descriptor, options, program);
+    try {
+      exitCode = (await descriptor.run?.(app, options as never, program)) ?? 0;
+    } catch (error) {
+      if (!edge.json || !(error instanceof VaultError)) throw error;
+      // A JSON error about a vault has its label beside the UUID.
+      throw await (await import("./vault-name.ts")).withLabel(app.state, error);
+    }
   };
   const isAlone = isGroup(root, argv);
-  const write = (more: string): void => void help.push(more);
+  const write = (text: string): void => void (help += text);
   const program = buildProgram(root, host, { words: argv, act, write });
   try {
     await program.parseAsync(isAlone ? [...argv, "--help"] : argv, { from: "user" });
@@ -65,9 +70,17 @@ export async function runProgram(
     // Help ends so.
     if (!(error instanceof CommanderError)) throw error;
   }
-  const shown = help.join("");
-  if (shown !== "" && host.stdout.isTTY && !isAlone) await showHelp(shown, program.opts(), around);
-  else if (shown !== "") await host.stdout.write(shown);
+  if (help === "") return exitCode;
+  // It is there to read about settings that are wrong, too.
+  const app =
+    host.stdout.isTTY && !isAlone
+      ? await (
+          await wiring()
+        )
+          .createApp(host, program.opts(), version, "lenient")
+          .catch(() => undefined)
+      : undefined;
+  await (app === undefined ? host.stdout.write(help) : app.io.show(help));
   return exitCode;
 }
 
@@ -76,32 +89,6 @@ const isGroup = ({ commands }: Command, [first, ...rest]: readonly string[]): bo
   first === undefined
     ? commands !== undefined
     : commands?.some((command) => command.name === first && isGroup(command, rest)) === true;
-
-/** Shows help by the pager of the settings. It is there to read about settings that are wrong, too. */
-async function showHelp(
-  shown: string,
-  flags: Readonly<Record<string, unknown>>,
-  { host, version, wiring }: Surroundings,
-): Promise<void> {
-  const parts = await wiring();
-  const app = await parts.createApp(host, flags, version, "lenient").catch(() => undefined);
-  await (app === undefined ? host.stdout.write(shown) : app.io.show(shown));
-}
-
-/** Runs the command. A JSON error about a vault has its label beside the UUID. */
-async function runLabelled(
-  app: App,
-  { run }: Command,
-  options: object,
-  program: CommanderCommand,
-): Promise<number> {
-  try {
-    return (await run?.(app, options as never, program)) ?? 0;
-  } catch (error) {
-    if (app.io.output.format === "table" || !(error instanceof VaultError)) throw error;
-    throw await (await import("./vault-name.ts")).withLabel(app.state, error);
-  }
-}
 
 /** The options with the UUID of the vault that an argument names. */
 async function withVault(
