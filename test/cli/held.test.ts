@@ -4,7 +4,6 @@ import {
   expectExit,
   expectInStep,
   expectNothingLost,
-  firstGet,
   note,
   offlineCard,
   offlineNote,
@@ -90,18 +89,5 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     expect(documentOf(done).settled).toMatchObject([{ outcome: "acknowledged", operation: "get" }]);
     await expectInStep(lab, other, uuid);
     expectExit(await machine.vault("forget", uuid, "--yes", "--discard-pending"), 0);
-  });
-
-  it("ack --all finishes the exchanges of every vault", async () => {
-    const lab = await openLab([offlineNote, offlineCard, offlineNote]);
-    const machine = lab.machine();
-    for (const vault of lab.service.vaults)
-      expectExit(await firstGet(machine, vault, "--no-ack"), 0);
-    const ack = await machine.vault("ack", "--all", "--json");
-    expectExit(ack, 0);
-    expect(ack.stderr).toBe("");
-    expect((JSON.parse(ack.stdout) as { acknowledged: unknown[] }).acknowledged).toHaveLength(3);
-    for (const { uuid } of lab.service.vaults) await expectInStep(lab, machine, uuid);
-    expectExit(await machine.vault("ack", "--all"), 0);
   });
 });

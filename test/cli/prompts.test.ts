@@ -93,22 +93,6 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     expect(text).toContain("the second");
   });
 
-  it("the vault, where Enter uses up no read of a limited one", async () => {
-    const lab = await openLab([{ ...offlineNote, maxUsage: 3 }, offlineNote]);
-    const machine = lab.machine();
-    for (const [index, vault] of lab.service.vaults.entries()) {
-      expectExit(await machine.vault(...firstGetArgs(machine, vault), "--reveal"), 0);
-      expectExit(await machine.vault("label", vault.uuid, `note ${index}`), 0);
-    }
-    const run = inPty(machine, ["get", "--reveal"]);
-    await run.waitFor(/Which vault\?/);
-    await run.waitFor(/note 0/);
-    run.type(enter);
-    const { code, text } = await run.exit;
-    expect(code, text).toBe(0);
-    expect((await machine.vault("status", "note 0")).stdout).toMatch(/Reads left\t3 /);
-  });
-
   it("whether a table shows the contents of a limited vault, before its first read is used up", async () => {
     const lab = await openLab({ ...offlineNote, maxUsage: 3 });
     const machine = lab.machine();
