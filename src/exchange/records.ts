@@ -14,6 +14,16 @@ import type { ExchangeState, HoldReason } from "./states.ts";
  */
 export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
 
+/** Standings of credentials that may be valid, by what is known here. */
+export const liveStandings: readonly string[] = [
+  "current",
+  "imported",
+  "offered",
+] satisfies Standing[];
+
+export const isLive = ({ standing }: { standing: Standing }): boolean =>
+  liveStandings.includes(standing);
+
 /**
  * Place of imported credentials among the candidates: before others, because they followed the current ones; or after all,
  * because the service's times say that they are older than what was proven here.

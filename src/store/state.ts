@@ -1,7 +1,6 @@
 import type { Actor } from "../actor.ts";
 import type { VaultError } from "../errors.ts";
 import type { Store, Waiting } from "../exchange/ports.ts";
-import type { VaultRecord } from "../exchange/records.ts";
 import type { DiskFacts } from "../files/disk.ts";
 import type { GivenKey, KeyPlace } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
@@ -130,8 +129,8 @@ export interface Restore {
 export interface StateFacts {
   /** Why it cannot be used. */
   problem: VaultError | null;
-  /** Null if there is no state yet, or it cannot be read. */
-  vaults: VaultRecord[] | null;
+  /** How many there are; null if there is no state yet, or it cannot be read. */
+  vaults: number | null;
   /** What its place says of itself; null if it cannot be asked. */
   place: DirectoryFacts | ServerFacts | null;
 }
@@ -157,8 +156,8 @@ export interface DirectoryFacts {
   /** Of the key file; null where the key is elsewhere. */
   keyDisk: DiskFacts | null;
   key: KeyFacts;
-  /** The newest backup in the journal, and whether its file is still one. */
-  lastBackup: { at: string; file: string; isThere: boolean } | null;
+  /** The newest backup in the journal, whether its file is still one, and how many vaults have newer credentials. */
+  lastBackup: { at: string; file: string; isThere: boolean; newer: number } | null;
 }
 
 export interface ServerFacts {

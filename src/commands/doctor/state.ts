@@ -1,5 +1,4 @@
 import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.ts";
-import { liveGenerations } from "../../exchange/start/credentials.ts";
 import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
 import { restoring } from "../../files/state-error.ts";
@@ -52,7 +51,7 @@ function directoryFinding(
   const [first] = damage;
   if (first !== undefined)
     return bad("state", `${directory} is damaged: ${first}`, restoring(directory));
-  return ok("state", `${directory}: intact, ${count(vaults.length, "vault")}`);
+  return ok("state", `${directory}: intact, ${count(vaults, "vault")}`);
 }
 
 /** Who else can read or write it. */
@@ -86,8 +85,8 @@ function diskFinding({ vaults }: StateFacts, { disk, directory }: DirectoryFacts
     return is === "network" ? bad("disk", message, local) : warning("disk", message, local);
   }
   if (unsafe !== null) {
-    const isUsed = vaults !== null && vaults.length > 0;
-    const lost = isUsed ? `the credentials of ${count(vaults.length, "vault")}` : "all credentials";
+    const isUsed = vaults !== null && vaults > 0;
+    const lost = isUsed ? `the credentials of ${count(vaults, "vault")}` : "all credentials";
     return warning(
       "disk",
       `the state is ${lossOf(unsafe)}, and with it ${lost}`,
@@ -124,14 +123,11 @@ function backupFinding(
   { lastBackup: last }: DirectoryFacts,
 ): Finding {
   if (problem !== null) return ok("backup", "not known: the state cannot be read");
-  if (vaults === null || vaults.length === 0) return ok("backup", "nothing to back up yet");
+  if (vaults === null || vaults === 0) return ok("backup", "nothing to back up yet");
   if (last === null) return ok("backup", "none recorded", [command`vault state backup FILE`]);
-  const { file, at, isThere } = last;
+  const { file, at, isThere, newer } = last;
   const next = [command`vault state backup ${file} --force`];
   if (!isThere) return warning("backup", `${file}, ${at}, is gone, or is no backup any more`, next);
-  const newer = vaults.filter((vault) =>
-    liveGenerations(vault).some(({ createdAt }) => createdAt > at),
-  ).length;
   if (newer === 0) return ok("backup", `${file}, ${at}, has the credentials of every vault`);
   const stale = `${file}, ${at}, is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`;
   return warning("backup", stale, next);
@@ -147,7 +143,7 @@ function serverFindings({ vaults }: StateFacts, place: ServerFacts): Finding[] {
     ),
     ok(
       "state",
-      `${location}: ${hasTls ? "TLS verified" : "no TLS"}, ${count(vaults?.length ?? 0, "vault")}`,
+      `${location}: ${hasTls ? "TLS verified" : "no TLS"}, ${count(vaults ?? 0, "vault")}`,
     ),
     unverified(
       "backup",

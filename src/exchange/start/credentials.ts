@@ -9,6 +9,7 @@ import type { Way } from "../../way.ts";
 import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import type { Generation, VaultRecord } from "../records.ts";
+import { isLive } from "../records.ts";
 import { importOf } from "../refusals.ts";
 import type { Start } from "./start.ts";
 
@@ -116,10 +117,6 @@ export const currentGeneration = ({
 }: Pick<VaultRecord, "generations">): Generation | undefined =>
   generations.find((g) => g.standing === "current");
 
-/** The credentials that are current, imported or offered, newest first. */
-export const liveGenerations = ({ generations }: Pick<VaultRecord, "generations">): Generation[] =>
-  generations.filter(({ standing }) => ["current", "imported", "offered"].includes(standing));
-
 /**
  * Checks a given pair against the stored ones, before anything is recorded or sent. Returns the generation as which it is recorded, or
  * null for a new one.
@@ -142,7 +139,7 @@ export async function checkGiven(
     throw differs(what, vault === null ? importOf(uuid, "--kind", "KIND") : stored);
   }
   if (vault === null) return null;
-  for (const { generation } of liveGenerations(vault)) {
+  for (const { generation } of vault.generations.filter(isLive)) {
     const pair = await session.credentials(generation);
     if (pair.encryptedData === encryptedData && pair.payload === payload) return generation;
   }

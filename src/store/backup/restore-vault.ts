@@ -1,6 +1,7 @@
 import type { Counters } from "../../exchange/counting.ts";
 import { counting, countToCarry } from "../../exchange/counting.ts";
 import { candidates } from "../../exchange/next-action.ts";
+import { isLive } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { doubt } from "../document.ts";
@@ -8,7 +9,6 @@ import {
   addGeneration,
   findCredentials,
   findGeneration,
-  isLive,
   openCredentials,
 } from "../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../steps/rows.ts";

@@ -183,7 +183,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const { tls } = this.store.parts.database.address;
     try {
       const { keyId } = await this.store.ready();
-      const vaults = await this.store.list();
+      const vaults = (await this.store.names()).length;
       const place = {
         type: "server",
         location: this.shown,

@@ -12,17 +12,17 @@ import {
   openSnapshot,
   retryBusyDatabase,
 } from "./open-database.ts";
-import { all, keyIdIn, one } from "./query.ts";
+import { keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, isBackup, problemsOf, readerOf } from "../backup/backup.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
 import { Keyring } from "../keyring.ts";
-import type { VaultColumns } from "../document.ts";
-import { isListed, rowsOf } from "../document.ts";
+import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
-import { vaultRecord } from "../steps/rows.ts";
+import { liveStandings } from "../../exchange/records.ts";
+import { listed } from "../statement.ts";
 import { notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { WholeOperation, WholeReader } from "../whole/whole.ts";
@@ -157,7 +157,7 @@ async function inspectState({ parts, database }: LocalStore): Promise<StateFacts
   let db: DatabaseSync | null = null;
   try {
     db = onState(path, () => (statIfThere(path) === null ? null : openSnapshot(path)));
-    found = onState(path, () => db && read(db, parts));
+    found = onState(path, () => db && read(db));
   } catch (error) {
     problem = error instanceof VaultError ? error : unusable(path, String(error));
   }
@@ -204,21 +204,20 @@ async function tryKey(
   }
 }
 
-function read(db: DatabaseSync, { clock }: Pick<StateParts, "clock">) {
-  const at = new Date(clock.now()).toISOString();
-  const since = marksOf(db);
-  const rows = all<VaultColumns>(
+function read(db: DatabaseSync) {
+  const count = one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${isListed}`);
+  const backup = one<{ at: string; file: string; newer: number }>(
     db,
-    `SELECT service, uuid, label, kind, doc FROM vaults WHERE ${isListed} ORDER BY service, uuid`,
-  );
-  const backup = one<{ at: string; file: string }>(
-    db,
-    "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1",
+    `SELECT at, detail ->> 'file' AS file, (
+      SELECT count(*) FROM vaults WHERE ${isListed} AND EXISTS (
+        SELECT 1 FROM json_each(doc, '$.credentials') WHERE value ->> 'kept' AND value ->> 'createdAt' > journal.at
+          AND value ->> 'standing' IN (${listed(liveStandings)}))) AS newer
+    FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1`,
   );
   return {
     damage: problemsOf(db),
     keyId: keyIdIn(db),
-    vaults: rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, since)) ?? []),
+    vaults: count?.n ?? 0,
     lastBackup: backup === undefined ? null : { ...backup, isThere: isBackup(backup.file) },
   };
 }

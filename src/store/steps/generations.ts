@@ -1,4 +1,5 @@
 import type { Placed, Standing } from "../../exchange/records.ts";
+import { isLive } from "../../exchange/records.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { Device } from "../../protocol/fields.ts";
@@ -169,10 +170,6 @@ export function isSentWithOther(
     hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
   return otherPin || (device !== undefined && !isSameDevice(row.device, device));
 }
-
-/** Whether credentials may be valid, by what is known here. */
-export const isLive = ({ standing }: Pick<CredentialsRow, "standing">): boolean =>
-  ["current", "imported", "offered"].includes(standing);
 
 /** Of several generations with this fingerprint, the current one, else the newest live one, else the newest. */
 export function findCredentials(
