@@ -64,14 +64,11 @@ export async function runMany(
   return 0;
 }
 
-/** A list: what is left to do of it, and the outcomes that are known before anything is sent. */
-interface List {
-  todo: Start[];
-  known: [Start, Outcome][];
-}
-
-/** Reads the list, and what is left to do of it in a run that may have begun before. What the state knows of all is forgotten then. */
-async function readList(app: App, options: VaultsOptions, run: Run): Promise<List> {
+/**
+ * Reads the list: what is left to do of it in a run that may have begun before, and the outcomes that are known before anything is sent.
+ * What the state knows of all is forgotten then.
+ */
+async function readList(app: App, options: VaultsOptions, run: Run) {
   const [store, service] = [await app.state.store(), app.settings.serviceName()];
   const vaults = new VaultNames(await store.summaries(service));
   const forAll = {
@@ -90,17 +87,17 @@ async function readList(app: App, options: VaultsOptions, run: Run): Promise<Lis
   }
   const circumstances = { policy: app.settings.policy, clock: store };
   const isKept = options.outDir !== undefined || options.exec !== undefined;
-  const list: List = { todo: [], known: [] };
+  const todo: Start[] = [];
+  const known: [Start, Outcome][] = [];
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
     const vault = vaults.vault(start.uuid);
     const skipped = vault && whySkipped(vault, start, isKept, circumstances);
-    if (before !== undefined && isDone(before))
-      list.known.push([start, { ok: true, earlier: true }]);
-    else if (skipped === undefined) list.todo.push(start);
-    else list.known.push([start, { ok: false, skipped }]);
+    if (before !== undefined && isDone(before)) known.push([start, { ok: true, earlier: true }]);
+    else if (skipped === undefined) todo.push(start);
+    else known.push([start, { ok: false, skipped }]);
   }
-  return list;
+  return { todo, known };
 }
 
 /** Why nothing is sent for a vault. `isKept`: the contents of limited vaults reach somebody who keeps them. */
