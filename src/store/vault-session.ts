@@ -4,7 +4,7 @@ import { asVaultError } from "../errors.ts";
 import type { CreatedVault, Creation, Intent, VaultRecord } from "../exchange/records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Pair } from "../protocol/answers.ts";
-import { fingerprint } from "../secrets/fingerprints.ts";
+import { fingerprint } from "../secrets/sealing.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { Made, Step, WrittenAs } from "./document.ts";
 import { make } from "./document.ts";

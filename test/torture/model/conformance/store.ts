@@ -1,9 +1,8 @@
 import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type { Counters, Outcome } from "../../../../src/exchange/counting.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
-import { fingerprint } from "../../../../src/secrets/fingerprints.ts";
+import { fingerprint, seal } from "../../../../src/secrets/sealing.ts";
 import { parseGivenKey } from "../../../../src/secrets/keys.ts";
-import { seal } from "../../../../src/secrets/sealing.ts";
 import { sealToken } from "../../../../src/store/steps/generations.ts";
 import type { ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
 import { begun, forgotten, unknownVault, vaultOf } from "../../../../src/store/steps/rows.ts";
