@@ -220,8 +220,12 @@ function resolveIn(cwd: string | undefined, path: string): string {
  */
 function homeOf(process: NodeJS.Process, given = ""): string {
   if (isAbsolute(given)) return given;
-  const recorded = recordedHome(process);
-  if (isAbsolute(recorded)) return recorded;
+  try {
+    const { homedir } = process.getBuiltinModule("node:os").userInfo();
+    if (isAbsolute(homedir)) return homedir;
+  } catch {
+    // A user without an entry.
+  }
   throw new VaultError(
     "usage",
     "no home directory: HOME is not an absolute path, and the password database has none for this user",
@@ -234,14 +238,6 @@ function homeOf(process: NodeJS.Process, given = ""): string {
       ],
     },
   );
-}
-
-function recordedHome(process: NodeJS.Process): string {
-  try {
-    return process.getBuiltinModule("node:os").userInfo().homedir;
-  } catch {
-    return "";
-  }
 }
 
 /** Settled without loading node:tty, which takes a sixth of a bare start, for all that is redirected. */

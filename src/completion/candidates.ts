@@ -24,18 +24,15 @@ export async function answer(
   program: CliCommand,
   known: () => Promise<Known>,
 ): Promise<string> {
-  return format(await offer(program, words, known));
-}
-
-function format({ candidates, directive, prefix = "" }: Offer): string {
+  const { candidates, directive, prefix = "" } = await offer(program, words, known);
   const shown = candidates.filter(
     ({ value }) => value !== "" && !value.startsWith(":") && isPrintableLine(value),
   );
   // A word is offered once: two services may have a vault of the same name.
   const lines = new Map(
     shown.map(({ value, description = "" }) => {
-      const words = printableLine(description).replaceAll(/\s+/g, " ").trim();
-      return [value, words === "" ? value : `${value}\t${words}`];
+      const meaning = printableLine(description).replaceAll(/\s+/g, " ").trim();
+      return [value, meaning === "" ? value : `${value}\t${meaning}`];
     }),
   );
   return `${[...lines.values(), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
