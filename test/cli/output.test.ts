@@ -350,7 +350,7 @@ describe.concurrent("vault sandbox", () => {
       "/proc/nowhere/here",
       "--json",
     );
-    expectError(inProc, 14, "state", /--data .*cannot be created/);
+    expectError(inProc, 14, "state", /--data .*cannot be used/);
   });
 
   it("audit --export names the file that it cannot write", async () => {
