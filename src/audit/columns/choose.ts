@@ -5,6 +5,7 @@ import type { ColumnMap } from "../flags.ts";
 import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, outcomeOf } from "../meaning/words.ts";
+import type { Fields } from "../read/fields.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
 import { TimeReader, timesHint, zoneOf } from "./times.ts";
@@ -25,8 +26,6 @@ export interface Choice {
   /** What was chosen although something else could have been meant, each with the flag that decides it. It may grow while times are read. */
   warnings: string[];
 }
-
-type Fields = ReadonlyMap<string, string>;
 
 /**
  * Assigns roles to columns by the map, then by their names and values. Exact names win over contained ones, a column that varies over
@@ -165,7 +164,10 @@ class Search {
     const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 > texts.length;
     const isSingle = (one: Profile) => !repeating.includes(one) && mostly(one, isUuid, 0.8);
     this.#take("id", this.#named("id").find(isId) ?? this.#free().find(isSingle));
-    this.#checkFound();
+    const missing = (["time", "action", "vault"] as const).filter((role) => !this.#columns[role]);
+    const names = listNames(this.#profiles.map(({ name }) => name));
+    if (missing.length > 0)
+      throw this.#notFound(missing.join(", "), `the columns are ${names}; name it`, missing);
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
@@ -401,14 +403,6 @@ class Search {
     const unread = texts.find((text) => looks.looksLikeTime(text)) ?? texts[0] ?? "";
     const why = `${listNames([name])} holds ${clip(unread)}, which is no whole time in a form that is known`;
     return this.#notFound(`time; ${why}`, `${timesHint}; or name another column`, ["time"]);
-  }
-
-  #checkFound(): void {
-    const required = ["time", "action", "vault"] as const;
-    const missing = required.filter((role) => this.#columns[role] === undefined);
-    const names = listNames(this.#profiles.map(({ name }) => name));
-    if (missing.length > 0)
-      throw this.#notFound(missing.join(", "), `the columns are ${names}; name it`, missing);
   }
 
   #notFound(what: string, hint: string, missing: readonly Role[]): VaultError {

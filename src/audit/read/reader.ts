@@ -39,12 +39,6 @@ export interface Layout {
 
 const apostrophe = 0x27;
 
-/** Where the cells of a row begin and end, without their quotes. */
-export interface Cells {
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-}
-
 /** The roles that count. The others are read from an item only for a report. */
 const counting = ["time", "action", "vault", "outcome", "id", "reason", "endpoint"] as const;
 const [time, action, vault, outcome, id, reason, endpoint] = [0, 1, 2, 3, 4, 5, 6] as const;
@@ -119,8 +113,8 @@ export class ItemReader {
     this.#texts = new TextValues((text) => form.decode(text));
   }
 
-  /** Reads the cells of a row. Returns false if one that counts is not plain. */
-  readRow({ bytes }: Bytes, { from, to }: Cells, header: readonly string[]): boolean {
+  /** Reads the cells of a row by where each begins and ends. Returns false if one that counts is not plain. */
+  readRow({ bytes }: Bytes, cells: Int32Array, header: readonly string[]): boolean {
     const { columns } = this.#layout;
     this.#slots ??= header.map((name) =>
       counting.findIndex((role) => columns[role]?.name === name),
@@ -128,9 +122,9 @@ export class ItemReader {
     this.#seen = 0;
     for (const [index, slot] of this.#slots.entries()) {
       if (slot < 0) continue;
-      const start = from[index] as number;
-      if (bytes[start] === apostrophe) return false;
-      this.#set(slot, start, to[index] as number);
+      const from = cells[2 * index] as number;
+      if (bytes[from] === apostrophe) return false;
+      this.#set(slot, from, cells[2 * index + 1] as number);
     }
     return true;
   }

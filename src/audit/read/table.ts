@@ -7,7 +7,6 @@ import { looksLikeAction, looksLikeAddress } from "../columns/looks.ts";
 import { parseTime } from "../columns/times.ts";
 import { count } from "../../terminal/count.ts";
 import { anyUuid } from "./item.ts";
-import type { Cells } from "./reader.ts";
 import { Cutter, JsonCutter, LineCutter, type Sink } from "./json.ts";
 
 /** The delimiter of the cells, and the number of the line with the header, from 1. */
@@ -33,10 +32,8 @@ class RowCutter extends Cutter {
   #header: string[] | undefined;
   #strays = 0;
   // The row at hand.
-  readonly #cells: Cells = {
-    from: new Int32Array(maxCells),
-    to: new Int32Array(maxCells),
-  };
+  /** Where each cell begins and ends, without its quotes. */
+  readonly #cells = new Int32Array(2 * maxCells);
   #count = 0;
   #lines = 1;
   /** Whether its last quote is not closed. */
@@ -144,11 +141,11 @@ class RowCutter extends Cutter {
   }
 
   #isEmpty(index: number): boolean {
-    return this.#cells.from[index] === this.#cells.to[index];
+    return this.#cells[2 * index] === this.#cells[2 * index + 1];
   }
 
   #cell(bytes: Buffer, index: number): string {
-    return this.decode(textOf(bytes, this.#cells.from[index], this.#cells.to[index]));
+    return this.decode(textOf(bytes, this.#cells[2 * index], this.#cells[2 * index + 1]));
   }
 
   /** Splits a row into cells. Returns the offset after it. */
@@ -170,10 +167,10 @@ class RowCutter extends Cutter {
         for (let byte = bytes[at]; byte !== delimiter && byte !== lineEnd; byte = bytes[++at])
           if (at >= to) break;
         at = Math.min(at, to);
-        this.#cells.from[index] = start;
+        this.#cells[2 * index] = start;
         let end = at;
         while (end > start && isBlank(bytes[end - 1] as number)) end -= 1;
-        this.#cells.to[index] = end;
+        this.#cells[2 * index + 1] = end;
       }
       if (at >= to) return to;
       at += 1;
@@ -187,7 +184,7 @@ class RowCutter extends Cutter {
   /** Splits a cell off after its quote. Returns the offset of the delimiter or line end after it. */
   #splitQuoted(bytes: Buffer, from: number, to: number, index: number): number {
     const lineEnd = this.lineEnd;
-    this.#cells.from[index] = from;
+    this.#cells[2 * index] = from;
     for (let at = from; at < to; at++) {
       const byte = bytes[at];
       if (byte === lineEnd) {
@@ -203,7 +200,7 @@ class RowCutter extends Cutter {
       while (after < to && isBlank(bytes[after] as number) && bytes[after] !== lineEnd) after += 1;
       // Another quote is part of the text.
       if (after < to && bytes[after] !== this.#delimiter && bytes[after] !== lineEnd) continue;
-      this.#cells.to[index] = at;
+      this.#cells[2 * index + 1] = at;
       return after;
     }
     this.#isOpen = true;
