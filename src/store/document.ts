@@ -141,7 +141,7 @@ export function columnsOf(rows: VaultRows): VaultColumns {
 }
 
 /** A row of `vaults` or of `runs`, with what is sealed in it. */
-export interface SealedRow {
+interface SealedRow {
   service: string;
   uuid: string;
   /** Of a vault. */

@@ -1,6 +1,6 @@
 import type { Actor } from "../actor.ts";
 import type { VaultSession } from "../exchange/ports.ts";
-import { asVaultError } from "../errors.ts";
+import { asVaultError, VaultError } from "../errors.ts";
 import type { CreatedVault, Creation, Intent, VaultRecord } from "../exchange/records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Pair } from "../protocol/answers.ts";
@@ -39,6 +39,8 @@ export abstract class StoredVaultSession implements VaultSession {
   #vault: VaultRows | null;
   /** The record of a vault, once for its rows. */
   #record: { of: VaultRows; is: VaultRecord | null } | null = null;
+  /** Nothing is written from then on. */
+  protected isReleased = false;
   /** Settles when no step is being written. */
   #written: Promise<unknown> = Promise.resolve();
 
@@ -175,6 +177,11 @@ export abstract class StoredVaultSession implements VaultSession {
       const before = { ...stored, ...this.#place() };
       try {
         const made = make(before, step, () => this.key());
+        if (this.isReleased)
+          throw new VaultError(
+            "internal",
+            `vault ${this.uuid} was written to after it had been released`,
+          );
         const row = await this.writeStep(made, isLast);
         this.#vault = { ...made.after, ...row, seen: null, begunIn: null, journal: [] };
         return made.result;

@@ -31,7 +31,6 @@ export class LockedVault extends StoredVaultSession {
   readonly #parts: Parts;
   /** Id of the key of the state, as of the last transaction. */
   #keyId: string | null = null;
-  #released = false;
 
   constructor(parts: Parts) {
     super(parts, null);
@@ -48,7 +47,7 @@ export class LockedVault extends StoredVaultSession {
   }
 
   async release(): Promise<void> {
-    this.#released = true;
+    this.isReleased = true;
     this.#parts.lock.release();
     await Promise.resolve();
   }
@@ -80,11 +79,6 @@ export class LockedVault extends StoredVaultSession {
   }
 
   protected async writeStep(made: Made<unknown>): Promise<WrittenAs> {
-    if (this.#released)
-      throw new VaultError(
-        "internal",
-        `vault ${this.uuid} was written to after it had been released`,
-      );
     return await this.#parts.database.write((db) => {
       const keyId = keyIdIn(db);
       // What the step has sealed would not open.

@@ -175,7 +175,7 @@ export function withMode(path: string, mode: "rw" | "ro"): URL {
  * as immutable, because SQLite would create an empty WAL.
  * @throws what SQLite throws
  */
-export function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
+function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
   const url = pathToFileURL(path);
   const isAtRest = beside.some(
     (suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) === 0,
@@ -207,7 +207,7 @@ export function readKnownVaults(
 const isPrivate = (folder: string): boolean => (statSync(folder).mode & 0o022) === 0;
 
 /** A copy in memory, brought up to date for this process alone. */
-export function migratedInMemory(file: string): DatabaseSync {
+function migratedInMemory(file: string): DatabaseSync {
   const memory = `file:/${randomUUID()}?vfs=memdb`;
   const copy = new DatabaseSync(memory);
   const from = openReadOnly(file);

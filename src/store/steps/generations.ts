@@ -40,7 +40,7 @@ export const sealCredentials = (
 ): string =>
   seal(key, placeOf(place, "credentials.sealed", generation), JSON.stringify(credentials));
 
-export function notKept(uuid: string, generation: number): VaultError {
+function notKept(uuid: string, generation: number): VaultError {
   return new VaultError(
     "state",
     `generation ${generation} of vault ${uuid} is not stored in this state`,
