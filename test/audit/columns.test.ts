@@ -2,11 +2,7 @@ import { expect, test } from "vitest";
 import type { ReplayOptions } from "../../src/audit/replay.ts";
 import { parseMap } from "../../src/audit/flags.ts";
 import type { Column } from "../../src/documents/audit.ts";
-import { replayText, rows } from "./support.ts";
-
-/** A uuid that ends in a number. */
-const uuid = (number: number, first = "9"): string =>
-  `${first}b1c2d3e-0000-4000-8000-${String(number).padStart(12, "0")}`;
+import { replayText, rows, uuid } from "./support.ts";
 
 /** Values of the records of a log of a few vaults, by number: each third call is refused. Other words stand for themselves. */
 const values: Record<string, (n: number) => string | undefined> = {
