@@ -18,9 +18,11 @@ export class StateHistory {
     this.#db = db;
   }
 
-  /** The entries about calls, oldest first. */
-  journal(): Iterable<JournalLine> {
-    return journalLines(this.#db);
+  /** Yields the entries about calls, oldest first, without loading a long journal whole. Return the generator or read it to its end. */
+  *journal(): Generator<JournalLine> {
+    type Line = Omit<JournalLine, "detail"> & { detail: string };
+    for (const row of this.#db.prepare(lines).iterate() as Iterable<Line>)
+      yield { ...row, detail: JSON.parse(row.detail) as JournalLine["detail"] };
   }
 
   /** Labels by UUID, in lower case, of the vaults that have one. */
@@ -73,14 +75,6 @@ const events = [
   "deleted",
   "counters-reset",
 ];
-
-/** Yields the entries about calls, oldest first, without loading a long journal whole. Return the generator or read it to its end. */
-function* journalLines(db: DatabaseSync): Generator<JournalLine> {
-  const rows = db.prepare(lines).iterate() as Iterable<
-    Omit<JournalLine, "detail"> & { detail: string }
-  >;
-  for (const row of rows) yield { ...row, detail: JSON.parse(row.detail) as JournalLine["detail"] };
-}
 
 const isCall = "IN ('intent', 'ending')";
 
