@@ -19,6 +19,7 @@ async function run(
     line.split(" ").filter((word) => word !== ""),
     host,
   );
+  await host.flush();
   return { code, out: host.out, err: host.err };
 }
 

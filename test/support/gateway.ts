@@ -152,6 +152,7 @@ export async function behindGateway(count = 1): Promise<Behind> {
     });
     running = host;
     const code = await main(args, host);
+    await host.flush();
     running = null;
     clock.time = host.now();
     return { code, signal: null, stdout: host.out, stderr: host.err };

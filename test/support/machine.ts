@@ -112,6 +112,7 @@ export function machineFor(
       files: "real",
     });
     const code = await main(args, host);
+    await host.flush();
     checkPrinted(args, { code, stdout: host.out, stderr: host.err });
     return { code, signal: null, stdout: host.out, stderr: host.err };
   };
