@@ -16,6 +16,7 @@ const values: Record<string, (n: number) => string | undefined> = {
   one: (n) => (n === 0 ? "READ_VAULT" : "bulk"),
   vault: (n) => uuid(n % 4, "7"),
   id: (n) => uuid(n, "a"),
+  twice: (n) => uuid(Math.max(n, 1), "a"),
   user: () => uuid(0, "9"),
   session: (n) => uuid(n % 6, "8"),
   path: (n) =>
@@ -124,7 +125,9 @@ the action in the description  | action=none description=action                 
 where known actions are        | action=one kind=action                              | action=kind
 the call itself                | action=none vault=none url=path                     | action=url(value) vault=url(value) endpoint=url
 a uuid that repeats            | vault=none uuid=vault                               | vault=uuid(value)
-a uuid that does not           | vault=none uuid=id x=vault                          | vault=x(value) id=uuid`),
+a uuid that does not           | vault=none uuid=id x=vault                          | vault=x(value) id=uuid
+ids of which one comes twice   | eventId=twice                                       | id=eventId app=-
+addresses with another meaning | reference=ip outcome=ip app=ip                      | ref=reference outcome=outcome app=app ip=-`),
 )("%s: %s", async (_what, columns = "", expected = "") => {
   expect((await chosen(columns, expected)).told).toBe(expected);
 });

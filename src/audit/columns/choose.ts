@@ -153,17 +153,20 @@ class Search {
     this.#chooseVault();
     this.#chooseTime();
     this.#chooseAction();
-    const caller = varyingFirst(this.#named("ip", looks.looksLikeAddress));
-    this.#take("ip", caller ?? this.#valued(looks.looksLikeAddress)[0]);
+    this.#take("ip", varyingFirst(this.#named("ip", looks.looksLikeAddress)));
+    this.#take("app", this.#named("app")[0]);
     this.#take("ref", this.#named("ref")[0]);
     this.#chooseOutcome();
     this.#chooseReason();
-    const repeating = this.#repeating();
-    this.#take("app", this.#named("app")[0] ?? repeating[0]);
     // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
     const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 > texts.length;
+    this.#take("id", this.#named("id").find(isId));
+    // By values only what no role has by its name: ids of items may come twice, and references be addresses.
+    this.#take("ip", this.#valued(looks.looksLikeAddress)[0]);
+    const repeating = this.#repeating();
+    this.#take("app", repeating[0]);
     const isSingle = (one: Profile) => !repeating.includes(one) && mostly(one, isUuid, 0.8);
-    this.#take("id", this.#named("id").find(isId) ?? this.#free().find(isSingle));
+    this.#take("id", this.#free().find(isSingle));
     const missing = (["time", "action", "vault"] as const).filter((role) => !this.#columns[role]);
     const names = listNames(this.#profiles.map(({ name }) => name));
     if (missing.length > 0)
