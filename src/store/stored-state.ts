@@ -64,11 +64,11 @@ export abstract class StoredState {
   protected abstract read(statement: Statement): Promise<unknown[]>;
   /**
    * Writes in one transaction without the lock of a vault, and returns the rows of the first statement; durable before that, unless it
-   * is `unsynced`. Makes a state if there is none.
+   * is `unsynced`. Makes a state if there is none. The statements are made when the transaction has begun, which others can delay.
    * @throws `state` without a row, if the state is not used any more
    */
   protected abstract change(
-    statements: readonly Statement[],
+    statements: () => readonly Statement[],
     durability: Durability,
   ): Promise<unknown[]>;
   /** As `Store.lock`. With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
@@ -151,10 +151,11 @@ export abstract class StoredState {
   ): Promise<number> {
     if (intervalMs === 0) return 0;
     const { dialect } = this;
-    const now = this.now();
-    const reserving = reservingSlot(dialect, now, application, intervalMs, longestMs);
-    const [taken] = await this.change([reserving], "unsynced");
-    const [slot] = taken ? [taken] : await this.read(freeSlot(dialect, now, application));
+    const reserving = (): Statement[] => [
+      reservingSlot(dialect, this.now(), application, intervalMs, longestMs),
+    ];
+    const [taken] = await this.change(reserving, "unsynced");
+    const [slot] = taken ? [taken] : await this.read(freeSlot(dialect, this.now(), application));
     return Math.max(0, (slot as { wait: number }).wait);
   }
 
@@ -173,7 +174,7 @@ export abstract class StoredState {
       replace: async (before, next) => {
         const { prefix, open } = dialect;
         const statement = written((put) => replacing(prefix, service, before, next, open, put));
-        const [done] = await this.change([statement], "unsynced");
+        const [done] = await this.change(() => [statement], "unsynced");
         if (done !== undefined) note(next);
         return done !== undefined;
       },
@@ -235,7 +236,7 @@ export abstract class StoredState {
 
   /** Writes durably in one transaction without the lock of a vault; the first of the statements returns a row. @throws `state` */
   async record(...statements: readonly Statement[]): Promise<void> {
-    const rows = await this.change(statements, "synced");
+    const rows = await this.change(() => statements, "synced");
     if (rows.length === 0)
       throw new VaultError("state", "the change was not recorded", { retry: "safe" });
   }

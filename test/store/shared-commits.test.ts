@@ -151,3 +151,19 @@ test("steps of one vault that are asked for at the same time follow each other",
   expect((await known(again)).last).toMatchObject({ id: "x1", state: "acknowledged" });
   state.dispose();
 });
+
+test("a slot of the rate limit counts from when it is reserved, however long another program has the database before", async () => {
+  const state = temporaryState();
+  const [late, next] = [state.store, state.another()];
+  await next.reserveSlot("other", 1);
+  const other = new DatabaseSync(state.path);
+  other.exec("BEGIN IMMEDIATE");
+  state.clock.meanwhile = () => {
+    if (state.clock.slept.length === 40) other.exec("COMMIT");
+  };
+  expect(await late.reserveSlot("app", 1000)).toBe(0);
+  expect(state.clock.slept.length).toBeGreaterThanOrEqual(40);
+  expect(await next.reserveSlot("app", 1000)).toBe(1000);
+  other.close();
+  state.dispose();
+});

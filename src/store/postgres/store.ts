@@ -162,13 +162,13 @@ export class PostgresStore extends StoredState implements State {
   }
 
   protected async change(
-    statements: readonly Statement[],
+    statements: () => readonly Statement[],
     durability: Durability,
   ): Promise<unknown[]> {
     const rows =
       durability === "unsynced"
-        ? await this.parts.database.query(statements[0] as Statement)
-        : await transactAtGate(this.parts.database, statements);
+        ? await this.parts.database.query(statements()[0] as Statement)
+        : await transactAtGate(this.parts.database, statements());
     // Without a row it may not be used any more, and says why.
     if (rows.length === 0) await this.check();
     return rows;

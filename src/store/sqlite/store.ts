@@ -107,7 +107,7 @@ export class SqliteState extends StoredState implements State {
       metaOf(db, "file"),
     ]);
     const before = prunedBefore(oldest, this.now());
-    if (before !== null) await this.change(pruning("", before), "unsynced");
+    if (before !== null) await this.change(() => pruning("", before), "unsynced");
     this.#marks = marks;
     const note = (db: DatabaseSync): boolean => {
       // Read again: of several that come here at the same time, one marks the credentials.
@@ -152,11 +152,11 @@ export class SqliteState extends StoredState implements State {
   }
 
   protected async change(
-    statements: readonly Statement[],
+    statements: () => readonly Statement[],
     durability: Durability,
   ): Promise<unknown[]> {
     return await this.database.write(
-      (db) => statements.map((statement) => rowsIn(db, statement))[0] ?? [],
+      (db) => statements().map((statement) => rowsIn(db, statement))[0] ?? [],
       durability,
     );
   }
