@@ -5,6 +5,7 @@ import type { Host } from "./host.ts";
 import { createIo } from "./parts/io.ts";
 import { createSettings, directoryOf } from "./parts/settings.ts";
 import { isShared, passwordSeen } from "./settings/location.ts";
+import type { SettingsMode } from "./settings/settings.ts";
 import { configDirectory } from "./store/paths.ts";
 
 /**
@@ -15,12 +16,12 @@ export interface App extends Local {
   service: ServicePart;
 }
 
-/** Makes the parts. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */
+/** Makes the parts. With a mode, a configuration that cannot be used is reported, not thrown. */
 export async function createApp(
   host: Host,
   flags: Readonly<Record<string, unknown>>,
   version: string,
-  mode?: "lenient" | "fixes-configuration",
+  mode?: SettingsMode,
   words?: readonly string[],
 ): Promise<App> {
   const settings = createSettings(host, flags, mode);

@@ -3,6 +3,7 @@ import type { App } from "../app.ts";
 import type { Candidate } from "../completion/known.ts";
 import type { SettingDefinition } from "../settings/definitions.ts";
 import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
+import type { SettingsMode } from "../settings/settings.ts";
 
 /** Source of the values of an option or an argument. */
 export type ValueSource =
@@ -82,7 +83,7 @@ export interface Descriptor {
   /** Each works when pasted against the sandbox. */
   examples: readonly string[];
   /** Runs even if the configuration cannot be used: with the defaults, or to fix it. `configuration` of the settings holds the problem. */
-  mode?: "lenient" | "fixes-configuration";
+  mode?: SettingsMode;
   /** It needs the settings of the service: where they are missing, an unknown label is not the first thing to say. */
   callsService?: true;
 }

@@ -14,7 +14,7 @@ const descriptor = {
     "vault completion zsh > _vault",
     "vault completion fish > vault.fish",
   ],
-  mode: "lenient",
+  mode: "unneeded",
 } as const satisfies Descriptor;
 
 export const completion = command(descriptor, async ({ io }, { shell }) => {

@@ -22,7 +22,7 @@ const descriptor = {
     },
   },
   examples: ["vault help get", "vault help exit-codes", "vault help json get"],
-  mode: "lenient",
+  mode: "unneeded",
 } as const satisfies Descriptor;
 
 export type HelpOptions = OptionsOf<typeof descriptor>;

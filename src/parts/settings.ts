@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import type { Io } from "./io.ts";
+import { defined } from "../defined.ts";
 import type { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
+import { outputFormats } from "../settings/definitions.ts";
 import { isShared } from "../settings/location.ts";
 import type { NamedProfile } from "../settings/config-file.ts";
-import type { GivenFlags, Settings } from "../settings/settings.ts";
+import type { GivenFlags, Settings, SettingsMode } from "../settings/settings.ts";
 import { readSettings, resolveSettings, serviceName } from "../settings/settings.ts";
 import { configDirectory, stateDirectory } from "../store/paths.ts";
 
@@ -37,17 +39,16 @@ export interface Basics {
   settings: SettingsPart;
 }
 
-/** Reads the settings. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */
+/** Reads the settings. With a mode, a configuration that cannot be used is reported, not thrown. */
 export function createSettings(
   host: Host,
   given: Readonly<Record<string, unknown>>,
-  mode?: "lenient" | "fixes-configuration",
+  mode?: SettingsMode,
 ): SettingsPart {
-  const directory = configDirectory(host);
   const chosen =
     (given["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const flags: GivenFlags = given["json"] === true ? { ...given, output: "json" } : given;
-  const { settings, profile, problem } = readSettings(directory, chosen, flags, host, mode);
+  const { directory, settings, profile, problem } = read(host, flags, chosen, mode);
   const part: SettingsPart = {
     ...settings,
     profileInUse: profile,
@@ -62,6 +63,25 @@ export function createSettings(
     serviceName: () => serviceName(part),
   };
   return part;
+}
+
+function read(
+  host: Host,
+  flags: GivenFlags,
+  chosen: string | undefined,
+  mode: SettingsMode | undefined,
+): ReturnType<typeof readSettings> & { directory: string } {
+  try {
+    const directory = configDirectory(host);
+    const strictness = mode === "unneeded" ? "lenient" : mode;
+    return { directory, ...readSettings(directory, chosen, flags, host, strictness) };
+  } catch (cause) {
+    if (mode !== "unneeded") throw cause;
+    const named = outputFormats.find((format) => format === host.env["VAULTSVC_OUTPUT"]);
+    const settings = resolveSettings(defined({ output: flags.output ?? named }), {}, {});
+    const profile = { name: "default", exists: false, settings: {} };
+    return { directory: "", settings, profile };
+  }
 }
 
 /** The directory of a state on this machine; the default one beside a shared state. */

@@ -83,6 +83,9 @@ export function parseSetting(
 const inProfile = (profile: GivenFlags["profile"]): string[] =>
   profile === undefined ? [] : ["--profile", String(profile)];
 
+/** How the settings are read: see `readSettings`; with `unneeded`, nothing but flags can be wrong. */
+export type SettingsMode = "lenient" | "fixes-configuration" | "unneeded";
+
 /**
  * Reads the effective settings. If they cannot be used, `lenient` returns the problem with the defaults, and the output that was
  * asked for; `fixes-configuration` returns the problem of an invalid profile with the settings without it, and treats a missing

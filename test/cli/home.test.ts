@@ -125,6 +125,25 @@ describe("nothing is looked for in the current folder", () => {
     }
     expectUntouched();
   });
+
+  it.each([[{ VAULTSVC_CONFIG_DIR: "own" }], [{ VAULTSVC_OUTPUT: "bogus" }]])(
+    "help and completion are there to set right what is wrong: %j",
+    async (env) => {
+      const { run, expectUntouched } = await plantedFolder();
+      for (const [line, start] of [
+        ["help get", "Usage: vault get"],
+        ["help settings", "# "],
+        ["help json get", "{"],
+        ["completion bash", "# shellcheck"],
+      ] as const)
+        expect(await run(env, ...line.split(" "))).toMatchObject({
+          code: 0,
+          stderr: "",
+          stdout: expect.stringMatching(new RegExp(`^${start}`)) as string,
+        });
+      expectUntouched();
+    },
+  );
 });
 
 describe.skipIf(!mayBeOther)(
@@ -161,7 +180,8 @@ describe.skipIf(!mayBeOther)(
         stdout: '{\n  "vaults": []\n}\n',
         stderr: "",
       });
-      expect(await runAsOther({}, "--help")).toMatchObject({ code: 0, stderr: "" });
+      for (const words of [["--help"], ["help", "get"], ["completion", "bash"]])
+        expect(await runAsOther({}, ...words)).toMatchObject({ code: 0, stderr: "" });
     });
   },
 );
