@@ -108,26 +108,23 @@ function parse(path: string, content: string): GivenCredentials {
 }
 
 /**
- * Does the work with the file of --credentials-out, if there is one: locked, so that another run on the same file begins
- * with what this one leaves. A --dry-run writes nothing, and locks nothing.
+ * Does the work with the file of --credentials-out: locked, so that another run on the same file begins with what this one leaves. A
+ * --dry-run writes nothing, and locks nothing.
  *
  * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
  */
 export async function withCredentialsOut<T>(
   { io, settings }: Basics,
-  {
-    credentialsOut: path,
-    dryRun,
-  }: { credentialsOut?: string | undefined; dryRun?: boolean | undefined },
-  work: (out: CredentialsOut | undefined) => Promise<T>,
+  path: string,
+  isDryRun: boolean,
+  work: (out: CredentialsOut) => Promise<T>,
 ): Promise<T> {
-  if (path === undefined) return await work(undefined);
   checkWritable({ io, settings }, "--credentials-out", path);
   const whole = io.host.resolve(path);
   // A file has one lock, whatever path leads to it.
   const file = join(realpathSync(dirname(whole)), basename(whole));
   const begin = async (): Promise<T> => await work(new CredentialsOut(path, file));
-  if (dryRun === true) return await begin();
+  if (isDryRun) return await begin();
   return await locked(io, path, file, async () => {
     removeLeftovers(file);
     return await begin();

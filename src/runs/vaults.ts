@@ -8,7 +8,7 @@ import { beforeStart } from "../exchange/next-action.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import type { Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
-import { withCredentialsOut } from "../handover/credentials-out.ts";
+import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, writerOf } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
 import { askForStart, askSettings, askVault, confirmUpdate } from "../input/ask.ts";
@@ -40,12 +40,12 @@ export async function runVaults(
 
 /** Reads or updates one vault, while the file of --credentials-out is locked: asks for what the command line lacks. */
 async function runOne(app: App, options: RunOptions, operation: Operation): Promise<number> {
-  const { saveCmd, withCredentials, program } = options;
+  const { saveCmd, withCredentials, program, credentialsOut } = options;
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
       : undefined;
-  await withCredentialsOut(app, options, async (out) => {
+  const work = async (out?: CredentialsOut): Promise<void> => {
     await askSettings(app);
     const fits = ({ kind }: VaultRecord): boolean =>
       findEndpoint(kind, operation, "start") !== undefined &&
@@ -79,7 +79,12 @@ async function runOne(app: App, options: RunOptions, operation: Operation): Prom
     if (done === "earlier") warnOfNothingLeft(app, options.run ?? "", 1);
     if (typeof done === "string") return;
     if (program === undefined) await report(app, start, done);
-  });
+  };
+  if (credentialsOut === undefined) await work();
+  else {
+    const { withCredentialsOut } = await import("../handover/credentials-out.ts");
+    await withCredentialsOut(app, credentialsOut, options.dryRun === true, work);
+  }
   return 0;
 }
 

@@ -4,7 +4,6 @@ import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
 import { checkGiven } from "../protocol/validate.ts";
-import { createBearerToken } from "./jwt.ts";
 import type { Settings } from "./settings.ts";
 import { missingIn, missingSettings, serviceName } from "./settings.ts";
 import type { SettingIo, Sourced } from "./given.ts";
@@ -29,9 +28,14 @@ export async function readClientSettings(
   return {
     application: { apiKey, uuid },
     ...(await readTransport(settings, io)),
-    token: await createBearerToken(settings, io),
+    token: hasToken(settings)
+      ? await (await import("./jwt.ts")).createBearerToken(settings, io)
+      : undefined,
   };
 }
+
+const hasToken = ({ jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
+  [jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims].some((setting) => setting !== undefined);
 
 /**
  * Reads how to reach the service: its name, the time limit of a request, the certificates to trust in place of Node's own list, and the proxy, whose URL may have a user name
