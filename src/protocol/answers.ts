@@ -195,7 +195,7 @@ export interface CreateSuccess extends AnsweredFacts {
 export function readCreateSuccess(answer: Answer): CreateSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...body } = answer.body;
-  const objects = [...objectsIn(body["vault"]), ...objectsIn(body)];
+  const objects = [object(body["vault"]) ?? body, ...objectsIn(body)];
   const pair = objects.map(pairIn).find((one) => one !== undefined);
   const uuid = objects.map(uuidIn).find((one) => one !== undefined);
   if (pair === undefined || uuid === undefined) return undefined;
@@ -215,13 +215,23 @@ const uuidIn = (value: Json): string | undefined =>
     .map((name) => value[name])
     .find((text): text is string => typeof text === "string" && isUuid(text));
 
-/** An object and those in it, outer ones first; never the application, the transaction or an error. */
-function* objectsIn(value: unknown, levels = 4): Generator<Json> {
-  const one = object(value);
-  if (one === undefined || levels < 0) return;
-  yield one;
-  for (const [name, inner] of Object.entries(one))
-    if (!/^(application|transaction|err|device)/i.test(name)) yield* objectsIn(inner, levels - 1);
+/**
+ * An object and those in it, outer ones first, and a vault before what is beside it; never the application, the transaction, an error, or
+ * what a user has named.
+ */
+function objectsIn(one: Json): Json[] {
+  const rank = ([name]: [string, unknown]): number => (name === "vault" ? 0 : 1);
+  const found: Json[] = [];
+  for (let level = [one], levels = 5; levels > 0; levels -= 1) {
+    found.push(...level);
+    level = level
+      .flatMap((each) => Object.entries(each))
+      .filter(([name]) => !/^(application|transaction|err|device|metadata)/i.test(name))
+      .toSorted((a, b) => rank(a) - rank(b))
+      .map(([, value]) => object(value))
+      .filter((each) => each !== undefined);
+  }
+  return found;
 }
 
 /** Every field is optional, and at the top level (docs/interface.md, Extended operations). */

@@ -19,6 +19,19 @@ describe("a create is read leniently: uuid and pair are found", () => {
     ["in an object of another name", { newVault: { id: uuid, credentials: pair } }],
     ["in an object of an object", { result: { vault: { uuid, credentials: pair } } }],
     [
+      "the uuid of the vault before one that is in it",
+      { vaultUuid: uuid, vault: { owner: { id: application }, credentials: pair } },
+    ],
+    [
+      "with metadata that name another one",
+      { metadata: { id: application }, result: { credentials: pair, vaultId: uuid } },
+    ],
+    [
+      "with another object in front",
+      { result: { request: { id: application }, vault: { uuid, credentials: pair } } },
+    ],
+    ["with the number of a request", { id: application, vault: { uuid, credentials: pair } }],
+    [
       "with an application beside them",
       { application: { uuid: application }, vault: { uuid, credentials: pair } },
     ],
