@@ -27,8 +27,11 @@ export async function main(argv: readonly string[], host: Host): Promise<number>
 
 /** Whether a line asks for JSON, as far as its words tell before anything is loaded. */
 function asksForJson(words: readonly string[], { env }: Host): boolean {
-  const [, format = env["VAULTSVC_OUTPUT"]] =
-    /(?:^| )(?:-[qv]*o|--output)[ =]?(\w+)/.exec(words.join(" ")) ?? [];
+  const named = words.flatMap((word, index) => {
+    const [, joined] = /^(?:-[qv]*o|--output(?:=|$))(.*)$/.exec(word) ?? [];
+    return joined === "" ? words.slice(index + 1, index + 2) : (joined ?? []);
+  });
+  const format = named.at(-1) ?? env["VAULTSVC_OUTPUT"];
   return words.includes("--json") || format === "json" || format === "ndjson";
 }
 

@@ -41,6 +41,18 @@ it.each(["-qo json", "-vqo json", "-qojson", "-qo ndjson", "-q --output json"])(
   },
 );
 
+it.each<[boolean, string[]]>([
+  [true, ["get", "x", "--exec", "curl -o out", "--output=json", "--bogus"]],
+  [true, ["get", "x", "--exec", "curl --output out", "--bogus", "-o", "ndjson"]],
+  [true, ["get", "-o", "table", "x", "--bogus", "-o", "json"]],
+  [false, ["get", "x", "--exec", "jq -o json", "--bogus"]],
+  [false, ["run", "x", "--bogus", "--", "jq", "-o", "json", "--json"]],
+])("the words of an option's value do not choose the output: %s for %j", async (isJson, args) => {
+  const host = fakeHost();
+  expect(await main(args, host)).toBe(2);
+  expect(host.err.startsWith("{")).toBe(isJson);
+});
+
 describe("output for programs", () => {
   let lab: Lab;
   let machine: Machine;
