@@ -127,6 +127,8 @@ the call itself                | action=none vault=none url=path                
 a uuid that repeats            | vault=none uuid=vault                               | vault=uuid(value)
 a uuid that does not           | vault=none uuid=id x=vault                          | vault=x(value) id=uuid
 ids of which one comes twice   | eventId=twice                                       | id=eventId app=-
+no item by its user            | userId=session                                      | id=-
+an item by its request         | requestId=twice                                     | id=requestId
 addresses with another meaning | reference=ip outcome=ip app=ip                      | ref=reference outcome=outcome app=app ip=-`),
 )("%s: %s", async (_what, columns = "", expected = "") => {
   expect((await chosen(columns, expected)).told).toBe(expected);

@@ -163,10 +163,12 @@ class Search {
     this.#take("id", this.#named("id").find(isId));
     // By values only what no role has by its name: ids of items may come twice, and references be addresses.
     this.#take("ip", this.#valued(looks.looksLikeAddress)[0]);
-    const repeating = this.#repeating();
-    this.#take("app", repeating[0]);
-    const isSingle = (one: Profile) => !repeating.includes(one) && mostly(one, isUuid, 0.8);
-    this.#take("id", this.#free().find(isSingle));
+    this.#take("app", this.#repeating()[0]);
+    const isSingle = (one: Profile) => one.distinct === one.texts.length;
+    this.#take(
+      "id",
+      this.#free().find((one) => isSingle(one) && mostly(one, isUuid, 0.8)),
+    );
     const missing = (["time", "action", "vault"] as const).filter((role) => !this.#columns[role]);
     const names = listNames(this.#profiles.map(({ name }) => name));
     if (missing.length > 0)

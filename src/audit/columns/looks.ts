@@ -63,7 +63,7 @@ const spellings = {
   app:
     "applicationuuid applicationid applicationguid appuuid appid appguid application app applicationudid clientapplication clientapp clientappid clientid " +
     "clientuuid xapplicationuuid applicationname appname anwendung aplicacion",
-  id: "id uuid guid itemid itemuuid audititemid audititemuuid auditid audituuid eventid eventuuid recordid recorduuid logid entryid insertid transactionid rowid",
+  id: "id uuid guid itemid itemuuid audititemid audititemuuid auditid audituuid eventid eventuuid recordid recorduuid logid entryid insertid transactionid rowid requestid",
   reason:
     "description desc reason failurereason message msg errormessage details detail text note notes comment summary error exception responsestatusmessage " +
     "statusmessage grund ursache beschreibung meldung nachricht bemerkung motif raison motivo descripcion mensaje razon",
