@@ -78,6 +78,7 @@ test.each(
 CSV                       | HEAD\n(1),x\n(2),y\n                          | 2:x 3:y
 CRLF                      | HEAD\r\n(1),x\r\n(2),y                        | 2:x 3:y
 CR alone                  | HEAD\r(1),x\r(2),y                            | 2:x 3:y
+CR alone, and others      | HEAD\r(1),"a\nb"\r(2),y\r\n                       | 2:a\nb 3:y
 Excel's first line        | sep=,\nHEAD\n(1),x\n                          | 3:x
 titles                    | Audit report\nOf: 2026\n\nHEAD\n(1),x\n       | 5:x
 titles as wide            | Report,,,\nHEAD\n(1),x\n                      | 3:x

@@ -258,9 +258,10 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
 
 /** Recognizes the form of an input by its beginning, and returns what makes its cutters. `isWhole`: that is all of it. */
 export function formOf(head: Buffer, isWhole: boolean): (sink: Sink) => Cutter {
-  const hasCr = !head.includes(newline) && head.includes(carriageReturn);
-  const lineEnd = hasCr ? carriageReturn : newline;
-  const all = textOf(head).replaceAll("\0", "").split(String.fromCharCode(lineEnd));
+  const text = textOf(head).replaceAll("\0", "");
+  // Cells may have other lines in them.
+  const lineEnd = /^[^\r\n]*\r(?!\r*\n)/.test(text) ? carriageReturn : newline;
+  const all = text.split(String.fromCharCode(lineEnd));
   const isFirstWhole = isWhole || all.length > 1;
   // The last line may be incomplete.
   if (!isWhole && isFirstWhole) all.pop();
