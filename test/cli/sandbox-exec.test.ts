@@ -220,6 +220,19 @@ describe("a sandbox that serves a user", () => {
     );
   });
 
+  test("a ready file may have any name: states and profiles lie beside it", async () => {
+    const home = tempDir("home");
+    const file = join(home, "ready");
+    const running = await started(home, "--ready-file", file, "--profile", "play");
+    const { code, stdout } = await at(home)("sandbox", "env", "--ready-file", file, "--json");
+    expect(code).toBe(0);
+    const { env } = JSON.parse(stdout) as { env: Record<string, string> };
+    for (const vault of [at(home, env), at(home, { VAULTSVC_PROFILE: "play" })])
+      expect(await vault("status", "--field", "vaults.0.status")).toMatchObject({ code: 0 });
+    expect(await at(home, env)("sandbox", "stop")).toMatchObject({ code: 0 });
+    await running.exit;
+  });
+
   test("with a ready file of its own, it prints the commands that find it, and they say where they look", async () => {
     const cwd = tempDir("sandbox");
     const readyFile = join(cwd, "a box.json");

@@ -63,6 +63,10 @@ async function prepareFolder(app: App, ready: Ready, folder: string): Promise<vo
   await importVaults(app, opened, ready);
 }
 
+/** The folder of what is made for a sandbox: that of `box.json` is `box`, that of `box` is `box.d`. */
+export const folderBeside = (readyFile: string): string =>
+  readyFile.endsWith(".json") ? readyFile.slice(0, -".json".length) : `${readyFile}.d`;
+
 /**
  * Returns a folder with a state in which the vaults of a running sandbox are imported: one per run of it, beside its ready file, which
  * takes the place of that of another run.
@@ -72,7 +76,7 @@ export async function preparedFolder(
   ready: RunningDocument,
   readyFile: string,
 ): Promise<string> {
-  const all = readyFile.replace(/\.json$/, "");
+  const all = folderBeside(readyFile);
   const digest = createHash("sha256").update(ready.controlToken).digest("hex");
   const name = `env-${digest.slice(0, 12)}`;
   mkdirSync(join(all, name), { recursive: true, mode: 0o700 });

@@ -14,7 +14,7 @@ import { readValue } from "../../settings/given.ts";
 import { command, commandLine, noted } from "../../way.ts";
 import type { EmulationOptions, exec, start } from "../sandbox.ts";
 import { asGiven, describeVaults, findRunning, readyFileOf } from "./control.ts";
-import { importVaults, openPrivateSandbox } from "./folder.ts";
+import { folderBeside, importVaults, openPrivateSandbox } from "./folder.ts";
 
 /**
  * Serves until the first SIGINT or SIGTERM, or `vault sandbox stop`.
@@ -101,7 +101,7 @@ interface OwnProfile {
 function ownProfile(settings: SettingsPart, readyFile: string): OwnProfile | undefined {
   const name = settings.flags.profile;
   if (typeof name !== "string") return undefined;
-  const folder = join(readyFile.replace(/\.json$/, ""), `profile-${name}`);
+  const folder = join(folderBeside(readyFile), `profile-${name}`);
   const { exists, settings: former } = settings.profileInUse;
   if (!exists || former["state"] === join(folder, "state")) return { name, folder, former };
   throw new VaultError("usage", `profile ${name} does not belong to a sandbox`, {
