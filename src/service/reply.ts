@@ -54,11 +54,11 @@ function readJson(bytes: Uint8Array): Record<string, unknown> | undefined {
   }
 }
 
-/** `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date, by the clock of whoever sent it. */
+/** `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date, by the clock of whoever sent it, or else from now. */
 function retryAfterIn(headers: WholeResponse["headers"]): unknown {
   const value = first(headers["retry-after"]);
-  const wait = httpDate(value) - httpDate(first(headers["date"]));
-  return Number.isNaN(wait) ? value : Math.max(0, wait / 1000);
+  const wait = httpDate(value) - (httpDate(first(headers["date"])) || Date.now());
+  return Number.isNaN(wait) ? value : Math.max(0, Math.ceil(wait / 1000));
 }
 
 /** Of the form with a weekday alone: `Date.parse` takes "tomorrow 5", too. */
