@@ -7,6 +7,7 @@ import * as values from "../cli/values.ts";
 import { applyTo } from "../exchange/breaker.ts";
 import type { CounterReset, VaultRecord } from "../exchange/records.ts";
 import { byLabel } from "../exchange/records.ts";
+import { count } from "../terminal/count.ts";
 import { command as wayTo } from "../way.ts";
 
 const descriptor = {
@@ -135,7 +136,7 @@ async function reset(
 ): Promise<void> {
   const question =
     to === "unanswered"
-      ? `Take back what unanswered starts of ${vaults.length} vaults have counted, and close the circuit breaker? Only do this if the audit log shows none of them.`
+      ? `Take back what unanswered starts of ${count(vaults.length, "vault")} have counted, and close the circuit breaker? Only do this if the audit log shows none of them.`
       : `Reset the counters of vault ${vaults.join()}? Only do this after an administrator has unlocked the vault.`;
   // About one vault, flags that say what counts are a person's word already.
   const isSaid = to === "unanswered" ? all !== true && vaults.length === 1 : to !== "all";

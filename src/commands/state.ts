@@ -57,7 +57,7 @@ const backup = {
     "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
   arguments: { file: { term: "<file>", help: "the backup" } },
   options: { force: { flag: "--force", help: "replace a file that exists" } },
-  examples: ["vault state backup vault-backup.db", "vault state backup vault-backup.db --json"],
+  examples: ["vault state backup vault-backup.db", "vault state backup backup-2026-11.db --json"],
 } as const satisfies Descriptor;
 
 export type BackupOptions = OptionsOf<typeof backup>;

@@ -22,7 +22,7 @@ export const update = command(
       "vault update $VAULT --card @card.json",
       "vault update $VAULT --card-number @number --card-name Ada --expiry 04/2031",
       "vault update $VAULT --card @card.json --dry-run",
-      "vault update --from cards.ndjson --run 2026-11",
+      "vault update --from cards.ndjson --run new-cards",
     ],
     callsService: true,
   },

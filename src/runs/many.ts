@@ -49,7 +49,7 @@ export async function runMany(
   const form = formOf(app, options, operation);
   if (todo.length === 0 && skipped.length === 0) warnOfNothingLeft(app, run.name, known.length);
   if (operation === "update" && options.yes !== true && todo.length > 0)
-    await confirmUpdate(app, `new contents to ${todo.length} vaults`);
+    await confirmUpdate(app, `new contents to ${count(todo.length, "vault")}`);
   prepareOut(app, options);
   await runAll(app, todo, {
     ...run,
