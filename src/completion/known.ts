@@ -47,12 +47,12 @@ export class Known {
   }
 
   async vaults(given: Given): Promise<readonly KnownVault[]> {
-    const { env, home } = this.user;
+    const { env } = this.user;
     const { currentProfile = "default", profiles } = this.configuration();
     const name =
       (given["profile"] as string | undefined) ?? (env["VAULTSVC_PROFILE"] || currentProfile);
     // No shell has expanded this word: completion sees it as it was typed.
-    const flag = (given["state"] as string | undefined)?.replace(/^~(?=\/)/, () => home);
+    const flag = (given["state"] as string | undefined)?.replace(/^~(?=\/)/, () => this.user.home);
     const found = findSetting("state", defined({ state: flag }), env, profiles[name] ?? {});
     if (found !== undefined) checkLocation(found.text, found.source);
     return await this.files.readVaults(found?.text);

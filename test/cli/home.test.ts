@@ -180,6 +180,16 @@ describe.skipIf(!mayBeOther)(
         stdout: '{\n  "vaults": []\n}\n',
         stderr: "",
       });
+      // Completion asks for it only where a path begins with ~.
+      const pairs = JSON.stringify(pair);
+      const imported = ["import", uuid, "--kind", "generic/offline", "--credentials", "env:PAIR"];
+      const at = ["--base-url", "https://vaults.example.com"];
+      expect(await runAsOther({ ...env, PAIR: pairs }, ...imported, ...at)).toMatchObject({
+        code: 0,
+      });
+      expect(await runAsOther(env, "__complete", "get", "")).toMatchObject({
+        stdout: expect.stringContaining(uuid) as string,
+      });
       for (const words of [["--help"], ["help", "get"], ["completion", "bash"]])
         expect(await runAsOther({}, ...words)).toMatchObject({ code: 0, stderr: "" });
     });
