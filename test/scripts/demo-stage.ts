@@ -80,7 +80,7 @@ export async function run(
 
 /** The JSON document of a command, not shown. */
 export async function ask(stage: Stage, args: readonly string[]): Promise<unknown> {
-  const child = start(stage, [...args, "--json"], ["ignore", "pipe", "inherit"]);
+  const child = start(stage, [...args, "--json", "--quiet"], ["ignore", "pipe", "inherit"]);
   let text = "";
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
   const { code } = await ended(child);

@@ -58,8 +58,8 @@ async function playMain(stage: Stage): Promise<void> {
   process.stdout.write("Killed\n");
 
   narrate(
-    "Nothing is lost: the old and the new credentials are kept, and the exchange can",
-    "be finished",
+    "Nothing is lost: the old and the new credentials are kept, and the exchange",
+    "can be finished",
   );
   await run(stage, "vault status", ["status"]);
   await expectStatus(stage, { [card]: "acknowledging 2" });
