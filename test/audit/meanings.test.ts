@@ -56,6 +56,8 @@ VaultAccessDenied      | FAILURE             | vault is locked     | refused-loc
 LOCK_VAULT             | SUCCESS             | vault locked by an administrator | lock
 LOCK_VAULT             | SUCCESS             | too many failed attempts | locking-failure
 LOCK_VAULT             | FAILURE             |                     | not-performed
+VAULT_LOCKED           | FAILURE             | too many failed attempts | locking-failure
+VAULT_LOCKED           | FAILURE             | by an administrator | not-performed
 UNLOCK_VAULT           |                     | vault unlocked      | unlock
 ACKNOWLEDGE_READ_VAULT | FAILURE             | the token is unknown or has expired | failed-ack
 ACKNOWLEDGE_READ_VAULT | FAILURE             | Gateway Timeout     | unclear-ack

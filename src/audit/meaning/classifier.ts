@@ -153,10 +153,11 @@ export class Classifier {
       return [isAck ? "unanswered-ack" : "unanswered-start"];
     const result = outcome === undefined ? undefined : this.#outcomeOf(outcome, inverted);
     if (base === "lock" || base === "lock-noted" || base === "unlock") {
-      // Words like "locked" describe the action itself here: only the outcome tells whether it failed.
-      if (result === "bad") return ["not-performed"];
-      if (result === "unclear") return ["other", "outcome"];
-      return [base === "unlock" ? base : lockOf(base, `${rest} ${description ?? ""}`, endpoint)];
+      // Words like "locked" describe the action itself here: only the outcome tells whether it failed, and what is noted was no call.
+      const kind =
+        base === "unlock" ? base : lockOf(base, `${rest} ${description ?? ""}`, endpoint);
+      if (result === "bad" && (base !== "lock-noted" || kind === "lock")) return ["not-performed"];
+      return result === "unclear" ? ["other", "outcome"] : [kind];
     }
     const said = description === undefined ? undefined : describedOutcome(description);
     const isFailure =
