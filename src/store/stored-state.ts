@@ -154,9 +154,11 @@ export abstract class StoredState {
     const reserving = (): Statement[] => [
       reservingSlot(dialect, this.now(), application, intervalMs, longestMs),
     ];
-    const [taken] = await this.change(reserving, "unsynced");
-    const [slot] = taken ? [taken] : await this.read(freeSlot(dialect, this.now(), application));
-    return Math.max(0, (slot as { wait: number }).wait);
+    const [taken] = (await this.change(reserving, "unsynced")) as { wait: number }[];
+    if (taken !== undefined) return Math.max(0, taken.wait);
+    const free = await this.read(freeSlot(dialect, this.now(), application));
+    // It has come nearer since it was refused, and was not reserved.
+    return Math.max(longestMs + 1, ...(free as { wait: number }[]).map(({ wait }) => wait));
   }
 
   breaker(service: string): ServiceBreaker {

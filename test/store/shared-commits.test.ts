@@ -167,3 +167,14 @@ test("a slot of the rate limit counts from when it is reserved, however long ano
   other.close();
   state.dispose();
 });
+
+test("a slot that is refused is told to be too far away, even if it has come nearer meanwhile", async () => {
+  const state = temporaryState();
+  expect(await state.store.reserveSlot("app", 40_000)).toBe(0);
+  const { at } = state.clock;
+  let looks = 0;
+  vi.spyOn(state.clock, "now").mockImplementation(() => at + 15_000 * looks++);
+  expect(await state.store.reserveSlot("app", 40_000, 30_000)).toBeGreaterThan(30_000);
+  expect(looks).toBe(2);
+  state.dispose();
+});
