@@ -4,6 +4,7 @@ import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
 import { checkGiven } from "../protocol/validate.ts";
+import { createBearerToken } from "./jwt.ts";
 import type { Settings } from "./settings.ts";
 import { missingIn, missingSettings, serviceName } from "./settings.ts";
 import type { SettingIo, Sourced } from "./given.ts";
@@ -28,18 +29,13 @@ export async function readClientSettings(
   return {
     application: { apiKey, uuid },
     ...(await readTransport(settings, io)),
-    token: hasToken(settings)
-      ? await (await import("./jwt.ts")).createBearerToken(settings, io)
-      : undefined,
+    token: await createBearerToken(settings, io),
   };
 }
 
-const hasToken = ({ jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims }: Settings): boolean =>
-  [jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims].some((setting) => setting !== undefined);
-
 /**
- * Reads how to reach the service: its name, the time limit of a request, the certificates to trust in place of Node's own list, and the proxy, whose URL may have a user name
- * and a password, with the flag, variable or config key that sets it.
+ * Reads how to reach the service: its name, the time limit of a request, the certificates to trust in place of Node's own list, and the
+ * proxy, whose URL may have a user name and a password, with the flag, variable or config key that sets it.
  * @throws `invalid-input`, which names the setting
  */
 export async function readTransport(
