@@ -30,6 +30,10 @@ export interface Route {
   proxy?: Proxy;
 }
 
+/** Whether the proxy forwards each request, rather than a connection. */
+export const isForwarded = (route: Route): route is Required<Route> =>
+  route.proxy !== undefined && route.origin.protocol === "http:";
+
 /** The error of a connection that closed before it could be used. */
 export const connectionClosed = (): Error =>
   Object.assign(new Error("closed"), { code: "ECONNRESET" });

@@ -1,7 +1,7 @@
 import type { Call, Reply, Send, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
 import type { Route } from "./causes.ts";
-import { connectCause, exchangeCause, hostOf, proxyRefusal } from "./causes.ts";
+import { connectCause, exchangeCause, hostOf, isForwarded, proxyRefusal } from "./causes.ts";
 import type { ConnectionOptions, Outcome } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
 import { maskSecrets, secretsIn } from "./mask.ts";
@@ -34,13 +34,12 @@ export function createClient(options: ClientOptions): Send {
 }
 
 function replyTo(outcome: Outcome, route: Route): Reply {
-  const { origin, proxy } = route;
   if ("response" in outcome) {
     const { response } = outcome;
     // The proxy's own answer: it forwarded nothing.
-    if (response.httpStatus === 407 && proxy !== undefined && origin.protocol === "http:")
-      return { type: "not-sent", ...proxyRefusal(407, { origin, proxy }).reason };
-    return replyOf(response, hostOf(origin));
+    if (response.httpStatus === 407 && isForwarded(route))
+      return { type: "not-sent", ...proxyRefusal(407, route).reason };
+    return replyOf(response, hostOf(route.origin));
   }
   const { error, sentAt, head } = outcome;
   if (sentAt === undefined) return { type: "not-sent", ...connectCause(error, route) };

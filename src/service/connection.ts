@@ -3,7 +3,14 @@ import type { Dispatcher } from "undici";
 import { buildConnector, Client } from "undici";
 import { defined } from "../defined.ts";
 import type { Proxy, Route } from "./causes.ts";
-import { answerLimit, connectionClosed, GivenUp, proxyFailure, proxyRefusal } from "./causes.ts";
+import {
+  answerLimit,
+  connectionClosed,
+  GivenUp,
+  isForwarded,
+  proxyFailure,
+  proxyRefusal,
+} from "./causes.ts";
 import type { Head, WholeResponse } from "./reply.ts";
 import type { HttpRequest } from "./request.ts";
 
@@ -64,13 +71,13 @@ class NotReady extends Error {}
 export function makeConnection(options: ConnectionOptions): Connection {
   const origin = new URL(options.service);
   const { proxy, timeoutMs } = options;
-  const forwarded = proxy !== undefined && origin.protocol === "http:";
   const route: Route = { origin, ...defined({ proxy }) };
-  const toProxy = forwarded ? { host: origin.host, ...proxyAuthorization(proxy) } : {};
+  const forwarder = isForwarded(route) ? route.proxy : undefined;
+  const toProxy = forwarder && { host: origin.host, ...proxyAuthorization(forwarder) };
   let isReady = false;
   let connecting: AbortController | undefined;
 
-  const client = new Client(forwarded ? proxy.url.origin : origin.origin, {
+  const client = new Client((forwarder?.url ?? origin).origin, {
     // Its own limits leave out the time in which an answer comes byte by byte.
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -106,7 +113,7 @@ export function makeConnection(options: ConnectionOptions): Connection {
       client.dispatch(
         {
           method,
-          path: forwarded ? `${origin.origin}${path}` : path,
+          path: forwarder === undefined ? path : `${origin.origin}${path}`,
           headers: { ...headers, ...toProxy },
           body: body === undefined ? null : JSON.stringify(body),
         },
@@ -170,7 +177,7 @@ type Connected = buildConnector.Callback;
  * attempt. The error is a ProxyFailure if the proxy does not lead there.
  */
 function openSocket(
-  { origin, proxy }: Route,
+  route: Route,
   /** Certificates (PEM) to trust instead of Node's own list. */
   ca: readonly string[] | undefined,
   signal: AbortSignal,
@@ -195,12 +202,13 @@ function openSocket(
     const to = { protocol, hostname: hostname.replace(/^\[(.*)\]$/, "$1"), host, port };
     connectTo({ ...to, ...defined({ httpSocket: within }) }, done);
   }
+  const { origin, proxy } = route;
   if (proxy === undefined) return connect(origin, connected);
   const way = { origin, proxy };
   const failed = (failure: Error): void => connected(failure, null);
   connect(proxy.url, (error, socket) => {
     if (error !== null) failed(proxyFailure(error, way));
-    else if (origin.protocol === "http:") connected(null, socket);
+    else if (isForwarded(route)) connected(null, socket);
     else tunnel(socket, way, () => connect(origin, connected, socket), failed);
   });
 }
