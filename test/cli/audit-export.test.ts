@@ -38,9 +38,9 @@ it("sandbox audit --export refuses another ending, before it asks a sandbox, and
   const { machine, audit } = await open();
   writeFileSync(join(machine.home, "items.txt"), "mine");
   for (const name of ["items.txt", "items", "items.json", "items.csv.zip"])
-    expectError(await audit(name, "none"), 2, "usage", /--export: .*\.ndjson or \.csv, .*\.gz/);
+    expectError(await audit(name, "none"), "usage", /--export: .*\.ndjson or \.csv, .*\.gz/);
   const unwritable = await audit("no/such/items.csv.gz");
-  expectError(unwritable, 3, "invalid-input", /--export: no\/such\/items.csv.gz/);
+  expectError(unwritable, "invalid-input", /--export: no\/such\/items.csv.gz/);
   const files = readdirSync(machine.home).filter((name) => name.startsWith("items"));
   expect([files, existsSync(join(machine.home, "no"))]).toEqual([["items.txt"], false]);
   expect(readFileSync(join(machine.home, "items.txt"), "utf8")).toBe("mine");

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { portions } from "../../src/commands/audit-replay/output.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
 import { rows } from "../audit/support.ts";
-import { expectError, expectExit, openLab, type Lab } from "../support/lab.ts";
+import { expectError, expectExit, openLab, type ErrorCode, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { keyFileOf } from "../support/machine.ts";
 
@@ -21,16 +21,6 @@ const item = (vaultUuid: string, action = "READ_VAULT"): string => {
   const time = `2026-11-20T14:${String((minute += 1) % 60).padStart(2, "0")}:11Z`;
   return `${JSON.stringify({ time, action, outcome: "SUCCESS", vaultUuid, externalRef: "order-1" })}\n`;
 };
-const codes = new Map(
-  Object.entries({
-    2: "usage",
-    3: "invalid-input",
-    4: "no-credentials",
-    14: "state",
-    17: "finding",
-  }),
-);
-
 /** A machine without a state, with these items in audit.ndjson, and what the command does there with these words. */
 function withExport(items = item(uuid), machine: Machine = lab.machine()) {
   const audit = machine.file("audit.ndjson", items);
@@ -41,9 +31,9 @@ function withExport(items = item(uuid), machine: Machine = lab.machine()) {
     expectExit(result, 0);
     return { ...result, document: JSON.parse(result.stdout) as Record<string, unknown> };
   };
-  const expectRefused = async (words: string, exit: number, message: RegExp) => {
+  const expectRefused = async (words: string, code: ErrorCode, message: RegExp) => {
     const result = await run(`${words} --json`);
-    expectError(result, exit, codes.get(String(exit)) ?? "", message);
+    expectError(result, code, message);
     return result;
   };
   const read = (name: string): string => fs.readFileSync(join(machine.home, name), "utf8");
@@ -84,7 +74,7 @@ describe("what it prints", () => {
         typeof value === "string" ? value : jsonText(value),
       );
     for (const path of ["vaults.2", "vaults.locked", "vaults.0.nothing", "whatIf"])
-      await machine.expectRefused(`audit.ndjson --field ${path}`, 2, /no such field/);
+      await machine.expectRefused(`audit.ndjson --field ${path}`, "usage", /no such field/);
   });
 
   test("in writes that are large, and never all", () => {
@@ -97,7 +87,7 @@ describe("what it prints", () => {
 test("warns of what it does not understand, and takes what it means", async () => {
   const machine = withExport(item(uuid, "OPEN") + item(uuid, "CLOSE"));
   const words = "audit.ndjson --fail-on unknown";
-  const unknown = await machine.expectRefused(words, 17, /1 vault is unknown/);
+  const unknown = await machine.expectRefused(words, "finding", /1 vault is unknown/);
   expect(unknown.stderr).toMatch(
     /warning: Actions that were not understood: "OPEN" ×1, "CLOSE" ×1/m,
   );
@@ -114,7 +104,7 @@ test.each([
   ["locked", "NaN\n", /1 line could not be read: locked cannot be ruled out/],
 ])("--fail-on %s rules nothing out that cannot be read: %j", async (findings, unread, message) => {
   const words = `audit.ndjson --fail-on ${findings}`;
-  await withExport(item(uuid) + unread).expectRefused(words, 17, message);
+  await withExport(item(uuid) + unread).expectRefused(words, "finding", message);
 });
 
 describe("on a machine that uses the vault", () => {
@@ -134,11 +124,11 @@ describe("on a machine that uses the vault", () => {
       expect((await machine.json(`--vault ${name}`)).document["vaults"]).toMatchObject([
         { uuid: used, label: "daily" },
       ]);
-    const refused = async (name: string, exit: number, message: RegExp) =>
-      await machine.expectRefused(`audit.ndjson --vault ${name}`, exit, message);
-    await refused("9b1c", 2, /fits 2 vaults: 9b1c1111-.*, 9b1c0000-/);
-    await refused("9b1", 2, /at least 4 digits/);
-    await refused("weekly", 4, /no vault named "weekly"/);
+    const refused = async (name: string, code: ErrorCode, message: RegExp) =>
+      await machine.expectRefused(`audit.ndjson --vault ${name}`, code, message);
+    await refused("9b1c", "usage", /fits 2 vaults: 9b1c1111-.*, 9b1c0000-/);
+    await refused("9b1", "usage", /at least 4 digits/);
+    await refused("weekly", "no-credentials", /no vault named "weekly"/);
     expect((await machine.json("--vault abcd")).stderr).toContain("no item names vault abcd");
   });
 
@@ -163,7 +153,7 @@ test("makes no state where there is none, and needs no state key; one that canno
   expect([machine.stateDir, machine.configDir].filter(fs.existsSync)).toEqual([]);
   fs.mkdirSync(machine.stateDir, { mode: 0o700 });
   fs.writeFileSync(join(machine.stateDir, "vault.db"), "x".repeat(5000));
-  await machine.expectRefused("--verbose", 14, /damaged/);
+  await machine.expectRefused("--verbose", "state", /damaged/);
   expect((await machine.json()).stderr).toMatch(
     /^vault: warning: no labels of this machine are shown: .+\n$/,
   );
@@ -187,24 +177,24 @@ test.each(["--json", "-o ndjson", "--verbose"])(
 
 test.each(
   rows(`
-missing.csv                    | 3 | cannot read missing.csv: no such file or folder
-.                              | 3 | cannot read .: it is a folder
---action OPEN=READ_VAULT       | 2 | --action requires
---since 1h --until 2h          | 2 | --since is not before --until
---field vault.uuid             | 2 | --field vault.uuid: vault audit-replay prints no such field; nothing was sent
---html -                       | 2 | --html -: standard output already holds the document
---html none/report.html        | 3 | --html: none/report.html cannot be written (ENOENT)
---markdown -                   | 2 | --markdown -: standard output already holds the document
---html state/vault.db          | 3 | is one of this program's own files; nothing was written
-audit.ndjson --html ./audit.ndjson | 3 | is one of the files to replay; nothing was written
-audit.ndjson --html link.html  | 3 | is one of the files to replay; nothing was written
---where time=x                 | 2 | --where: "time=x" is not KEY=VALUE`),
-)("%s: nothing is printed, nothing made", async (words = "", exit, message = "") => {
+missing.csv                    | invalid-input | cannot read missing.csv: no such file or folder
+.                              | invalid-input | cannot read .: it is a folder
+--action OPEN=READ_VAULT       | usage         | --action requires
+--since 1h --until 2h          | usage         | --since is not before --until
+--field vault.uuid             | usage         | --field vault.uuid: vault audit-replay prints no such field; nothing was sent
+--html -                       | usage         | --html -: standard output already holds the document
+--html none/report.html        | invalid-input | --html: none/report.html cannot be written (ENOENT)
+--markdown -                   | usage         | --markdown -: standard output already holds the document
+--html state/vault.db          | invalid-input | is one of this program's own files; nothing was written
+audit.ndjson --html ./audit.ndjson | invalid-input | is one of the files to replay; nothing was written
+audit.ndjson --html link.html  | invalid-input | is one of the files to replay; nothing was written
+--where time=x                 | usage         | --where: "time=x" is not KEY=VALUE`),
+)("%s: nothing is printed, nothing made", async (words = "", code, message = "") => {
   const machine = withExport();
   fs.symlinkSync(machine.audit, join(machine.home, "link.html"));
   const before = fs.readdirSync(machine.home);
   const text = new RegExp(message.replaceAll(/[.()]/g, String.raw`\$&`));
-  const { stdout } = await machine.expectRefused(words, Number(exit), text);
+  const { stdout } = await machine.expectRefused(words, code as ErrorCode, text);
   expect([stdout, fs.readdirSync(machine.home)]).toEqual(["", before]);
 });
 

@@ -31,10 +31,9 @@ describe.concurrent("a machine's own clock settles nothing on a shared state", (
       const held = await machines[0].vault("get", uuid, "--no-ack", "--json");
       expectExit(held, 0);
       const sent = lab.service.sandbox.requests().length;
-      expectError(await ahead(machines[1], ms, "get", uuid, "--json"), 11, "pending", /is held/);
+      expectError(await ahead(machines[1], ms, "get", uuid, "--json"), "pending", /is held/);
       expectError(
         await ahead(machines[1], ms, "get", uuid, "--dry-run", "--json"),
-        11,
         "pending",
         /is held/,
       );
@@ -52,7 +51,6 @@ describe.concurrent("a machine's own clock settles nothing on a shared state", (
     lab.faults("get-end:drop-before*all");
     expectError(
       await ahead(machines[1], hour, "get", uuid, "--json", "--max-wait", "1s"),
-      11,
       "pending",
     );
     expect(await machines[0].status(uuid)).toMatchObject({ exchange: { state: "ending" } });

@@ -172,7 +172,7 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     const { machine } = await healthy();
     const result = await machine.vault("doctor", "--offline", "--field", "checks.0.check");
     expect(result).toMatchObject({ code: 0, stdout: "node" });
-    expectError(await machine.vault("doctor", "--field", "vaults", "--json"), 2, "usage");
+    expectError(await machine.vault("doctor", "--field", "vaults", "--json"), "usage");
   });
 });
 
@@ -214,7 +214,7 @@ describe.concurrent("vault doctor: configuration", () => {
       finding("configuration", "error", /no such profile: other/, /default/),
     ]);
     const checked = await machine.vault("doctor", "--json");
-    expectError(checked, 17, "finding", /^1 error: configuration$/);
+    expectError(checked, "finding", /^1 error: configuration$/);
     expect(helpOf(errorOf(checked)), "the findings say what to do").toBe("");
   });
 

@@ -119,10 +119,9 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
     expect(await machine.exported(uuid)).toBeNull();
     expectExit(await machine.vault("status", uuid), 4);
-    expectError(await machine.vault("get", uuid, "--json"), 4, "no-credentials");
+    expectError(await machine.vault("get", uuid, "--json"), "no-credentials");
     expectError(
       await machine.vault("info", uuid, "--kind", kind, "--json"),
-      13,
       "service",
       /no such endpoint, or no such vault/,
     );
@@ -210,7 +209,7 @@ describe.concurrent("vault create", () => {
       const machine = lab.machine();
       lab.faults(`create:${fault}*all`);
       const result = await machine.vault(...createArgs(machine, "generic/offline"));
-      expectError(result, 10, "network", /a vault may exist whose credentials nobody has/);
+      expectError(result, "network", /a vault may exist whose credentials nobody has/);
       const { retry, hint } = errorOf(result);
       expect(retry).toBe("after-status");
       const [, reference] = /external reference (vault-\w+)/.exec(hint ?? "") ?? [];
@@ -231,7 +230,7 @@ describe.concurrent("vault create", () => {
     const machine = lab.machine();
     lab.faults("create:no-credentials");
     const result = await machine.vault(...createArgs(machine, "generic/offline"));
-    expectError(result, 13, "service", /a vault was created/);
+    expectError(result, "service", /a vault was created/);
     const [uuid] = others(lab);
     expect(JSON.parse(result.stdout)).toMatchObject({ answer: { vault: { uuid } } });
   });
@@ -245,7 +244,7 @@ describe.concurrent("vault create", () => {
       { env: { VAULTSVC_API_KEY: "ffffffff-ffff-4fff-8fff-ffffffffffff" } },
       ...createArgs(machine, "generic/offline"),
     );
-    expectError(refused, 5, "unauthorized");
+    expectError(refused, "unauthorized");
     await create(machine);
     expect(others(lab)).toHaveLength(2);
   });
@@ -260,7 +259,7 @@ describe.concurrent("vault create", () => {
     state.exec("ALTER TABLE spent RENAME TO elsewhere");
     state.close();
     const result = await running.exit;
-    expectError(result, 14, "state", /was created, but its credentials could not be stored/);
+    expectError(result, "state", /was created, but its credentials could not be stored/);
     expect(errorOf(result)).toMatchObject({
       retry: "never",
       help: expect.stringContaining("vault import") as string,
@@ -277,7 +276,7 @@ describe.concurrent("vault create", () => {
       ...createArgs(machine, "generic/offline", "--max-wait", "100ms"),
     );
     if (gate !== null) releaseLockFile(gate);
-    expectError(busy, 15, "busy", /another process is changing the whole state/);
+    expectError(busy, "busy", /another process is changing the whole state/);
     expect(others(lab)).toEqual([]);
     await create(machine);
   });
@@ -313,11 +312,7 @@ describe.concurrent("vault create", () => {
     const machine = lab.machine();
     await create(machine);
     const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
-    expectError(
-      await machine.vaultWith(wrong, ...createArgs(machine, "generic/offline")),
-      14,
-      "state",
-    );
+    expectError(await machine.vaultWith(wrong, ...createArgs(machine, "generic/offline")), "state");
     expect(others(lab)).toHaveLength(1);
   });
 });
@@ -337,7 +332,7 @@ describe.concurrent("vault info", () => {
     expect(table.stdout).toContain(there);
     expect((before as unknown as { autoLockDate: string }).autoLockDate).not.toBe(there);
     lab.faults("info:status=403");
-    expectError(await machine.vault("info", uuid, "--json"), 5, "unauthorized");
+    expectError(await machine.vault("info", uuid, "--json"), "unauthorized");
     expect(await machine.status(uuid)).toEqual(before);
     expect(
       lab.service.sandbox.requests().filter(({ operation }) => operation === "info"),
@@ -363,7 +358,7 @@ describe.concurrent("vault info", () => {
       "generic/offline",
       "--json",
     );
-    expectError(failed, 10, "network");
+    expectError(failed, "network");
     expect(errorOf(failed).retry).toBe("safe");
   });
 
@@ -388,7 +383,7 @@ describe.concurrent("vault delete", () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const refused = await machine.vault("delete", lab.vault.uuid, "--json");
-    expectError(refused, 2, "usage", /^confirmation required: /);
+    expectError(refused, "usage", /^confirmation required: /);
     expect(helpOf(errorOf(refused))).toContain("--yes");
     expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
   });
@@ -397,7 +392,6 @@ describe.concurrent("vault delete", () => {
     const lab = await openLab();
     expectError(
       await lab.machine().vault("delete", lab.vault.uuid, "--yes", "--json"),
-      4,
       "no-credentials",
     );
   });
@@ -412,12 +406,12 @@ describe.concurrent("vault delete", () => {
         await machine.vault("import", uuid, "--kind", kind, "--credentials", "@wrong.json"),
         0,
       );
-      expectError(await machine.vault("delete", uuid, "--yes", "--json"), 6, "rejected");
+      expectError(await machine.vault("delete", uuid, "--yes", "--json"), "rejected");
     }
     expect(await machine.status(uuid)).toMatchObject({ failedAttempts: 2, unackedStarts: 0 });
     machine.file("pair.json", lab.vault.credentials);
     expectExit(await machine.vault("import", uuid, "--credentials", "@pair.json"), 0);
-    expectError(await machine.vault("delete", uuid, "--yes", "--json"), 8, "guard");
+    expectError(await machine.vault("delete", uuid, "--yes", "--json"), "guard");
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 2 });
     expectExit(await machine.vault("delete", uuid, "--yes", "--force"), 0);
     expect(auditOf(lab, uuid)).toEqual([
@@ -434,7 +428,7 @@ describe.concurrent("vault delete", () => {
     const { uuid } = lab.vault;
     expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
     const refused = await machine.vault("delete", uuid, "--yes", "--json");
-    expectError(refused, 11, "pending", /not deleted/);
+    expectError(refused, "pending", /not deleted/);
     expect(helpOf(errorOf(refused))).toMatch(/vault ack .*--discard-pending/);
     expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending"), 0);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
@@ -471,7 +465,7 @@ describe.concurrent("vault delete", () => {
       const { uuid } = lab.vault;
       lab.faults(`delete:${fault}`);
       const result = await machine.vault("delete", uuid, "--yes", "--json");
-      expectError(result, 10, "network", /may have been deleted; its credentials are kept/);
+      expectError(result, "network", /may have been deleted; its credentials are kept/);
       expect(errorOf(result)).toMatchObject({
         retry: "after-status",
         spent: { unackedStarts: 1, failedAttempts: 0 },
@@ -479,8 +473,8 @@ describe.concurrent("vault delete", () => {
       expect(await machine.exported(uuid)).not.toBeNull();
       const again = await machine.vault("delete", uuid, "--yes", "--json");
       if (done) {
-        expectError(again, 13, "service", /no such vault/);
-        expectError(await machine.vault("get", uuid, "--json"), 7, "locked", /the vault is gone/);
+        expectError(again, "service", /no such vault/);
+        expectError(await machine.vault("get", uuid, "--json"), "locked", /the vault is gone/);
       } else expectExit(again, 0);
       expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
       expect(
@@ -496,7 +490,6 @@ describe.concurrent("vault delete", () => {
     const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
     expectError(
       await machine.vaultWith(wrong, "delete", lab.vault.uuid, "--yes", "--json"),
-      14,
       "state",
     );
     expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
@@ -540,7 +533,6 @@ describe.concurrent("generic vaults (extended)", () => {
     expect(documentOf(read).vault.content).toBe(note);
     expectError(
       await machine.vault("update", lab.vault.uuid, "--content", "@pair.json", "--json"),
-      3,
       "invalid-input",
       /no update of generic\/online/,
     );

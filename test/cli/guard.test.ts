@@ -29,15 +29,15 @@ describe.concurrent("the guard", () => {
       "--json",
     ];
     for (const n of [1, 2]) {
-      expectError(await machine.vault(...get(n)), 6, "rejected");
+      expectError(await machine.vault(...get(n)), "rejected");
       expect(service.sandbox.requests()).toHaveLength(n);
     }
     const third = await machine.vault(...get(3));
-    expectError(third, 8, "guard", /failed attempts/);
+    expectError(third, "guard", /failed attempts/);
     expect(helpOf(errorOf(third))).toContain(`vault guard ${vault.uuid} --reset`);
     expect(errorOf(third).spent).toMatchObject({ failedAttempts: 2 });
     const right = [...firstGetArgs(machine, vault), "--json"];
-    expectError(await machine.vault(...right), 8, "guard");
+    expectError(await machine.vault(...right), "guard");
     expect(service.sandbox.requests()).toHaveLength(2);
     expect(service.sandbox.inspect(vault.uuid)).toMatchObject({
       state: "active",
@@ -54,15 +54,14 @@ describe.concurrent("the guard", () => {
     const { service, vault } = lab;
     const machine = lab.machine();
     const get = [...firstGetArgs(machine, { ...vault, credentials: wrong(1) }), "--json"];
-    expectError(await machine.vault(...get), 6, "rejected");
-    expectError(await machine.vault(...get), 8, "guard", /refused .* before/);
-    expectError(await machine.vault("get", vault.uuid, "--json"), 8, "guard", /refused .* before/);
+    expectError(await machine.vault(...get), "rejected");
+    expectError(await machine.vault(...get), "guard", /refused .* before/);
+    expectError(await machine.vault("get", vault.uuid, "--json"), "guard", /refused .* before/);
     expect(service.sandbox.requests()).toHaveLength(1);
     // Another device makes it another combination.
     const device = machine.file("other.json", { ...vault.device, fonts: ["Courier"] });
     expectError(
       await machine.vault("get", vault.uuid, "--device", `@${device}`, "--json"),
-      6,
       "rejected",
     );
     expect(service.sandbox.requests()).toHaveLength(2);
@@ -77,26 +76,22 @@ describe.concurrent("the guard", () => {
     for (const args of [[], ["--force"], ["--force", "--dry-run"]]) {
       expectError(
         await machine.vault("get", vault.uuid, "--credentials", `@${old}`, "--json", ...args),
-        4,
         "no-credentials",
         /superseded/,
       );
     }
     expectError(
       await machine.vault("get", vault.uuid, "--generation", "1", "--json"),
-      4,
       "no-credentials",
       /superseded/,
     );
     expectError(
       await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"),
-      2,
       "usage",
       /^confirmation required: Send generation 1 /,
     );
     expectError(
       await machine.vault("import", vault.uuid, "--credentials", `@${old}`, "--json"),
-      4,
       "no-credentials",
       /superseded/,
     );
@@ -113,7 +108,6 @@ describe.concurrent("the guard", () => {
         "--force",
         "--json",
       ),
-      4,
       "no-credentials",
       /superseded/,
     );
@@ -136,14 +130,12 @@ describe.concurrent("the guard", () => {
     ]) {
       expectError(
         await machine.vaultWith(moved, ...args, "--json"),
-        4,
         "no-credentials",
         /belongs to/,
       );
     }
     expectError(
       await machine.vault("get", uuid, "--api-prefix", "/other/v1-2", "--json"),
-      4,
       "no-credentials",
       /belongs to/,
     );
@@ -165,7 +157,6 @@ describe.concurrent("what goes beside a pair", () => {
       const other = machine.file("other.json", { ...vault.device, ...change });
       expectError(
         await machine.vault("get", vault.uuid, "--device", `@${other}`, "--json"),
-        8,
         "guard",
         /device/,
       );
@@ -185,14 +176,12 @@ describe.concurrent("what goes beside a pair", () => {
     const other = `@${machine.file("other.json", wrong(1))}`;
     expectError(
       await machine.vault("get", vault.uuid, "--credentials", other, "--json"),
-      4,
       "no-credentials",
       /differ/,
     );
     expect(service.sandbox.requests()).toHaveLength(2);
     expectError(
       await machine.vault("get", vault.uuid, "--credentials", other, "--force", "--json"),
-      6,
       "rejected",
     );
     expect(service.sandbox.requests()).toHaveLength(3);
@@ -219,7 +208,6 @@ describe.concurrent("counters", () => {
       const given = `@${machine.file("wrong.json", wrong(n))}`;
       expectError(
         await machine.vault("get", vault.uuid, "--credentials", given, "--force", "--json"),
-        6,
         "rejected",
       );
     }
@@ -233,7 +221,7 @@ describe.concurrent("counters", () => {
     const sent = service.sandbox.requests().length;
     const given = `@${machine.file("right.json", pair)}`;
     const get = ["get", vault.uuid, "--kind", vault.kind, "--credentials", given, "--json"];
-    expectError(await machine.vault(...get), 8, "guard");
+    expectError(await machine.vault(...get), "guard");
     expect(service.sandbox.requests()).toHaveLength(sent);
     expectExit(await machine.vault(...get, "--force"), 0);
     await expectInStep(lab, machine, vault.uuid);
@@ -246,11 +234,10 @@ describe.concurrent("counters", () => {
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
     expectError(
       await machine.vault("guard", uuid, "--reset", "--json"),
-      2,
       "usage",
       /--yes|confirm|asked/i,
     );
-    expectError(await machine.vault("guard", "--reset", "--yes", "--json"), 2, "usage");
+    expectError(await machine.vault("guard", "--reset", "--yes", "--json"), "usage");
     expect((await machine.status(uuid)).unackedStarts).toBe(1);
     expectExit(await machine.vault("guard", uuid, "--reset", "--yes"), 0);
     expect((await machine.status(uuid)).unackedStarts).toBe(0);
@@ -263,12 +250,12 @@ describe.concurrent("counters", () => {
     const machine = lab.machine();
     for (const n of [1, 2]) {
       const get = firstGetArgs(machine, { ...vault, credentials: wrong(n) });
-      expectError(await machine.vault(...get, "--json"), 6, "rejected");
+      expectError(await machine.vault(...get, "--json"), "rejected");
     }
     // Another program has read the vault meanwhile, and one more attempt has failed since: that is what the log shows.
     const right = `@${machine.file("right.json", vault.credentials)}`;
     expectExit(await machine.vault("import", vault.uuid, "--credentials", right), 0);
-    expectError(await machine.vault("get", vault.uuid, "--json"), 8, "guard");
+    expectError(await machine.vault("get", vault.uuid, "--json"), "guard");
     expect(service.sandbox.requests()).toHaveLength(2);
     expectExit(
       await machine.vault("guard", vault.uuid, "--reset", "--failed", "1", "--starts", "0"),

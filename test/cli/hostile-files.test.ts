@@ -10,7 +10,7 @@ const another = "99999999-8888-4777-8666-555555555555";
 const deep = "[".repeat(100_000) + "]".repeat(100_000);
 
 describe.concurrent("what is nested without end", () => {
-  it.each<[string, (machine: Machine, uuid: string) => string[], number]>([
+  it.each<[string, (machine: Machine, uuid: string) => string[]]>([
     [
       "credentials",
       (m) => [
@@ -21,7 +21,6 @@ describe.concurrent("what is nested without end", () => {
         "--credentials",
         `@${m.file("f", `{"format":2,"x":${deep}}`)}`,
       ],
-      3,
     ],
     [
       "a list to import",
@@ -30,7 +29,6 @@ describe.concurrent("what is nested without end", () => {
         "--file",
         m.file("f", `[{"uuid":"${another}","credentials":{"a":${deep}}}]`),
       ],
-      3,
     ],
     [
       "a line to import",
@@ -39,7 +37,6 @@ describe.concurrent("what is nested without end", () => {
         "--file",
         m.file("f", `{"uuid":"${another}","kind":"generic/offline","credentials":{"a":${deep}}}`),
       ],
-      3,
     ],
     [
       "a device",
@@ -53,16 +50,15 @@ describe.concurrent("what is nested without end", () => {
         "--device",
         `@${m.file("f", deep)}`,
       ],
-      3,
     ],
-    ["a card", (m, uuid) => ["update", uuid, "--card", `@${m.file("f", deep)}`], 3],
-    ["claims", (m) => ["config", "set", "jwt.claims", `@${m.file("f", `{"a":${deep}}`)}`], 3],
-    ["a policy", (m) => ["sandbox", "start", "--policy", m.file("f", `{"jwt":${deep}}`)], 3],
-    ["a seed", (m) => ["sandbox", "start", "--seed", m.file("f", deep)], 3],
-  ])("in a file of the user is refused: %s", async (_, args, code) => {
+    ["a card", (m, uuid) => ["update", uuid, "--card", `@${m.file("f", deep)}`]],
+    ["claims", (m) => ["config", "set", "jwt.claims", `@${m.file("f", `{"a":${deep}}`)}`]],
+    ["a policy", (m) => ["sandbox", "start", "--policy", m.file("f", `{"jwt":${deep}}`)]],
+    ["a seed", (m) => ["sandbox", "start", "--seed", m.file("f", deep)]],
+  ])("in a file of the user is refused: %s", async (_, args) => {
     const { service, machine, uuid } = await hostileWorld();
     const result = await machine.vault(...args(machine, uuid), "--json");
-    expectError(result, code, "invalid-input");
+    expectError(result, "invalid-input");
     expect(service.asked).toEqual([]);
   });
 
@@ -94,7 +90,7 @@ it("a file of credentials that is not UTF-8 is refused: replaced characters woul
     ["import", "--file", path],
     ["get", another, "--kind", "generic/offline", "--credentials", `@${path}`],
   ]) {
-    expectError(await machine.vault(...args, "--json"), 3, "invalid-input", /must be UTF-8/);
+    expectError(await machine.vault(...args, "--json"), "invalid-input", /must be UTF-8/);
   }
   expect(service.asked).toEqual([]);
 });
@@ -134,7 +130,7 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
       `@${machine.file("two", `${pair}\n${pair}`)}`,
       "--json",
     );
-    expectError(two, 3, "invalid-input", /^--credentials: 2 documents, where one is expected$/);
+    expectError(two, "invalid-input", /^--credentials: 2 documents, where one is expected$/);
   });
 
   it("name what came and cannot be seen", async () => {
@@ -142,7 +138,6 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
     const file = machine.file("list", pretty(1, { uuid: `${another}\r` }));
     expectError(
       await machine.vault("import", "--file", file, "--json"),
-      3,
       "invalid-input",
       /^--file line 1: uuid must be 36 .* \(an invisible character at the end\)$/,
     );
@@ -155,7 +150,6 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
       for (const command of ["get", "status", "forget"])
         expectError(
           await machine.vault(command, name, "--json"),
-          3,
           "invalid-input",
           new RegExp(`must be 36 .* \\(${where}\\)$`),
         );
@@ -178,7 +172,6 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
         "env:CARD",
         "--json",
       ),
-      3,
       "invalid-input",
       /^--card.number: .* \(a number, not a string\)$/,
     );

@@ -28,7 +28,7 @@ describe.concurrent("the last read of a limited vault", () => {
     expectExit(result, 0);
     expect(documentOf(result).vault).toMatchObject({ content: note, usesRemaining: 1 });
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted", usesRemaining: 0 });
-    expectError(await machine.vault("get", uuid, "--json"), 7, "locked", /gone/);
+    expectError(await machine.vault("get", uuid, "--json"), "locked", /gone/);
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe.concurrent("the last read of a limited vault", () => {
     });
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1 });
     const refused = await machine.vault("ack", uuid, "--json");
-    expectError(refused, 11, "pending");
+    expectError(refused, "pending");
     expect(helpOf(errorOf(refused))).toMatch(/--discard-pending.*--unread/);
     // What the hint says works.
     const whole = await machine.vault("get", uuid, "--discard-pending", "--reveal");
@@ -84,7 +84,7 @@ describe.concurrent("the last read of a limited vault", () => {
   it("with --no-ack and a masked table prints the table, and is not known to be delivered", async () => {
     const { lab, machine, uuid } = await lastRead();
     expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
-    expectError(await machine.vault("ack", uuid, "--json"), 11, "pending");
+    expectError(await machine.vault("ack", uuid, "--json"), "pending");
     expectExit(await machine.vault("ack", uuid, "--unread"), 0);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
@@ -93,7 +93,7 @@ describe.concurrent("the last read of a limited vault", () => {
     const { lab, machine, uuid } = await lastRead();
     const result = await machine.vault("get", uuid, "--no-ack", "--save-cmd", "exit 3");
     expectExit(result, 11);
-    expectError(await machine.vault("ack", uuid, "--saved", "--json"), 11, "pending");
+    expectError(await machine.vault("ack", uuid, "--saved", "--json"), "pending");
     expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
   });
 });

@@ -51,7 +51,6 @@ async function expectRefused(
   const sent = lab.service.sandbox.requests().length;
   expectError(
     await machine.vault(...(args.length > 0 ? args : ["get", lab.vault.uuid]), "--json"),
-    14,
     "state",
     message,
   );
@@ -171,7 +170,6 @@ describe
       for (const file of args.filter((arg) => arg.startsWith("@"))) give(file.slice(1));
       expectError(
         await machine.start(...asOther([...args, "--json"])).exit,
-        14,
         "state",
         /belongs to another user \(uid 65532\)/,
       );
@@ -202,7 +200,7 @@ describe.skipIf(!mayBeOther).concurrent("without the rights of an administrator"
       const before = lstatSync(path).mode;
       chmodSync(path, mode);
       const result = await machine.start(...asOther(["get", lab.vault.uuid, "--json"])).exit;
-      expectError(result, 14, "state", /permission denied|read-only|cannot be/);
+      expectError(result, "state", /permission denied|read-only|cannot be/);
       chmodSync(path, before);
     }
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
@@ -274,7 +272,7 @@ describe.concurrent("a file that is to be written", () => {
         ["audit-replay", items, "--html", path],
         ["audit-replay", items, "--markdown", path],
       ]) {
-        expectError(await machine.vault(...args, "--json"), 3, "invalid-input", why);
+        expectError(await machine.vault(...args, "--json"), "invalid-input", why);
       }
       expect(lab.service.sandbox.requests()).toHaveLength(sent);
       expect(lstatSync(path)).toMatchObject({ ino: before.ino, mode: before.mode });
@@ -293,7 +291,6 @@ describe.concurrent("a file that is to be written", () => {
     if (which === "ready-file") {
       expectError(
         await machine.vault("sandbox", "start", "--ready-file", link, "--json"),
-        14,
         "state",
         /a symbolic link/,
       );
@@ -309,7 +306,7 @@ describe.concurrent("a file that is to be written", () => {
         link,
         "--json",
       );
-      expectError(result, 3, "invalid-input", /a symbolic link/);
+      expectError(result, "invalid-input", /a symbolic link/);
       sandbox.kill("SIGTERM");
       await sandbox.exit;
     }

@@ -66,7 +66,7 @@ describe("the whole of a shared state", () => {
     const more = ["--kind", "generic/offline", "--credentials", "env:PAIR", "--label", "Grace"];
     expectExit(await first.vaultWith({ env: pair }, "import", other, ...more), 0);
     expectExit(await first.vault("label", uuid, "Ada"), 0);
-    expectError(await second.vault("label", uuid, "Grace", "--json"), 2, "usage", /already has/);
+    expectError(await second.vault("label", uuid, "Grace", "--json"), "usage", /already has/);
     const atOnce = async (one: typeof first, two: typeof first, label: string): Promise<void> => {
       const runs = await Promise.all([
         one.vault("label", uuid, label, "--json"),
@@ -89,7 +89,7 @@ describe("the whole of a shared state", () => {
       rekeyed: { source: "file", values: 4 },
     });
     expect(await first.exported(uuid)).toMatchObject({ old, token });
-    expectError(await second.vault("status", "--json"), 14, "state", /key file .* is missing/);
+    expectError(await second.vault("status", "--json"), "state", /key file .* is missing/);
     expectExit(await first.vault("ack", uuid), 0);
     await expectInStep(lab, first, uuid);
   });
@@ -123,7 +123,6 @@ describe("the whole of a shared state", () => {
       const stopped = await first.vault("get", uuid, "--json");
       expectError(
         stopped,
-        14,
         "state",
         /has lost the last exchange .* is encrypted with key [0-9a-f]{16}, which/,
       );
@@ -182,7 +181,7 @@ describe("the whole of a shared state", () => {
     const told = await second.vault("get", uuid, "--json");
     const why =
       /the key file .* is missing, and the secrets in postgres:.* are encrypted with key \w+$/;
-    expectError(told, 14, "state", why);
+    expectError(told, "state", why);
     expect(helpOf(errorOf(told))).toMatch(/^copy it there .* from another machine/);
     copyNewest(first, second);
     expectExit(await second.vault("get", uuid, "--json"), 0);
@@ -198,12 +197,7 @@ describe("the whole of a shared state", () => {
     const rekey = ["state", "rekey", "--new-state-key", "env:SECRET", "--yes"];
     expectExit(await first.vaultWith({ env }, ...rekey), 0);
     const told = await second.vaultWith({ env: former }, "get", uuid, "--json");
-    expectError(
-      told,
-      14,
-      "state",
-      /wrong key: .* VAULTSVC_STATE_KEY has key \w+; nothing was changed/,
-    );
+    expectError(told, "state", /wrong key: .* VAULTSVC_STATE_KEY has key \w+; nothing was changed/);
     const given = { VAULTSVC_STATE_KEY: next };
     expectExit(await second.vaultWith({ env: given }, "get", uuid, "--json"), 0);
     second.env["VAULTSVC_STATE_KEY"] = next;
@@ -255,7 +249,7 @@ describe("the whole of a shared state", () => {
     renameSync(former, aside);
     expectExit(await first.vault("forget", uuid, "--yes"), 0);
     const refused = await first.vault(...restore);
-    expectError(refused, 14, "state", /is missing, and the secrets in .*state\.db are encrypted/);
+    expectError(refused, "state", /is missing, and the secrets in .*state\.db are encrypted/);
     expectExit(await first.vault(...restore, "--backup-key", `@${aside}`), 0);
     expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
     expectFarFromLock(lab, uuid);

@@ -39,7 +39,6 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     lab.clock.ahead = hour;
     expectError(
       await machine.vault("ack", uuid, "--json"),
-      13,
       "service",
       /no longer accepts the token .*; the read was not acknowledged, and the old credentials are still valid$/,
     );
@@ -67,11 +66,11 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
       const lab = await openLab(offlineNote);
       const { uuid } = lab.vault;
       const machine = await leftEnding(lab, one.action);
-      expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+      expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
       expect((await machine.status(uuid)).exchange).toMatchObject({ state: "in-doubt" });
       // Asking again spends nothing.
       const asked = lab.service.sandbox.requests().length;
-      expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+      expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
       expect(lab.service.sandbox.requests()).toHaveLength(asked);
       await expectNothingLost(lab, machine.copy());
       await expectGet(lab, machine, [one.outcome], one.failed);
@@ -85,7 +84,6 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     lab.faults("get-end:hang");
     expectError(
       await machine.vault("get", uuid, "--timeout", "3500ms", "--json"),
-      12,
       "in-doubt",
       /may or may not have arrived/,
     );
@@ -112,13 +110,12 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await leftEnding(lab, "drop-before");
-    expectError(await machine.vault("ack", uuid, "--json"), 12, "in-doubt");
+    expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
     // That the new pair is refused is not heard: it may have failed.
     lab.faults("get-start:drop-after");
-    expectError(await machine.vault("get", uuid, "--json"), 10, "network");
+    expectError(await machine.vault("get", uuid, "--json"), "network");
     expectError(
       await machine.vault("get", uuid, "--json"),
-      8,
       "guard",
       /generations 3 \(offered\), 2 \(current\)/,
     );
@@ -132,7 +129,7 @@ async function leftEnding(lab: Lab, action: string): Promise<Machine> {
   const { uuid } = lab.vault;
   const machine = await lab.warmMachine();
   lab.faults(`get-end:${action}*all`);
-  expectError(await machine.vault("get", uuid, "--max-wait", "100ms", "--json"), 11, "pending");
+  expectError(await machine.vault("get", uuid, "--max-wait", "100ms", "--json"), "pending");
   // One, or two where its wait was short enough for another.
   const { exchange } = await machine.status(uuid);
   expect(exchange?.state).toBe("ending");

@@ -121,12 +121,35 @@ export function expectExit(result: RunResult, ...codes: number[]): void {
   ).toContain(result.code);
 }
 
-/** A documented failure (vault help exit-codes): its exit code, and the one line of JSON that says it. */
+/** Exit codes as they are documented (`vault help exit-codes`), by the code of the error. */
+const exitCodes = {
+  internal: 1,
+  usage: 2,
+  "invalid-input": 3,
+  "no-credentials": 4,
+  unauthorized: 5,
+  rejected: 6,
+  locked: 7,
+  guard: 8,
+  "rate-limited": 9,
+  network: 10,
+  pending: 11,
+  "in-doubt": 12,
+  service: 13,
+  state: 14,
+  busy: 15,
+  partial: 16,
+  finding: 17,
+  interrupted: 130,
+};
+export type ErrorCode = keyof typeof exitCodes;
+
+/** A documented failure: its exit code (of a signal other than SIGINT another one), and the one line of JSON that says it. */
 export function expectError(
   result: RunResult,
-  exitCode: number,
-  code: string,
+  code: ErrorCode,
   message = /./,
+  exitCode = exitCodes[code],
 ): void {
   expectExit(result, exitCode);
   expect(errorOf(result)).toMatchObject({

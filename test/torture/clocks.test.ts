@@ -97,11 +97,11 @@ describe("a clock that jumps", () => {
   });
 
   it.each([
-    { fault: "get-start:status=429*all", exit: 9, code: "rate-limited" },
-    { fault: "get-end:drop-before*all", exit: 11, code: "pending" },
-  ])(
+    { fault: "get-start:status=429*all", code: "rate-limited" },
+    { fault: "get-end:drop-before*all", code: "pending" },
+  ] as const)(
     "back by hours while it waits ($fault): --max-wait ends the waiting all the same",
-    async ({ fault, exit, code }) => {
+    async ({ fault, code }) => {
       const { lab, fresh } = made;
       const { uuid } = lab.vault;
       const args = ["get", uuid, "--json", "--max-wait", "900ms"];
@@ -112,7 +112,7 @@ describe("a clock that jumps", () => {
       for (const at of isWhole ? moments : [Math.ceil(looks / 2)]) {
         const machine = fresh();
         lab.faults(fault);
-        expectError(await runAt({ jump: -3 * hour, at }, machine, args), exit, code);
+        expectError(await runAt({ jump: -3 * hour, at }, machine, args), code);
         lab.service.faults.clear();
         await expectAllWell(machine);
       }

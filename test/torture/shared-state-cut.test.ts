@@ -162,7 +162,7 @@ it("credentials that may not be durable are neither delivered nor acknowledged",
   await expect.poll(canceled, { timeout: 20_000 }).toHaveLength(1);
   await setStandbys(sql, "");
   const result = await running;
-  expectError(result, 14, "state", /a commit may not be durable/);
+  expectError(result, "state", /a commit may not be durable/);
   expect(errorOf(result).retry).toBe("after-fix");
   expect(result.stdout).toBe("");
   expect(sent()).toEqual(["POST"]);
