@@ -27,7 +27,7 @@ async function heldUpdate(): Promise<{ lab: Lab; machine: Machine; uuid: string;
   const machine = await lab.warmMachine();
   const { uuid } = lab.vault;
   const contents = `@${machine.file("card.json", card)}`;
-  expectExit(await machine.vault("update", uuid, "--card", contents, "--no-ack"), 0);
+  await machine.ok("update", uuid, "--card", contents, "--no-ack");
   const id = (await machine.status(uuid)).exchange?.id ?? "";
   return { lab, machine, uuid, id };
 }
@@ -72,20 +72,19 @@ describe.concurrent("ack with nothing pending", () => {
       failed: [{ error: { exitCode: 6 } }],
     });
     expect(await asGrace(machine, "ack", uuid)).toMatchObject({ code: 0 });
-    expectExit(await machine.vault("ack", "--all"), 0);
+    await machine.ok("ack", "--all");
   });
 
   it("is 0 where that was acknowledged, whatever became of others and of starts that were never sent", async () => {
     const { lab, machine, uuid } = await heldUpdate();
-    expectExit(await machine.vault("ack", uuid), 0);
+    await machine.ok("ack", uuid);
     expect(await asGrace(machine, "get", uuid, "--no-ack")).toMatchObject({ code: 0 });
     expect(await asGrace(machine, "get", uuid, ...drop)).toMatchObject({ code: 0 });
     lab.faults("start:status=429*all");
     const env = { VAULTSVC_MAX_WAIT: "0s" };
     expectExit(await machine.vaultWith({ env }, "get", uuid), 9);
     lab.service.faults.clear();
-    const ack = await machine.vault("ack", uuid, "--json");
-    expectExit(ack, 0);
+    const ack = await machine.ok("ack", uuid, "--json");
     expect(documentOf(ack)).toMatchObject({ acknowledged: [], last: { state: "discarded" } });
   });
 
@@ -122,8 +121,7 @@ describe.concurrent("ack --exchange", () => {
   it("means that very one: acknowledges it, and is 0 for ever after", async () => {
     const { machine, uuid, id } = await heldUpdate();
     for (const earlier of [undefined, true, true]) {
-      const ack = await machine.vault("ack", uuid, "--exchange", id, "--json");
-      expectExit(ack, 0);
+      const ack = await machine.ok("ack", uuid, "--exchange", id, "--json");
       const [one] = (documentOf(ack) as unknown as { acknowledged: Record<string, unknown>[] })
         .acknowledged;
       expect(one).toMatchObject({
@@ -132,12 +130,12 @@ describe.concurrent("ack --exchange", () => {
         exchange: { id, state: "acknowledged" },
       });
       expect(one?.["earlier"]).toBe(earlier);
-      if (earlier === true) expectExit(await machine.vault("get", uuid), 0);
+      if (earlier === true) await machine.ok("get", uuid);
     }
     editVaults(join(machine.stateDir, "vault.db"), (stored) => {
       stored.exchanges = stored.exchanges.filter((row) => row.id !== id);
     });
-    expectExit(await machine.vault("ack", uuid, "--exchange", id), 0);
+    await machine.ok("ack", uuid, "--exchange", id);
   });
 
   it("is 6 for one that was dropped, and leaves another one as it is; 3 for one that nobody knows", async () => {

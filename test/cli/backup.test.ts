@@ -14,7 +14,7 @@ import { helpOf } from "../support/help.ts";
 describe.concurrent("vault state backup", () => {
   it("writes one file, sealed, and says what it holds and that the key is not in it", async () => {
     const { machine, uuid, file } = await warm();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const result = await machine.vault("state", "backup", file);
     expect(result).toMatchObject({ code: 0, stderr: "" });
     expect(result.stdout.trimEnd().split("\n").at(-1)).toBe(
@@ -43,11 +43,11 @@ describe.concurrent("vault state backup", () => {
       "all.ndjson",
       lab.service.vaults.map((vault) => JSON.stringify({ ...vault, label: null })).join("\n"),
     );
-    expectExit(await machine.vault("import", "--file", list), 0);
+    await machine.ok("import", "--file", list);
     const folder = tempDir("backups");
     let running = true;
     const readers = lab.service.vaults.map(async ({ uuid }) => {
-      while (running) expectExit(await machine.vault("get", uuid, "--max-wait", "10h"), 0);
+      while (running) await machine.ok("get", uuid, "--max-wait", "10h");
     });
     const files = ["1", "2", "3", "4"].map((name) => join(folder, name));
     for (const file of files)
@@ -78,7 +78,7 @@ describe.concurrent("vault state backup", () => {
     expect(helpOf(errorOf(refused))).toContain("--force");
     expect(readFileSync(file, "utf8")).toBe("precious");
     chmodSync(file, 0o644);
-    expectExit(await machine.vault("state", "backup", file, "--force"), 0);
+    await machine.ok("state", "backup", file, "--force");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const key = keyFileOf(machine);
     const before = readFileSync(key);
@@ -129,7 +129,7 @@ describe.concurrent("vault state backup", () => {
 
   it("is entered in the journal", async () => {
     const { lab, machine, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
     const [entry] = db
       .prepare("SELECT event, detail ->> 'file' AS file FROM journal ORDER BY seq DESC LIMIT 1")

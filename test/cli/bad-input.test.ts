@@ -770,7 +770,7 @@ describe("input at the limit", () => {
     async ({ ref }) => {
       const lab = await openLab(offlineCard);
       const machine = await lab.warmMachine();
-      expectExit(await machine.vault("get", lab.vault.uuid, "--external-ref", ref, "--no-ack"), 0);
+      await machine.ok("get", lab.vault.uuid, "--external-ref", ref, "--no-ack");
       expect(lab.service.sandbox.inspect(lab.vault.uuid).pending?.externalRef).toBe(ref);
     },
   );
@@ -778,26 +778,24 @@ describe("input at the limit", () => {
   it("a secret as a literal is taken, with one warning; from stdin and variables without", async () => {
     const lab = await openLab([offlineCard, offlineCard]);
     const machine = lab.machine();
-    expectExit(await machine.vault("state", "init"), 0);
+    await machine.ok("state", "init");
     const [one, two] = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
       get: ["get", uuid, "--kind", kind, "--json"],
       credentials,
     }));
-    const literal = await machine.vault(
+    const literal = await machine.ok(
       ...(one?.get ?? []),
       "--credentials",
       JSON.stringify(one?.credentials),
     );
-    expectExit(literal, 0);
     expect(literal.stderr).toMatch(/^vault: warning: --credentials .*command line.*\n$/);
     const { encryptedData = "", payload = "" } = two?.credentials ?? {};
     const parts = ["--encrypted-data", "env:DATA", "--payload", "-"];
-    const quiet = await machine.vaultWith(
+    const quiet = await machine.okWith(
       { env: { DATA: encryptedData }, input: `${payload}\n` },
       ...(two?.get ?? []),
       ...parts,
     );
-    expectExit(quiet, 0);
     expect(quiet.stderr).toBe("");
   });
 });

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   expectError,
-  expectExit,
   expectInStep,
   firstGetArgs,
   offlineCard,
@@ -24,10 +23,10 @@ describe.concurrent("--credentials-out", () => {
     const document = { uuid, kind, credentials };
     const file = machine.file("pair.json", `\uFEFF${JSON.stringify(document, null, 2)}\r\n\r\n`);
     const both = ["--credentials", `@${file}`, "--credentials-out", file];
-    expectExit(await machine.vault("get", uuid, ...both, "--json"), 0);
+    await machine.ok("get", uuid, ...both, "--json");
     expect(readJson(file)).toMatchObject({ format: 2, uuid });
     writeFileSync(file, `\uFEFF${JSON.stringify(readJson(file), null, 2)}\r\n`);
-    expectExit(await machine.vault("get", uuid, "--credentials-out", file, "--json"), 0);
+    await machine.ok("get", uuid, "--credentials-out", file, "--json");
     expect(readJson(file)).toMatchObject({ format: 2, uuid });
   });
 
@@ -65,7 +64,7 @@ describe.concurrent("--credentials-out", () => {
     );
     expect(statSync(file).mode & 0o777).toBe(0o600);
     lab.service.faults.clear();
-    expectExit(await machine.vault("get", uuid, "--json", "--credentials-out", file), 0);
+    await machine.ok("get", uuid, "--json", "--credentials-out", file);
     expect(readJson(file)).toEqual({
       format: 2,
       uuid,
@@ -97,8 +96,7 @@ describe.concurrent("--credentials-out", () => {
     expectError(await machine.vault(...get), "pending");
     lab.service.faults.clear();
     const other = lab.machine();
-    const next = await other.vault("get", vault.uuid, "--credentials", `@${file}`, "--json");
-    expectExit(next, 0);
+    const next = await other.ok("get", vault.uuid, "--credentials", `@${file}`, "--json");
     expect(documentOf(next).settled).toMatchObject([{ outcome: "acknowledged" }]);
     await expectInStep(lab, other, vault.uuid);
   });
@@ -122,7 +120,7 @@ describe.concurrent("a recovery document", () => {
   it("of another vault is refused", async () => {
     const lab = await openLab([offlineNote, offlineNote]);
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", lab.vault.uuid, "--no-ack"), 0);
+    await machine.ok("get", lab.vault.uuid, "--no-ack");
     const document = `@${machine.file("recovery.json", await machine.exported(lab.vault.uuid))}`;
     const other = lab.service.vaults[1]?.uuid ?? "";
     const refused = await lab.machine().vault("get", other, "--credentials", document, "--json");
@@ -134,10 +132,10 @@ describe.concurrent("a recovery document", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const other = lab.machine();
     const document = `@${other.file("recovery.json", await machine.exported(uuid))}`;
-    expectExit(await other.vault("import", uuid, "--credentials", document, "--json"), 0);
+    await other.ok("import", uuid, "--credentials", document, "--json");
     await expectInStep(lab, other, uuid);
   });
 });

@@ -143,8 +143,8 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
       stateDir: join(tempDir("rest"), "state"),
     });
     const file = join(tempDir("backups"), "b");
-    expectExit(await machine.vault("state", "backup", file), 0);
-    expectExit(await atRest.vault("state", "restore", file), 0);
+    await machine.ok("state", "backup", file);
+    await atRest.ok("state", "restore", file);
     // Without a WAL, as where the last one that had it open has closed it.
     const path = join(atRest.stateDir, "vault.db");
     const db = new DatabaseSync(path);
@@ -369,7 +369,7 @@ describe.concurrent("vault doctor: backup", () => {
       message: "none recorded",
     });
     const file = join(tempDir("backups"), "state.db");
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     expect(await checkOf(machine, "backup")).toMatchObject({
       level: "ok",
       message: expect.stringContaining(file) as string,
@@ -378,19 +378,19 @@ describe.concurrent("vault doctor: backup", () => {
     const again = new RegExp(`^vault state backup ${file} --force$`);
 
     // Without a rate limit: its queue is waited for on a clock that runs ahead of the next command's.
-    expectExit(await machine.vault("get", uuid, "--rate", "0"), 0);
+    await machine.ok("get", uuid, "--rate", "0");
     expect(await problems(machine, "--offline")).toEqual([
       finding("backup", "warn", /1 vault has newer credentials/, again),
     ]);
-    expectExit(await machine.vault("state", "backup", file, "--force"), 0);
+    await machine.ok("state", "backup", file, "--force");
     expect(await problems(machine, "--offline")).toEqual([]);
-    expectExit(await machine.vault("get", uuid, "--no-ack", "--rate", "0"), 0);
-    expectExit(await machine.vault("ack", uuid), 0);
+    await machine.ok("get", uuid, "--no-ack", "--rate", "0");
+    await machine.ok("ack", uuid);
     expect(await problems(machine, "--offline")).toEqual([
       finding("backup", "warn", /1 vault has newer credentials/, again),
     ]);
 
-    expectExit(await machine.vault("state", "backup", file, "--force"), 0);
+    await machine.ok("state", "backup", file, "--force");
     writeFileSync(file, "something else");
     expect(await problems(machine, "--offline")).toEqual([
       finding("backup", "warn", /is gone, or is no backup any more/, again),

@@ -25,8 +25,7 @@ async function dryRun(
   more: Readonly<Record<string, string>>,
   ...args: string[]
 ): Promise<DryRun> {
-  const result = await machine.vaultWith({ env: more }, ...args, "--dry-run", "--json");
-  expectExit(result, 0);
+  const result = await machine.okWith({ env: more }, ...args, "--dry-run", "--json");
   return JSON.parse(result.stdout) as DryRun;
 }
 
@@ -35,13 +34,11 @@ describe.concurrent("--dry-run", () => {
     const lab = await openLab(offlineNote);
     const { service, vault } = lab;
     const fresh = lab.machine();
-    const first = await fresh.vault(...firstGetArgs(fresh, vault), "--dry-run", "--json");
-    expectExit(first, 0);
+    const first = await fresh.ok(...firstGetArgs(fresh, vault), "--dry-run", "--json");
     const machine = await lab.warmMachine();
     const sent = service.sandbox.requests().length;
     const before = await machine.status(vault.uuid);
-    const shown = await machine.vault("get", vault.uuid, "--dry-run", "--json");
-    expectExit(shown, 0);
+    const shown = await machine.ok("get", vault.uuid, "--dry-run", "--json");
     expect(JSON.parse(shown.stdout)).toMatchObject({
       dryRun: true,
       settlesFirst: null,
@@ -51,7 +48,7 @@ describe.concurrent("--dry-run", () => {
         atMostAfter: { unackedStarts: 1, failedAttempts: 1 },
       },
     });
-    expectExit(await machine.vault("get", vault.uuid, "--dry-run"), 0);
+    await machine.ok("get", vault.uuid, "--dry-run");
     expect(service.sandbox.requests()).toHaveLength(sent);
     expect(await machine.status(vault.uuid)).toEqual(before);
     for (const secret of [vault.credentials.payload, service.application.apiKey])
@@ -61,8 +58,7 @@ describe.concurrent("--dry-run", () => {
   it("shows the hashedPin and the device of an online vault, and that an unanswered start may count as failed", async () => {
     const lab = await openLab(onlineCard);
     const machine = lab.machine();
-    const shown = await machine.vault(...firstGetArgs(machine, lab.vault), "--dry-run", "--json");
-    expectExit(shown, 0);
+    const shown = await machine.ok(...firstGetArgs(machine, lab.vault), "--dry-run", "--json");
     expect(JSON.parse(shown.stdout)).toMatchObject({
       request: {
         generation: "the given credentials",
@@ -104,7 +100,7 @@ describe.concurrent("--dry-run", () => {
       "--json",
     );
     expectError(unknown, "no-credentials", /generation 99/);
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     expectError(await machine.vault("get", uuid, "--dry-run", "--json"), "pending", /held/);
     expect(await dryRun(machine, {}, "get", uuid, "--discard-pending")).toMatchObject({
       settlesFirst: expect.stringMatching(/drops exchange/) as string,
@@ -135,7 +131,7 @@ describe.concurrent("--dry-run", () => {
   it("takes the kind from a recovery document", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", lab.vault.uuid, "--no-ack"), 0);
+    await machine.ok("get", lab.vault.uuid, "--no-ack");
     const more = { DOCUMENT: JSON.stringify(await machine.exported(lab.vault.uuid)) };
     expect(
       await dryRun(lab.machine(), more, "get", lab.vault.uuid, "--credentials", "env:DOCUMENT"),

@@ -37,7 +37,7 @@ describe.concurrent("what an error says was counted", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("label", uuid, "spare"), 0);
+    await machine.ok("label", uuid, "spare");
     const held = documentOf(await machine.vault("get", uuid, "--no-ack", "--json"));
     const result = await machine.vault("get", "spare", "--json");
     expectError(result, "pending");
@@ -93,7 +93,7 @@ describe.concurrent("--max-wait", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "0s" };
-    expectExit(await machine.vaultWith({ env: slow }, "get", uuid), 0);
+    await machine.okWith({ env: slow }, "get", uuid);
     const sent = lab.service.sandbox.requests().length;
     const limited = await machine.vaultWith({ env: slow }, "get", uuid, "--json");
     expectError(limited, "rate-limited", /--max-wait/);
@@ -108,14 +108,14 @@ describe.concurrent("a start that is refused for want of a place", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "100ms" };
-    expectExit(await machine.vaultWith({ env: slow }, "get", uuid, "--no-ack"), 0);
+    await machine.okWith({ env: slow }, "get", uuid, "--no-ack");
     // Within the second of the first one, unless the machine is slow; as places, they would take longer than an end call waits.
     for (let n = 0; n < 8; n += 1) {
       const result = await machine.vaultWith({ env: slow }, "get", uuid, "--discard-pending");
       expectExit(result, 9, 0);
       if (result.code === 0) break;
     }
-    expectExit(await machine.vaultWith({ env: slow }, "ack", uuid), 0);
+    await machine.okWith({ env: slow }, "ack", uuid);
   });
 });
 
@@ -135,7 +135,7 @@ describe.concurrent("a lock", () => {
     );
     lab.service.faults.clear();
     lab.service.sandbox.unlock(uuid);
-    expectExit(await machine.vault("get", uuid), 0);
-    expectExit(await machine.vault("status", "--fail-on", "locked"), 0);
+    await machine.ok("get", uuid);
+    await machine.ok("status", "--fail-on", "locked");
   });
 });

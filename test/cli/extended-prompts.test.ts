@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expectExit, openLab } from "../support/lab.ts";
+import { openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -44,7 +44,7 @@ describe.concurrent("vault delete on a terminal", () => {
     expect(
       lab.service.sandbox.requests().filter(({ operation }) => operation === "delete"),
     ).toEqual([]);
-    expectExit(await machine.vault("get", lab.vault.uuid, "--json"), 0);
+    await machine.ok("get", lab.vault.uuid, "--json");
   });
 });
 

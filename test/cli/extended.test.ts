@@ -43,8 +43,7 @@ async function create(
   kind: Kind = "generic/offline",
   ...more: string[]
 ): Promise<Created> {
-  const result = await machine.vault(...createArgs(machine, kind, ...more));
-  expectExit(result, 0);
+  const result = await machine.ok(...createArgs(machine, kind, ...more));
   expect(result.stderr).toBe("");
   return createdOf(result);
 }
@@ -84,15 +83,13 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
       usesRemaining: online ? null : 5,
     });
 
-    const read = await machine.vault("get", uuid, "--json");
-    expectExit(read, 0);
+    const read = await machine.ok("get", uuid, "--json");
     expect(documentOf(read).vault).toMatchObject(
       isCreditCard(kind) ? { creditCard: card } : { content: note },
     );
     await expectInStep(lab, machine, uuid);
 
-    const info = await machine.vault("info", uuid, "--json");
-    expectExit(info, 0);
+    const info = await machine.ok("info", uuid, "--json");
     const { autoLockDate, usesRemaining } = lab.service.sandbox.inspect(uuid);
     expect(JSON.parse(info.stdout)).toMatchObject({
       uuid,
@@ -104,15 +101,7 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
       },
     });
 
-    const deleted = await machine.vault(
-      "delete",
-      uuid,
-      "--yes",
-      "--json",
-      "--external-ref",
-      "closed",
-    );
-    expectExit(deleted, 0);
+    const deleted = await machine.ok("delete", uuid, "--yes", "--json", "--external-ref", "closed");
     expect(JSON.parse(deleted.stdout)).toEqual({
       deleted: [{ uuid, label: "mine", kind, externalRef: "closed" }],
     });
@@ -149,7 +138,7 @@ describe.concurrent("vault create", () => {
       "--expiry-date",
       "2099-01-01T00:00:00+02:00",
     ];
-    const result = await machine.vaultWith(
+    const result = await machine.okWith(
       { input: "two\nlines\n" },
       ...args,
       "--metadata",
@@ -159,7 +148,6 @@ describe.concurrent("vault create", () => {
       "--field",
       "vault.uuid",
     );
-    expectExit(result, 0);
     const uuid = result.stdout;
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
       content: "two\nlines\n",
@@ -176,12 +164,11 @@ describe.concurrent("vault create", () => {
   it("prints a table without secrets, and with them only if asked to", async () => {
     const lab = await openLab();
     const machine = lab.machine();
-    const table = await machine.vault(
+    const table = await machine.ok(
       ...createArgs(machine, "generic/offline").filter((word) => word !== "--json"),
       "--label",
       "mine",
     );
-    expectExit(table, 0);
     const [uuid = ""] = others(lab);
     const { encryptedData } = lab.service.sandbox.inspect(uuid).pair;
     expect(table.stdout).toContain(uuid);
@@ -285,13 +272,11 @@ describe.concurrent("vault create", () => {
     const lab = await openLab();
     const machine = lab.machine();
     const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
-    const result = await machine.vault(
+    const result = await machine.ok(
       ...createArgs(machine, "generic/online", "--hashed-pin", `@${pin}`, "--debug"),
     );
-    expectExit(result, 0);
     const { credentials, uuid } = createdOf(result).vault;
-    const deleted = await machine.vault("delete", uuid, "--yes", "--debug");
-    expectExit(deleted, 0);
+    const deleted = await machine.ok("delete", uuid, "--yes", "--debug");
     for (const stderr of [result.stderr, deleted.stderr]) {
       expect(stderr).toContain('"type":"response"');
       for (const secret of [
@@ -325,8 +310,7 @@ describe.concurrent("vault info", () => {
     lab.service.sandbox.lock(lab.vault.uuid);
     lab.service.sandbox.unlock(lab.vault.uuid);
     const before = await machine.status(uuid);
-    const table = await machine.vault("info", uuid);
-    expectExit(table, 0);
+    const table = await machine.ok("info", uuid);
     expect(table.stdout).toMatch(/Kind\tgeneric\/offline\nAuto-locks\t20\S+Z\n/);
     const there = new Date(lab.service.sandbox.inspect(uuid).autoLockDate).toISOString();
     expect(table.stdout).toContain(there);
@@ -342,7 +326,7 @@ describe.concurrent("vault info", () => {
   it("of a vault that is not known here needs --kind, and makes nothing known", async () => {
     const lab = await openLab();
     const machine = lab.machine();
-    expectExit(await machine.vault("info", lab.vault.uuid, "--kind", "generic/offline"), 0);
+    await machine.ok("info", lab.vault.uuid, "--kind", "generic/offline");
     expect(JSON.parse((await machine.vault("status", "--json")).stdout)).toEqual({ vaults: [] });
     expect(existsSync(join(machine.configDir, "keys"))).toBe(false);
   });
@@ -370,8 +354,7 @@ describe.concurrent("vault info", () => {
     await expect
       .poll(() => lab.service.sandbox.inspect(lab.vault.uuid).pending, { timeout: 20_000 })
       .not.toBeNull();
-    const info = await machine.vault("info", lab.vault.uuid, "--json", "--max-wait", "2s");
-    expectExit(info, 0);
+    const info = await machine.ok("info", lab.vault.uuid, "--json", "--max-wait", "2s");
     expect(info.stderr).toBe("");
     slow.kill("SIGKILL");
     expect((await slow.exit).signal).toBe("SIGKILL");
@@ -402,18 +385,15 @@ describe.concurrent("vault delete", () => {
     const { uuid, kind } = lab.vault;
     for (const wrong of ["one", "two"]) {
       machine.file("wrong.json", { encryptedData: wrong, payload: wrong });
-      expectExit(
-        await machine.vault("import", uuid, "--kind", kind, "--credentials", "@wrong.json"),
-        0,
-      );
+      await machine.ok("import", uuid, "--kind", kind, "--credentials", "@wrong.json");
       expectError(await machine.vault("delete", uuid, "--yes", "--json"), "rejected");
     }
     expect(await machine.status(uuid)).toMatchObject({ failedAttempts: 2, unackedStarts: 0 });
     machine.file("pair.json", lab.vault.credentials);
-    expectExit(await machine.vault("import", uuid, "--credentials", "@pair.json"), 0);
+    await machine.ok("import", uuid, "--credentials", "@pair.json");
     expectError(await machine.vault("delete", uuid, "--yes", "--json"), "guard");
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 2 });
-    expectExit(await machine.vault("delete", uuid, "--yes", "--force"), 0);
+    await machine.ok("delete", uuid, "--yes", "--force");
     expect(auditOf(lab, uuid)).toEqual([
       "CREATE_VAULT SUCCESS",
       "DELETE_VAULT FAILURE",
@@ -426,11 +406,11 @@ describe.concurrent("vault delete", () => {
     const lab = await openLab();
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
-    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
+    await machine.ok("get", uuid, "--no-ack", "--json");
     const refused = await machine.vault("delete", uuid, "--yes", "--json");
     expectError(refused, "pending", /not deleted/);
     expect(helpOf(errorOf(refused))).toMatch(/vault ack .*--discard-pending/);
-    expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending"), 0);
+    await machine.ok("delete", uuid, "--yes", "--discard-pending");
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
 
@@ -447,7 +427,7 @@ describe.concurrent("vault delete", () => {
       expectExit(await machine.vault("get", uuid, "--json", "--max-wait", "100ms"), 11, 12);
       const refused = await machine.vault("delete", uuid, "--yes", "--json");
       expectExit(refused, 11, 12);
-      expectExit(await machine.vault("delete", uuid, "--yes", "--discard-pending", "--json"), 0);
+      await machine.ok("delete", uuid, "--yes", "--discard-pending", "--json");
       expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted" });
       expect(await machine.exported(uuid)).toBeNull();
     },
@@ -501,16 +481,9 @@ describe.concurrent("generic vaults (extended)", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     machine.file("new.txt", "the new text\n");
-    const updated = await machine.vault(
-      "update",
-      lab.vault.uuid,
-      "--content",
-      "@new.txt",
-      "--json",
-    );
-    expectExit(updated, 0);
+    await machine.ok("update", lab.vault.uuid, "--content", "@new.txt", "--json");
     expect(lab.service.sandbox.inspect(lab.vault.uuid).content).toBe("the new text\n");
-    expectExit(await machine.vault("get", lab.vault.uuid, "--field", "vault.content"), 0);
+    await machine.ok("get", lab.vault.uuid, "--field", "vault.content");
     await expectInStep(lab, machine, lab.vault.uuid);
   });
 
@@ -528,8 +501,7 @@ describe.concurrent("generic vaults (extended)", () => {
       "@device.json",
       "--json",
     ];
-    const read = await machine.vault("get", lab.vault.uuid, ...args);
-    expectExit(read, 0);
+    const read = await machine.ok("get", lab.vault.uuid, ...args);
     expect(documentOf(read).vault.content).toBe(note);
     expectError(
       await machine.vault("update", lab.vault.uuid, "--content", "@pair.json", "--json"),

@@ -66,7 +66,7 @@ describe("a server that takes over, and lacks an exchange", () => {
     const again = await first.vault("get", uuid, "--json");
     expect(documentOf(again).vault.content).toBe(note);
     expect(again.stderr).toContain("its credentials are candidates again");
-    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
     await expectInStep(lab, third, uuid);
     expectFarFromLock(lab, uuid);
   });
@@ -92,7 +92,7 @@ describe("a server that takes over, and lacks only that an exchange was acknowle
     const first = await (machines[next] as Machine).vault("get", uuid, "--json");
     expect(first.stderr).toContain("another server has taken over");
     expect(documentOf(first).vault.content).toBe(note);
-    for (const machine of machines) expectExit(await machine.vault("get", uuid, "--json"), 0);
+    for (const machine of machines) await machine.ok("get", uuid, "--json");
     await expectInStep(lab, machines[2], uuid);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
     expectFarFromLock(lab, uuid);
@@ -134,14 +134,14 @@ describe("what a machine has kept", () => {
     expectExit(await firstGet(first, other), 0);
     const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
     await rows.take();
-    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await first.ok("get", uuid, "--json");
     const require = `--require=${join(import.meta.dirname, "..", "support", "clock-jump.cjs")}`;
     const env = { NODE_OPTIONS: require, CLOCK_SHIFT: String(10 * 86_400_000) };
     expectExit(await first.start({ env }, "get", other.uuid, "--json").exit, 0);
     await rows.putBack();
     await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
     for (const id of [uuid, other.uuid]) {
-      expectExit(await first.vault("get", id, "--json"), 0);
+      await first.ok("get", id, "--json");
       await expectInStep(lab, machines[1], id);
       expect(lab.service.sandbox.inspect(id).maxFailedAccesses).toBe(0);
     }
@@ -256,15 +256,14 @@ describe("a schema that was dropped, of which there is no backup", () => {
     const all = await team();
     const { lab, uuid, machines } = all;
     const [first, second] = machines;
-    expectExit(await second.vault("get", uuid, "--json"), 0);
-    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
+    await first.ok("get", uuid, "--json");
     for (const _ of ["once", "twice"]) {
       await makeAnew(all);
-      const read = await first.vault("get", uuid, "--json");
-      expectExit(read, 0);
+      const read = await first.ok("get", uuid, "--json");
       expect(read.stderr).toContain("the database had lost the last exchange of vault");
     }
-    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
     await expectInStep(lab, first, uuid);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
@@ -273,11 +272,11 @@ describe("a schema that was dropped, of which there is no backup", () => {
     const all = await team();
     const { lab, uuid, machines } = all;
     const [first, second] = machines;
-    expectExit(await second.vault("get", uuid, "--json"), 0);
-    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
+    await first.ok("get", uuid, "--json");
     await makeAnew(all);
     expectError(await second.vault("get", uuid, "--json"), "rejected", /generation 1/);
-    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await first.ok("get", uuid, "--json");
     await expectInStep(lab, second, uuid);
     expectFarFromLock(lab, uuid);
   });
@@ -286,7 +285,7 @@ describe("a schema that was dropped, of which there is no backup", () => {
     const all = await team();
     const { lab, uuid, machines } = all;
     const [first] = machines;
-    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await first.ok("get", uuid, "--json");
     const key = first.file("another.key", randomBytes(32).toString("base64"));
     for (const { configDir } of machines) rmSync(join(configDir, "keys"), { recursive: true });
     await makeAnew(all, "--state-key", `@${key}`);
@@ -329,7 +328,7 @@ describe("a copy", () => {
     await server.sql(`UPDATE ${schema}.identity SET born = born`);
     expectError(await machines[1].vault("get", uuid, "--json"), "state", /is a copy/);
     expect(requests(all)).toBe(sent);
-    expectExit(await stranger.vault("state", "claim", "--yes"), 0);
+    await stranger.ok("state", "claim", "--yes");
     expect(documentOf(await stranger.vault("status", "--json"))).toMatchObject({
       vaults: [{ uuid, proven: false, generation: 2 }],
     });
@@ -355,11 +354,11 @@ describe("a server whose volume is set back", () => {
     await setBack();
     const [first, second, third] = machines;
     const sent = requests(all);
-    expectExit(await second.vault("state", "claim", "--yes"), 0);
+    await second.ok("state", "claim", "--yes");
     expect(await third.status(uuid)).toMatchObject({ status: "unverified" });
     expect((await first.vault("status")).stderr).toContain("its credentials are candidates again");
     expect(requests(all)).toBe(sent);
-    expectExit(await third.vault("get", uuid, "--json"), 0);
+    await third.ok("get", uuid, "--json");
     await expectInStep(lab, first, uuid);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
     expectFarFromLock(lab, uuid);

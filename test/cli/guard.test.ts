@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
   expectError,
-  expectExit,
   expectInStep,
   firstGetArgs,
   offlineCard,
@@ -44,8 +43,8 @@ describe.concurrent("the guard", () => {
       failedAccesses: 2,
       maxFailedAccesses: 2,
     });
-    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--yes", "--json"), 0);
-    expectExit(await machine.vault(...right), 0);
+    await machine.ok("guard", vault.uuid, "--reset", "--yes", "--json");
+    await machine.ok(...right);
     await expectInStep(lab, machine, vault.uuid);
   });
 
@@ -96,7 +95,7 @@ describe.concurrent("the guard", () => {
       /superseded/,
     );
     // Fingerprints outlive the vault.
-    expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);
+    await machine.ok("forget", vault.uuid, "--yes");
     expectError(
       await machine.vault(
         "get",
@@ -141,7 +140,7 @@ describe.concurrent("the guard", () => {
     );
     expect(other.service.sandbox.requests()).toEqual([]);
     expect(lab.service.sandbox.requests()).toHaveLength(2);
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("get", uuid);
   });
 });
 
@@ -153,7 +152,7 @@ describe.concurrent("what goes beside a pair", () => {
       const { service, vault } = lab;
       const machine = lab.machine();
       const pin = `@${machine.file("pin", vault.credentials.hashedPin)}`;
-      expectExit(await machine.vault(...firstGetArgs(machine, vault), "--hashed-pin", pin), 0);
+      await machine.ok(...firstGetArgs(machine, vault), "--hashed-pin", pin);
       const other = machine.file("other.json", { ...vault.device, ...change });
       expectError(
         await machine.vault("get", vault.uuid, "--device", `@${other}`, "--json"),
@@ -163,8 +162,8 @@ describe.concurrent("what goes beside a pair", () => {
       expect(service.sandbox.requests()).toHaveLength(2);
       // A newer version of the same browser is the same device; kind, pin and device are remembered.
       const newer = machine.file("newer.json", { ...vault.device, browserVersion: "140.0" });
-      expectExit(await machine.vault("get", vault.uuid, "--device", `@${newer}`, "--json"), 0);
-      expectExit(await machine.vault("get", vault.uuid, "--json"), 0);
+      await machine.ok("get", vault.uuid, "--device", `@${newer}`, "--json");
+      await machine.ok("get", vault.uuid, "--json");
       await expectInStep(lab, machine, vault.uuid);
     },
   );
@@ -186,7 +185,7 @@ describe.concurrent("what goes beside a pair", () => {
     );
     expect(service.sandbox.requests()).toHaveLength(3);
     // The wrong one stands in the way of nothing.
-    expectExit(await machine.vault("get", vault.uuid, "--json"), 0);
+    await machine.ok("get", vault.uuid, "--json");
     await expectInStep(lab, machine, vault.uuid);
   });
 
@@ -194,7 +193,7 @@ describe.concurrent("what goes beside a pair", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const same = `@${machine.file("same.json", lab.service.sandbox.inspect(lab.vault.uuid).pair)}`;
-    expectExit(await machine.vault("get", lab.vault.uuid, "--credentials", same, "--json"), 0);
+    await machine.ok("get", lab.vault.uuid, "--credentials", same, "--json");
     await expectInStep(lab, machine, lab.vault.uuid);
   });
 });
@@ -212,9 +211,8 @@ describe.concurrent("counters", () => {
       );
     }
     const { pair } = service.sandbox.inspect(vault.uuid);
-    expectExit(await machine.vault("forget", vault.uuid, "--yes", "--json"), 0);
-    const known = await machine.vault("guard", vault.uuid, "--json");
-    expectExit(known, 0);
+    await machine.ok("forget", vault.uuid, "--yes", "--json");
+    const known = await machine.ok("guard", vault.uuid, "--json");
     expect(JSON.parse(known.stdout)).toMatchObject({
       vaults: [{ failedAttempts: 2, allows: false }],
     });
@@ -223,7 +221,7 @@ describe.concurrent("counters", () => {
     const get = ["get", vault.uuid, "--kind", vault.kind, "--credentials", given, "--json"];
     expectError(await machine.vault(...get), "guard");
     expect(service.sandbox.requests()).toHaveLength(sent);
-    expectExit(await machine.vault(...get, "--force"), 0);
+    await machine.ok(...get, "--force");
     await expectInStep(lab, machine, vault.uuid);
   });
 
@@ -231,7 +229,7 @@ describe.concurrent("counters", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     expectError(
       await machine.vault("guard", uuid, "--reset", "--json"),
       "usage",
@@ -239,9 +237,9 @@ describe.concurrent("counters", () => {
     );
     expectError(await machine.vault("guard", "--reset", "--yes", "--json"), "usage");
     expect((await machine.status(uuid)).unackedStarts).toBe(1);
-    expectExit(await machine.vault("guard", uuid, "--reset", "--yes"), 0);
+    await machine.ok("guard", uuid, "--reset", "--yes");
     expect((await machine.status(uuid)).unackedStarts).toBe(0);
-    expectExit(await machine.vault("ack", uuid), 0);
+    await machine.ok("ack", uuid);
   });
 
   it("are set to what the audit log shows: after two refusals, credentials that were imported read", async () => {
@@ -254,19 +252,16 @@ describe.concurrent("counters", () => {
     }
     // Another program has read the vault meanwhile, and one more attempt has failed since: that is what the log shows.
     const right = `@${machine.file("right.json", vault.credentials)}`;
-    expectExit(await machine.vault("import", vault.uuid, "--credentials", right), 0);
+    await machine.ok("import", vault.uuid, "--credentials", right);
     expectError(await machine.vault("get", vault.uuid, "--json"), "guard");
     expect(service.sandbox.requests()).toHaveLength(2);
-    expectExit(
-      await machine.vault("guard", vault.uuid, "--reset", "--failed", "1", "--starts", "0"),
-      0,
-    );
+    await machine.ok("guard", vault.uuid, "--reset", "--failed", "1", "--starts", "0");
     expect(await machine.status(vault.uuid)).toMatchObject({ failedAttempts: 1, unackedStarts: 0 });
-    expectExit(await machine.vault("get", vault.uuid), 0);
+    await machine.ok("get", vault.uuid);
     await expectInStep(lab, machine, vault.uuid);
     // One number leaves the other.
-    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--starts", "3"), 0);
-    expectExit(await machine.vault("guard", vault.uuid, "--reset", "--failed", "1"), 0);
+    await machine.ok("guard", vault.uuid, "--reset", "--starts", "3");
+    await machine.ok("guard", vault.uuid, "--reset", "--failed", "1");
     expect(await machine.status(vault.uuid)).toMatchObject({ failedAttempts: 1, unackedStarts: 3 });
   });
 });

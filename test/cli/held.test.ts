@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
   expectError,
-  expectExit,
   expectInStep,
   expectNothingLost,
   note,
@@ -16,8 +15,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const held = await machine.vault("get", uuid, "--no-ack", "--json");
-    expectExit(held, 0);
+    const held = await machine.ok("get", uuid, "--no-ack", "--json");
     expect(held.stderr).toBe("");
     expect(documentOf(held).vault.content).toBe(note);
     expect(await machine.status(uuid)).toMatchObject({
@@ -35,8 +33,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(3);
 
     for (const isFirst of [true, false]) {
-      const ack = await machine.vault("ack", uuid, "--json");
-      expectExit(ack, 0);
+      const ack = await machine.ok("ack", uuid, "--json");
       expect(JSON.parse(ack.stdout)).toMatchObject({
         acknowledged: [
           {
@@ -60,10 +57,9 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     await expectNothingLost(lab, machine.copy());
-    const anew = await machine.vault("get", uuid, "--discard-pending", "--json");
-    expectExit(anew, 0);
+    await machine.ok("get", uuid, "--discard-pending", "--json");
     expect(lab.service.sandbox.requests().map(({ step, status }) => `${step} ${status}`)).toEqual([
       "start 200",
       "end 200",
@@ -78,16 +74,15 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
     const lab = await openLab(offlineNote);
     const { uuid, kind } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     expectError(await machine.vault("forget", uuid, "--yes", "--json"), "pending", /lose/);
     const exported = await machine.exported(uuid);
     expect(exported).toMatchObject({ format: 2, status: "pending", uuid, kind });
     const other = lab.machine();
     const document = `@${other.file("recovery.json", exported)}`;
-    const done = await other.vault("get", uuid, "--credentials", document, "--json");
-    expectExit(done, 0);
+    const done = await other.ok("get", uuid, "--credentials", document, "--json");
     expect(documentOf(done).settled).toMatchObject([{ outcome: "acknowledged", operation: "get" }]);
     await expectInStep(lab, other, uuid);
-    expectExit(await machine.vault("forget", uuid, "--yes", "--discard-pending"), 0);
+    await machine.ok("forget", uuid, "--yes", "--discard-pending");
   });
 });

@@ -218,13 +218,13 @@ describe.concurrent("an answer about another vault", () => {
       service.be((_, { good, send }) => send({ ...good, ...named }));
       expectError(await machine.vault("info", uuid, "--json"), "service", /about another vault/);
       service.be((_, { good, send }) => send({ ...good, uuid: uuid.toUpperCase() }));
-      expectExit(await machine.vault("info", uuid, "--json"), 0);
+      await machine.ok("info", uuid, "--json");
     },
   );
 
   it("to a create, one that is known here: its pair stays the current one", async () => {
     const { service, machine, uuid } = await hostileWorld();
-    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await machine.ok("get", uuid, "--json");
     const before = await machine.exported(uuid);
     service.be((_, { good, send }) => send(withVault(good, { uuid })));
     await machine.vault("create", "--kind", "generic/offline", "--content", "env:CARD", "--json");
@@ -241,14 +241,13 @@ describe("a large answer", () => {
     service.be((asked, { good, send }) =>
       send(asked.what === "get-start" ? withVault(good, { content }) : good),
     );
-    const result = await machine.vault("get", uuid, "--field", "vault.content");
-    expectExit(result, 0);
+    const result = await machine.ok("get", uuid, "--field", "vault.content");
     expect(result.stdout === content).toBe(true);
   });
 
   it("above 64 MiB is told as such, and counts as a start", async () => {
     const { service, machine, uuid } = await hostileWorld();
-    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await machine.ok("get", uuid, "--json");
     const pair = await machine.exported(uuid);
     service.be((_, { send }) => send(tooLarge, 200, { "content-length": String(tooLarge.length) }));
     const before = service.asked.length;

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit } from "../support/lab.ts";
+import { expectError } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { hostileWorld } from "../support/hostile-service.ts";
@@ -115,8 +115,7 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
     ["an array, with one", `\uFEFF[${pretty(1)},\n${pretty(2)}]\r\n\r\n`],
   ])("are lists to import: %s", async (_, text) => {
     const { machine } = await hostileWorld();
-    const result = await machine.vault("import", "--file", machine.file("list", text), "--json");
-    expectExit(result, 0);
+    const result = await machine.ok("import", "--file", machine.file("list", text), "--json");
     expect(documentOf(result)).toMatchObject({ imported: [{ generation: 1 }, { generation: 1 }] });
   });
 
@@ -124,7 +123,7 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
     const { machine } = await hostileWorld();
     const args = ["import", another, "--kind", "generic/offline", "--credentials"];
     const marked = machine.file("marked", `\uFEFF${pair}\r\n\n`);
-    expectExit(await machine.vault(...args, `@${marked}`, "--json"), 0);
+    await machine.ok(...args, `@${marked}`, "--json");
     const two = await machine.vault(
       ...args,
       `@${machine.file("two", `${pair}\n${pair}`)}`,
@@ -183,7 +182,7 @@ describe.concurrent("files as editors, shells and other programs leave them", ()
       join(machine.configDir, "config.json"),
       '\uFEFF{"profiles":{"default":{"rateLimit":5}}}\r\n',
     );
-    expectExit(await machine.vault("config", "set", "timeout", "9s"), 0);
-    expectExit(await machine.vault("config", "get", "rateLimit"), 0);
+    await machine.ok("config", "set", "timeout", "9s");
+    await machine.ok("config", "get", "rateLimit");
   });
 });

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { HostileService, Malice } from "../support/hostile-service.ts";
 import { kind, startHostileService, withVault } from "../support/hostile-service.ts";
-import { card, expectExit } from "../support/lab.ts";
+import { card } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, machineFor } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -33,7 +33,7 @@ async function importLabelled(machine: Machine, each: string): Promise<void> {
     kind: "generic/offline",
     credentials: JSON.parse(pair.PAIR) as unknown,
   };
-  expectExit(await machine.vault("import", "--file", machine.file("line.ndjson", line)), 0);
+  await machine.ok("import", "--file", machine.file("line.ndjson", line));
   const database = new DatabaseSync(join(machine.stateDir, "vault.db"));
   database.prepare("UPDATE vaults SET label = ? WHERE uuid = ?").run(`${evil}${each}`, each);
   database.close();

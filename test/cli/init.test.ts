@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withoutPassword } from "../../src/protocol/address.ts";
-import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor, readJson, copyKeys } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
@@ -75,8 +75,7 @@ describe.concurrent("vault init on a terminal", () => {
       /^Saved profile work [^]* responds \(in \d+ ?ms\)\nnext: vault doctor\nnext: vault import\n$/,
     );
     const wrong = [...at, "--api-key", "env:KEY", "--force", "--profile", "work"];
-    const refused = await machine.vault("init", ...wrong);
-    expectExit(refused, 0);
+    const refused = await machine.ok("init", ...wrong);
     expect(refused.stderr).toMatch(
       /^vault: warning: the application: refused by the service \(service: .*HTTP 401.*: check --app-uuid, --api-key/,
     );
@@ -126,7 +125,7 @@ describe.concurrent("vault init on a terminal", () => {
       "--api-key",
       "env:KEY",
     ];
-    expectExit(await machine.vault(...given), 0);
+    await machine.ok(...given);
     const before = readFileSync(configPath(machine), "utf8");
     const run = inPty(machine, [...given, "--rate", "3"]);
     await run.waitFor(/Profile work already exists\. Change it\?/);
@@ -138,7 +137,7 @@ describe.concurrent("vault init on a terminal", () => {
   it("run again offers what the profile has: with Enter alone nothing changes", async () => {
     const machine = bare();
     const given = ["--base-url", "http://127.0.0.1:1", "--app-uuid", appUuid, "--live"];
-    expectExit(await machine.vault("init", ...given, "--api-key", "env:KEY"), 0);
+    await machine.ok("init", ...given, "--api-key", "env:KEY");
     const before = readJson(configPath(machine));
     const run = inPty(machine, ["init", "--force"], { env: { VAULTSVC_STATE: "" } });
     for (const question of [
@@ -222,7 +221,7 @@ describe.concurrent("vault init asks for the place of the state", () => {
     expect(text).not.toContain(":password@");
     expect(stateIn(machine)).toBe(withoutPassword(location));
     const env = { VAULTSVC_STATE: "", PGPASSWORD: "password" };
-    expectExit(await machine.vaultWith({ env }, "state", "init"), 0);
+    await machine.okWith({ env }, "state", "init");
 
     const another = bare();
     const told = await answered(another, [withoutPassword(location)], env);
@@ -253,7 +252,7 @@ describe.concurrent("a live profile", () => {
   it("shows itself on a terminal when it calls the service, unless --quiet, and nowhere else", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectExit(await machine.vault("init", "--profile", "prod", "--live"), 0);
+    await machine.ok("init", "--profile", "prod", "--live");
     const line = `Production profile prod: ${lab.service.baseUrl}`;
     const first = await inPty(machine, firstGetArgs(machine, lab.vault)).exit;
     expect(first.code, first.text).toBe(0);

@@ -63,9 +63,8 @@ describe("a service that requires JWT", () => {
     const lab = await openLab(undefined, { policy });
     const machine = lab.machine();
     const more = prepare(machine);
-    expectExit(await machine.vault("state", "init"), 0);
-    const result = await machine.vault(...firstGetArgs(machine, lab.vault), ...more, "--json");
-    expectExit(result, 0);
+    await machine.ok("state", "init");
+    const result = await machine.ok(...firstGetArgs(machine, lab.vault), ...more, "--json");
     expect(result.stderr).toBe("");
     expect(lab.service.sandbox.requests().map(({ step, status }) => [step, status])).toEqual([
       ["start", 200],
@@ -77,16 +76,12 @@ describe("a service that requires JWT", () => {
   test("in the environment; on the command line, with a warning", async () => {
     const lab = await openLab(undefined, { policy });
     const machine = lab.machine();
-    expectExit(
-      await machine.vaultWith(
-        { env: { VAULTSVC_JWT: good() } },
-        ...firstGetArgs(machine, lab.vault),
-        "--json",
-      ),
-      0,
+    await machine.okWith(
+      { env: { VAULTSVC_JWT: good() } },
+      ...firstGetArgs(machine, lab.vault),
+      "--json",
     );
-    const flagged = await machine.vault("get", lab.vault.uuid, "--jwt", good(), "--json");
-    expectExit(flagged, 0);
+    const flagged = await machine.ok("get", lab.vault.uuid, "--jwt", good(), "--json");
     expect(flagged.stderr).toMatch(/^vault: warning: --jwt has a secret on the command line/);
   });
 
@@ -157,7 +152,7 @@ describe("online vaults need none: what an application has for its offline ones 
     const machine = lab.machine();
     configure(machine, profile(machine));
     const { uuid } = lab.vault;
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--no-ack", "--json"), 0);
+    await machine.ok(...firstGetArgs(machine, lab.vault), "--no-ack", "--json");
     for (const args of [
       ["ack", uuid],
       ["info", uuid],
@@ -172,7 +167,7 @@ describe("online vaults need none: what an application has for its offline ones 
         `@${machine.file("device.json", device)}`,
       ],
     ])
-      expectExit(await machine.vault(...args, "--json"), 0);
+      await machine.ok(...args, "--json");
     // Those of offline vaults fail before anything is sent.
     const sent = lab.service.sandbox.requests().length;
     for (const args of [
@@ -201,22 +196,19 @@ describe("online vaults need none: what an application has for its offline ones 
     for (const kind of ["credit-card/online", "generic/offline"]) {
       const machine = machineFor(service);
       const { uuid } = (await openLab()).vault;
-      expectExit(
-        await machine.vaultWith(
-          { env },
-          "get",
-          uuid,
-          "--kind",
-          kind,
-          "--credentials",
-          "env:PAIR",
-          "--device",
-          "env:DEVICE",
-        ),
-        0,
+      await machine.okWith(
+        { env },
+        "get",
+        uuid,
+        "--kind",
+        kind,
+        "--credentials",
+        "env:PAIR",
+        "--device",
+        "env:DEVICE",
       );
-      expectExit(await machine.vaultWith({ env }, "info", uuid), 0);
-      expectExit(await machine.vaultWith({ env }, "delete", uuid, "--yes"), 0);
+      await machine.okWith({ env }, "info", uuid);
+      await machine.okWith({ env }, "delete", uuid, "--yes");
     }
     expect(sent).toEqual([
       ["credit-card/online/get-start", false],
@@ -246,7 +238,7 @@ describe("renewal", () => {
     configure(machine, {
       jwt: { command: `printf x >> ${count}; cat ${machine.file("token", dead)}` },
     });
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--json"), 0);
+    await machine.ok(...firstGetArgs(machine, lab.vault), "--json");
     // And for the probe behind it.
     expect(readFileSync(count, "utf8")).toBe("xxx");
   });
@@ -266,10 +258,7 @@ describe("renewal", () => {
     );
     expect(helpOf(errorOf(result))).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
     expect(lab.service.sandbox.requests().map(({ step }) => step)).toEqual(["start"]);
-    expectExit(
-      await machine.vaultWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid),
-      0,
-    );
+    await machine.okWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid);
     await expectInStep(lab, machine, lab.vault.uuid);
   });
 });

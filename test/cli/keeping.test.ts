@@ -22,7 +22,7 @@ describe.concurrent("ack --token", () => {
     const lab = await openLab(offlineNote);
     const { uuid, kind } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const { token } = (await machine.exported(uuid)) as Recovery;
     const args = [
       "ack",
@@ -35,8 +35,7 @@ describe.concurrent("ack --token", () => {
       "get",
       "--json",
     ];
-    const done = await machine.vaultWith({ env: { TOKEN: token } }, ...args);
-    expectExit(done, 0);
+    const done = await machine.okWith({ env: { TOKEN: token } }, ...args);
     expect(JSON.parse(done.stdout)).toMatchObject({
       acknowledged: [{ uuid, exchange: { generation: 3 } }],
     });
@@ -49,7 +48,7 @@ describe.concurrent("ack --token", () => {
     const { uuid, kind } = lab.vault;
     const machine = await lab.warmMachine();
     const elsewhere = lab.machine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const { token } = (await machine.exported(uuid)) as Recovery;
     const ack = async (TOKEN: string, ...wait: string[]) => {
       const call = ["--token", "env:TOKEN", "--kind", kind, "--operation", "get"];
@@ -80,8 +79,8 @@ describe.concurrent("ack --all", () => {
     const there = await openLab(offlineCard);
     const machine = await here.warmMachine();
     const elsewhere = there.machine({ stateDir: machine.stateDir, configDir: machine.configDir });
-    expectExit(await machine.vault("get", here.vault.uuid, "--no-ack"), 0);
-    expectExit(await elsewhere.vault(...firstGetArgs(elsewhere, there.vault), "--no-ack"), 0);
+    await machine.ok("get", here.vault.uuid, "--no-ack");
+    await elsewhere.ok(...firstGetArgs(elsewhere, there.vault), "--no-ack");
     const all = await machine.vault("ack", "--all", "--json");
     expectError(all, "partial");
     expect(JSON.parse(all.stdout)).toMatchObject({
@@ -96,7 +95,7 @@ describe.concurrent("ack --all", () => {
         },
       ],
     });
-    expectExit(await elsewhere.vault("ack", "--all"), 0);
+    await elsewhere.ok("ack", "--all");
     await expectInStep(there, elsewhere, there.vault.uuid);
   });
 });
@@ -148,8 +147,7 @@ describe.concurrent("import", () => {
       ),
       11,
     );
-    const read = await third.vault("get", uuid, "--discard-pending", "--json");
-    expectExit(read, 0);
+    const read = await third.ok("get", uuid, "--discard-pending", "--json");
     expect(documentOf(read).vault).toMatchObject({ creditCard: { number: card.number } });
   });
 
@@ -157,26 +155,12 @@ describe.concurrent("import", () => {
     const lab = await openLab(offlineNote);
     const { uuid, kind } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const document = (await machine.exported(uuid)) as Recovery;
     const more = { NEW: JSON.stringify(document.new), DOCUMENT: JSON.stringify(document) };
     const other = lab.machine();
-    expectExit(
-      await other.vaultWith(
-        { env: more },
-        "import",
-        uuid,
-        "--kind",
-        kind,
-        "--credentials",
-        "env:NEW",
-      ),
-      0,
-    );
-    expectExit(
-      await other.vaultWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT"),
-      0,
-    );
+    await other.okWith({ env: more }, "import", uuid, "--kind", kind, "--credentials", "env:NEW");
+    await other.okWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT");
     expect(await other.status(uuid)).toMatchObject({ status: "unverified" });
     await expectInStep(lab, other, uuid);
   });
@@ -189,7 +173,7 @@ describe.concurrent("import", () => {
       const [first, second, third] = lab.service.vaults;
       if (first === undefined || second === undefined || third === undefined)
         throw new Error("the lab has three vaults");
-      expectExit(await machine.vault(...firstGetArgs(machine, second)), 0);
+      await machine.ok(...firstGetArgs(machine, second));
       const current = await machine.exported(second.uuid);
       // The pair of the second line was superseded by the read.
       const entries = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
@@ -283,11 +267,11 @@ describe.concurrent("import", () => {
     const lab = await openLab(onlineCard);
     const { uuid, credentials } = lab.vault;
     const machine = lab.machine();
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    await machine.ok(...firstGetArgs(machine, lab.vault));
     const current = await machine.exported(uuid);
     expect(current).toMatchObject({ hashedPin: credentials.hashedPin });
     const other = { ...current, hashedPin: "YW5vdGhlcg==" };
-    const imported = await machine.vaultWith(
+    const imported = await machine.okWith(
       { env: { PAIR: JSON.stringify(other) } },
       "import",
       uuid,
@@ -295,11 +279,9 @@ describe.concurrent("import", () => {
       "env:PAIR",
       "--json",
     );
-    expectExit(imported, 0);
     expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ generation: 3 }] });
     // The pair that was accepted is the next one, with its own hashedPin.
-    const read = await machine.vault("get", uuid, "--json");
-    expectExit(read, 0);
+    const read = await machine.ok("get", uuid, "--json");
     expect(read.stderr).toMatch(
       /refused the credentials of generation 3.*; generation 2 was accepted/,
     );
@@ -317,7 +299,7 @@ describe.concurrent("import", () => {
       [current, 2],
       [wrong, 3],
     ] as const) {
-      const imported = await machine.vaultWith(
+      const imported = await machine.okWith(
         { env: { PAIR: pair } },
         "import",
         uuid,
@@ -325,7 +307,6 @@ describe.concurrent("import", () => {
         "env:PAIR",
         "--json",
       );
-      expectExit(imported, 0);
       expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ uuid, generation }] });
     }
   });
@@ -340,19 +321,17 @@ describe.concurrent("import", () => {
     expectError(refused, "no-credentials", /belongs to/);
     const PAIR = (await machine.vault("export", uuid)).stdout;
     const args = ["import", uuid, "--credentials", "env:PAIR"];
-    expectExit(await machine.vaultWith({ env: { ...moved, PAIR } }, ...args), 0);
+    await machine.okWith({ env: { ...moved, PAIR } }, ...args);
     expect(await machine.exported(uuid)).toEqual(before);
-    expectExit(await machine.vaultWith({ env: moved }, "get", uuid), 0);
+    await machine.okWith({ env: moved }, "get", uuid);
   });
 
   it("takes what export --all prints, in both forms", async () => {
     const lab = await openLab([offlineNote, onlineCard]);
     const machine = lab.machine();
-    for (const vault of lab.service.vaults)
-      expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
+    for (const vault of lab.service.vaults) await machine.ok(...firstGetArgs(machine, vault));
     for (const flag of [["--json"], []]) {
-      const exported = await machine.vault("export", "--all", ...flag);
-      expectExit(exported, 0);
+      const exported = await machine.ok("export", "--all", ...flag);
       const lines = exported.stdout.trimEnd().split("\n");
       const entries = (
         flag.length > 0
@@ -362,7 +341,7 @@ describe.concurrent("import", () => {
       expect(entries).toMatchObject([{ credentials: {} }, { credentials: {} }]);
       expect(entries).toContainEqual(expect.objectContaining({ device }));
       const other = lab.machine();
-      expectExit(await other.vault("import", "--file", machine.file("all", exported.stdout)), 0);
+      await other.ok("import", "--file", machine.file("all", exported.stdout));
       for (const { uuid } of lab.service.vaults)
         expect(await other.exported(uuid)).toEqual(await machine.exported(uuid));
     }
@@ -374,15 +353,12 @@ describe.concurrent("export", () => {
     const lab = await openLab(onlineCard);
     const { uuid } = lab.vault;
     const machine = lab.machine();
-    expectExit(
-      await machine.vault(
-        ...firstGetArgs(machine, lab.vault),
-        "--device",
-        `@${machine.file("device.json", device)}`,
-      ),
-      0,
+    await machine.ok(
+      ...firstGetArgs(machine, lab.vault),
+      "--device",
+      `@${machine.file("device.json", device)}`,
     );
-    expectExit(await machine.vault("label", uuid, "spare"), 0);
+    await machine.ok("label", uuid, "spare");
     const exported = (await machine.vault("export", uuid)).stdout;
     expect(JSON.parse(exported)).toMatchObject({
       uuid,
@@ -391,7 +367,7 @@ describe.concurrent("export", () => {
       device,
     });
     const other = lab.machine();
-    const read = await other.vaultWith(
+    const read = await other.okWith(
       { env: { DOCUMENT: exported } },
       "get",
       uuid,
@@ -399,7 +375,6 @@ describe.concurrent("export", () => {
       "env:DOCUMENT",
       "--json",
     );
-    expectExit(read, 0);
     expect(JSON.parse(read.stdout)).toMatchObject({ uuid, label: null });
     const wrong = "123e4567-e89b-42d3-a456-426614174000";
     const args = ["get", wrong, "--credentials", "env:DOCUMENT", "--json"];
@@ -415,18 +390,8 @@ describe.concurrent("export", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const other = JSON.stringify({ encryptedData: "other", payload: "other" });
-    expectExit(
-      await machine.vaultWith(
-        { env: { PAIR: other } },
-        "import",
-        uuid,
-        "--credentials",
-        "env:PAIR",
-      ),
-      0,
-    );
-    const exported = await machine.vault("export", uuid);
-    expectExit(exported, 0);
+    await machine.okWith({ env: { PAIR: other } }, "import", uuid, "--credentials", "env:PAIR");
+    const exported = await machine.ok("export", uuid);
     expect(JSON.parse(exported.stdout)).toMatchObject({ credentials: { payload: "other" } });
     expect(exported.stderr).toMatch(/exported generation 3, but 2 may be valid instead/);
   });
@@ -437,12 +402,11 @@ describe.concurrent("export", () => {
     const { VAULTSVC_BASE_URL: _, ...env } = machine.env;
     const local = lab.machine({ ...machine, env: { ...env, VAULTSVC_BASE_URL: "" } });
     expect((await local.vault("export", "--all")).stdout).toContain(lab.vault.uuid);
-    const elsewhere = await machine.vaultWith(
+    const elsewhere = await machine.okWith(
       { env: { VAULTSVC_BASE_URL: "https://other.example.com" } },
       "export",
       "--all",
     );
-    expectExit(elsewhere, 0);
     expect(elsewhere.stderr).toMatch(/vaults of other services are not included/);
   });
 });
@@ -452,7 +416,7 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     // The service takes the acknowledgement, and something on the way answers with an error in its name.
     lab.faults("get-end:error-after=400");
     expectError(await machine.vault("ack", uuid, "--all", "--json"), "usage");
@@ -461,8 +425,7 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     const unknown = await machine.vault("get", uuid, "--generation", "9", "--json");
     expectError(unknown, "no-credentials", /generation 9 .* is not kept/);
     expect(helpOf(errorOf(unknown))).toMatch(/can be sent: 3, 2;/);
-    const read = await machine.vault("get", uuid, "--json");
-    expectExit(read, 0);
+    const read = await machine.ok("get", uuid, "--json");
     expect(documentOf(read).settled).toMatchObject([{ outcome: "acknowledged" }]);
     await expectInStep(lab, machine, uuid);
   });

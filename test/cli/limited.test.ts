@@ -24,8 +24,7 @@ async function lastRead(): Promise<{ lab: Lab; machine: Machine; uuid: string }>
 describe.concurrent("the last read of a limited vault", () => {
   it("with --json delivers and acknowledges, and the vault is gone", async () => {
     const { lab, machine, uuid } = await lastRead();
-    const result = await machine.vault("get", uuid, "--json");
-    expectExit(result, 0);
+    const result = await machine.ok("get", uuid, "--json");
     expect(documentOf(result).vault).toMatchObject({ content: note, usesRemaining: 1 });
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted", usesRemaining: 0 });
     expectError(await machine.vault("get", uuid, "--json"), "locked", /gone/);
@@ -54,8 +53,7 @@ describe.concurrent("the last read of a limited vault", () => {
     expectError(refused, "pending");
     expect(helpOf(errorOf(refused))).toMatch(/--discard-pending.*--unread/);
     // What the hint says works.
-    const whole = await machine.vault("get", uuid, "--discard-pending", "--reveal");
-    expectExit(whole, 0);
+    const whole = await machine.ok("get", uuid, "--discard-pending", "--reveal");
     expect(whole.stdout).toContain(note);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
@@ -72,8 +70,7 @@ describe.concurrent("the last read of a limited vault", () => {
     "with an output that holds the contents (%s %s) is acknowledged",
     async (...args) => {
       const { lab, machine, uuid } = await lastRead();
-      const result = await machine.vault("get", uuid, ...args.filter((arg) => arg !== undefined));
-      expectExit(result, 0);
+      const result = await machine.ok("get", uuid, ...args.filter((arg) => arg !== undefined));
       expect(result.stdout.includes(note) || result.stdout.includes(JSON.stringify(note))).toBe(
         true,
       );
@@ -83,9 +80,9 @@ describe.concurrent("the last read of a limited vault", () => {
 
   it("with --no-ack and a masked table prints the table, and is not known to be delivered", async () => {
     const { lab, machine, uuid } = await lastRead();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     expectError(await machine.vault("ack", uuid, "--json"), "pending");
-    expectExit(await machine.vault("ack", uuid, "--unread"), 0);
+    await machine.ok("ack", uuid, "--unread");
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
 
@@ -103,10 +100,10 @@ describe.concurrent("a limited vault with reads left", () => {
     const lab = await openLab({ ...offlineNote, maxUsage: 3 });
     const { uuid } = lab.vault;
     const machine = lab.machine();
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    await machine.ok(...firstGetArgs(machine, lab.vault));
     expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(2);
-    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
-    expectExit(await machine.vault("ack", uuid), 0);
+    await machine.ok("get", uuid, "--no-ack", "--json");
+    await machine.ok("ack", uuid);
     expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(1);
     await expectInStep(lab, machine, uuid);
   });

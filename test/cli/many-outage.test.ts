@@ -38,7 +38,7 @@ async function prepare(): Promise<Outage> {
     baseUrl: `http://127.0.0.1:${proxy.port}`,
   });
   await importAll(lab, machine);
-  expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
+  await machine.ok("get", "--all", "-o", "ndjson");
   return {
     lab,
     machine,
@@ -111,9 +111,8 @@ describe("a service that goes away in the middle of a run", () => {
     expect(spent.length).toBeLessThanOrEqual(3);
     outage.end();
     // None of them has arrived, as the audit log would show.
-    expectExit(await machine.vault("guard", "--all", "--reset", "--unanswered", "--yes"), 0);
-    const again = await machine.vault(...args);
-    expectExit(again, 0);
+    await machine.ok("guard", "--all", "--reset", "--unanswered", "--yes");
+    const again = await machine.ok(...args);
     expect(summaryOf(again)).toMatchObject({ done: count, failed: 0, skipped: 0 });
     expectAll(outage);
   });

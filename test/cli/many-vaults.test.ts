@@ -26,8 +26,7 @@ const inspected = (lab: Lab): { state: string; unackedStarts: number }[] =>
 describe("vault get of many", () => {
   it("prints the contents before each end call, an outcome for each, and a summary", async () => {
     const { lab, machine, uuids } = await five();
-    const result = await machine.vault("get", "--all");
-    expectExit(result, 0);
+    const result = await machine.ok("get", "--all");
     const events = eventsOf(result);
     expect(
       events
@@ -53,8 +52,7 @@ describe("vault get of many", () => {
       uuids[1],
       JSON.stringify({ uuid: uuids[2], externalRef: "invoice-7" }),
     ].join("\n");
-    const result = await machine.vaultWith({ input: list }, "get", "--from", "-");
-    expectExit(result, 0);
+    const result = await machine.okWith({ input: list }, "get", "--from", "-");
     expect(
       outcomesOf(result)
         .map(({ uuid }) => uuid)
@@ -152,17 +150,16 @@ describe("vault get of many", () => {
 
   it("begins nothing while the service is out, and goes on when it is back", async () => {
     const { lab, machine, uuids } = await five();
-    expectExit(await machine.vault("get", "--all"), 0);
+    await machine.ok("get", "--all");
     lab.faults("start:drop-before");
-    const result = await machine.vault("get", "--all", "--concurrency", "2");
-    expectExit(result, 0);
+    const result = await machine.ok("get", "--all", "--concurrency", "2");
     expect(outcomesOf(result)).toHaveLength(uuids.length);
     expect(inspected(lab).every(({ state }) => state === "active")).toBe(true);
   });
 
   it("shows the plan, and sends nothing", async () => {
     const { lab, machine, uuids } = await five();
-    expectExit(await machine.vault("get", uuids[0] ?? "", "--no-ack", "--json"), 0);
+    await machine.ok("get", uuids[0] ?? "", "--no-ack", "--json");
     const sent = lab.service.sandbox.requests().length;
     const result = await machine.vaultWith(
       { env: { VAULTSVC_RATE: "4" } },
@@ -176,7 +173,7 @@ describe("vault get of many", () => {
       plan: { vaults: 4, calls: 8, seconds: 2, skipped: [{ uuid: uuids[0], reason: "held" }] },
     });
     expect(lab.service.sandbox.requests().length).toBe(sent);
-    expectExit(await machine.vault("get", "v2", "v3", "--dry-run"), 0);
+    await machine.ok("get", "v2", "v3", "--dry-run");
     expect(
       await machine.vault("get", "v2", "v3", "--dry-run", "--field", "plan.calls"),
     ).toMatchObject({ code: 0, stdout: "4" });
@@ -186,10 +183,9 @@ describe("vault get of many", () => {
 describe("a run", () => {
   it("is continued by the same line: nothing is sent for what was acknowledged", async () => {
     const { lab, machine, uuids } = await five();
-    expectExit(await machine.vault("get", "v1", "v2", "-o", "ndjson", "--run", "may"), 0);
+    await machine.ok("get", "v1", "v2", "-o", "ndjson", "--run", "may");
     const sent = lab.service.sandbox.requests().length;
-    const result = await machine.vault("get", "--all", "--run", "may");
-    expectExit(result, 0);
+    const result = await machine.ok("get", "--all", "--run", "may");
     expect(lab.service.sandbox.requests().length).toBe(sent + 6);
     expect(
       outcomesOf(result)
@@ -204,10 +200,9 @@ describe("a run", () => {
   it("says that all was done before, when, and how to begin anew: the same cron job a day later", async () => {
     const { lab, machine } = await five();
     const line = ["get", "--all", "--run=nightly"];
-    expectExit(await machine.vault(...line), 0);
+    await machine.ok(...line);
     const sent = lab.service.sandbox.requests().length;
-    const result = await machine.vault(...line);
-    expectExit(result, 0);
+    const result = await machine.ok(...line);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     expect(summaryOf(result)).toMatchObject({ done: 5, earlier: 5, calls: 0 });
     expect(result.stderr).toMatch(
@@ -234,8 +229,7 @@ describe("a run", () => {
     const starts = (): number =>
       lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
     const before = starts();
-    const result = await machine.vault("get", first, "--run", "may", "-o", "ndjson");
-    expectExit(result, 0);
+    const result = await machine.ok("get", first, "--run", "may", "-o", "ndjson");
     expect(eventsOf(result).map(({ event }) => event)).toEqual(["outcome", "summary"]);
     expect(starts()).toBe(before);
   });
@@ -245,10 +239,9 @@ describe("a run", () => {
     const pay = `cat > /dev/null; test -e fixed && echo "$VAULTSVC_VAULT_UUID" >> paid`;
     const args = ["get", "--all", "--run", "may", "--exec", pay];
     expectExit(await machine.vault(...args), 16);
-    expectExit(await machine.vault("ack", "--all"), 0);
+    await machine.ok("ack", "--all");
     machine.file("fixed", "");
-    const again = await machine.vault(...args);
-    expectExit(again, 0);
+    const again = await machine.ok(...args);
     expect(summaryOf(again)).toMatchObject({ done: 5, earlier: 0, calls: 10 });
     expect(readFileSync(join(machine.home, "paid"), "utf8").trim().split("\n").toSorted()).toEqual(
       uuids.toSorted(),
@@ -268,9 +261,9 @@ describe("a run", () => {
     ];
     for (const [index, place] of places.entries()) {
       const run = ["--run", `run-${index}`];
-      expectExit(await machine.vault("get", "v1", ...run, ...place, "-o", "ndjson"), 0);
+      await machine.ok("get", "v1", ...run, ...place, "-o", "ndjson");
       const sent = lab.service.sandbox.requests().length;
-      expectExit(await machine.vault("get", "v1", ...run, ...place, "-o", "ndjson"), 0);
+      await machine.ok("get", "v1", ...run, ...place, "-o", "ndjson");
       for (const other of places.filter((one) => one !== place)) {
         // Another list does not make it another run.
         for (const vault of ["v1", "v2"]) {
@@ -288,7 +281,7 @@ describe("a run", () => {
   it("whose --out-dir lacks a file of what it has read is refused", async () => {
     const { lab, machine, uuids } = await five();
     const args = ["get", "--all", "--run", "may", "--out-dir", "cards"];
-    expectExit(await machine.vault(...args), 0);
+    await machine.ok(...args);
     const file = join(machine.home, "cards", `${uuids[1]}.json`);
     const text = readFileSync(file);
     const sent = lab.service.sandbox.requests().length;
@@ -305,8 +298,7 @@ describe("a run", () => {
     }
     expect(lab.service.sandbox.requests().length).toBe(sent);
     writeFileSync(file, text);
-    const whole = await machine.vault(...args);
-    expectExit(whole, 0);
+    const whole = await machine.ok(...args);
     expect(summaryOf(whole)).toMatchObject({ done: 5, earlier: 5, calls: 0 });
   });
 
@@ -315,8 +307,8 @@ describe("a run", () => {
     const machine = lab.machine();
     await importAll(lab, machine);
     const [, , third = ""] = lab.service.vaults.map(({ uuid }) => uuid);
-    expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
-    expectExit(await machine.vault("get", third, "--no-ack"), 0);
+    await machine.ok("get", "--all", "-o", "ndjson");
+    await machine.ok("get", third, "--no-ack");
     for (const times of ["first", "again"]) {
       const left = await machine.vault("get", "--all", "--run", "may", "-o", "ndjson");
       expectExit(left, 16);
@@ -352,7 +344,7 @@ describe("a run", () => {
     // A colleague reads it with a copy.
     const given = ["--kind", "credit-card/offline", "--credentials", `@${pair}`];
     const colleague = { ...machine.env, VAULTSVC_STATE: join(machine.home, "colleague") };
-    expectExit(await machine.vaultWith({ env: colleague }, "get", uuid, ...given, "--json"), 0);
+    await machine.okWith({ env: colleague }, "get", uuid, ...given, "--json");
     const left = await machine.vault("get", "--all", "-o", "ndjson");
     expectExit(left, 16);
     expect(left.stderr).toMatch(
@@ -363,7 +355,7 @@ describe("a run", () => {
 
   it("of acknowledgements that are in doubt names the read that finds out", async () => {
     const { lab, machine, uuids } = await five();
-    expectExit(await machine.vault("get", "--all", "-o", "ndjson", "--no-ack"), 0);
+    await machine.ok("get", "--all", "-o", "ndjson", "--no-ack");
     // The service has processed them, and knows their tokens no more.
     lab.faults("get-end:drop-after*all");
     const lost = await machine.vault("ack", "--all", "--max-wait", "0s", "-o", "ndjson");
@@ -377,7 +369,7 @@ describe("a run", () => {
     );
     expect(errorOf(left).help).toMatch(/^vault get \S+ \(finds out which credentials are valid\)$/);
     expect(left.stderr).not.toMatch(/does the rest/);
-    expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
+    await machine.ok("get", "--all", "-o", "ndjson");
     for (const uuid of uuids) await expectInStep(lab, machine, uuid);
   });
 
@@ -400,7 +392,7 @@ describe("a run", () => {
     const line = (number: string): string =>
       JSON.stringify({ uuid: uuids[0], card: { ...card, number } });
     const args = ["update", "--from", "-", "--run", "may"];
-    expectExit(await machine.vaultWith({ input: line("4012888888881881") }, ...args), 0);
+    await machine.okWith({ input: line("4012888888881881") }, ...args);
     const sent = lab.service.sandbox.requests().length;
     const other = await machine.vaultWith({ input: line("4111111111111111") }, ...args);
     expectExit(other, 3);
@@ -410,8 +402,7 @@ describe("a run", () => {
     const wrong = await machine.vault("get", "v1", "--run", "may", "-o", "ndjson");
     expectExit(wrong, 3);
     expect(wrong.stderr).toMatch(/it is a run of vault update/);
-    const same = await machine.vaultWith({ input: line("4012888888881881") }, ...args);
-    expectExit(same, 0);
+    const same = await machine.okWith({ input: line("4012888888881881") }, ...args);
     expect(outcomesOf(same)).toMatchObject([{ ok: true, earlier: true }]);
     expect(lab.service.sandbox.requests().length).toBe(sent);
   });
@@ -423,8 +414,7 @@ describe("vault update of many", () => {
     const lines = uuids
       .map((uuid) => JSON.stringify({ uuid, card: { ...card, number: "4012888888881881" } }))
       .join("\n");
-    const result = await machine.vaultWith({ input: lines }, "update", "--from", "-");
-    expectExit(result, 0);
+    const result = await machine.okWith({ input: lines }, "update", "--from", "-");
     for (const uuid of uuids) {
       const own = eventsOf(result).filter((event) => event.uuid === uuid);
       expect(own.map(({ event }) => event)).toEqual(["receipt", "outcome"]);
@@ -450,8 +440,7 @@ describe("vault update of many", () => {
 describe("where the contents go", () => {
   it("--out-dir writes a file for each vault, in place of lines", async () => {
     const { machine, uuids } = await five();
-    const result = await machine.vault("get", "--all", "--out-dir", "cards");
-    expectExit(result, 0);
+    const result = await machine.ok("get", "--all", "--out-dir", "cards");
     expect(eventsOf(result).some(({ event }) => event === "contents")).toBe(false);
     const folder = join(machine.home, "cards");
     expect(readdirSync(folder).toSorted()).toEqual(uuids.map((uuid) => `${uuid}.json`).toSorted());
@@ -479,7 +468,7 @@ describe("where the contents go", () => {
       skipped: "held",
     });
     machine.file("fixed", "");
-    expectExit(await machine.vault(...args, "--discard-pending"), 0);
+    await machine.ok(...args, "--discard-pending");
     const ids = readFileSync(paid, "utf8").trim().split("\n");
     expect(ids).toHaveLength(6);
     expect(new Set(ids).size).toBe(5);
@@ -493,16 +482,13 @@ describe("where the contents go", () => {
     const lines = lab.service.vaults
       .map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }))
       .join("\n");
-    expectExit(
-      await machine.vaultWith({ input: lines }, "get", "--from", "-", "--out-dir", "cards"),
-      0,
-    );
+    await machine.okWith({ input: lines }, "get", "--from", "-", "--out-dir", "cards");
     const result = await machine.vault("get", "--all");
     expectExit(result, 16);
     expect(outcomesOf(result).filter(({ ok }) => !ok)).toMatchObject([
       { uuid: lab.vault.uuid, skipped: "limited" },
     ]);
-    expectExit(await machine.vault("get", "--all", "--out-dir", "cards"), 0);
+    await machine.ok("get", "--all", "--out-dir", "cards");
     expect(existsSync(join(machine.home, "cards", `${lab.vault.uuid}.json`))).toBe(true);
   });
 });
@@ -510,13 +496,11 @@ describe("where the contents go", () => {
 describe("vault ack of many", () => {
   it("tells each outcome as an event, or all of them in one document", async () => {
     const { lab, machine, uuids } = await five();
-    for (const uuid of uuids) expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
-    const events = await machine.vault("ack", uuids[0] ?? "", "v2", "-o", "ndjson");
-    expectExit(events, 0);
+    for (const uuid of uuids) await machine.ok("get", uuid, "--no-ack", "--json");
+    const events = await machine.ok("ack", uuids[0] ?? "", "v2", "-o", "ndjson");
     expect(outcomesOf(events)).toHaveLength(2);
     expect(summaryOf(events)).toMatchObject({ done: 2, calls: 2 });
-    const document = await machine.vault("ack", "--all", "--json");
-    expectExit(document, 0);
+    const document = await machine.ok("ack", "--all", "--json");
     expect((JSON.parse(document.stdout) as { acknowledged: object[] }).acknowledged).toHaveLength(
       3,
     );

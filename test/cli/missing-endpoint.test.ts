@@ -41,7 +41,7 @@ describe.concurrent("an endpoint that is not there", () => {
     "%s: get is 13, counts nothing, and leaves the vault as it was",
     async (_, malice) => {
       const { service, machine, uuid } = await hostileWorld();
-      expectExit(await machine.vault("get", uuid), 0);
+      await machine.ok("get", uuid);
       const before = await machine.status(uuid);
       expect(before.status).toBe("ready");
       service.be(malice);
@@ -66,7 +66,7 @@ describe.concurrent("an endpoint that is not there", () => {
       });
       expect(await machine.exported(uuid)).not.toBeNull();
       service.be(kind);
-      expectExit(await machine.vault("get", uuid), 0);
+      await machine.ok("get", uuid);
     },
   );
 
@@ -74,7 +74,7 @@ describe.concurrent("an endpoint that is not there", () => {
     "%s, which the service need not offer: 13, though it speaks of the vault",
     async (command, ...args) => {
       const { service, machine, uuid } = await hostileWorld();
-      expectExit(await machine.vault("get", uuid), 0);
+      await machine.ok("get", uuid);
       service.be((_, { send }) => send(error("no such vault", "vaultUuid"), 404));
       const refused = await machine.vault(command, uuid, ...args, "--json");
       expectError(refused, "service", /no such endpoint, or no such vault/);
@@ -86,7 +86,7 @@ describe.concurrent("an endpoint that is not there", () => {
         failedAttempts: 0,
       });
       service.be(kind);
-      expectExit(await machine.vault("get", "--all", "-o", "ndjson"), 0);
+      await machine.ok("get", "--all", "-o", "ndjson");
     },
   );
 
@@ -98,7 +98,7 @@ describe.concurrent("an endpoint that is not there", () => {
     expectError(await machine.vault("get", uuid, "--json"), "pending");
     expect(await machine.status(uuid)).toMatchObject({ status: "acknowledging" });
     service.be(kind);
-    expectExit(await machine.vault("ack", uuid), 0);
+    await machine.ok("ack", uuid);
   });
 
   it("of a vault that the service names as deleted is 7; nothing leads to forget", async () => {
@@ -119,8 +119,7 @@ describe.concurrent("an endpoint that is not there", () => {
 describe.concurrent("vault forget", () => {
   it("says that credentials which the service has not refused may be the only ones", async () => {
     const { machine, uuid } = await hostileWorld();
-    const forgotten = await machine.vault("forget", uuid, "--yes");
-    expectExit(forgotten, 0);
+    const forgotten = await machine.ok("forget", uuid, "--yes");
     expect(forgotten.stderr).toMatch(
       /warning: the removed credentials may have been the only ones/,
     );
@@ -130,8 +129,7 @@ describe.concurrent("vault forget", () => {
     const { service, machine, uuid } = await hostileWorld();
     service.be((_, { send }) => send(error("wrong credentials", "vault.credentials"), 403));
     expectError(await machine.vault("get", uuid, "--json"), "rejected");
-    const forgotten = await machine.vault("forget", uuid, "--yes");
-    expectExit(forgotten, 0);
+    const forgotten = await machine.ok("forget", uuid, "--yes");
     expect(forgotten.stderr).toBe("");
   });
 });
@@ -140,17 +138,7 @@ describe.concurrent("an update where the service has none", () => {
   it("is 13 for a card too", async () => {
     const { service, machine } = await hostileWorld();
     const uuid = "1f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
-    expectExit(
-      await machine.vault(
-        "import",
-        uuid,
-        "--kind",
-        "credit-card/offline",
-        "--credentials",
-        "env:PAIR",
-      ),
-      0,
-    );
+    await machine.ok("import", uuid, "--kind", "credit-card/offline", "--credentials", "env:PAIR");
     service.be((_, { send }) => send({ timestamp: 1, status: 404, error: "Not Found" }, 404));
     const refused = await machine.vault(
       "update",

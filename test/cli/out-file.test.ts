@@ -66,7 +66,7 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
   it("without them, they stay sole", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", lab.vault.uuid, "--out", "got"), 0);
+    await machine.ok("get", lab.vault.uuid, "--out", "got");
     expect(await failedByLostStart(lab, machine)).toBe(0);
   });
 
@@ -102,7 +102,7 @@ describe.concurrent("vault get --out", () => {
     const machine = await lab.warmMachine();
     const left = join(machine.home, ".note.json.0123456789abcdef.vault-new");
     writeFileSync(left, note);
-    expectExit(await machine.vault("get", lab.vault.uuid, "--out", "note.json"), 0);
+    await machine.ok("get", lab.vault.uuid, "--out", "note.json");
     expect(existsSync(left)).toBe(false);
   });
 
@@ -111,8 +111,7 @@ describe.concurrent("vault get --out", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     for (const args of [[], ["--json"], ["-o", "table"]]) {
-      const result = await machine.vault("get", uuid, "--out", "note.json", ...args);
-      expectExit(result, 0);
+      const result = await machine.ok("get", uuid, "--out", "note.json", ...args);
       expect(result).toMatchObject({ stdout: "", stderr: "" });
     }
     const file = join(machine.home, "note.json");
@@ -133,18 +132,15 @@ describe.concurrent("vault get --out", () => {
     const machine = lab.machine();
     const { uuid, kind, credentials } = lab.vault;
     const pair = machine.file("pair", credentials);
-    expectExit(
-      await machine.vault(
-        "get",
-        uuid,
-        "--kind",
-        kind,
-        "--credentials",
-        `@${pair}`,
-        "--out",
-        "note.json",
-      ),
-      0,
+    await machine.ok(
+      "get",
+      uuid,
+      "--kind",
+      kind,
+      "--credentials",
+      `@${pair}`,
+      "--out",
+      "note.json",
     );
     expect(JSON.parse(readFileSync(join(machine.home, "note.json"), "utf8"))).toMatchObject({
       vault: { content: note, usesRemaining: 1 },
@@ -182,7 +178,7 @@ describe.concurrent("vault get --out", () => {
       "usage",
       /cannot be used with --field/,
     );
-    expectExit(await machine.vault("get", uuid, "--out", "one", "--dry-run"), 0);
+    await machine.ok("get", uuid, "--out", "one", "--dry-run");
     expect(existsSync(join(machine.home, "one"))).toBe(false);
     expect(lab.service.sandbox.requests().length).toBe(sent);
   });
@@ -195,7 +191,7 @@ describe.concurrent("vault get --out", () => {
       const { sandbox } = lab.service;
       const machine = await lab.warmMachine();
       const file = join(smallDisk(96), "note.json");
-      expectExit(await machine.vault("get", uuid, "--out", file), 0);
+      await machine.ok("get", uuid, "--out", file);
       const [before, ends] = [readFileSync(file, "utf8"), sandbox.inspect(uuid).counts.ends];
       expectError(
         await machine.vault("get", uuid, "--json", "--out", file),

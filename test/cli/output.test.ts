@@ -44,7 +44,7 @@ describe.concurrent("--field", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const sent = lab.service.sandbox.requests().length;
     for (const args of [
       ["ack", uuid],
@@ -68,7 +68,7 @@ describe.concurrent("--field", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const ack = async (field: string) => await machine.vault("ack", uuid, "--field", field);
     const refused = await ack("acknowledged.0.exchange.stat");
     expectExit(refused, 2);
@@ -119,14 +119,13 @@ describe.concurrent("--field of an exchange", () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    const read = await machine.vault("get", uuid, "--field", "vault.usesRemaining");
-    expectExit(read, 0);
+    const read = await machine.ok("get", uuid, "--field", "vault.usesRemaining");
     expect(read.stdout).toBe("");
     expect(read.stderr).toMatch(
       /warning: --field vault\.usesRemaining: the service did not send it/,
     );
     await expectInStep(lab, machine, uuid);
-    expectExit(await machine.vault("get", uuid, "--field", "settled.0.outcome"), 0);
+    await machine.ok("get", uuid, "--field", "settled.0.outcome");
     expect(
       (await machine.vault("get", uuid, "--field", "vault.creditCard.expiryMonth")).stdout,
     ).toBe("4");
@@ -157,7 +156,7 @@ describe.concurrent("an output that cannot be written", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     lab.faults("end:drop-before*all");
     const env = { ...machine.env, VAULTSVC_MAX_WAIT: "0s" };
     const run = async (...args: string[]): Promise<number> =>

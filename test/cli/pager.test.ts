@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeLog } from "../support/audit-log.ts";
 import { tempDir } from "../support/cleanup.ts";
 import type { ManyVaults } from "../support/lab.ts";
-import { expectExit, manyVaults } from "../support/lab.ts";
+import { manyVaults } from "../support/lab.ts";
 import type { PtyOptions } from "../support/pty.ts";
 import { quote, startInPty, vaultInPty } from "../support/pty.ts";
 import { vaultCommand } from "../support/run-vault.ts";
@@ -28,8 +28,8 @@ beforeAll(async () => {
     })),
   );
   held = many.uuids[19] ?? "";
-  expectExit(await many.machine.vault("get", held, "--no-ack", "--json"), 0);
-  expectExit(await many.machine.vault("get", "v1", "--json"), 0);
+  await many.machine.ok("get", held, "--no-ack", "--json");
+  await many.machine.ok("get", "v1", "--json");
 });
 beforeEach(() => {
   for (const file of [seen, environment]) rmSync(file, { force: true });
@@ -103,7 +103,7 @@ describe("is printed without a pager", () => {
     const { machine } = many;
     const configDir = join(folder, "config");
     const env = { VAULTSVC_CONFIG_DIR: configDir };
-    expectExit(await machine.vaultWith({ env }, "config", "set", "pager", "cat"), 0);
+    await machine.okWith({ env }, "config", "set", "pager", "cat");
     await onTerminal(["help", "recovery"], { env }).exit;
     expect(existsSync(seen)).toBe(false);
     await onTerminal(["help", "recovery"], { env: { ...env, VAULT_PAGER: pager } }).exit;

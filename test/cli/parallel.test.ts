@@ -64,7 +64,7 @@ describe("several processes", () => {
       await machine.vault("forget", uuid, "--yes", "--json", "--max-wait", "100ms"),
       "busy",
     );
-    expectExit(await machine.vault("status", uuid), 0);
+    await machine.ok("status", uuid);
     const waiting = machine.start({}, "get", uuid, "--json");
     holder.kill("SIGKILL");
     const killedAt = Date.now();
@@ -84,10 +84,7 @@ describe("several processes", () => {
     const lines = vaults.map(({ uuid, kind, credentials }) =>
       JSON.stringify({ uuid, kind, credentials }),
     );
-    expectExit(
-      await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))),
-      0,
-    );
+    await machine.ok("import", "--file", machine.file("all.ndjson", lines.join("\n")));
     const uuids = vaults.map(({ uuid }) => uuid);
     expect(await xargs(uuids, ["get", "{}", "--json"], machine.env)).toEqual({
       code: 0,

@@ -37,7 +37,7 @@ import { tempDir } from "../support/cleanup.ts";
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
   const lab = await openLab(offlineNote);
   const machine = lab.machine();
-  expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+  await machine.ok(...firstGetArgs(machine, lab.vault));
   return { lab, machine, uuid: lab.vault.uuid };
 }
 
@@ -67,7 +67,7 @@ describe
       await expectRefused(lab, machine, /belongs to another user \(uid 65533\)/);
       await expectRefused(lab, machine, /belongs to another user/, "export", lab.vault.uuid);
       give(join(machine.home, name), 0);
-      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+      await machine.ok("get", lab.vault.uuid);
     });
 
     it("a state whose journal is read, without its key", async () => {
@@ -107,7 +107,7 @@ describe
       }
       expect(existsSync(marker)).toBe(false);
       give(file, 0);
-      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+      await machine.ok("get", lab.vault.uuid);
       expect(existsSync(marker)).toBe(true);
     });
 
@@ -124,7 +124,7 @@ describe
       });
       await expectRefused(lab, machine, new RegExp(`the key file cannot be used: ${path}: `));
       give(path, 0);
-      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+      await machine.ok("get", lab.vault.uuid);
     });
 
     it("a key that waits where none is yet", async () => {
@@ -152,7 +152,7 @@ describe
       const link = join(tempDir("link"), "state");
       symlinkSync(machine.stateDir, link);
       const linked = lab.machine({ home: machine.home, stateDir: link });
-      expectExit(await linked.vault("get", lab.vault.uuid), 0);
+      await linked.ok("get", lab.vault.uuid);
       expect(spawnSync("chown", ["-h", String(other), link]).status).toBe(0);
       await expectRefused(lab, linked, /belongs to another user/);
     });
@@ -318,12 +318,12 @@ describe.concurrent("a file that is to be written", () => {
     const { machine, uuid } = await warm();
     const folder = tempDir("target");
     const path = join(folder, "pair.json");
-    expectExit(await machine.vault("get", uuid, "--credentials-out", path), 0);
+    await machine.ok("get", uuid, "--credentials-out", path);
     const former = readFileSync(path, "utf8");
     linkSync(path, join(folder, "other-name"));
     writeFileSync(join(folder, "precious"), "precious");
     symlinkSync(join(folder, "precious"), join(folder, ".pair.json.vault-new"));
-    expectExit(await machine.vault("get", uuid, "--credentials-out", path), 0);
+    await machine.ok("get", uuid, "--credentials-out", path);
     expect(pairIn(path)).toEqual(await machine.exported(uuid));
     expect(readFileSync(join(folder, "other-name"), "utf8")).toBe(former);
     expect(readFileSync(join(folder, "precious"), "utf8")).toBe("precious");

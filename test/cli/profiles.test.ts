@@ -35,16 +35,7 @@ const textOf = (machine: Machine): string =>
 describe.concurrent("vault init", () => {
   it("by flags alone makes a profile whose key is sealed, for its owner only", async () => {
     const machine = bare();
-    const made = await machine.vault(
-      ...init,
-      "--profile",
-      "work",
-      "--rate",
-      "5",
-      "--live",
-      "--json",
-    );
-    expectExit(made, 0);
+    const made = await machine.ok(...init, "--profile", "work", "--rate", "5", "--live", "--json");
     // Nobody is there: what could not be found out is said.
     expect(made.stderr).toMatch(
       /^vault: warning: .*vaults\.example\.com.*\nvault: warning: the application and its key could not be checked\n$/,
@@ -78,8 +69,7 @@ describe.concurrent("vault init", () => {
       ["config", "set", "state", location],
     ]) {
       const machine = bare();
-      const set = await machine.vaultWith({ env: { VAULTSVC_STATE: "" } }, ...command);
-      expectExit(set, 0);
+      const set = await machine.okWith({ env: { VAULTSVC_STATE: "" } }, ...command);
       expect(set.stderr).toMatch(/password of the state's address is not stored: set PGPASSWORD/);
       if (command[0] === "init")
         expect(set.stderr).toMatch(/warning: .* db\.example\.com:5432 cannot be reached/);
@@ -103,21 +93,20 @@ describe.concurrent("vault init", () => {
   it("the profile is enough to read a vault", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectExit(await machine.vault("state", "init"), 0);
-    expectExit(await machine.vault("init"), 0);
+    await machine.ok("state", "init");
+    await machine.ok("init");
     const plain = { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" };
-    const read = await machine.vaultWith(
+    const read = await machine.okWith(
       { env: plain },
       ...firstGetArgs(machine, lab.vault),
       "--json",
     );
-    expectExit(read, 0);
     expect(read.stderr).toBe("");
   });
 
   it("never replaces a profile without --force where nobody can be asked", async () => {
     const machine = bare();
-    expectExit(await machine.vault(...init), 0);
+    await machine.ok(...init);
     const before = textOf(machine);
     expectError(
       await machine.vault(...init, "--timeout", "1s", "--json"),
@@ -125,15 +114,15 @@ describe.concurrent("vault init", () => {
       /profile default already exists/,
     );
     expect(textOf(machine)).toBe(before);
-    expectExit(await machine.vault(...init, "--timeout", "1s", "--force"), 0);
+    await machine.ok(...init, "--timeout", "1s", "--force");
     expect(configOf(machine).profiles["default"]).toMatchObject({ timeout: "1s" });
   });
 
   it("completes a profile that has no service, as config set makes one, and keeps what it has", async () => {
     const machine = bare();
     const state = join(machine.home, "elsewhere");
-    expectExit(await machine.vault("config", "set", "state", state), 0);
-    expectExit(await machine.vault(...init), 0);
+    await machine.ok("config", "set", "state", state);
+    await machine.ok(...init);
     expect(configOf(machine).profiles["default"]).toMatchObject({
       baseUrl: service.baseUrl,
       appUuid,
@@ -145,12 +134,9 @@ describe.concurrent("vault init", () => {
   it("with --force changes what is given, and keeps the rest", async () => {
     const machine = bare();
     const state = join(machine.home, "another-state");
-    expectExit(await machine.vault(...init, "--live", "--timeout", "1s", "--rate", "7"), 0);
-    expectExit(
-      await machine.vaultWith({ env: { VAULTSVC_STATE: "" } }, "config", "set", "state", state),
-      0,
-    );
-    expectExit(await machine.vault("config", "set", "policy.failedAttempts", "4"), 0);
+    await machine.ok(...init, "--live", "--timeout", "1s", "--rate", "7");
+    await machine.okWith({ env: { VAULTSVC_STATE: "" } }, "config", "set", "state", state);
+    await machine.ok("config", "set", "policy.failedAttempts", "4");
     const before = configOf(machine).profiles["default"];
     expect(before).toMatchObject({
       live: true,
@@ -160,9 +146,9 @@ describe.concurrent("vault init", () => {
       policy: { failedAttempts: 4 },
     });
     const env = { VAULTSVC_STATE: "" };
-    expectExit(await machine.vaultWith({ env }, "init", "--timeout", "2s", "--force"), 0);
+    await machine.okWith({ env }, "init", "--timeout", "2s", "--force");
     expect(configOf(machine).profiles["default"]).toEqual({ ...(before as object), timeout: "2s" });
-    expectExit(await machine.vaultWith({ env }, ...init, "--force"), 0);
+    await machine.okWith({ env }, ...init, "--force");
     const { apiKey: _, ...after } = configOf(machine).profiles["default"] as Record<
       string,
       unknown
@@ -215,7 +201,7 @@ describe.concurrent("vault init", () => {
 describe.concurrent("vault config", () => {
   it("set checks what flags check, and names the key; nothing is written", async () => {
     const machine = bare();
-    expectExit(await machine.vault(...init), 0);
+    await machine.ok(...init);
     const before = textOf(machine);
     for (const [key, value, code, message] of [
       ["timeout", "soon", "invalid-input", /^config key timeout: must be a duration/],
@@ -264,7 +250,7 @@ describe.concurrent("vault config", () => {
 
   it("what is wrong in a profile is named with the command for that profile", async () => {
     const machine = bare();
-    expectExit(await machine.vault(...init, "--profile", "work"), 0);
+    await machine.ok(...init, "--profile", "work");
     const work = ["--profile", "work", "--json"];
     const next = ["vault config set timeout 30s --profile work"];
     const set = await machine.vault("config", "set", "timeout", "1", ...work);
@@ -272,8 +258,8 @@ describe.concurrent("vault config", () => {
     const profiles = { work: { ...configOf(machine).profiles["work"], timeout: "1ms" } };
     writeFileSync(join(machine.configDir, "config.json"), JSON.stringify({ profiles }));
     expect(commandsOf(errorOf(await machine.vault("status", ...work)).next)).toEqual(next);
-    expectExit(await machine.vault("config", "set", "timeout", "30s", "--profile", "work"), 0);
-    expectExit(await machine.vault("status", ...work), 0);
+    await machine.ok("config", "set", "timeout", "30s", "--profile", "work");
+    await machine.ok("status", ...work);
   });
 
   it("set keeps numbers, truths and objects as such; unset takes them away", async () => {
@@ -287,7 +273,7 @@ describe.concurrent("vault config", () => {
       ["device", `@${file}`],
       ["state", "./here"],
     ] as const) {
-      expectExit(await machine.vault("config", "set", key, value), 0);
+      await machine.ok("config", "set", key, value);
     }
     const state = join(machine.home, "here");
     expect(configOf(machine).profiles["default"]).toEqual({
@@ -305,19 +291,19 @@ describe.concurrent("vault config", () => {
       "state",
       "timeout",
     ]) {
-      expectExit(await machine.vault("config", "unset", key), 0);
+      await machine.ok("config", "unset", key);
     }
     expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7 });
   });
 
   it("list --origin says what holds and where it comes from, and shows no secret", async () => {
     const machine = bare();
-    expectExit(await machine.vault(...init, "--profile", "work", "--rate", "5"), 0);
+    await machine.ok(...init, "--profile", "work", "--rate", "5");
     const env = {
       VAULTSVC_TIMEOUT: "9s",
       VAULTSVC_STATE_KEY: Buffer.alloc(32, 1).toString("base64"),
     };
-    const result = await machine.vaultWith(
+    const result = await machine.okWith(
       { env },
       "config",
       "list",
@@ -326,7 +312,6 @@ describe.concurrent("vault config", () => {
       "1m",
       "--json",
     );
-    expectExit(result, 0);
     const { settings, profile } = JSON.parse(result.stdout) as {
       profile: string;
       settings: { key: string; value: unknown; origin: unknown }[];
@@ -360,15 +345,15 @@ describe.concurrent("vault config", () => {
 
   it("use chooses a profile, and only one that is there", async () => {
     const machine = bare();
-    expectExit(await machine.vault(...init), 0);
-    expectExit(await machine.vault(...init, "--profile", "other", "--timeout", "4s"), 0);
+    await machine.ok(...init);
+    await machine.ok(...init, "--profile", "other", "--timeout", "4s");
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("30s\n");
     expectError(
       await machine.vault("config", "use", "nobody", "--json"),
       "usage",
       /no such profile: nobody/,
     );
-    expectExit(await machine.vault("config", "use", "other"), 0);
+    await machine.ok("config", "use", "other");
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("4s\n");
     expect(
       (
@@ -410,17 +395,16 @@ describe.concurrent("vault config", () => {
 
   it("fixes a profile that stops every other command", async () => {
     const machine = bare();
-    expectExit(await machine.vault(...init), 0);
+    await machine.ok(...init);
     const path = join(machine.configDir, "config.json");
     writeFileSync(path, textOf(machine).replace('"baseUrl"', '"timeout": "soon", "baseUrl"'));
     expectError(await machine.vault("status", "--json"), "invalid-input", /config key timeout/);
-    const listed = await machine.vault("config", "list", "--json");
-    expectExit(listed, 0);
+    const listed = await machine.ok("config", "list", "--json");
     expect(listed.stderr).toMatch(
       /^vault: warning: profile default is not valid: config key timeout/,
     );
-    expectExit(await machine.vault("config", "unset", "timeout"), 0);
-    expectExit(await machine.vault("status"), 0);
+    await machine.ok("config", "unset", "timeout");
+    await machine.ok("status");
   });
 
   it("changes at the same time are all kept", async () => {
@@ -442,7 +426,7 @@ describe.concurrent("vault config", () => {
 describe.concurrent("a sealed apiKey", () => {
   it("opens in its own profile only", async () => {
     const machine = bare();
-    expectExit(await machine.vault(...init), 0);
+    await machine.ok(...init);
     writeFileSync(
       join(machine.configDir, "config.json"),
       textOf(machine).replaceAll("default", "moved"),
@@ -458,7 +442,7 @@ describe.concurrent("a sealed apiKey", () => {
   it("with its key gone is exit 14 and names the file; it is set again", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectExit(await machine.vault("init"), 0);
+    await machine.ok("init");
     const file = join(machine.configDir, "keys", "config.key");
     const [, id = ""] = textOf(machine).match(/s1:([0-9a-f]{16}):/) ?? [];
     const keyless = { VAULTSVC_API_KEY: "" };
@@ -480,14 +464,14 @@ describe.concurrent("a sealed apiKey", () => {
     });
     writeFileSync(file, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 });
     await refused("has key");
-    expectExit(await machine.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
+    await machine.ok("config", "set", "apiKey", "env:VAULTSVC_API_KEY");
     expectExit(await get(), 0);
   });
 
   it("written in clear is not used", async () => {
     const lab = await openLab(offlineNote);
     const machine = lab.machine();
-    expectExit(await machine.vault("init"), 0);
+    await machine.ok("init");
     const config = configOf(machine);
     writeFileSync(
       join(machine.configDir, "config.json"),

@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import {
-  expectExit,
   expectInStep,
   firstGetArgs,
   note,
@@ -78,7 +77,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     ] as const) {
       const pair = { PAIR: JSON.stringify(vault?.credentials) };
       const args = ["--kind", vault?.kind ?? "", "--credentials", "env:PAIR", "--label", label];
-      expectExit(await machine.vaultWith({ env: pair }, "import", vault?.uuid ?? "", ...args), 0);
+      await machine.okWith({ env: pair }, "import", vault?.uuid ?? "", ...args);
     }
     const run = inPty(machine, ["get", "--reveal"], { columns: 120 });
     await run.waitFor(/Which vault/);

@@ -40,15 +40,14 @@ const places: Record<string, () => Promise<Place>> = {
 
 async function backedUp(place: Omit<Place, "file">): Promise<Place> {
   const file = join(tempDir("backups"), "backup.db");
-  expectExit(await place.machine.vault("state", "backup", file), 0);
+  await place.machine.ok("state", "backup", file);
   return { ...place, file };
 }
 
 /** Restores twice, which is as once; returns what the first one kept of the vault. */
 async function restored({ machine, uuid, file }: Place) {
-  const first = await machine.vault("state", "restore", file, "--yes", "--json");
-  expectExit(first, 0);
-  expectExit(await machine.vault("state", "restore", file, "--yes", "--json"), 0);
+  const first = await machine.ok("state", "restore", file, "--yes", "--json");
+  await machine.ok("state", "restore", file, "--yes", "--json");
   return restoredOf(first).vaults.find((vault) => vault.uuid === uuid);
 }
 
@@ -81,20 +80,10 @@ describe.each(Object.entries(places))(
     it("leaves an update held that it does not know: ack finishes it", async () => {
       const place = await open();
       const { lab, machine, uuid } = place;
-      expectExit(
-        await machine.vaultWith(
-          { input: "new words" },
-          "update",
-          uuid,
-          "--content",
-          "-",
-          "--no-ack",
-        ),
-        0,
-      );
+      await machine.okWith({ input: "new words" }, "update", uuid, "--content", "-", "--no-ack");
       expect(await restored(place)).toMatchObject({ exchange: { state: "held", from: "here" } });
       expectError(await machine.vault("get", uuid, "--json"), "pending");
-      expectExit(await machine.vault("ack", uuid), 0);
+      await machine.ok("ack", uuid);
       expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(
         "new words",
       );
@@ -108,9 +97,9 @@ describe.each(Object.entries(places))(
       const other = lab.machine();
       const pair = JSON.stringify(await machine.exported(uuid));
       const given = ["--kind", offlineNote.kind, "--credentials", "env:PAIR"];
-      expectExit(await other.vaultWith({ env: { PAIR: pair } }, "get", uuid, ...given), 0);
+      await other.okWith({ env: { PAIR: pair } }, "get", uuid, ...given);
       const theirs = JSON.stringify(await other.exported(uuid));
-      expectExit(await machine.vaultWith({ env: { PAIR: theirs } }, "import", uuid, ...given), 0);
+      await machine.okWith({ env: { PAIR: theirs } }, "import", uuid, ...given);
       expect(await restored(place)).toMatchObject({ kept: "here", reason: "known" });
       expect(documentOf(await machine.vault("get", uuid, "--json")).vault.content).toBe(note);
       await expectInStep(lab, machine, uuid);
@@ -120,22 +109,22 @@ describe.each(Object.entries(places))(
     it("brings back what was forgotten, and says so", async () => {
       const place = await open();
       const { lab, machine, uuid, file } = place;
-      expectExit(await machine.vault("label", uuid, "palm"), 0);
-      expectExit(await machine.vault("state", "backup", file, "--force"), 0);
-      expectExit(await machine.vault("forget", uuid, "--yes"), 0);
+      await machine.ok("label", uuid, "palm");
+      await machine.ok("state", "backup", file, "--force");
+      await machine.ok("forget", uuid, "--yes");
       const [extra, given] = [
         "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd",
         ["--kind", offlineNote.kind, "--credentials", "env:PAIR"],
       ];
       const env = { PAIR: JSON.stringify(lab.vault.credentials) };
-      expectExit(await machine.vaultWith({ env }, "import", extra, ...given, "--label", "palm"), 0);
+      await machine.okWith({ env }, "import", extra, ...given, "--label", "palm");
       const { stdout } = await machine.vault("state", "restore", file, "--yes");
       const told = stdout.replaceAll(/\s+/g, " ");
       expect(told).toContain(
         `${uuid} backup it was forgotten here; its label palm belongs to another vault here`,
       );
       expect(told).toContain("Kept 1 vault from here, 1 from the backup, 0 merged");
-      expectExit(await machine.vault("get", uuid), 0);
+      await machine.ok("get", uuid);
       await expectInStep(lab, machine, uuid);
     });
   },
@@ -159,7 +148,7 @@ it("a restore of a shared state, while other machines read their vaults for the 
   ]);
   for (const result of results) expectExit(result, 0);
   for (const each of [uuid, two.uuid, three.uuid]) {
-    expectExit(await first.vault("get", each), 0);
+    await first.ok("get", each);
     await expectInStep(lab, second, each);
     expectFarFromLock(lab, each);
   }
@@ -169,12 +158,11 @@ it("a shared state that is gone comes back in a new one: who used a vault after 
   const { lab, machines, uuid, schema } = await team();
   const [first, second, third] = machines;
   const { file } = await backedUp({ lab, machine: first, uuid });
-  expectExit(await second.vault("get", uuid), 0);
+  await second.ok("get", uuid);
   await (await postgres()).sql(`DROP SCHEMA ${schema} CASCADE`);
-  expectExit(await first.vault("state", "init"), 0);
+  await first.ok("state", "init");
   for (const each of [second, third]) copyKeys(first, each);
-  const result = await first.vault("state", "restore", file, "--yes", "--json");
-  expectExit(result, 0);
+  const result = await first.ok("state", "restore", file, "--yes", "--json");
   expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "file", reason: "taken" }]);
   const again = await second.vault("get", uuid, "--json");
   expect(documentOf(again).vault.content).toBe(note);
@@ -187,10 +175,10 @@ it("a shared state that is gone comes back in a directory: this machine has kept
   const { lab, machines, uuid, schema } = await team();
   const [machine] = machines;
   const { file } = await backedUp({ lab, machine, uuid });
-  expectExit(await machine.vault("get", uuid), 0);
+  await machine.ok("get", uuid);
   await (await postgres()).sql(`DROP SCHEMA ${schema} CASCADE`);
   const here = { env: { VAULTSVC_STATE: join(tempDir("here"), "state") } };
-  expectExit(await machine.vaultWith(here, "state", "restore", file, "--yes"), 0);
+  await machine.okWith(here, "state", "restore", file, "--yes");
   const again = await machine.vaultWith(here, "get", uuid, "--json");
   expect(documentOf(again).vault.content).toBe(note);
   expect(again.stderr).toContain("had lost the last exchange");
@@ -205,14 +193,14 @@ it("a state that is older than the backup goes on where the backup ends", async 
   const { uuid } = lab.vault;
   const machine = await lab.warmMachine();
   const older = machine.copy();
-  for (const _ of [1, 2]) expectExit(await machine.vault("get", uuid), 0);
-  expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+  for (const _ of [1, 2]) await machine.ok("get", uuid);
+  await machine.ok("get", uuid, "--no-ack");
   const { file } = await backedUp({ lab, machine, uuid });
   const result = await older.vault("state", "restore", file, "--yes", "--json");
   expect(restoredOf(result).vaults).toMatchObject([
     { uuid, kept: "both", reason: "first", exchange: null },
   ]);
-  expectExit(await older.vault("get", uuid), 0);
+  await older.ok("get", uuid);
   await expectInStep(lab, older, uuid);
   expectFarFromLock(lab, uuid);
 });

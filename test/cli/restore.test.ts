@@ -37,7 +37,7 @@ import { helpOf } from "../support/help.ts";
 describe.concurrent("vault state restore", () => {
   it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     const other = anew(lab, machine);
     const result = await other.vault("state", "restore", file, "--json");
     expect(result).toMatchObject({ code: 0, stderr: "" });
@@ -56,27 +56,24 @@ describe.concurrent("vault state restore", () => {
       JSON.parse(history.stdout) as { vaults: { generations: { proven: boolean }[] }[] }
     ).vaults;
     expect(vault?.generations.map(({ proven }) => proven)).toEqual([false, false]);
-    expectExit(await other.vault("get", uuid), 0);
+    await other.ok("get", uuid);
     await expectInStep(lab, other, uuid);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
 
   it("asks where there is a state, and keeps all that is there", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
     const pair = JSON.stringify(lab.vault.credentials);
-    expectExit(
-      await machine.vaultWith(
-        { env: { PAIR: pair } },
-        "import",
-        extra,
-        "--kind",
-        "generic/offline",
-        "--credentials",
-        "env:PAIR",
-      ),
-      0,
+    await machine.okWith(
+      { env: { PAIR: pair } },
+      "import",
+      extra,
+      "--kind",
+      "generic/offline",
+      "--credentials",
+      "env:PAIR",
     );
     const refused = await machine.vault("state", "restore", file, "--json");
     expectError(
@@ -85,8 +82,7 @@ describe.concurrent("vault state restore", () => {
       /Restore 1 vault from the backup into the state in .*\? What is there stays\./,
     );
     expect(helpOf(errorOf(refused))).toContain("--yes");
-    const result = await machine.vault("state", "restore", file, "--yes", "--json");
-    expectExit(result, 0);
+    const result = await machine.ok("state", "restore", file, "--yes", "--json");
     expect(result.stderr).toBe("");
     const reasons = restoredOf(result).vaults.map((vault) => [
       vault.uuid,
@@ -103,13 +99,13 @@ describe.concurrent("vault state restore", () => {
       vaults: { uuid: string }[];
     };
     expect(vaults.map((vault) => vault.uuid).toSorted()).toEqual([uuid, extra].toSorted());
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
   });
 
   it("on a terminal it asks: no leaves all as it was", async () => {
     const { machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     const run = vaultInPty(["state", "restore", file], { env: machine.env, cwd: machine.home });
     await run.waitFor(/Restore 1 vault from the backup into the/);
     run.type("n\r");
@@ -182,7 +178,7 @@ describe.concurrent("vault state restore", () => {
     ],
   ])("a file that %s is refused, and the state stays", async (_, spoil, message, code) => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     spoil(file, machine);
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expectError(result, code, message);
@@ -193,23 +189,23 @@ describe.concurrent("vault state restore", () => {
 
   it("refuses a damaged state; once that is moved aside it restores", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     const other = anew(lab, machine);
-    expectExit(await other.vault("state", "restore", file), 0);
+    await other.ok("state", "restore", file);
     writeFileSync(join(other.stateDir, "vault.db"), "garbage");
     const again = ["state", "restore", file, "--yes", "--json"];
     const refused = await other.vault(...again);
     expectError(refused, "state", /damaged/);
     expect(helpOf(errorOf(refused))).toContain(`mv ${other.stateDir} ${other.stateDir}.damaged`);
     renameSync(other.stateDir, `${other.stateDir}.damaged`);
-    expectExit(await other.vault(...again), 0);
-    expectExit(await other.vault("get", uuid), 0);
+    await other.ok(...again);
+    await other.ok("get", uuid);
     await expectInStep(lab, other, uuid);
   });
 
   it("does not take a state for damaged whose WAL has the page that a power loss has torn", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     const torn = anew(lab, machine);
     const open = new DatabaseSync(join(machine.stateDir, "vault.db"));
     open.exec("PRAGMA wal_autocheckpoint = 0; BEGIN IMMEDIATE; PRAGMA user_version = 2; COMMIT");
@@ -217,15 +213,14 @@ describe.concurrent("vault state restore", () => {
     open.close();
     const path = join(torn.stateDir, "vault.db");
     writeFileSync(path, Buffer.concat([Buffer.alloc(4096), readFileSync(path).subarray(4096)]));
-    const result = await torn.vault("state", "restore", file, "--yes", "--json");
-    expectExit(result, 0);
+    const result = await torn.ok("state", "restore", file, "--yes", "--json");
     expect(restoredOf(result)).toMatchObject({ vaults: [{ uuid, kept: "here" }] });
-    expectExit(await torn.vault("get", uuid), 0);
+    await torn.ok("get", uuid);
   });
 
   it("waits for an exchange that is under way, and gives up with exit 15", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     lab.faults("get-start:delay=1m");
     const get = machine.start({}, "get", uuid);
     await vi.waitFor(
@@ -245,7 +240,7 @@ describe.concurrent("vault state restore", () => {
     get.kill("SIGKILL");
     await get.exit;
     lab.service.faults.clear();
-    expectExit(await machine.vault("state", "restore", file, "--yes"), 0);
+    await machine.ok("state", "restore", file, "--yes");
     // The start that was killed is remembered, although the backup does not know of it.
     expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 1 });
     expectFarFromLock(lab, uuid);
@@ -255,13 +250,12 @@ describe.concurrent("vault state restore", () => {
 describe.concurrent("a backup that is older than what has happened since", () => {
   it("brings no superseded credentials back: the next get is as if nothing had been restored", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
-    expectExit(await machine.vault("get", uuid), 0);
-    const result = await machine.vault("state", "restore", file, "--yes", "--json");
-    expectExit(result, 0);
+    await machine.ok("state", "backup", file);
+    await machine.ok("get", uuid);
+    const result = await machine.ok("state", "restore", file, "--yes", "--json");
     expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "here", reason: "older" }]);
     expect(await machine.status(uuid)).toMatchObject({ status: "ready", proven: true });
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
   });
@@ -270,7 +264,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const { machine, uuid, file } = await warm();
     const old = machine.file("old.key", readFileSync(keyFileOf(machine), "utf8"));
     const [given, other] = ["7", "9"].map((digit) => digit.repeat(64));
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     rmSync(keyFileOf(machine));
     const at = ["--state", join(machine.home, "empty")];
     const refused = await machine.vault("state", "restore", file, ...at, "--json");
@@ -288,15 +282,15 @@ describe.concurrent("a backup that is older than what has happened since", () =>
       expect(helpOf(errorOf(wrong))).toContain(named);
     }
     expectExit(await restore("--backup-key", `@${old}`), 0);
-    expectExit(await machine.vaultWith({ env }, "get", uuid, ...at), 0);
+    await machine.okWith({ env }, "get", uuid, ...at);
     expectError(await machine.vault("get", uuid, ...at, "--json"), "state", /\.key is missing/);
   });
 
   it("keeps nothing of a vault that was forgotten since, and says so", async () => {
     const { machine, uuid, file } = await warm();
-    expectExit(await machine.vault("state", "backup", file), 0);
-    expectExit(await machine.vault("get", uuid), 0);
-    expectExit(await machine.vault("forget", uuid, "--yes"), 0);
+    await machine.ok("state", "backup", file);
+    await machine.ok("get", uuid);
+    await machine.ok("forget", uuid, "--yes");
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expect(restoredOf(result).vaults).toMatchObject([{ uuid, kept: "none", reason: "older" }]);
     const { stdout } = await machine.vault("state", "restore", file, "--yes");
@@ -309,12 +303,12 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const machine = lab.machine();
     expectExit(await firstGet(machine, lab.vault), 0);
     const file = join(tempDir("b"), "b");
-    expectExit(await machine.vault("state", "backup", file), 0);
-    expectExit(await machine.vault("state", "restore", file, "--yes"), 0);
+    await machine.ok("state", "backup", file);
+    await machine.ok("state", "restore", file, "--yes");
     const other = machine.file("other.json", { ...device, browserType: "Chrome" });
     const refused = await machine.vault("get", lab.vault.uuid, "--device", `@${other}`, "--json");
     expectError(refused, "guard", /browserType/);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
     await expectInStep(lab, machine, lab.vault.uuid);
   });
 
@@ -327,12 +321,11 @@ describe.concurrent("a backup that is older than what has happened since", () =>
       const { lab, machine, uuid, file } = await warm();
       // By the clock here, its tokens have expired when they come.
       lab.clock.ahead = -3_600_000;
-      expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
-      expectExit(await machine.vault("state", "backup", file), 0);
-      for (const command of more) expectExit(await machine.vault(command, uuid), 0);
+      await machine.ok("get", uuid, "--no-ack");
+      await machine.ok("state", "backup", file);
+      for (const command of more) await machine.ok(command, uuid);
       const other = anew(lab, machine);
-      const result = await other.vault("state", "restore", file, "--json");
-      expectExit(result, 0);
+      const result = await other.ok("state", "restore", file, "--json");
       expect(result.stderr).toMatch(
         /1 exchange may have been acknowledged since the backup was made/,
       );
@@ -346,7 +339,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
       expect(lab.service.sandbox.requests()).toHaveLength(requests);
       // One of the two at a time, the new ones first: another machine may have kept the right ones.
       if (state === "expired") expectExit(await other.vault("get", uuid), 6);
-      expectExit(await other.vault("get", uuid), 0);
+      await other.ok("get", uuid);
       await expectInStep(lab, other, uuid);
       expectFarFromLock(lab, uuid);
       const history = await other.vault("status", uuid, "--history", "--json");
@@ -359,16 +352,16 @@ describe.concurrent("a backup that is older than what has happened since", () =>
 
   it("a held exchange whose token is alive stays held; if it was acknowledged since, its end call finds out", async () => {
     const { lab, machine, uuid, file } = await warm();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("get", uuid, "--no-ack");
+    await machine.ok("state", "backup", file);
     const [unused, other] = [anew(lab, machine), anew(lab, machine)];
-    for (const each of [unused, other]) expectExit(await each.vault("state", "restore", file), 0);
+    for (const each of [unused, other]) await each.ok("state", "restore", file);
     expect((await other.status(uuid)).exchange).toMatchObject({ state: "held" });
-    expectExit(await machine.vault("ack", uuid), 0);
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("ack", uuid);
+    await machine.ok("get", uuid);
     expectError(await other.vault("get", uuid, "--json"), "pending");
     expectError(await other.vault("ack", uuid, "--json"), "in-doubt");
-    expectExit(await unused.vault("export", uuid), 0);
+    await unused.ok("export", uuid);
     expectFarFromLock(lab, uuid);
   });
 
@@ -376,12 +369,12 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const { lab, machine, uuid, file } = await warm();
     lab.faults("get-end:drop-after*9");
     expectExit(await machine.vault("get", uuid, "--max-wait", "1s"), 11);
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     lab.service.faults.clear();
     const other = anew(lab, machine);
-    expectExit(await other.vault("state", "restore", file), 0);
+    await other.ok("state", "restore", file);
     expect((await other.status(uuid)).exchange).toMatchObject({ state: "ending" });
-    expectExit(await other.vault("get", uuid), 0);
+    await other.ok("get", uuid);
     await expectInStep(lab, other, uuid);
     expectFarFromLock(lab, uuid);
   });

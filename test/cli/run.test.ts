@@ -148,7 +148,7 @@ describe.concurrent("vault run", () => {
     expectFarFromLock(lab, uuid);
     const [program, ...hint] = helpOf(errorOf(refused)).split(" ") ?? [];
     expect(program).toBe("vault");
-    expectExit(await machine.vault(...hint), 0);
+    await machine.ok(...hint);
     await expectInStep(lab, machine, uuid);
   });
 
@@ -290,7 +290,7 @@ describe.concurrent("vault run", () => {
     const args = ["--run", "may", ...number, ...sh(script)];
     expectExit(await run(args), 11);
     // Acknowledged, and never received.
-    expectExit(await machine.vault("ack", "--all"), 0);
+    await machine.ok("ack", "--all");
     machine.file("fixed", "");
     expectExit(await run(args), 0);
     const sent = lab.service.sandbox.requests().length;
@@ -376,7 +376,7 @@ describe.concurrent("vault run --ack-after", () => {
       /^vault: warning: --ack-after: the token expires before that, at /,
     );
     expectError(result, "service", /no longer accepts the token.*old credentials are still/);
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
   });
 
@@ -396,7 +396,7 @@ describe.concurrent("vault run --ack-after", () => {
     writeFileSync(join(made.machine.home, "go"), "");
     expectError(await running.exit, "pending", /outstanding/);
     made.lab.service.faults.clear();
-    expectExit(await made.machine.vault("ack", made.uuid), 0);
+    await made.machine.ok("ack", made.uuid);
     await expectInStep(made.lab, made.machine, made.uuid);
   });
 });
@@ -446,7 +446,7 @@ describe.concurrent("vault run with --credentials-out and --save-cmd", () => {
     const failed = await run(["--json", "--stdin", ...out, ...sh("cat >/dev/null; exit 1")]);
     expectExit(failed, 11);
     expect(helpOf(errorOf(failed))).toMatch(/vault ack \S+ --save-cmd CMD \(or --saved/);
-    expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
+    await machine.ok("ack", uuid, "--save-cmd", "cat > saved.json");
     await expectInStep(lab, machine, uuid);
   });
 });

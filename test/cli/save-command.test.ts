@@ -24,8 +24,7 @@ describe.concurrent("--save-cmd", () => {
     const ids: string[] = [];
     for (const name of ["one", "two", "three"]) {
       const command = `cat > ${name}.json; echo $VAULTSVC_EXCHANGE_ID > ${name}.id; echo saved it`;
-      const result = await machine.vault("get", uuid, "--json", "--save-cmd", command);
-      expectExit(result, 0);
+      const result = await machine.ok("get", uuid, "--json", "--save-cmd", command);
       expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
       expect(result.stderr).toBe("saved it\n");
       const document = saved(machine, `${name}.json`);
@@ -69,10 +68,7 @@ describe.concurrent("--save-cmd", () => {
       const text = JSON.stringify(credentials) + end;
       const { args, ...more } = how(machine.file("pair.json", text), text);
       const command = "cat > saved.json; printf %s $VAULTSVC_GIVEN_SHA256 > hash";
-      expectExit(
-        await machine.vaultWith(more, "get", uuid, "--kind", kind, ...args, "--save-cmd", command),
-        0,
-      );
+      await machine.okWith(more, "get", uuid, "--kind", kind, ...args, "--save-cmd", command);
       expect(readFileSync(join(machine.home, "hash"), "utf8")).toBe(
         createHash("sha256").update(text).digest("hex"),
       );
@@ -97,7 +93,7 @@ describe.concurrent("--save-cmd", () => {
       ),
       "pending",
     );
-    expectExit(await machine.vaultWith({ env }, "ack", uuid, "--save-cmd", command("two")), 0);
+    await machine.okWith({ env }, "ack", uuid, "--save-cmd", command("two"));
     for (const name of ["one", "two"])
       expect(readFileSync(join(machine.home, name), "utf8")).toBe("<>\n");
     expect(saved(machine, "two.json")).toEqual(saved(machine, "one.json"));
@@ -143,10 +139,10 @@ describe.concurrent("--save-cmd", () => {
       11,
     );
     for (const name of ["one", "two", "three"]) expect(hash(name)).toBe(sha256(text));
-    expectExit(await machine.vault("ack", uuid), 0);
+    await machine.ok("ack", uuid);
 
-    expectExit(await machine.vault("get", uuid, "--no-ack", "--save-cmd", command("four")), 0);
-    expectExit(await machine.vault("ack", uuid, "--save-cmd", command("five")), 0);
+    await machine.ok("get", uuid, "--no-ack", "--save-cmd", command("four"));
+    await machine.ok("ack", uuid, "--save-cmd", command("five"));
     expect(hash("four")).toBe("");
     expect(hash("five")).toBe(sha256(readFileSync(join(machine.home, "four.json"))));
     await expectInStep(lab, machine, uuid);
@@ -163,7 +159,7 @@ describe.concurrent("--save-cmd", () => {
     };
     const command =
       "cat > saved.json; env > env.txt; cat /proc/$PPID/cmdline /proc/$$/cmdline > lines.txt 2>/dev/null; true";
-    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid, "--save-cmd", command), 0);
+    await machine.okWith({ env }, "get", lab.vault.uuid, "--save-cmd", command);
     const text = ["env.txt", "lines.txt"]
       .map((name) => readFileSync(join(machine.home, name), "utf8"))
       .join("\n");
@@ -211,9 +207,9 @@ describe.concurrent("--save-cmd", () => {
       );
       expect(sandbox.inspect(uuid).counts.ends).toBe(1);
       if (command === "true") {
-        expectExit(await machine.vault("ack", uuid, "--saved"), 0);
+        await machine.ok("ack", uuid, "--saved");
       } else {
-        expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat > saved.json"), 0);
+        await machine.ok("ack", uuid, "--save-cmd", "cat > saved.json");
         expect(saved(machine).new).toEqual(sandbox.inspect(uuid).pair);
       }
       await expectInStep(lab, machine, uuid);
@@ -294,7 +290,7 @@ describe.concurrent("--save-cmd", () => {
       "--save-cmd",
       "cat >/dev/null; cp pair.json seen.json",
     ];
-    expectExit(await machine.vault("get", lab.vault.uuid, ...both), 0);
+    await machine.ok("get", lab.vault.uuid, ...both);
     expect(saved(machine, "seen.json")).toMatchObject({ status: "pending" });
     expect(Object.keys(saved(machine, "pair.json"))).toEqual([
       "format",

@@ -21,7 +21,7 @@ const get = async (machine: Machine, { vault }: Lab, ...more: string[]): Promise
 /** Puts what one machine exports into the state of another one. */
 async function carry(from: Machine, to: Machine, { vault: { uuid, kind } }: Lab): Promise<void> {
   const copy = to.file("copy.json", (await from.vault("export", uuid)).stdout);
-  expectExit(await to.vault("import", uuid, "--kind", kind, "--credentials", `@${copy}`), 0);
+  await to.ok("import", uuid, "--kind", kind, "--credentials", `@${copy}`);
 }
 
 /** A machine, and the recovery document of an exchange that it acknowledged and has followed by another one. */
@@ -29,7 +29,7 @@ async function withOldDocument(lab: Lab): Promise<{ first: Machine; document: st
   const first = await lab.warmMachine();
   const document = first.file("document.json", "");
   expectExit(await get(first, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
-  expectExit(await first.vault("ack", lab.vault.uuid, "--saved"), 0);
+  await first.ok("ack", lab.vault.uuid, "--saved");
   expectExit(await get(first, lab), 0);
   return { first, document };
 }
@@ -109,7 +109,7 @@ describe.each([true, false])(
       await carry(first, colleague, lab);
       const document = colleague.file("document.json", "");
       expectExit(await get(colleague, lab, "--no-ack", "--save-cmd", `cat > ${document}`), 0);
-      expectExit(await first.vault("import", lab.vault.uuid, "--credentials", `@${document}`), 0);
+      await first.ok("import", lab.vault.uuid, "--credentials", `@${document}`);
       expectExit(await get(first, lab), 0);
       expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
         failedAccesses: 0,
@@ -170,7 +170,7 @@ describe("credentials that somebody else has used since", () => {
         export: ["export", uuid],
         backup: ["state", "backup", `${machine.home}/state.backup`],
       };
-      if (by in leaves) expectExit(await machine.vault(...(leaves[by] ?? [])), 0);
+      if (by in leaves) await machine.ok(...(leaves[by] ?? []));
       const saves = by === "--save-cmd" ? ["--save-cmd", "cat > /dev/null"] : [];
       lab.clock.ahead = 3_600_000;
       expectError(
@@ -188,7 +188,7 @@ describe("credentials that somebody else has used since", () => {
     const { uuid } = lab.vault;
     const wrong = machine.file("wrong.json", { encryptedData: "wrong", payload: "wrong" });
     const good = (await machine.vault("export", uuid)).stdout;
-    expectExit(await machine.vault("import", uuid, "--credentials", `@${wrong}`), 0);
+    await machine.ok("import", uuid, "--credentials", `@${wrong}`);
     expect((await machine.vault("export", uuid)).stdout).toMatch(/"wrong"/);
     lab.faults("end:drop-before*all");
     expectExit(await machine.vault("get", uuid, "--json", "--generation", "3"), 6);
@@ -207,17 +207,7 @@ describe("a service that is out", () => {
     const vaults = Array.from({ length: 5 }, (_, n) => `aaaaaaaa-bbbb-4ccc-8ddd-00000000000${n}`);
     const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
     for (const uuid of vaults)
-      expectExit(
-        await machine.vault(
-          "import",
-          uuid,
-          "--kind",
-          "generic/offline",
-          "--credentials",
-          `@${pair}`,
-        ),
-        0,
-      );
+      await machine.ok("import", uuid, "--kind", "generic/offline", "--credentials", `@${pair}`);
     for (const status of [503, 502]) {
       service.be((_, { send }) => send("Service Unavailable", status));
       for (let round = 0; round < 3; round += 1) {
@@ -228,7 +218,7 @@ describe("a service that is out", () => {
     const starts = service.asked.filter(({ what }) => what === "get-start").map(({ path }) => path);
     expect(new Set(starts).size).toBe(starts.length);
     service.be((_, { good, send }) => send(good));
-    for (const uuid of vaults) expectExit(await machine.vault("get", uuid, "--json"), 0);
+    for (const uuid of vaults) await machine.ok("get", uuid, "--json");
   });
 
   it("a token that has died meanwhile does not stand in the way of a get for ever", async () => {
@@ -251,8 +241,7 @@ describe("a service that is out", () => {
       expectExit(await machine.vault("get", uuid, "--json", ...kind), 12);
       expectExit(await machine.vault("ack", uuid, "--json"), 12);
       service.be((_, { good, send }) => send(good));
-      const read = await machine.vault("get", uuid, "--json");
-      expectExit(read, 0);
+      const read = await machine.ok("get", uuid, "--json");
       expect(JSON.parse(read.stdout)).toMatchObject({ settled: [{ outcome: "acknowledged" }] });
     }
   });

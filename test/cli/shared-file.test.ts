@@ -275,8 +275,7 @@ describe.concurrent("counters are kept in a state, and not in a file", () => {
     const machine = lab.machine();
     const out = [flag, value.replace("FILE", file)];
     const first = ["get", uuid, "--kind", kind, "--credentials", `@${file}`, ...out];
-    const warned = await machine.vault(...first);
-    expectExit(warned, 0);
+    const warned = await machine.ok(...first);
     expect(warned.stderr).toBe(
       `vault: warning: counters toward lockout are kept only in a state, and ${machine.stateDir} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays\n`,
     );
@@ -316,8 +315,7 @@ describe.concurrent("given credentials that a new state has replaced", () => {
   ])("%s says that they are of no use, and where the new ones are", async (_, args) => {
     const lab = await openLab(offlineCard);
     const machine = lab.machine();
-    const first = await machine.vault(...args(machine, lab));
-    expectExit(first, 0);
+    const first = await machine.ok(...args(machine, lab));
     expect(first.stderr).toMatch(told(machine));
     expect(first.stderr).toContain("next: vault export --all (prints them");
     const second = await machine.vault("get", lab.vault.uuid, "--json");
@@ -331,8 +329,7 @@ describe.concurrent("given credentials that a new state has replaced", () => {
       JSON.stringify({ uuid, kind, credentials }),
     );
     const from = machine.file("from", lines.join("\n"));
-    const first = await machine.vault("get", "--from", from, "-o", "ndjson");
-    expectExit(first, 0);
+    const first = await machine.ok("get", "--from", from, "-o", "ndjson");
     expect(first.stderr.split("warning:")).toHaveLength(2);
     expect(first.stderr).toMatch(told(machine));
   });
@@ -368,18 +365,15 @@ describe.concurrent("documents", () => {
     );
     expect(requests(volume)).toBe(before);
     const machine = lab.machine();
-    expectExit(await machine.vault("import", lab.vault.uuid, "--credentials", `@${file}`), 0);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("import", lab.vault.uuid, "--credentials", `@${file}`);
+    await machine.ok("get", lab.vault.uuid);
   });
 
   it("with a token expiry that cannot be read is settled within --max-wait", async () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(
-      await machine.vault("get", uuid, "--no-ack", "--save-cmd", "cat > document.json"),
-      0,
-    );
+    await machine.ok("get", uuid, "--no-ack", "--save-cmd", "cat > document.json");
     const saved = readJson(join(machine.home, "document.json")) as Recovery;
     const document = machine.file("changed.json", {
       ...saved,

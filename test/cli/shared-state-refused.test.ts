@@ -26,7 +26,7 @@ beforeAll(async () => {
   at = `127.0.0.1:${server.port}`;
   lab = await openLab(offlineNote);
   machine = lab.machine({ stateDir: server.location("vaultsvc") });
-  expectExit(await machine.vault("state", "init"), 0);
+  await machine.ok("state", "init");
   await server.sql("CREATE ROLE runner LOGIN PASSWORD 'of-the-runner'");
 });
 
@@ -256,8 +256,8 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     await expectRefused(server.location("vaultsvc"), /of a newer version$/, /^update vault$/);
     await server.sql("UPDATE vaultsvc.meta SET value = '9' WHERE name = 'version'");
     await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'oldest'");
-    expectExit(await machine.vault("status"), 0);
-    expectExit(await machine.vault("state", "init"), 0);
+    await machine.ok("status");
+    await machine.ok("state", "init");
     expect((await server.sql("SELECT value FROM vaultsvc.meta WHERE name = 'version'"))[0]).toEqual(
       { value: "9" },
     );
@@ -278,11 +278,11 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     expect((await machine.vault("state", "init")).stdout).toMatch(
       /^The shared state \S+ already exists /,
     );
-    expectExit(await machine.vault("status"), 0);
+    await machine.ok("status");
   });
 
   it("with time limits or read-only transactions for its role", async () => {
-    expectExit(await machine.vault("state", "init", "--grant", "runner"), 0);
+    await machine.ok("state", "init", "--grant", "runner");
     await server.sql("ALTER ROLE runner SET default_transaction_read_only = on");
     await expectRefused(
       runner(),
@@ -309,7 +309,7 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     );
     expectSafe(await refused(first(`127.0.0.1:1,127.0.0.1:${standby.port}`)), both);
     for (const hosts of [`127.0.0.1:${standby.port},${at}`, `127.0.0.1:1,${at}`]) {
-      expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: first(hosts) } }, "status"), 0);
+      await machine.okWith({ env: { VAULTSVC_STATE: first(hosts) } }, "status");
     }
   });
 
@@ -319,7 +319,7 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     chmodSync(dirname(disk), 0o711);
     chownSync(disk, uid, gid);
     const own = server.location("tight");
-    expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE: own } }, "state", "init"), 0);
+    await machine.okWith({ env: { VAULTSVC_STATE: own } }, "state", "init");
     await server.sql(`CREATE TABLESPACE small LOCATION '${disk}'`);
     await server.sql("ALTER TABLE tight.journal SET TABLESPACE small");
     const entry =
@@ -346,33 +346,29 @@ it("variables of PostgreSQL that are not used have no effect", async () => {
 });
 
 it("a role that owns nothing does all that vaults need, by --grant alone", async () => {
-  expectExit(await machine.vault("state", "init", "--grant", "runner"), 0);
+  await machine.ok("state", "init", "--grant", "runner");
   const { configDir } = machine;
   const team = lab.machine({ stateDir: runner(), configDir });
   const { uuid } = lab.vault;
   expectExit(await firstGet(team, lab.vault), 0);
-  expectExit(await team.vault("update", uuid, "--content", "new contents", "--json"), 0);
-  expectExit(await team.vault("get", uuid, "--no-ack", "--json"), 0);
-  expectExit(await team.vault("ack", uuid), 0);
-  expectExit(await team.vault("label", uuid, "palm"), 0);
-  expectExit(await team.vault("status", "palm"), 0);
-  const exported = await team.vault("export", uuid, "--json");
-  expectExit(exported, 0);
-  expectExit(await team.vault("guard", uuid, "--reset", "--yes"), 0);
-  expectExit(await team.vault("state", "locks"), 0);
-  expectExit(await team.vault("forget", uuid, "--yes"), 0);
-  expectExit(
-    await team.vault(
-      "import",
-      uuid,
-      "--kind",
-      lab.vault.kind,
-      "--credentials",
-      `@${team.file("pair.json", (JSON.parse(exported.stdout) as { credentials: unknown }).credentials)}`,
-    ),
-    0,
+  await team.ok("update", uuid, "--content", "new contents", "--json");
+  await team.ok("get", uuid, "--no-ack", "--json");
+  await team.ok("ack", uuid);
+  await team.ok("label", uuid, "palm");
+  await team.ok("status", "palm");
+  const exported = await team.ok("export", uuid, "--json");
+  await team.ok("guard", uuid, "--reset", "--yes");
+  await team.ok("state", "locks");
+  await team.ok("forget", uuid, "--yes");
+  await team.ok(
+    "import",
+    uuid,
+    "--kind",
+    lab.vault.kind,
+    "--credentials",
+    `@${team.file("pair.json", (JSON.parse(exported.stdout) as { credentials: unknown }).credentials)}`,
   );
-  const created = await team.vault(
+  const created = await team.ok(
     "create",
     "--kind",
     "generic/offline",
@@ -380,9 +376,5 @@ it("a role that owns nothing does all that vaults need, by --grant alone", async
     `@${team.file("note.txt", "a note")}`,
     "--json",
   );
-  expectExit(created, 0);
-  expectExit(
-    await team.vault("delete", (JSON.parse(created.stdout) as { uuid: string }).uuid, "--yes"),
-    0,
-  );
+  await team.ok("delete", (JSON.parse(created.stdout) as { uuid: string }).uuid, "--yes");
 });

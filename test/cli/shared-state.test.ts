@@ -55,7 +55,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const { uuid, machines } = await team(server);
     const [machine] = machines;
     const save = 'cat >/dev/null; printf "%s" "$VAULTSVC_STATE" >state-of-command';
-    expectExit(await machine.vault("get", uuid, "--json", "--save-cmd", save), 0);
+    await machine.ok("get", uuid, "--json", "--save-cmd", save);
     expect(machine.stateDir).toContain(":password@");
     expect(readFileSync(join(machine.home, "state-of-command"), "utf8")).toBe(
       machine.stateDir.replace(":password@", "@"),
@@ -162,7 +162,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const stranger = lab.machine({ stateDir: machines[0].stateDir });
     expectError(await stranger.vault("status", "--json"), "state", /key [0-9a-f]{16}/);
     const keyFile = { VAULTSVC_STATE_KEY: `@${keyFileOf(machines[0])}` };
-    expectExit(await stranger.vaultWith({ env: keyFile }, "status", "--json"), 0);
+    await stranger.okWith({ env: keyFile }, "status", "--json");
   });
 
   it("is used by a second profile of a machine that has a key and vaults of its own", async () => {
@@ -173,8 +173,8 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     const pair = { PAIR: JSON.stringify(other?.credentials) };
     const read = ["get", other?.uuid ?? "", "--json"];
     const first = [...read, "--kind", "generic/offline", "--credentials", "env:PAIR"];
-    expectExit(await own.vaultWith({ env: pair }, ...first), 0);
-    expectExit(await own.vault("config", "set", "timeout", "30s"), 0);
+    await own.okWith({ env: pair }, ...first);
+    await own.ok("config", "set", "timeout", "30s");
 
     // A profile has all settings: none comes from the environment.
     const env = { VAULTSVC_API_KEY: "", VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "" };
@@ -189,14 +189,13 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     expectExit(await init("team", "--state-key", "@team.key"), 0);
     const print = `cat '${join(own.home, "team.key")}'`;
     const keyCommand = ["config", "set", "stateKeyCommand", print, "--profile", "team"];
-    expectExit(await own.vaultWith(asTeam, ...keyCommand), 0);
+    await own.okWith(asTeam, ...keyCommand);
     const password = { env: { ...asTeam.env, PGPASSWORD: "password" } };
-    const shared = await own.vaultWith(password, "get", uuid, "--json", "--profile", "team");
-    expectExit(shared, 0);
+    const shared = await own.okWith(password, "get", uuid, "--json", "--profile", "team");
     expect(documentOf(shared).exchange.generation).toBe(3);
     const apiKey = ["config", "set", "apiKey", "env:KEY", "--profile", "team"];
-    expectExit(await own.vaultWith(asTeam, ...apiKey), 0);
-    expectExit(await own.vault(...read), 0);
+    await own.okWith(asTeam, ...apiKey);
+    await own.ok(...read);
 
     // A profile is saved all the same where the key of the state is not here, which is said.
     const another = await init("another");

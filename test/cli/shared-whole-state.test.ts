@@ -41,12 +41,12 @@ describe("the whole of a shared state", () => {
 
     // A file is a state on a machine like any other.
     const apart = another(join(tempDir("apart"), "state"));
-    expectExit(await apart.vault("state", "restore", file, "--yes"), 0);
+    await apart.ok("state", "restore", file, "--yes");
     expect(documentOf(await apart.vault("status", "--json"))).toMatchObject({
       vaults: [{ uuid, proven: false }],
     });
 
-    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
     const restored = await first.vault("state", "restore", file, "--yes", "--json");
     expect(documentOf(restored)).toMatchObject({
       restored: { vaults: [{ uuid, kept: "here", reason: "older" }] },
@@ -64,8 +64,8 @@ describe("the whole of a shared state", () => {
     const other = uuid.replace(/^.{8}/, "0f9b1c1e");
     const pair = { PAIR: JSON.stringify({ encryptedData: "data", payload: "payload" }) };
     const more = ["--kind", "generic/offline", "--credentials", "env:PAIR", "--label", "Grace"];
-    expectExit(await first.vaultWith({ env: pair }, "import", other, ...more), 0);
-    expectExit(await first.vault("label", uuid, "Ada"), 0);
+    await first.okWith({ env: pair }, "import", other, ...more);
+    await first.ok("label", uuid, "Ada");
     expectError(await second.vault("label", uuid, "Grace", "--json"), "usage", /already has/);
     const atOnce = async (one: typeof first, two: typeof first, label: string): Promise<void> => {
       const runs = await Promise.all([
@@ -83,14 +83,14 @@ describe("the whole of a shared state", () => {
   it("changes its key: who has the old one is told", async () => {
     const { lab, uuid, machines } = await team();
     const [first, second] = machines;
-    expectExit(await first.vault("get", uuid, "--no-ack", "--json"), 0);
+    await first.ok("get", uuid, "--no-ack", "--json");
     const { old, token } = (await second.exported(uuid)) as Recovery;
     expect(documentOf(await first.vault("state", "rekey", "--yes", "--json"))).toMatchObject({
       rekeyed: { source: "file", values: 4 },
     });
     expect(await first.exported(uuid)).toMatchObject({ old, token });
     expectError(await second.vault("status", "--json"), "state", /key file .* is missing/);
-    expectExit(await first.vault("ack", uuid), 0);
+    await first.ok("ack", uuid);
     await expectInStep(lab, first, uuid);
   });
 
@@ -116,7 +116,7 @@ describe("the whole of a shared state", () => {
       await loseExchange(all);
       const former = keyFileOf(first);
       const aside = join(first.home, "former.key");
-      expectExit(await second.vault("state", "rekey", "--yes"), 0);
+      await second.ok("state", "rekey", "--yes");
       renameSync(former, aside);
       copyNewest(second, first);
       const sent = lab.service.sandbox.requests().length;
@@ -128,7 +128,7 @@ describe("the whole of a shared state", () => {
       );
       expect(lab.service.sandbox.requests()).toHaveLength(sent);
       // A vault that nothing was lost of is no concern of it.
-      expectExit(await first.vault("status"), 0);
+      await first.ok("status");
 
       if (way === "a person") {
         forgetKept(errorOf(stopped).hint);
@@ -154,8 +154,8 @@ describe("the whole of a shared state", () => {
         ? (await postgres()).location("moved_after_loss")
         : join(tempDir("apart"), "state");
       const there = { VAULTSVC_STATE: to };
-      if (isShared) expectExit(await second.vaultWith({ env: there }, "state", "init"), 0);
-      expectExit(await second.vault("state", "move", "--to", to, "--yes"), 0);
+      if (isShared) await second.okWith({ env: there }, "state", "init");
+      await second.ok("state", "move", "--to", to, "--yes");
       const again = await first.vaultWith({ env: there }, "get", uuid, "--json");
       expect(documentOf(again).vault.content).toBe(note);
       expect(again.stderr).toContain("had lost the last exchange");
@@ -170,10 +170,10 @@ describe("the whole of a shared state", () => {
     const { lab, uuid, machines } = await team();
     const [first, second] = machines;
     second.env["KEY"] = lab.service.application.apiKey;
-    expectExit(await second.vault("config", "set", "apiKey", "env:KEY"), 0);
+    await second.ok("config", "set", "apiKey", "env:KEY");
     second.env["VAULTSVC_API_KEY"] = "";
     // Leaves an exchange in its outbox.
-    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
     const { rekeyed } = JSON.parse(
       (await first.vault("state", "rekey", "--yes", "--json")).stdout,
     ) as { rekeyed: { keyFile: string; machines: string[] } };
@@ -184,7 +184,7 @@ describe("the whole of a shared state", () => {
     expectError(told, "state", why);
     expect(helpOf(errorOf(told))).toMatch(/^copy it there .* from another machine/);
     copyNewest(first, second);
-    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
     await expectInStep(lab, first, uuid);
   });
 
@@ -195,11 +195,11 @@ describe("the whole of a shared state", () => {
     const next = "7".repeat(64);
     const env = { SECRET: next };
     const rekey = ["state", "rekey", "--new-state-key", "env:SECRET", "--yes"];
-    expectExit(await first.vaultWith({ env }, ...rekey), 0);
+    await first.okWith({ env }, ...rekey);
     const told = await second.vaultWith({ env: former }, "get", uuid, "--json");
     expectError(told, "state", /wrong key: .* VAULTSVC_STATE_KEY has key \w+; nothing was changed/);
     const given = { VAULTSVC_STATE_KEY: next };
-    expectExit(await second.vaultWith({ env: given }, "get", uuid, "--json"), 0);
+    await second.okWith({ env: given }, "get", uuid, "--json");
     second.env["VAULTSVC_STATE_KEY"] = next;
     await expectInStep(lab, second, uuid);
   });
@@ -214,9 +214,9 @@ describe("the whole of a shared state", () => {
     );
     const [winner, loser] = one?.code === 0 ? [first, second] : [second, first];
     expect([one?.code, other?.code].sort()).toEqual([0, 14]);
-    expectExit(await winner.vault("get", uuid, "--json"), 0);
+    await winner.ok("get", uuid, "--json");
     copyNewest(winner, loser);
-    expectExit(await loser.vault("get", uuid, "--json"), 0);
+    await loser.ok("get", uuid, "--json");
     await expectInStep(lab, winner, uuid);
   });
 
@@ -228,10 +228,10 @@ describe("the whole of a shared state", () => {
       (await postgres()).location("another"),
     ]) {
       const env = { VAULTSVC_STATE: state };
-      expectExit(await first.vaultWith({ env }, "state", "init"), 0);
-      expectExit(await first.vaultWith({ env }, "state", "rekey", "--yes"), 0);
-      expectExit(await first.vaultWith({ env }, "status"), 0);
-      expectExit(await first.vault("get", uuid, "--json"), 0);
+      await first.okWith({ env }, "state", "init");
+      await first.okWith({ env }, "state", "rekey", "--yes");
+      await first.okWith({ env }, "status");
+      await first.ok("get", uuid, "--json");
     }
     await expectInStep(lab, first, uuid);
   });
@@ -242,15 +242,15 @@ describe("the whole of a shared state", () => {
     const former = keyFileOf(first);
     const aside = join(first.home, "former.key");
     const file = join(tempDir("backup"), "state.db");
-    expectExit(await first.vault("state", "backup", file), 0);
-    expectExit(await first.vault("state", "rekey", "--yes"), 0);
+    await first.ok("state", "backup", file);
+    await first.ok("state", "rekey", "--yes");
     const restore = ["state", "restore", file, "--yes", "--json"];
-    expectExit(await first.vault(...restore), 0);
+    await first.ok(...restore);
     renameSync(former, aside);
-    expectExit(await first.vault("forget", uuid, "--yes"), 0);
+    await first.ok("forget", uuid, "--yes");
     const refused = await first.vault(...restore);
     expectError(refused, "state", /is missing, and the secrets in .*state\.db are encrypted/);
-    expectExit(await first.vault(...restore, "--backup-key", `@${aside}`), 0);
+    await first.ok(...restore, "--backup-key", `@${aside}`);
     expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
     expectFarFromLock(lab, uuid);
   });

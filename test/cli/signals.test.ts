@@ -97,7 +97,7 @@ describe.concurrent("a signal", () => {
       expect(result.stdout).toBe("");
       expect((await machine.status(uuid)).unackedStarts).toBe(1);
       await expectNothingLost(lab, machine.copy());
-      expectExit(await machine.vault("get", uuid, "--json"), 0);
+      await machine.ok("get", uuid, "--json");
       await expectInStep(lab, machine, uuid);
     },
   );
@@ -130,7 +130,7 @@ describe.concurrent("a signal", () => {
     });
     await expectNothingLost(lab, machine.copy());
     expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
-    expectExit(await machine.vault("get", uuid, "--json"), 0);
+    await machine.ok("get", uuid, "--json");
     await expectInStep(lab, machine, uuid);
   });
 
@@ -153,7 +153,7 @@ describe.concurrent("a signal", () => {
       exchange: { state: "ending" },
     });
     expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
   });
 
@@ -182,7 +182,7 @@ describe.concurrent("a signal", () => {
     expectError(result, "interrupted", /nothing is pending/);
     expect(errorOf(result).retry).toBe("safe");
     lab.service.faults.clear();
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
   });
 
@@ -218,7 +218,7 @@ describe.concurrent("a signal", () => {
     const stopped = await ack.exit;
     expectError(stopped, "interrupted", /./, 143);
     expect(helpOf(errorOf(stopped))).toBe(`vault ack ${uuid} --save-cmd CMD (or --saved)`);
-    expectExit(await machine.vault("ack", uuid, "--save-cmd", "cat >/dev/null"), 0);
+    await machine.ok("ack", uuid, "--save-cmd", "cat >/dev/null");
     await expectInStep(lab, machine, uuid);
   });
 });

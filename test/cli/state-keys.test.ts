@@ -39,9 +39,8 @@ describe.concurrent("state rekey", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const before = idOf(machine);
-    expectExit(await machine.vault("state", "backup", "b.db"), 0);
-    const result = await machine.vault(...rekey);
-    expectExit(result, 0);
+    await machine.ok("state", "backup", "b.db");
+    const result = await machine.ok(...rekey);
     expect(result.stderr).toBe("");
     const { rekeyed } = JSON.parse(result.stdout) as { rekeyed: { to: string } };
     const { to } = rekeyed;
@@ -55,9 +54,9 @@ describe.concurrent("state rekey", () => {
       machines: [expect.any(String)],
     });
     expect(keysOf(machine)).toEqual([`${before}.key`, `${to}.key`].sort());
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
     await expectInStep(lab, machine, lab.vault.uuid);
-    expectExit(await machine.vault("state", "restore", "b.db", "--yes"), 0);
+    await machine.ok("state", "restore", "b.db", "--yes");
   });
 
   it("says what becomes of both key files", async () => {
@@ -94,7 +93,7 @@ describe.concurrent("state rekey", () => {
     expect(keyFileOf(machine)).toBe(before);
     reading.kill("SIGKILL");
     await reading.exit;
-    expectExit(await machine.vault(...rekey), 0);
+    await machine.ok(...rekey);
   });
 
   it("to a key that is given, which every command needs from then on", async () => {
@@ -112,15 +111,12 @@ describe.concurrent("state rekey", () => {
       /key file .* is missing/,
     );
     const given = { VAULTSVC_STATE_KEY: first };
-    expectExit(await machine.vaultWith({ env: given }, "get", lab.vault.uuid), 0);
+    await machine.okWith({ env: given }, "get", lab.vault.uuid);
     // A file that is made where keys are given may be on a disk that nobody keeps.
     const missing = await machine.vaultWith({ env: given }, ...rekey);
     expectError(missing, "usage", /^--new-state-key: the new key is missing/);
     expectExit(await to("env:NEXT", "--state-key", "env:KEY"), 0);
-    expectExit(
-      await machine.vaultWith({ env }, "get", lab.vault.uuid, "--state-key", "env:NEXT"),
-      0,
-    );
+    await machine.okWith({ env }, "get", lab.vault.uuid, "--state-key", "env:NEXT");
   });
 
   it.each([
@@ -147,7 +143,7 @@ describe.concurrent("state rekey", () => {
     const values = storedVaults(database);
     expectError(await machine.vault(...rekey), "state", /cannot be decrypted/);
     expect(storedVaults(database)).toEqual(values);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
   });
 });
 
@@ -180,8 +176,8 @@ describe.concurrent(
     ] as const)("%s", async (_, env, args, message, help) => {
       const lab = await openLab(offlineNote);
       const machine = await lab.warmMachine();
-      expectExit(await machine.vault("config", "set", "timeout", "30s"), 0);
-      expectExit(await machine.vault("init", "--profile", "command"), 0);
+      await machine.ok("config", "set", "timeout", "30s");
+      await machine.ok("init", "--profile", "command");
       const set = [
         "config",
         "set",
@@ -190,7 +186,7 @@ describe.concurrent(
         "--profile",
         "command",
       ];
-      expectExit(await machine.vault(...set), 0);
+      await machine.ok(...set);
       const id = idOf(machine);
       const file = keyFileOf(machine);
       renameSync(file, `${file}.away`);
@@ -213,7 +209,7 @@ describe.concurrent(
         const there = await machine.vaultWith({ env }, ...get);
         expect(helpOf(errorOf(there))).toContain(`or leave it out: ${file} has that key`);
       }
-      expectExit(await machine.vault("get", lab.vault.uuid), 0);
+      await machine.ok("get", lab.vault.uuid);
     });
   },
 );
@@ -224,19 +220,16 @@ describe.concurrent("a command that prints the key", () => {
     const machine = lab.machine();
     const file = machine.file("the.key", `${first}\n`);
     const print = `env > '${machine.home}/seen'; cat '${file}'`;
-    expectExit(await machine.vault("config", "set", "stateKeyCommand", print), 0);
+    await machine.ok("config", "set", "stateKeyCommand", print);
     const args = ["--kind", "generic/offline", "--credentials", "env:PAIR"];
     const env = { PAIR: JSON.stringify(lab.vault.credentials) };
-    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid, ...args), 0);
+    await machine.okWith({ env }, "get", lab.vault.uuid, ...args);
     expect(existsSync(join(machine.configDir, "keys"))).toBe(false);
     const seen = readFileSync(join(machine.home, "seen"), "utf8");
     expect(seen).toContain(`HOME=${machine.home}`);
     expect(seen).not.toContain(lab.service.application.apiKey);
-    expectExit(await machine.vault("state", "backup", "b.db"), 0);
-    expectExit(
-      await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: first } }, "get", lab.vault.uuid),
-      0,
-    );
+    await machine.ok("state", "backup", "b.db");
+    await machine.okWith({ env: { VAULTSVC_STATE_KEY: first } }, "get", lab.vault.uuid);
     const config = readFileSync(join(machine.configDir, "config.json"), "utf8");
     expect(config).not.toContain(first);
   });
@@ -250,15 +243,15 @@ describe.concurrent("a command that prints the key", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const sent = lab.service.sandbox.requests().length;
-    expectExit(await machine.vault("config", "set", "stateKeyCommand", command), 0);
+    await machine.ok("config", "set", "stateKeyCommand", command);
     const timeout = command === "sleep 30" ? "200ms" : "30s";
     const get = ["get", lab.vault.uuid, "--timeout", timeout, "--json"];
     expectError(await machine.vault(...get), "invalid-input", message);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     // A look needs no key.
-    expectExit(await machine.vault("status"), 0);
-    expectExit(await machine.vault("config", "unset", "stateKeyCommand"), 0);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("status");
+    await machine.ok("config", "unset", "stateKeyCommand");
+    await machine.ok("get", lab.vault.uuid);
   });
 });
 
@@ -273,11 +266,11 @@ describe.concurrent("vault doctor", () => {
     };
     const folder = join(machine.configDir, "keys");
     expect(await key()).toBe(`none yet; the first read or import creates a key file in ${folder}`);
-    expectExit(await machine.vault("state", "init"), 0);
+    await machine.ok("state", "init");
     const file = keyFileOf(machine);
     const made = `key ${idOf(machine)} (key file ${file})`;
     expect(await key()).toBe(`${made}, nothing is encrypted yet`);
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    await machine.ok(...firstGetArgs(machine, lab.vault));
     expect(await key()).toBe(`${made}, opens all 2 encrypted values`);
   });
 });
@@ -287,21 +280,21 @@ describe.concurrent("the secrets of the configuration have a key of their own", 
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const set = ["config", "set", "apiKey", "env:VAULTSVC_API_KEY"];
-    expectExit(await machine.vaultWith({ env: { VAULTSVC_STATE_KEY: second } }, ...set), 0);
+    await machine.okWith({ env: { VAULTSVC_STATE_KEY: second } }, ...set);
     const file = join(machine.configDir, "keys", "config.key");
     const key = readFileSync(file, "utf8");
     const env = { VAULTSVC_API_KEY: "" };
-    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid), 0);
+    await machine.okWith({ env }, "get", lab.vault.uuid);
     // One for all profiles.
-    expectExit(await machine.vault("init", "--profile", "other"), 0);
+    await machine.ok("init", "--profile", "other");
     for (const profile of ["default", "other"]) {
       const shown = ["config", "get", "apiKey", "--reveal", "--profile", profile];
-      expectExit(await machine.vaultWith({ env }, ...shown), 0);
+      await machine.okWith({ env }, ...shown);
     }
-    expectExit(await machine.vault(...rekey, "--new-state-key", `@${machine.file("k", first)}`), 0);
+    await machine.ok(...rekey, "--new-state-key", `@${machine.file("k", first)}`);
     expect(readFileSync(file, "utf8")).toBe(key);
     const given = { ...env, VAULTSVC_STATE_KEY: first };
-    expectExit(await machine.vaultWith({ env: given }, "get", lab.vault.uuid), 0);
+    await machine.okWith({ env: given }, "get", lab.vault.uuid);
   });
 });
 
@@ -313,11 +306,11 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
     const machine = lab.machine({ env: given });
     const args = ["--kind", "generic/offline", "--credentials", "env:PAIR"];
     const env = { PAIR: JSON.stringify(lab.vault.credentials) };
-    expectExit(await machine.vaultWith({ env }, "get", lab.vault.uuid, ...args), 0);
+    await machine.okWith({ env }, "get", lab.vault.uuid, ...args);
     delete machine.env["VAULTSVC_STATE_KEY"];
     const { id } = deriveKey(made);
     const path = join(machine.configDir, "state.key");
-    expectExit(await machine.vault("config", "set", "timeout", "30s"), 0);
+    await machine.ok("config", "set", "timeout", "30s");
     const text = `vaultsvc-given-1 0011223344556677\n${line(id, made)}\n`;
     writeFileSync(path, text, { mode: 0o600 });
     return { lab, machine, id, path, text };
@@ -327,11 +320,11 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
     const { lab, machine, id, path, text } = await former(
       (id, key) => `vaultsvc-key-1 ${id} ${key.toString("base64")}`,
     );
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
     expect(keysOf(machine)).toEqual([`${id}.key`]);
     expect(readFileSync(path, "utf8")).toBe(text);
     rmSync(path);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
   });
 
   it("opens the secrets of profiles that were sealed with it, of which a rekey tells", async () => {
@@ -344,12 +337,12 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
     const config = join(machine.configDir, "config.json");
     writeFileSync(config, JSON.stringify({ profiles: { default: profile } }), { mode: 0o600 });
     machine.env["VAULTSVC_API_KEY"] = "";
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
     const tty = { env: machine.env, columns: 500 };
     const { text } = await vaultInPty(["state", "rekey", "--yes"], tty).exit;
     expect(text).toContain(`${id}.key now opens only earlier backups and secrets of profiles.`);
     expect(text).toContain("next: vault config set apiKey @FILE --profile default");
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
   });
 
   it("is printed by a command where it is derived from a passphrase", async () => {
@@ -364,8 +357,8 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
     expect(refused.message).toMatch(/is derived from a passphrase/);
     const [, ...set] = refused.next?.[0]?.argv ?? [];
     const told = set.map((word) => word.replace("PASSPHRASE", "correct horse"));
-    expectExit(await machine.vault(...told), 0);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok(...told);
+    await machine.ok("get", lab.vault.uuid);
   });
 
   it("is printed by a command where it is in the keyring of the operating system", async () => {
@@ -376,8 +369,8 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
       `vault config set stateKeyCommand 'secret-tool lookup service vaultsvc username ${id}'`,
     );
     // As secret-tool prints it.
-    expectExit(await machine.vault("config", "set", "stateKeyCommand", `printf ${first}`), 0);
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("config", "set", "stateKeyCommand", `printf ${first}`);
+    await machine.ok("get", lab.vault.uuid);
   });
 });
 
@@ -385,7 +378,7 @@ describe.concurrent("the program's own files", () => {
   it("are not written over by what a flag names", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("config", "set", "timeout", "10s"), 0);
+    await machine.ok("config", "set", "timeout", "10s");
     const sent = lab.service.sandbox.requests().length;
     for (const name of [
       relative(machine.home, keyFileOf(machine)),
@@ -410,7 +403,7 @@ describe.concurrent("the program's own files", () => {
   it("a configuration that others can write to is not used: it may name a command", async () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("config", "set", "timeout", "10s"), 0);
+    await machine.ok("config", "set", "timeout", "10s");
     chmodSync(join(machine.configDir, "config.json"), 0o666);
     expectError(
       await machine.vault("get", lab.vault.uuid, "--json"),

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -102,15 +102,15 @@ describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location)
       mode: 0o600,
     });
     await expectRefused(machine, cwd, {}, ...first);
-    expectExit(await machine.vaultWith({ cwd }, "config", "unset", "state"), 0);
+    await machine.okWith({ cwd }, "config", "unset", "state");
   });
 
   it("from `state move --to`", async () => {
     const { machine, cwd } = fresh();
     const env = { VAULTSVC_STATE: join(machine.home, "state") };
-    expectExit(await machine.vaultWith({ cwd, env }, "state", "init"), 0);
+    await machine.okWith({ cwd, env }, "state", "init");
     await expectRefused(machine, cwd, env, "state", "move", "--yes", "--to", location);
-    expectExit(await machine.vaultWith({ cwd, env }, "status"), 0);
+    await machine.okWith({ cwd, env }, "status");
   });
 });
 

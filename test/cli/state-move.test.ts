@@ -41,8 +41,8 @@ describe("a state that is moved", () => {
   it("goes from a database to a directory and back, with all that it holds", async () => {
     const { lab, uuid, machines, another } = await team();
     const [first, second] = machines;
-    expectExit(await first.vault("label", uuid, "under-the-palm"), 0);
-    expectExit(await first.vault("get", uuid, "--json", "--no-ack"), 0);
+    await first.ok("label", uuid, "under-the-palm");
+    await first.ok("get", uuid, "--json", "--no-ack");
     const known = async (machine: Machine): Promise<string> => {
       const { stdout } = await machine.vault("status", "--history", "--json");
       return stdout.replaceAll(/"tokenSecondsLeft": *\d+/g, "");
@@ -58,7 +58,7 @@ describe("a state that is moved", () => {
       "state",
       new RegExp(`was moved to ${directory}`),
     );
-    expectExit(await here.vault("ack", uuid), 0);
+    await here.ok("ack", uuid);
     await expectInStep(lab, here, uuid);
 
     const { location } = await postgres();
@@ -68,9 +68,9 @@ describe("a state that is moved", () => {
       "state",
       /it holds no state/,
     );
-    expectExit(await back.vault("state", "init"), 0);
+    await back.ok("state", "init");
     copyKeys(back, here);
-    expectExit(await here.vault("state", "move", "--to", back.stateDir, "--yes"), 0);
+    await here.ok("state", "move", "--to", back.stateDir, "--yes");
     expectError(await here.vault("get", uuid, "--json"), "state", /was moved to postgres:/);
     expect(documentOf(await back.vault("get", "under-the-palm", "--json"))).toMatchObject({
       uuid,
@@ -84,11 +84,11 @@ describe("a state that is moved", () => {
     const { lab, uuid, machines } = await team();
     const [first] = machines;
     const directory = join(first.home, "state-before");
-    expectExit(await first.vault("state", "move", "--to", directory, "--yes"), 0);
+    await first.ok("state", "move", "--to", directory, "--yes");
     const { location, sql } = await postgres();
     const there = { VAULTSVC_STATE: location("gone_for_good") };
-    expectExit(await first.vaultWith({ env: there }, "state", "init"), 0);
-    const back = await first.vaultWith(
+    await first.okWith({ env: there }, "state", "init");
+    await first.okWith(
       { env: { VAULTSVC_STATE: directory } },
       "state",
       "move",
@@ -96,10 +96,9 @@ describe("a state that is moved", () => {
       there.VAULTSVC_STATE,
       "--yes",
     );
-    expectExit(back, 0);
-    expectExit(await first.vaultWith({ env: there }, "get", uuid, "--json"), 0);
-    expectExit(await first.vaultWith({ env: there }, "state", "rekey", "--yes"), 0);
-    expectExit(await first.vaultWith({ env: there }, "get", uuid, "--json"), 0);
+    await first.okWith({ env: there }, "get", uuid, "--json");
+    await first.okWith({ env: there }, "state", "rekey", "--yes");
+    await first.okWith({ env: there }, "get", uuid, "--json");
     await sql("DROP SCHEMA gone_for_good CASCADE");
 
     const again = { VAULTSVC_STATE: directory };
@@ -113,7 +112,7 @@ describe("a state that is moved", () => {
       "state",
       /was moved to postgres:/,
     );
-    expectExit(await first.vaultWith({ env: again }, "state", "claim", "--yes"), 0);
+    await first.okWith({ env: again }, "state", "claim", "--yes");
     expect(documentOf(await first.vaultWith({ env: again }, "status", "--json"))).toMatchObject({
       vaults: [{ uuid, proven: false }],
     });
@@ -172,13 +171,13 @@ describe("a state that is moved", () => {
     const server = await postgres();
     const proxy = await tcpProxy(server);
     const there = server.location("out_of_reach").replace(`:${server.port}/`, `:${proxy.port}/`);
-    expectExit(await first.vaultWith({ env: { VAULTSVC_STATE: there } }, "state", "init"), 0);
-    expectExit(await first.vault("state", "move", "--to", there, "--yes"), 0);
+    await first.okWith({ env: { VAULTSVC_STATE: there } }, "state", "init");
+    await first.ok("state", "move", "--to", there, "--yes");
     proxy.cutAt(1, "gone");
     const { code, stderr } = await first.vault("state", "claim", "--yes");
     expect(code).toBe(0);
     expect(stderr).toMatch(/warning: whether the state is at postgres:.* cannot be told/);
-    expectExit(await first.vault("get", uuid, "--json"), 0);
+    await first.ok("get", uuid, "--json");
     expectFarFromLock(lab, uuid);
   });
 
@@ -187,11 +186,11 @@ describe("a state that is moved", () => {
     const [first, second] = machines;
     const { location, sql } = await postgres();
     const there = { env: { VAULTSVC_STATE: location("gone_since") } };
-    expectExit(await first.vaultWith(there, "state", "init"), 0);
-    expectExit(await first.vault("state", "move", "--to", there.env.VAULTSVC_STATE, "--yes"), 0);
-    expectExit(await first.vaultWith(there, "get", uuid, "--json"), 0);
+    await first.okWith(there, "state", "init");
+    await first.ok("state", "move", "--to", there.env.VAULTSVC_STATE, "--yes");
+    await first.okWith(there, "get", uuid, "--json");
     await sql("DROP SCHEMA gone_since CASCADE");
-    expectExit(await second.vault("state", "claim", "--yes"), 0);
+    await second.ok("state", "claim", "--yes");
     expect(documentOf(await first.vault("get", uuid, "--json")).vault.content).toBe(note);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
     await expectInStep(lab, second, uuid);
@@ -202,7 +201,7 @@ describe("a state that is moved", () => {
     const [first, second] = machines;
     const directory = join(tempDir("canceled"), "state");
     const at = another(directory);
-    expectExit(await at.vault("state", "init"), 0);
+    await at.ok("state", "init");
     // As of a move that was killed after its fence.
     const fence = {
       move: "5e0b3f6e-0000-4000-8000-000000000000",
@@ -215,9 +214,9 @@ describe("a state that is moved", () => {
     const told = await second.vault("get", uuid, "--json");
     expectError(told, "state", /the move of the state .* was interrupted/);
     expect(helpOf(errorOf(told))).toContain("vault state claim");
-    expectExit(await second.vault("state", "claim", "--yes"), 0);
+    await second.ok("state", "claim", "--yes");
     expect(metaAt(directory, "canceled")).toBe(JSON.stringify([fence.move]));
-    expectExit(await second.vault("get", uuid, "--json"), 0);
+    await second.ok("get", uuid, "--json");
   });
 
   it("by two machines at once, of which another one reads its first vault there: what each has read stays readable", async () => {
@@ -225,7 +224,7 @@ describe("a state that is moved", () => {
     const { location } = await postgres();
     const stateDir = location("three_at_once");
     const third = lab.machine({ stateDir });
-    expectExit(await third.vault("state", "init"), 0);
+    await third.ok("state", "init");
     const machines = [lab.machine(), lab.machine()] as const;
     for (const [n, machine] of machines.entries()) {
       copyKeys(third, machine);
@@ -239,8 +238,7 @@ describe("a state that is moved", () => {
     ]);
     expectExit(read, 0, 14);
     const readable = async (machine: Machine, n: number): Promise<void> => {
-      const got = await machine.vault("get", vaultOf(lab, n).uuid, "--json");
-      expectExit(got, 0);
+      const got = await machine.ok("get", vaultOf(lab, n).uuid, "--json");
       expect(documentOf(got).vault.content).toBe(note);
       await expectInStep(lab, machine, vaultOf(lab, n).uuid);
     };
@@ -259,7 +257,7 @@ describe("a state that is moved", () => {
     const { machines, another } = await team();
     const { location } = await postgres();
     const other = another(location("in_the_way"));
-    expectExit(await other.vault("state", "init"), 0);
+    await other.ok("state", "init");
     copyKeys(other, machines[0]);
     expectExit(await machines[0].vault("state", "move", "--to", other.stateDir, "--yes"), 0);
     const next = await team();

@@ -85,7 +85,7 @@ describe.concurrent("a state that cannot be used", () => {
       [machine.stateDir, machine.configDir],
       /key/,
     );
-    expectExit(await machine.vault("get", lab.vault.uuid), 0);
+    await machine.ok("get", lab.vault.uuid);
   });
 
   it("with its key file missing, which is not made anew", async () => {
@@ -154,7 +154,7 @@ describe.concurrent("a state that cannot be used", () => {
       expectError(await machine.vault(...args, "--json"), "state", /read-only|cannot be/);
     }
     // Nothing is left to acknowledge.
-    expectExit(await machine.vault("ack", uuid, "--json"), 0);
+    await machine.ok("ack", uuid, "--json");
     expect(lab.service.sandbox.requests()).toHaveLength(2);
     expect(bytesOf(machine.stateDir)).toEqual(before);
   });
@@ -179,7 +179,7 @@ describe.concurrent("a disk that fills up", () => {
       const { uuid } = lab.vault;
       const disk = smallDisk(4096);
       const machine = lab.machine({ stateDir: disk });
-      expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+      await machine.ok(...firstGetArgs(machine, lab.vault));
       const ballast = join(disk, "ballast");
       const { bavail, bsize } = statfsSync(disk);
       writeFileSync(ballast, Buffer.alloc(bavail * bsize));
@@ -189,7 +189,7 @@ describe.concurrent("a disk that fills up", () => {
       expect(lab.service.sandbox.requests()).toHaveLength(2);
       expect(bytesOf(disk)[join(disk, "vault.db")]).toEqual(before[join(disk, "vault.db")]);
       rmSync(ballast);
-      expectExit(await machine.vault("get", uuid, "--json"), 0);
+      await machine.ok("get", uuid, "--json");
       await expectInStep(lab, machine, uuid);
     },
   );
@@ -201,7 +201,7 @@ describe.concurrent("a disk that fills up", () => {
       const { uuid } = lab.vault;
       const disk = smallDisk(4096);
       const machine = lab.machine({ stateDir: disk });
-      expectExit(await machine.vault(...firstGetArgs(machine, lab.vault), "--no-ack"), 0);
+      await machine.ok(...firstGetArgs(machine, lab.vault), "--no-ack");
       const ballast = join(disk, "ballast");
       const { bavail, bsize } = statfsSync(disk);
       writeFileSync(ballast, Buffer.alloc(bavail * bsize - 1024 * 1024));
@@ -217,12 +217,12 @@ describe.concurrent("a disk that fills up", () => {
       const all = await machine.vault("get", "--all", "--discard-pending", "-o", "ndjson");
       expectError(all, "state", almostFull);
       expect(lab.service.sandbox.requests()).toHaveLength(sent);
-      expectExit(await machine.vault("ack", uuid), 0);
+      await machine.ok("ack", uuid);
       rmSync(ballast);
-      expectExit(await machine.vault("get", uuid, "--json"), 0);
+      await machine.ok("get", uuid, "--json");
       await expectInStep(lab, machine, uuid);
       expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxUnackedStarts: 1 });
-      expectExit(await machine.vault("create", ...note), 0);
+      await machine.ok("create", ...note);
     },
   );
 
@@ -242,8 +242,7 @@ describe.concurrent("a disk that fills up", () => {
       );
       codes.add(result.code);
       expectExit(result, 0, 11, 14);
-      const next = await one.vault("get", uuid, "--json");
-      expectExit(next, 0);
+      await one.ok("get", uuid, "--json");
       await expectInStep(lab, one, uuid);
       expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ maxFailedAccesses: 0 });
       expect(lab.service.sandbox.inspect(uuid).maxUnackedStarts).toBeLessThan(5);

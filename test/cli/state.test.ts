@@ -36,7 +36,7 @@ describe.concurrent("vault state init", () => {
       stderr: "",
     });
     // The first vault is encrypted with this key.
-    expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 0);
+    await machine.ok(...firstGetArgs(machine, lab.vault));
     const json = await machine.vault("state", "init", "--json");
     expect(JSON.parse(json.stdout)).toEqual({ state, keyFile, created: false });
     expect(readFileSync(keyFile, "utf8")).toBe(key);
@@ -45,8 +45,7 @@ describe.concurrent("vault state init", () => {
   it("creates no key file where the key is given", async () => {
     const machine = await machineWithoutState();
     const env = { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") };
-    const result = await machine.vaultWith({ env }, "state", "init", "--json");
-    expectExit(result, 0);
+    const result = await machine.okWith({ env }, "state", "init", "--json");
     expect(JSON.parse(result.stdout)).toEqual({
       state: machine.stateDir,
       keyFile: null,
@@ -86,8 +85,7 @@ describe.concurrent("vault state locks", () => {
     await host.flush();
     expect(host.out).toBe("No vault is in use.\n");
     expect(existsSync(machine.stateDir)).toBe(false);
-    const json = await machine.vault("state", "locks", "--json");
-    expectExit(json, 0);
+    const json = await machine.ok("state", "locks", "--json");
     expect(JSON.parse(json.stdout)).toEqual({ locks: [] });
   });
 
@@ -95,8 +93,7 @@ describe.concurrent("vault state locks", () => {
     const lab = await openLab([offlineNote, offlineNote]);
     const machine = lab.machine();
     const [uuid = "", other = ""] = lab.service.vaults.map((vault) => vault.uuid);
-    for (const vault of lab.service.vaults)
-      expectExit(await machine.vault(...firstGetArgs(machine, vault)), 0);
+    for (const vault of lab.service.vaults) await machine.ok(...firstGetArgs(machine, vault));
     const go = join(machine.home, "go");
     execFileSync("mkfifo", [go]);
     const run = machine.start({}, "run", uuid, "--stdin", "--", "sh", "-c", `echo up; cat ${go}`);
@@ -104,9 +101,9 @@ describe.concurrent("vault state locks", () => {
     const by = { pid: run.pid };
     const locks = documentOf(await machine.vault("state", "locks", "--json"));
     expect(locks).toMatchObject({ locks: [{ uuid, holder: by }] });
-    expectExit(await machine.vault("get", other, "--max-wait", "0s"), 0);
+    await machine.ok("get", other, "--max-wait", "0s");
     const backup = join(machine.home, "backup.db");
-    expectExit(await machine.vault("state", "backup", backup, "--max-wait", "0s"), 0);
+    await machine.ok("state", "backup", backup, "--max-wait", "0s");
     for (const args of [
       ["get", uuid],
       ["state", "rekey", "--yes"],
@@ -117,6 +114,6 @@ describe.concurrent("vault state locks", () => {
     }
     writeFileSync(go, "");
     expectExit(await run.exit, 0);
-    expectExit(await machine.vault("state", "rekey", "--yes"), 0);
+    await machine.ok("state", "rekey", "--yes");
   });
 });

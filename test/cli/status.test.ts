@@ -48,7 +48,7 @@ describe("who did it", () => {
     const lab = await openLab(offlineNote);
     const machine = await lab.warmMachine();
     const { uuid } = lab.vault;
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     if (by !== undefined) now(machine, { by });
     return { lab, machine, uuid };
   }
@@ -124,8 +124,8 @@ describe("who did it", () => {
 
   it("is said of the last start where the guard refuses another one", async () => {
     const { machine, uuid } = await held(grace);
-    expectExit(await machine.vault("ack", uuid), 0);
-    expectExit(await machine.vault("guard", uuid, "--reset", "--starts", "4", "--yes"), 0);
+    await machine.ok("ack", uuid);
+    await machine.ok("guard", uuid, "--reset", "--starts", "4", "--yes");
     expect(await told(machine, "get", uuid)).toMatch(
       /0 of 3 failed attempts, the last start by grace@build-7/,
     );
@@ -154,7 +154,7 @@ describe("a status tells the truth", () => {
     pair: object,
   ): Promise<void> {
     const file = `@${machine.file("pair.json", pair)}`;
-    expectExit(await machine.vault("import", uuid, "--kind", kind, "--credentials", file), 0);
+    await machine.ok("import", uuid, "--kind", kind, "--credentials", file);
   }
 
   it("rejected: after a refusal, whatever came of a start that was never sent; unverified after an import, ready once a start has proven it", async () => {
@@ -172,8 +172,8 @@ describe("a status tells the truth", () => {
     lab.service.faults.clear();
     expect((await seen(machine, uuid)).found).toContain("rejected");
     sql(join(machine.stateDir, "vault.db"), "UPDATE breakers SET lostAt = NULL");
-    expectExit(await machine.vault("guard", uuid, "--reset", "--unanswered"), 0);
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("guard", uuid, "--reset", "--unanswered");
+    await machine.ok("get", uuid);
     expect(await seen(machine, uuid)).toEqual({ is: "ready", found: [] });
   });
 
@@ -181,7 +181,7 @@ describe("a status tells the truth", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("label", uuid, "spare card"), 0);
+    await machine.ok("label", uuid, "spare card");
     const go = join(machine.home, "go");
     execFileSync("mkfifo", [go]);
     const run = machine.start({}, "run", uuid, "--stdin", "--", "sh", "-c", `echo up; cat ${go}`);
@@ -210,13 +210,13 @@ describe("a status tells the truth", () => {
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
     const backup = join(machine.home, "backup.db");
-    expectExit(await machine.vault("state", "backup", backup), 0);
+    await machine.ok("state", "backup", backup);
     rmSync(machine.stateDir, { recursive: true });
-    expectExit(await machine.vault("state", "restore", backup, "--yes"), 0);
+    await machine.ok("state", "restore", backup, "--yes");
     expect(await seen(machine, uuid)).toEqual({ is: "unverified", found: ["unverified"] });
     const { next } = (await machine.status(uuid)) as unknown as { next: object[] };
     expect(next[0]).toMatchObject({ argv: ["vault", "status"] });
-    expectExit(await machine.vault("get", uuid), 0);
+    await machine.ok("get", uuid);
     expect(await seen(machine, uuid)).toEqual({ is: "ready", found: [] });
   });
 
@@ -224,7 +224,7 @@ describe("a status tells the truth", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("guard", uuid, "--reset", "--starts", "4", "--yes"), 0);
+    await machine.ok("guard", uuid, "--reset", "--starts", "4", "--yes");
     expect(await seen(machine, uuid)).toEqual({ is: "at risk", found: ["at-risk"] });
   });
 
@@ -239,7 +239,7 @@ describe("a status tells the truth", () => {
       is: "in doubt",
       found: ["pending", "in-doubt"],
     });
-    expectExit(await machine.vault("get", held.uuid, "--no-ack"), 0);
+    await machine.ok("get", held.uuid, "--no-ack");
     expect(await seen(machine, held.uuid)).toEqual({ is: "held", found: ["pending"] });
     const error = { at: new Date().toISOString(), code: "gone", message: "unknown vault" };
     editVaults(join(machine.stateDir, "vault.db"), ({ vault, uuid }) => {
@@ -252,15 +252,15 @@ describe("a status tells the truth", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack"), 0);
+    await machine.ok("get", uuid, "--no-ack");
     const line = ["status", "--fail-on", "any", "--older-than"];
-    expectExit(await machine.vault(...line, "1h"), 0);
+    await machine.ok(...line, "1h");
     const began = new Date(Date.now() - 3_700_000).toISOString();
     editVaults(join(machine.stateDir, "vault.db"), ({ exchanges }) => {
       for (const row of exchanges) row.startedAt = began;
     });
     expectExit(await machine.vault(...line, "1h"), 17);
-    expectExit(await machine.vault(...line, "2h"), 0);
+    await machine.ok(...line, "2h");
     expectError(await machine.vault("status", "--older-than", "1h", "--json"), "usage");
   });
 });
@@ -275,15 +275,15 @@ describe("the table of many vaults", () => {
       offlineNote,
     ]);
     const [first = "", second = "", third = "", bare = ""] = uuids;
-    expectExit(await machine.vault("label", first, "the vault of the payments team"), 0);
-    expectExit(await machine.vault("get", first, "--no-ack"), 0);
+    await machine.ok("label", first, "the vault of the payments team");
+    await machine.ok("get", first, "--no-ack");
     editVaults(join(machine.stateDir, "vault.db"), (stored) => {
       for (const row of stored.exchanges) row.by = { host: "build-7", user: "grace", pid: 7 };
       if (stored.uuid === bare) stored.label = null;
     });
     lab.service.sandbox.lock(second);
     expectExit(await machine.vault("get", second), 7);
-    expectExit(await machine.vault("get", third, "--json"), 0);
+    await machine.ok("get", third, "--json");
     return { machine, uuids };
   }
   const shown = async (machine: Machine, words: string[], columns?: number): Promise<string[]> => {
@@ -406,7 +406,7 @@ describe.concurrent("status on a terminal", () => {
       [`next: ${again}`, `next: ${inDoubt}`, "next: vault ack --all"].toSorted(),
     );
 
-    expectExit(await machine.vault("ack", held.uuid), 0);
+    await machine.ok("ack", held.uuid);
     expect((await onTerminal(machine)).err).not.toContain("ack --all");
   });
 

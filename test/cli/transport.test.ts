@@ -42,7 +42,7 @@ async function get(
     stateDir: tempDir("state"),
     env: { VAULTSVC_BASE_URL: baseUrl },
   });
-  expectExit(await machine.vault("state", "init"), 0);
+  await machine.ok("state", "init");
   return await machine.vaultWith(
     { env },
     ...firstGetArgs(machine, lab.vault),
@@ -80,10 +80,10 @@ function expectNotSent(result: RunResult, cause: string, hint: string): void {
 
 test("each exchange uses one connection", async () => {
   const reading = lab.machine({ env: { VAULTSVC_BASE_URL: here() } });
-  expectExit(await reading.vault(...firstGetArgs(reading, lab.vault), "--ca", ca), 0);
+  await reading.ok(...firstGetArgs(reading, lab.vault), "--ca", ca);
   for (let exchanges = 1; exchanges <= 10; exchanges += 1) {
     expect(front.connections.length).toBe(exchanges);
-    expectExit(await reading.vault("get", lab.vault.uuid, "--ca", ca), 0);
+    await reading.ok("get", lab.vault.uuid, "--ca", ca);
   }
 });
 

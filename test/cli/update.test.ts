@@ -37,8 +37,7 @@ async function update(machine: Machine, uuid: string, ...args: string[]) {
 }
 
 async function storedCard(lab: Lab, machine: Machine): Promise<object | undefined> {
-  const read = await machine.vault("get", lab.vault.uuid, "--json");
-  expectExit(read, 0);
+  const read = await machine.ok("get", lab.vault.uuid, "--json");
   return documentOf(read).vault.creditCard;
 }
 
@@ -77,7 +76,7 @@ describe.concurrent("update", () => {
     const machine = lab.machine();
     const run = async (input: unknown, ...args: string[]): Promise<void> => {
       const text = typeof input === "string" ? input : JSON.stringify(input);
-      expectExit(await machine.vaultWith({ input: text }, ...args, "--json"), 0);
+      await machine.okWith({ input: text }, ...args, "--json");
     };
     await run(
       noteVault.credentials,
@@ -232,7 +231,7 @@ describe.concurrent("update", () => {
     });
     await expectNothingLost(lab, machine);
     expectError(await update(machine, uuid, "--json"), "pending", /held/);
-    expectExit(await machine.vault("ack", uuid), 0);
+    await machine.ok("ack", uuid);
     expect(await storedCard(lab, machine)).toEqual(newCard);
   });
 });
@@ -250,8 +249,7 @@ describe.concurrent("an update whose acknowledgement is lost", () => {
     expectError(lost, "pending");
     expect(errorOf(lost)).toMatchObject({ exchange: { operation: "update", state: "ending" } });
     lab.clock.ahead += 61_000;
-    const next = await machine.vault("get", uuid, "--json");
-    expectExit(next, 0);
+    const next = await machine.ok("get", uuid, "--json");
     expect(documentOf(next)).toMatchObject({
       settled: [{ operation: "update", outcome }],
       vault: { creditCard: current },

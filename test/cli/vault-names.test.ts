@@ -34,7 +34,7 @@ async function knowing(): Promise<Machine> {
       credentials: { encryptedData: `${uuid}`, payload: "p" },
     }),
   );
-  expectExit(await machine.vaultWith({ input: lines.join("\n") }, "import", "--file", "-"), 0);
+  await machine.okWith({ input: lines.join("\n") }, "import", "--file", "-");
   return machine;
 }
 
@@ -145,7 +145,7 @@ describe("a vault is named", () => {
 
   it("by a label that another vault has as the start of its UUID: the label wins", async () => {
     const machine = await knowing();
-    expectExit(await machine.vault("label", first, "beef3"), 0);
+    await machine.ok("label", first, "beef3");
     expect(await shown(machine, "beef3")).toEqual([first]);
     expect((await onTerminal(machine, "export", "beef33")).text).toContain(
       `"encryptedData": "${third}"`,
@@ -170,7 +170,7 @@ describe("vault label", () => {
       label: "old card",
     });
     expect(await shown(machine, "old card")).toEqual([third]);
-    expectExit(await machine.vault("label", "old card", "old card"), 0);
+    await machine.ok("label", "old card", "old card");
   });
 
   it("takes no label that another vault has, and no vault that is not known", async () => {
@@ -247,7 +247,7 @@ describe("vault label", () => {
     ] as const) {
       const one = await machine.vaultWith({ input }, "import", "--file", "-", "--json");
       expectError(one, "partial", /1 of 2 vaults .*already has this label/);
-      for (const label of known) expectExit(await machine.vault("forget", label, "--yes"), 0);
+      for (const label of known) await machine.ok("forget", label, "--yes");
     }
     const one = [
       "import",
@@ -271,6 +271,6 @@ describe("vault label", () => {
   it("takes emoji and letters of every script", async () => {
     const machine = await knowing();
     for (const label of ["❤️ Ärzte", "карта", "0a1b", "日本"])
-      expectExit(await machine.vault("label", third, label), 0);
+      await machine.ok("label", third, label);
   });
 });

@@ -7,7 +7,7 @@ import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server.t
 import type { VaultInput } from "../../src/sandbox/seeds.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { Machine, MachineOptions } from "./machine.ts";
-import { errorOf, machineFor } from "./machine.ts";
+import { errorOf, machineFor, outcomeOf } from "./machine.ts";
 import type { RunResult } from "./run-vault.ts";
 import { creditCard, device } from "./examples.ts";
 import { atEndOfFile } from "./cleanup.ts";
@@ -115,10 +115,7 @@ export async function firstGet(
 
 /** The exit code, with what the program said in the failure. */
 export function expectExit(result: RunResult, ...codes: number[]): void {
-  expect(
-    codes,
-    `exit ${result.code ?? result.signal}\nstderr: ${result.stderr}\nstdout: ${result.stdout}`,
-  ).toContain(result.code);
+  expect(codes, outcomeOf(result)).toContain(result.code);
 }
 
 /** Exit codes as they are documented (`vault help exit-codes`), by the code of the error. */

@@ -31,6 +31,9 @@ export interface Machine {
     options: Pick<RunOptions, "env" | "input" | "cwd">,
     ...args: string[]
   ): Promise<RunResult>;
+  /** The same for a command that must end with 0; it throws with what the program said otherwise. */
+  ok(...args: string[]): Promise<RunResult>;
+  okWith(...given: Parameters<Machine["vaultWith"]>): Promise<RunResult>;
   /** Starts a process: for what is about signals, crashes, a second process, the entry or a hook in the runtime. */
   start(options: RunOptions, ...args: string[]): RunningVault;
   /** Writes a file in the home folder and returns its path. */
@@ -80,6 +83,10 @@ const needsProcess = (env: NodeJS.ProcessEnv, args: readonly string[]): boolean 
   Boolean(env["NODE_EXTRA_CA_CERTS"]) ||
   args.some((arg) => arg.includes("$PPID"));
 
+/** How a command ended, with what it said, for the failure of a test. */
+export const outcomeOf = ({ code, signal, stderr, stdout }: RunResult): string =>
+  `exit ${code ?? signal}\nstderr: ${stderr}\nstdout: ${stdout}`;
+
 /** No rate limit of its own, unless `env` sets one: most tests have nothing to do with it. */
 export function machineFor(
   service: Pick<RunningSandbox, "baseUrl" | "application">,
@@ -117,6 +124,11 @@ export function machineFor(
     return { code, signal: null, stdout: host.out, stderr: host.err };
   };
   const run: Machine["vault"] = async (...args) => await vaultWith({}, ...args);
+  const okWith: Machine["okWith"] = async (...given) => {
+    const result = await vaultWith(...given);
+    if (result.code !== 0) throw new Error(outcomeOf(result));
+    return result;
+  };
   return {
     home,
     stateDir,
@@ -125,6 +137,8 @@ export function machineFor(
     start,
     vault: run,
     vaultWith,
+    okWith,
+    ok: async (...args) => await okWith({}, ...args),
     file: (name, content) => {
       const path = join(home, name);
       writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
