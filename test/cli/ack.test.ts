@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
-import { card, expectError, expectExit, offlineCard, openLab } from "../support/lab.ts";
+import { card, expectError, expectExit, offlineCard, warmLab, coldLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 
@@ -23,9 +23,7 @@ async function asGrace(
 
 /** A vault whose update is held. */
 async function heldUpdate(): Promise<{ lab: Lab; machine: Machine; uuid: string; id: string }> {
-  const lab = await openLab(offlineCard);
-  const machine = await lab.warmMachine();
-  const { uuid } = lab.vault;
+  const { lab, machine, uuid } = await warmLab(offlineCard);
   const contents = `@${machine.file("card.json", card)}`;
   await machine.ok("update", uuid, "--card", contents, "--no-ack");
   const id = (await machine.status(uuid)).exchange?.id ?? "";
@@ -89,9 +87,7 @@ describe.concurrent("ack with nothing pending", () => {
   });
 
   it("is 6 after a refusal, with the way on", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid, kind } = lab.vault;
-    const machine = lab.machine();
+    const { machine, uuid, kind } = await coldLab(offlineCard);
     const wrong = { encryptedData: "d3Jvbmc=", payload: "d3Jvbmc=" };
     const file = `@${machine.file("wrong.json", wrong)}`;
     expectExit(await machine.vault("get", uuid, "--kind", kind, "--credentials", file), 6);

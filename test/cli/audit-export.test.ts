@@ -3,13 +3,12 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { tempDir } from "../support/cleanup.ts";
-import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, expectExit, firstGet, offlineNote, coldLab } from "../support/lab.ts";
 
 /** A sandbox with some items, one of them with a reference that a spreadsheet would run; and how to export them. */
 async function open() {
   const readyFile = join(tempDir("ready"), "ready.json");
-  const lab = await openLab(offlineNote, { readyFile });
-  const machine = lab.machine();
+  const { lab, machine } = await coldLab(offlineNote, { readyFile });
   expectExit(await firstGet(machine, lab.vault, "--external-ref", '=HYPERLINK("http://x","y")'), 0);
   const audit = async (name: string, file = readyFile) =>
     await machine.start({}, "sandbox", "audit", "--ready-file", file, "--export", name, "--json")

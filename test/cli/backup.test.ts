@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { backupOf, warm } from "../support/state-file.ts";
-import { expectError, expectExit, expectInStep, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, expectExit, expectInStep, offlineNote, coldLab } from "../support/lab.ts";
 import { errorOf, keyFileOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -37,8 +37,7 @@ describe.concurrent("vault state backup", () => {
   });
 
   it("holds what is in the WAL, and is consistent while other processes go on", async () => {
-    const lab = await openLab([offlineNote, offlineNote, offlineNote]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineNote, offlineNote, offlineNote]);
     const list = machine.file(
       "all.ndjson",
       lab.service.vaults.map((vault) => JSON.stringify({ ...vault, label: null })).join("\n"),
@@ -108,8 +107,7 @@ describe.concurrent("vault state backup", () => {
   });
 
   it("needs a state, and makes none", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { machine } = await coldLab(offlineNote);
     expectError(
       await machine.vault("state", "backup", join(tempDir("b"), "b"), "--json"),
       "state",

@@ -1,7 +1,15 @@
 import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
-import { expectExit, offlineCard, onlineCard, openLab, card } from "../support/lab.ts";
+import {
+  expectExit,
+  offlineCard,
+  onlineCard,
+  openLab,
+  card,
+  warmLab,
+  coldLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { device } from "../support/examples.ts";
@@ -768,16 +776,14 @@ describe("input at the limit", () => {
   it.concurrent.each([{ ref: "x" }, { ref: "𝒳".repeat(64) }])(
     "an external reference of 1 and of 64 astral characters is sent",
     async ({ ref }) => {
-      const lab = await openLab(offlineCard);
-      const machine = await lab.warmMachine();
-      await machine.ok("get", lab.vault.uuid, "--external-ref", ref, "--no-ack");
-      expect(lab.service.sandbox.inspect(lab.vault.uuid).pending?.externalRef).toBe(ref);
+      const { lab, machine, uuid } = await warmLab(offlineCard);
+      await machine.ok("get", uuid, "--external-ref", ref, "--no-ack");
+      expect(lab.service.sandbox.inspect(uuid).pending?.externalRef).toBe(ref);
     },
   );
 
   it("a secret as a literal is taken, with one warning; from stdin and variables without", async () => {
-    const lab = await openLab([offlineCard, offlineCard]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineCard, offlineCard]);
     await machine.ok("state", "init");
     const [one, two] = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
       get: ["get", uuid, "--kind", kind, "--json"],

@@ -7,7 +7,7 @@ import {
   expectInStep,
   note,
   offlineNote,
-  openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
@@ -78,11 +78,10 @@ describe.concurrent("a machine's own clock settles nothing on a shared state", (
 });
 
 it("a held get whose token has expired is told where it is dropped on one machine, too", async () => {
-  const lab = await openLab(offlineNote);
-  const machine = await lab.warmMachine();
-  const held = documentOf(await machine.vault("get", lab.vault.uuid, "--no-ack", "--json"));
+  const { lab, machine, uuid } = await warmLab(offlineNote);
+  const held = documentOf(await machine.vault("get", uuid, "--no-ack", "--json"));
   lab.clock.ahead += hour;
-  const next = documentOf(await ahead(machine, hour, "get", lab.vault.uuid, "--json"));
+  const next = documentOf(await ahead(machine, hour, "get", uuid, "--json"));
   expect(next.settled).toMatchObject([
     { exchange: { id: held.exchange.id }, operation: "get", outcome: "not-applied" },
   ]);

@@ -8,7 +8,8 @@ import {
   offlineCard,
   offlineNote,
   onlineCard,
-  openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, readJson } from "../support/machine.ts";
@@ -17,9 +18,7 @@ const anyText = expect.any(String) as string;
 
 describe.concurrent("--credentials-out", () => {
   it("replaces the file of --credentials as an editor has left it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind, credentials } = lab.vault;
-    const machine = lab.machine();
+    const { machine, uuid, kind, credentials } = await coldLab(offlineNote);
     const document = { uuid, kind, credentials };
     const file = machine.file("pair.json", `\uFEFF${JSON.stringify(document, null, 2)}\r\n\r\n`);
     const both = ["--credentials", `@${file}`, "--credentials-out", file];
@@ -31,9 +30,7 @@ describe.concurrent("--credentials-out", () => {
   });
 
   it("holds the recovery document before the acknowledgement and the pair alone after it, mode 0600 throughout", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     const file = join(machine.home, "pair.json");
     writeFileSync(file, "", { mode: 0o644 });
     lab.faults("get-end:drop-before*all");
@@ -77,9 +74,7 @@ describe.concurrent("--credentials-out", () => {
   });
 
   it("of an online vault brings pin and device along: a new machine goes on with the file alone", async () => {
-    const lab = await openLab(onlineCard);
-    const { vault } = lab;
-    const machine = lab.machine();
+    const { lab, machine, vault } = await coldLab(onlineCard);
     const pin = `@${machine.file("pin", vault.credentials.hashedPin)}`;
     lab.faults("get-end:drop-after*all");
     const file = join(machine.home, "out.json");
@@ -102,12 +97,11 @@ describe.concurrent("--credentials-out", () => {
   });
 
   it("that cannot be written is refused before anything is sent", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     mkdirSync(join(machine.home, "folder"));
     for (const path of ["folder", "no/such/folder/pair.json", "/dev/full"]) {
       expectError(
-        await machine.vault("get", lab.vault.uuid, "--json", "--credentials-out", path),
+        await machine.vault("get", uuid, "--json", "--credentials-out", path),
         "invalid-input",
         /--credentials-out/,
       );
@@ -118,20 +112,17 @@ describe.concurrent("--credentials-out", () => {
 
 describe.concurrent("a recovery document", () => {
   it("of another vault is refused", async () => {
-    const lab = await openLab([offlineNote, offlineNote]);
-    const machine = await lab.warmMachine();
-    await machine.ok("get", lab.vault.uuid, "--no-ack");
-    const document = `@${machine.file("recovery.json", await machine.exported(lab.vault.uuid))}`;
+    const { lab, machine, uuid } = await warmLab([offlineNote, offlineNote]);
+    await machine.ok("get", uuid, "--no-ack");
+    const document = `@${machine.file("recovery.json", await machine.exported(uuid))}`;
     const other = lab.service.vaults[1]?.uuid ?? "";
     const refused = await lab.machine().vault("get", other, "--credentials", document, "--json");
-    expectError(refused, "invalid-input", new RegExp(lab.vault.uuid));
+    expectError(refused, "invalid-input", new RegExp(uuid));
     expect(lab.service.sandbox.requests()).toHaveLength(3);
   });
 
   it("is settled by import", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const other = lab.machine();
     const document = `@${other.file("recovery.json", await machine.exported(uuid))}`;

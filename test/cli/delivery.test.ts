@@ -9,7 +9,7 @@ import {
   expectInStep,
   note,
   offlineNote,
-  openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
@@ -55,9 +55,7 @@ describe.concurrent("contents that cannot be written", () => {
     },
   ])("to $where: nothing is acknowledged, and they can be read again", async ({ line, why }) => {
     if (line.includes("/dev/full") && !existsSync("/dev/full")) return;
-    const lab = await openLab({ ...offlineNote, maxUsage: 2 });
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab({ ...offlineNote, maxUsage: 2 });
     const result = await shell(machine, line.replace("$UUID", uuid));
     expect(result.stdout.trim(), result.stderr).toBe("11");
     expect(result.stderr).toMatch(why);
@@ -78,9 +76,7 @@ describe.concurrent("contents that cannot be written", () => {
   });
 
   it("of a vault without a limit: ack finishes it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const result = await shell(
       machine,
       `{ vault get ${uuid} --json; echo $? >code; } | true; cat code`,
@@ -100,9 +96,7 @@ describe.concurrent("a closed stdout", () => {
       program: ["env", "PRETEND_NODE=20.20.2", process.execPath, "-r", pretence, vaultBin],
     },
   ])("$what is told before anything is sent", async ({ program }) => {
-    const lab = await openLab({ ...offlineNote, maxUsage: 2 });
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab({ ...offlineNote, maxUsage: 2 });
     const closed = await shell(machine, `vault get ${uuid} --json >&-`, program);
     expectError(closed, "usage", /standard output is closed/);
     expect(helpOf(errorOf(closed))).toContain(">");
@@ -120,9 +114,7 @@ describe.concurrent("a closed stdout", () => {
   it.each([">&-", "<>/dev/null 1>&0", ">/dev/null"])(
     "%s is no matter where no contents go there",
     async (redirection) => {
-      const lab = await openLab(offlineNote);
-      const { uuid } = lab.vault;
-      const machine = await lab.warmMachine();
+      const { lab, machine, uuid } = await warmLab(offlineNote);
       for (const where of [
         "--dry-run",
         "--out contents.json",
@@ -145,9 +137,7 @@ describe.concurrent("a closed stdout", () => {
 describe.concurrent("contents that can be written", () => {
   it("reach a slow reader and a large one whole", async () => {
     const content = "ünïcode ✓ ".repeat(40_000);
-    const lab = await openLab({ kind: "generic/offline", content });
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab({ kind: "generic/offline", content });
     const piped = await shell(machine, `vault get ${uuid} --field vault.content | cat`);
     expect(piped.stdout).toBe(content);
     const filed = await shell(machine, `vault get ${uuid} --field vault.content >out && cat out`);
@@ -157,9 +147,7 @@ describe.concurrent("contents that can be written", () => {
   });
 
   it("are in the file, whole, before the end call is sent", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.faults("get-end:hang");
     const out = `${machine.home}/out.json`;
     const child = spawn(

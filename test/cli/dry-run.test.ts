@@ -7,6 +7,8 @@ import {
   offlineNote,
   onlineCard,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 
@@ -56,8 +58,7 @@ describe.concurrent("--dry-run", () => {
   });
 
   it("shows the hashedPin and the device of an online vault, and that an unanswered start may count as failed", async () => {
-    const lab = await openLab(onlineCard);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(onlineCard);
     const shown = await machine.ok(...firstGetArgs(machine, lab.vault), "--dry-run", "--json");
     expect(JSON.parse(shown.stdout)).toMatchObject({
       request: {
@@ -74,9 +75,7 @@ describe.concurrent("--dry-run", () => {
   });
 
   it("is refused by the guard as the start would be", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(offlineCard);
     const wrong = { ...lab.vault, credentials: { encryptedData: "wrong", payload: "wrong" } };
     expectExit(await machine.vault(...firstGetArgs(machine, wrong)), 6);
     const asked = ["get", uuid, "--dry-run", "--json"];
@@ -87,9 +86,7 @@ describe.concurrent("--dry-run", () => {
   });
 
   it("raises what a run would raise: an unknown generation, a held exchange", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const unknown = await machine.vault(
       "get",
       uuid,
@@ -109,9 +106,7 @@ describe.concurrent("--dry-run", () => {
   });
 
   it("goes on from what settling would leave", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.faults("end:drop-before");
     expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 11);
     expect(await dryRun(machine, {}, "get", uuid)).toMatchObject({
@@ -122,19 +117,17 @@ describe.concurrent("--dry-run", () => {
   });
 
   it("prints one value of it with --field", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const kind = await machine.vault("get", lab.vault.uuid, "--dry-run", "--field", "kind");
+    const { lab, machine, uuid } = await warmLab(offlineNote);
+    const kind = await machine.vault("get", uuid, "--dry-run", "--field", "kind");
     expect(kind).toMatchObject({ code: 0, stdout: lab.vault.kind });
   });
 
   it("takes the kind from a recovery document", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    await machine.ok("get", lab.vault.uuid, "--no-ack");
-    const more = { DOCUMENT: JSON.stringify(await machine.exported(lab.vault.uuid)) };
+    const { lab, machine, uuid } = await warmLab(offlineNote);
+    await machine.ok("get", uuid, "--no-ack");
+    const more = { DOCUMENT: JSON.stringify(await machine.exported(uuid)) };
     expect(
-      await dryRun(lab.machine(), more, "get", lab.vault.uuid, "--credentials", "env:DOCUMENT"),
+      await dryRun(lab.machine(), more, "get", uuid, "--credentials", "env:DOCUMENT"),
     ).toMatchObject({
       kind: lab.vault.kind,
       settlesFirst: expect.stringContaining("of the recovery document") as string,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, expectExit, offlineNote, warmLab } from "../support/lab.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 
 describe.concurrent("what an error says was counted", () => {
@@ -12,9 +12,7 @@ describe.concurrent("what an error says was counted", () => {
   ])(
     "after %s: what was counted so far, because something was sent",
     async (_, exitCode, fault) => {
-      const lab = await openLab(offlineNote);
-      const { uuid } = lab.vault;
-      const machine = await lab.warmMachine();
+      const { lab, machine, uuid } = await warmLab(offlineNote);
       if (fault === "") lab.service.sandbox.lock(uuid);
       else lab.faults(fault);
       const failed = await machine.vaultWith(
@@ -34,9 +32,7 @@ describe.concurrent("what an error says was counted", () => {
   );
 
   it("names the vault by UUID and label, and the exchange whole", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("label", uuid, "spare");
     const held = documentOf(await machine.vault("get", uuid, "--no-ack", "--json"));
     const result = await machine.vault("get", "spare", "--json");
@@ -55,9 +51,7 @@ describe.concurrent("what an error says was counted", () => {
   });
 
   it("what was settled before it failed", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.faults("end:drop-before");
     expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 11);
     lab.faults("start:status=418");
@@ -69,9 +63,7 @@ describe.concurrent("what an error says was counted", () => {
   });
 
   it("that an exchange is in doubt, but not if the start of the same command has resolved it", async () => {
-    const lab = await openLab(offlineNote, { policy: { tokenTtlMs: 60_000 } });
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote, { policy: { tokenTtlMs: 60_000 } });
     for (const [fault, code, told] of [
       ["end:drop-after", 0, /^Finished the interrupted get \(exchange \w+\)\.\n$/],
       ["start:status=418", 13, /^Could not finish the interrupted get \(exchange \w+\).*\nvault: /],
@@ -89,9 +81,7 @@ describe.concurrent("what an error says was counted", () => {
 
 describe.concurrent("--max-wait", () => {
   it("bounds the wait for a place under the rate limit; a free place is taken all the same", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "0s" };
     await machine.okWith({ env: slow }, "get", uuid);
     const sent = lab.service.sandbox.requests().length;
@@ -104,9 +94,7 @@ describe.concurrent("--max-wait", () => {
 
 describe.concurrent("a start that is refused for want of a place", () => {
   it("takes no place: acknowledgements of others do not queue behind it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const slow = { VAULTSVC_RATE: "1", VAULTSVC_MAX_WAIT: "100ms" };
     await machine.okWith({ env: slow }, "get", uuid, "--no-ack");
     // Within the second of the first one, unless the machine is slow; as places, they would take longer than an end call waits.
@@ -121,9 +109,7 @@ describe.concurrent("a start that is refused for want of a place", () => {
 
 describe.concurrent("a lock", () => {
   it("is not forgotten for a later error that says nothing about it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.service.sandbox.lock(uuid);
     expectExit(await machine.vault("get", uuid), 7);
     lab.faults("start:drop-before*all");

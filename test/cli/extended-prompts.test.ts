@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openLab } from "../support/lab.ts";
+import { openLab, warmLab, coldLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunningInPty } from "../support/pty.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -12,9 +12,7 @@ const ctrlC = "\x03";
 
 describe.concurrent("vault delete on a terminal", () => {
   it("asks, and deletes after a Yes", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
+    const { lab, machine, uuid } = await warmLab();
     const run = inPty(machine, "delete", uuid);
     await run.waitFor(/permanently\?/);
     expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
@@ -29,29 +27,27 @@ describe.concurrent("vault delete on a terminal", () => {
     ["Enter", enter],
     ["Ctrl-C", ctrlC],
   ])("%s changes nothing: exit 130", async (_, keys) => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const run = inPty(machine, "delete", lab.vault.uuid);
+    const { lab, machine, uuid } = await warmLab();
+    const run = inPty(machine, "delete", uuid);
     await run.waitFor(/permanently\?/);
     run.type(keys);
     const { code, text } = await run.exit;
     expect(code, text).toBe(130);
     expect(text).toMatch(/canceled; nothing was (?:sent or )?changed/);
-    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
       state: "active",
       failedAccesses: 0,
     });
     expect(
       lab.service.sandbox.requests().filter(({ operation }) => operation === "delete"),
     ).toEqual([]);
-    await machine.ok("get", lab.vault.uuid, "--json");
+    await machine.ok("get", uuid, "--json");
   });
 });
 
 describe.concurrent("vault create on a terminal", () => {
   it("asks for kind and contents; the text is not shown", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     const run = inPty(machine, "create");
     await run.waitFor(/[Kk]ind of vault/);
     run.type(down + down + enter);

@@ -15,6 +15,8 @@ import {
   note,
   offlineNote,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
@@ -58,8 +60,7 @@ const auditOf = ({ service }: Lab, uuid: string | null): string[] =>
 
 describe.concurrent.each(kinds)("a %s vault", (kind) => {
   it("is created, and read, asked about and deleted without more being given", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     const online = isOnline(kind);
     const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
     const made = await create(
@@ -125,8 +126,7 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
 
 describe.concurrent("vault create", () => {
   it("sends what is asked for; content goes to the last byte", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     const args = [
       "create",
       "--kind",
@@ -162,8 +162,7 @@ describe.concurrent("vault create", () => {
   });
 
   it("prints a table without secrets, and with them only if asked to", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     const table = await machine.ok(
       ...createArgs(machine, "generic/offline").filter((word) => word !== "--json"),
       "--label",
@@ -192,8 +191,7 @@ describe.concurrent("vault create", () => {
   ])(
     "unanswered (%s): exit 10, never sent twice, and the external reference finds what nobody has the credentials of",
     async (fault, made) => {
-      const lab = await openLab();
-      const machine = lab.machine();
+      const { lab, machine } = await coldLab();
       lab.faults(`create:${fault}*all`);
       const result = await machine.vault(...createArgs(machine, "generic/offline"));
       expectError(result, "network", /a vault may exist whose credentials nobody has/);
@@ -213,8 +211,7 @@ describe.concurrent("vault create", () => {
   );
 
   it("SUCCESS without credentials: exit 13, and the whole answer is printed, because it may hold them", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     lab.faults("create:no-credentials");
     const result = await machine.vault(...createArgs(machine, "generic/offline"));
     expectError(result, "service", /a vault was created/);
@@ -223,8 +220,7 @@ describe.concurrent("vault create", () => {
   });
 
   it("waits after a 429, and a refusal says what is wrong; nothing is left of either", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     lab.faults("create:status=429,retry-after=0*2");
     await create(machine);
     const refused = await machine.vaultWith(
@@ -237,8 +233,7 @@ describe.concurrent("vault create", () => {
   });
 
   it("what cannot be stored after all is printed: exit 14, and nothing is lost", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
+    const { lab, machine } = await warmLab();
     lab.faults("create:delay=1500ms");
     const running = machine.start({}, ...createArgs(machine, "generic/offline"));
     await expect.poll(() => others(lab).length, { timeout: 20_000 }).toBe(1);
@@ -256,8 +251,7 @@ describe.concurrent("vault create", () => {
   });
 
   it("says busy while an operation has the whole state", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
+    const { lab, machine } = await warmLab();
     const gate = tryLockFile(join(machine.stateDir, "locks", "gate.lock"));
     const busy = await machine.vault(
       ...createArgs(machine, "generic/offline", "--max-wait", "100ms"),
@@ -269,8 +263,7 @@ describe.concurrent("vault create", () => {
   });
 
   it("shows no secret, not even with --debug", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     const pin = machine.file("pin", "c2VjcmV0LXBpbg==");
     const result = await machine.ok(
       ...createArgs(machine, "generic/online", "--hashed-pin", `@${pin}`, "--debug"),
@@ -293,8 +286,7 @@ describe.concurrent("vault create", () => {
   });
 
   it("with a key that does not fit the state sends nothing", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab();
     await create(machine);
     const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
     expectError(await machine.vaultWith(wrong, ...createArgs(machine, "generic/offline")), "state");
@@ -304,11 +296,9 @@ describe.concurrent("vault create", () => {
 
 describe.concurrent("vault info", () => {
   it("is no start: it counts nothing, also when refused, and records nothing", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
-    lab.service.sandbox.lock(lab.vault.uuid);
-    lab.service.sandbox.unlock(lab.vault.uuid);
+    const { lab, machine, uuid } = await warmLab();
+    lab.service.sandbox.lock(uuid);
+    lab.service.sandbox.unlock(uuid);
     const before = await machine.status(uuid);
     const table = await machine.ok("info", uuid);
     expect(table.stdout).toMatch(/Kind\tgeneric\/offline\nAuto-locks\t20\S+Z\n/);
@@ -324,37 +314,28 @@ describe.concurrent("vault info", () => {
   });
 
   it("of a vault that is not known here needs --kind, and makes nothing known", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
-    await machine.ok("info", lab.vault.uuid, "--kind", "generic/offline");
+    const { machine, uuid } = await coldLab();
+    await machine.ok("info", uuid, "--kind", "generic/offline");
     expect(JSON.parse((await machine.vault("status", "--json")).stdout)).toEqual({ vaults: [] });
     expect(existsSync(join(machine.configDir, "keys"))).toBe(false);
   });
 
   it("without an answer is exit 10, and safe to run again", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab();
     lab.faults("info:drop-before*all");
-    const failed = await machine.vault(
-      "info",
-      lab.vault.uuid,
-      "--kind",
-      "generic/offline",
-      "--json",
-    );
+    const failed = await machine.vault("info", uuid, "--kind", "generic/offline", "--json");
     expectError(failed, "network");
     expect(errorOf(failed).retry).toBe("safe");
   });
 
   it("does not wait for another process that holds the vault", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab();
     lab.faults("get-start:hang");
-    const slow = machine.start({}, "get", lab.vault.uuid, "--json");
+    const slow = machine.start({}, "get", uuid, "--json");
     await expect
-      .poll(() => lab.service.sandbox.inspect(lab.vault.uuid).pending, { timeout: 20_000 })
+      .poll(() => lab.service.sandbox.inspect(uuid).pending, { timeout: 20_000 })
       .not.toBeNull();
-    const info = await machine.ok("info", lab.vault.uuid, "--json", "--max-wait", "2s");
+    const info = await machine.ok("info", uuid, "--json", "--max-wait", "2s");
     expect(info.stderr).toBe("");
     slow.kill("SIGKILL");
     expect((await slow.exit).signal).toBe("SIGKILL");
@@ -363,12 +344,11 @@ describe.concurrent("vault info", () => {
 
 describe.concurrent("vault delete", () => {
   it("without a terminal and --yes is a usage error; nothing is sent", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const refused = await machine.vault("delete", lab.vault.uuid, "--json");
+    const { lab, machine, uuid } = await warmLab();
+    const refused = await machine.vault("delete", uuid, "--json");
     expectError(refused, "usage", /^confirmation required: /);
     expect(helpOf(errorOf(refused))).toContain("--yes");
-    expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
   });
 
   it("of a vault whose credentials are not known here is exit 4", async () => {
@@ -380,9 +360,7 @@ describe.concurrent("vault delete", () => {
   });
 
   it("with wrong credentials counts a failed access, and the guard refuses the one that would lock", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
-    const { uuid, kind } = lab.vault;
+    const { lab, machine, uuid, kind } = await coldLab();
     for (const wrong of ["one", "two"]) {
       machine.file("wrong.json", { encryptedData: wrong, payload: wrong });
       await machine.ok("import", uuid, "--kind", kind, "--credentials", "@wrong.json");
@@ -403,9 +381,7 @@ describe.concurrent("vault delete", () => {
   });
 
   it("with an exchange held is exit 11, and goes through with --discard-pending", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
+    const { lab, machine, uuid } = await warmLab();
     await machine.ok("get", uuid, "--no-ack", "--json");
     const refused = await machine.vault("delete", uuid, "--yes", "--json");
     expectError(refused, "pending", /not deleted/);
@@ -420,9 +396,7 @@ describe.concurrent("vault delete", () => {
   ])(
     "while it is not known whether an end call arrived (%s), --discard-pending tries both pairs",
     async (_, fault) => {
-      const lab = await openLab();
-      const machine = await lab.warmMachine();
-      const { uuid } = lab.vault;
+      const { lab, machine, uuid } = await warmLab();
       lab.faults(fault);
       expectExit(await machine.vault("get", uuid, "--json", "--max-wait", "100ms"), 11, 12);
       const refused = await machine.vault("delete", uuid, "--yes", "--json");
@@ -440,9 +414,7 @@ describe.concurrent("vault delete", () => {
   ])(
     "unanswered (%s): exit 10, sent once, the credentials are kept until it is known",
     async (fault, done) => {
-      const lab = await openLab();
-      const machine = await lab.warmMachine();
-      const { uuid } = lab.vault;
+      const { lab, machine, uuid } = await warmLab();
       lab.faults(`delete:${fault}`);
       const result = await machine.vault("delete", uuid, "--yes", "--json");
       expectError(result, "network", /may have been deleted; its credentials are kept/);
@@ -464,32 +436,26 @@ describe.concurrent("vault delete", () => {
   );
 
   it("is not sent where nothing can be written", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     expect(readFileSync(join(machine.stateDir, "vault.db")).length).toBeGreaterThan(0);
     const wrong = { env: { VAULTSVC_STATE_KEY: Buffer.alloc(32, 7).toString("base64") } };
-    expectError(
-      await machine.vaultWith(wrong, "delete", lab.vault.uuid, "--yes", "--json"),
-      "state",
-    );
-    expect(lab.service.sandbox.inspect(lab.vault.uuid).state).toBe("active");
+    expectError(await machine.vaultWith(wrong, "delete", uuid, "--yes", "--json"), "state");
+    expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
   });
 });
 
 describe.concurrent("generic vaults (extended)", () => {
   it("an offline one is updated", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     machine.file("new.txt", "the new text\n");
-    await machine.ok("update", lab.vault.uuid, "--content", "@new.txt", "--json");
-    expect(lab.service.sandbox.inspect(lab.vault.uuid).content).toBe("the new text\n");
-    await machine.ok("get", lab.vault.uuid, "--field", "vault.content");
-    await expectInStep(lab, machine, lab.vault.uuid);
+    await machine.ok("update", uuid, "--content", "@new.txt", "--json");
+    expect(lab.service.sandbox.inspect(uuid).content).toBe("the new text\n");
+    await machine.ok("get", uuid, "--field", "vault.content");
+    await expectInStep(lab, machine, uuid);
   });
 
   it("an online one has no update", async () => {
-    const lab = await openLab({ kind: "generic/online", content: note, device });
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab({ kind: "generic/online", content: note, device });
     machine.file("pair.json", lab.vault.credentials);
     machine.file("device.json", device);
     const args = [
@@ -501,10 +467,10 @@ describe.concurrent("generic vaults (extended)", () => {
       "@device.json",
       "--json",
     ];
-    const read = await machine.ok("get", lab.vault.uuid, ...args);
+    const read = await machine.ok("get", uuid, ...args);
     expect(documentOf(read).vault.content).toBe(note);
     expectError(
-      await machine.vault("update", lab.vault.uuid, "--content", "@pair.json", "--json"),
+      await machine.vault("update", uuid, "--content", "@pair.json", "--json"),
       "invalid-input",
       /no update of generic\/online/,
     );

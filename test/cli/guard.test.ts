@@ -7,6 +7,7 @@ import {
   offlineNote,
   onlineCard,
   openLab,
+  warmLab,
 } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
 import { helpOf } from "../support/help.ts";
@@ -190,11 +191,10 @@ describe.concurrent("what goes beside a pair", () => {
   });
 
   it("the stored pair may be given again", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const same = `@${machine.file("same.json", lab.service.sandbox.inspect(lab.vault.uuid).pair)}`;
-    await machine.ok("get", lab.vault.uuid, "--credentials", same, "--json");
-    await expectInStep(lab, machine, lab.vault.uuid);
+    const { lab, machine, uuid } = await warmLab(offlineNote);
+    const same = `@${machine.file("same.json", lab.service.sandbox.inspect(uuid).pair)}`;
+    await machine.ok("get", uuid, "--credentials", same, "--json");
+    await expectInStep(lab, machine, uuid);
   });
 });
 
@@ -226,9 +226,7 @@ describe.concurrent("counters", () => {
   });
 
   it("are reset for one vault, and only when it is confirmed", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
+    const { machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     expectError(
       await machine.vault("guard", uuid, "--reset", "--json"),

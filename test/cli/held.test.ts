@@ -6,15 +6,13 @@ import {
   note,
   offlineCard,
   offlineNote,
-  openLab,
+  warmLab,
 } from "../support/lab.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 
 describe.concurrent("an exchange that is held by --no-ack", () => {
   it("is delivered, stops the next get with both ways out, and is acknowledged once, however often that is asked", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const held = await machine.ok("get", uuid, "--no-ack", "--json");
     expect(held.stderr).toBe("");
     expect(documentOf(held).vault.content).toBe(note);
@@ -54,9 +52,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
   });
 
   it("is dropped by --discard-pending, which starts anew with the old pair", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     await machine.ok("get", uuid, "--no-ack");
     await expectNothingLost(lab, machine.copy());
     await machine.ok("get", uuid, "--discard-pending", "--json");
@@ -71,9 +67,7 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
   });
 
   it("is not forgotten without --discard-pending; export gives the recovery document, which another machine can finish", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid, kind } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     expectError(await machine.vault("forget", uuid, "--yes", "--json"), "pending", /lose/);
     const exported = await machine.exported(uuid);

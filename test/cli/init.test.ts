@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withoutPassword } from "../../src/protocol/address.ts";
-import { firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { firstGetArgs, offlineNote, openLab, coldLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { machineFor, readJson, copyKeys } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
@@ -250,8 +250,7 @@ describe.concurrent("vault init asks for the place of the state", () => {
 
 describe.concurrent("a live profile", () => {
   it("shows itself on a terminal when it calls the service, unless --quiet, and nowhere else", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(offlineNote);
     await machine.ok("init", "--profile", "prod", "--live");
     const line = `Production profile prod: ${lab.service.baseUrl}`;
     const first = await inPty(machine, firstGetArgs(machine, lab.vault)).exit;

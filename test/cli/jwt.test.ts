@@ -13,6 +13,7 @@ import {
   noVault,
   onlineCard,
   openLab,
+  coldLab,
 } from "../support/lab.ts";
 import { oldPair, startHostileService } from "../support/hostile-service.ts";
 import type { Machine } from "../support/machine.ts";
@@ -60,8 +61,7 @@ describe("a service that requires JWT", () => {
       },
     ],
   ])("%s: start and end carry it", async (_, prepare) => {
-    const lab = await openLab(undefined, { policy });
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(undefined, { policy });
     const more = prepare(machine);
     await machine.ok("state", "init");
     const result = await machine.ok(...firstGetArgs(machine, lab.vault), ...more, "--json");
@@ -70,18 +70,17 @@ describe("a service that requires JWT", () => {
       ["start", 200],
       ["end", 200],
     ]);
-    await expectInStep(lab, machine, lab.vault.uuid);
+    await expectInStep(lab, machine, uuid);
   });
 
   test("in the environment; on the command line, with a warning", async () => {
-    const lab = await openLab(undefined, { policy });
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(undefined, { policy });
     await machine.okWith(
       { env: { VAULTSVC_JWT: good() } },
       ...firstGetArgs(machine, lab.vault),
       "--json",
     );
-    const flagged = await machine.ok("get", lab.vault.uuid, "--jwt", good(), "--json");
+    const flagged = await machine.ok("get", uuid, "--jwt", good(), "--json");
     expect(flagged.stderr).toMatch(/^vault: warning: --jwt has a secret on the command line/);
   });
 
@@ -89,8 +88,7 @@ describe("a service that requires JWT", () => {
     ["missing", undefined, /the JWT is missing/],
     ["expired", makeJwt(keys, { role: "reader", exp: soon(-60) }), /the JWT has expired/],
   ])("%s: unauthorized, and nothing counted", async (_, jwt, message) => {
-    const lab = await openLab(undefined, { policy });
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(undefined, { policy });
     const args = firstGetArgs(machine, lab.vault);
     const result = await machine.vaultWith(
       { env: jwt === undefined ? {} : { VAULTSVC_JWT: jwt } },
@@ -148,8 +146,7 @@ describe("online vaults need none: what an application has for its offline ones 
       () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }),
     ],
   ])("%s", async (_, profile) => {
-    const lab = await openLab(onlineCard, { policy });
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(onlineCard, { policy });
     configure(machine, profile(machine));
     const { uuid } = lab.vault;
     await machine.ok(...firstGetArgs(machine, lab.vault), "--no-ack", "--json");
@@ -353,8 +350,7 @@ test.each<[string, (file: string) => string, object, number]>([
 ])(
   "a command that prints the token on stderr %s: it is replaced there",
   async (_, command, settings, exitCode) => {
-    const lab = await openLab(undefined, { policy });
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(undefined, { policy });
     const token = good();
     configure(machine, {
       ...settings,
@@ -371,8 +367,7 @@ test.each<[string, (file: string) => string, object, number]>([
 );
 
 test("a whitelist that this machine is not on: unauthorized, and nothing counted", async () => {
-  const lab = await openLab(undefined, { policy: { whitelist: ["10.0.0.0/8"] } });
-  const machine = lab.machine();
+  const { lab, machine } = await coldLab(undefined, { policy: { whitelist: ["10.0.0.0/8"] } });
   const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
   expectError(result, "unauthorized", /the IP address is not in the whitelist/);
   expect(errorOf(result)).toMatchObject({ spent: { unackedStarts: 0, failedAttempts: 0 } });

@@ -9,6 +9,8 @@ import {
   offlineNote,
   onlineCard,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
@@ -19,9 +21,7 @@ import { helpOf } from "../support/help.ts";
 
 describe.concurrent("ack --token", () => {
   it("of this machine's own exchange is recorded, as the acknowledgement without it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid, kind } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const { token } = (await machine.exported(uuid)) as Recovery;
     const args = [
@@ -44,9 +44,7 @@ describe.concurrent("ack --token", () => {
   });
 
   it("from another machine is sent until it is answered, the answer is a refusal, or no time is left", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid, kind } = await warmLab(offlineNote);
     const elsewhere = lab.machine();
     await machine.ok("get", uuid, "--no-ack");
     const { token } = (await machine.exported(uuid)) as Recovery;
@@ -102,9 +100,7 @@ describe.concurrent("ack --all", () => {
 
 describe.concurrent("import", () => {
   it("of an exported recovery document decides nothing that waits for a decision", async () => {
-    const lab = await openLab({ ...offlineCard, maxUsage: 1 });
-    const { uuid } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab({ ...offlineCard, maxUsage: 1 });
     // The last read, masked: held, and not delivered.
     expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 11);
     const document = JSON.stringify(await machine.exported(uuid));
@@ -152,9 +148,7 @@ describe.concurrent("import", () => {
   });
 
   it("of a recovery document settles it also where its new pair was imported alone before", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid, kind } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const document = (await machine.exported(uuid)) as Recovery;
     const more = { NEW: JSON.stringify(document.new), DOCUMENT: JSON.stringify(document) };
@@ -168,8 +162,7 @@ describe.concurrent("import", () => {
   it.each(["lines", "a list"])(
     "--file as %s: what cannot be imported is told with its place and vault, the rest is imported",
     async (form) => {
-      const lab = await openLab([offlineNote, offlineCard, offlineNote]);
-      const machine = lab.machine();
+      const { lab, machine } = await coldLab([offlineNote, offlineCard, offlineNote]);
       const [first, second, third] = lab.service.vaults;
       if (first === undefined || second === undefined || third === undefined)
         throw new Error("the lab has three vaults");
@@ -227,8 +220,7 @@ describe.concurrent("import", () => {
   );
 
   it("--file: one that no kind is known of is told, and the others are imported", async () => {
-    const lab = await openLab([offlineNote, offlineCard, offlineNote]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineNote, offlineCard, offlineNote]);
     const entries = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
       uuid,
       kind,
@@ -255,18 +247,15 @@ describe.concurrent("import", () => {
   });
 
   it("says whether what was imported is verified", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const PAIR = JSON.stringify(await machine.exported(lab.vault.uuid));
-    const again = ["import", lab.vault.uuid, "--credentials", "env:PAIR"];
+    const { machine, uuid } = await warmLab(offlineNote);
+    const PAIR = JSON.stringify(await machine.exported(uuid));
+    const again = ["import", uuid, "--credentials", "env:PAIR"];
     const { stdout } = await machine.vaultWith({ env: { PAIR } }, ...again);
     expect(stdout).toMatch(/imported as generation 2 \(generic\/offline\), verified \(sha256:/);
   });
 
   it("of a recorded pair never changes what the service has accepted beside it", async () => {
-    const lab = await openLab(onlineCard);
-    const { uuid, credentials } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid, credentials } = await coldLab(onlineCard);
     await machine.ok(...firstGetArgs(machine, lab.vault));
     const current = await machine.exported(uuid);
     expect(current).toMatchObject({ hashedPin: credentials.hashedPin });
@@ -289,9 +278,7 @@ describe.concurrent("import", () => {
   });
 
   it("reports the generation that the pair is recorded as", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const current = JSON.stringify(await machine.exported(uuid));
     const wrong = JSON.stringify({ encryptedData: "other", payload: "other" });
     for (const [pair, generation] of [
@@ -312,9 +299,7 @@ describe.concurrent("import", () => {
   });
 
   it("takes what was exported at another base URL: there it is as it was", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const before = await machine.exported(uuid);
     const moved = { VAULTSVC_BASE_URL: lab.service.baseUrl.replace("127.0.0.1", "localhost") };
     const refused = await machine.vaultWith({ env: moved }, "get", uuid, "--json");
@@ -327,8 +312,7 @@ describe.concurrent("import", () => {
   });
 
   it("takes what export --all prints, in both forms", async () => {
-    const lab = await openLab([offlineNote, onlineCard]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineNote, onlineCard]);
     for (const vault of lab.service.vaults) await machine.ok(...firstGetArgs(machine, vault));
     for (const flag of [["--json"], []]) {
       const exported = await machine.ok("export", "--all", ...flag);
@@ -350,9 +334,7 @@ describe.concurrent("import", () => {
 
 describe.concurrent("export", () => {
   it("prints a document that --credentials takes, with the device of an online vault", async () => {
-    const lab = await openLab(onlineCard);
-    const { uuid } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(onlineCard);
     await machine.ok(
       ...firstGetArgs(machine, lab.vault),
       "--device",
@@ -386,9 +368,7 @@ describe.concurrent("export", () => {
   });
 
   it("prints what the next start would send, and says so where others are live too", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const other = JSON.stringify({ encryptedData: "other", payload: "other" });
     await machine.okWith({ env: { PAIR: other } }, "import", uuid, "--credentials", "env:PAIR");
     const exported = await machine.ok("export", uuid);
@@ -397,11 +377,10 @@ describe.concurrent("export", () => {
   });
 
   it("--all says which services are left out, and needs no base URL where there is one only", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const { VAULTSVC_BASE_URL: _, ...env } = machine.env;
     const local = lab.machine({ ...machine, env: { ...env, VAULTSVC_BASE_URL: "" } });
-    expect((await local.vault("export", "--all")).stdout).toContain(lab.vault.uuid);
+    expect((await local.vault("export", "--all")).stdout).toContain(uuid);
     const elsewhere = await machine.okWith(
       { env: { VAULTSVC_BASE_URL: "https://other.example.com" } },
       "export",
@@ -413,9 +392,7 @@ describe.concurrent("export", () => {
 
 describe.concurrent("a pair that was offered by an exchange that expired", () => {
   it("is tried once the old one is refused, because nothing has superseded it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     // The service takes the acknowledgement, and something on the way answers with an error in its name.
     lab.faults("get-end:error-after=400");

@@ -10,6 +10,7 @@ import {
   note,
   offlineNote,
   openLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
@@ -97,9 +98,7 @@ describe.concurrent("the last read of a limited vault", () => {
 
 describe.concurrent("a limited vault with reads left", () => {
   it("is read by table, and needs --unread only for what is not known to be delivered", async () => {
-    const lab = await openLab({ ...offlineNote, maxUsage: 3 });
-    const { uuid } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab({ ...offlineNote, maxUsage: 3 });
     await machine.ok(...firstGetArgs(machine, lab.vault));
     expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(2);
     await machine.ok("get", uuid, "--no-ack", "--json");

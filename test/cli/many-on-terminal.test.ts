@@ -1,12 +1,11 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { offlineCard, openLab } from "../support/lab.ts";
+import { offlineCard, coldLab } from "../support/lab.ts";
 import { vaultInPty } from "../support/pty.ts";
 
 it("a person sees a row for each vault, how far it is, and at the end what to do; Ctrl-C ends a run between two vaults", async () => {
-  const lab = await openLab(Array.from({ length: 5 }, () => offlineCard));
-  const machine = lab.machine();
+  const { lab, machine } = await coldLab(Array.from({ length: 5 }, () => offlineCard));
   const lines = lab.service.vaults.map(({ uuid, kind, credentials }, n) =>
     JSON.stringify({ uuid, kind, credentials, label: `card ${n}` }),
   );

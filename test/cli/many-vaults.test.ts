@@ -11,9 +11,9 @@ import {
   importAll,
   manyVaults,
   offlineCard,
-  openLab,
   outcomesOf,
   summaryOf,
+  coldLab,
 } from "../support/lab.ts";
 
 /** Five vaults with labels, imported on one machine. */
@@ -303,8 +303,11 @@ describe("a run", () => {
   });
 
   it("in which nothing is left but what will be skipped again says so, and what helps", async () => {
-    const lab = await openLab([offlineCard, { ...offlineCard, maxUsage: 3 }, offlineCard]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([
+      offlineCard,
+      { ...offlineCard, maxUsage: 3 },
+      offlineCard,
+    ]);
     await importAll(lab, machine);
     const [, , third = ""] = lab.service.vaults.map(({ uuid }) => uuid);
     await machine.ok("get", "--all", "-o", "ndjson");
@@ -477,8 +480,7 @@ describe("where the contents go", () => {
   });
 
   it("a limited vault is read only where its contents are kept", async () => {
-    const lab = await openLab([{ ...offlineCard, maxUsage: 3 }, offlineCard]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([{ ...offlineCard, maxUsage: 3 }, offlineCard]);
     const lines = lab.service.vaults
       .map(({ uuid, kind, credentials }) => JSON.stringify({ uuid, kind, credentials }))
       .join("\n");

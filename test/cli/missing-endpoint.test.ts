@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { card, expectError, expectExit, offlineNote, openLab } from "../support/lab.ts";
+import { card, expectError, expectExit, offlineNote, warmLab } from "../support/lab.ts";
 import type { Malice } from "../support/hostile-service.ts";
 import { hostileWorld, kind } from "../support/hostile-service.ts";
 import { errorOf } from "../support/machine.ts";
@@ -102,9 +102,7 @@ describe.concurrent("an endpoint that is not there", () => {
   });
 
   it("of a vault that the service names as deleted is 7; nothing leads to forget", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
+    const { machine, uuid } = await warmLab(offlineNote);
     expectExit(await machine.copy().vault("delete", uuid, "--yes"), 0);
     const gone = await machine.vault("get", uuid, "--json");
     expectError(gone, "locked", /gone/);

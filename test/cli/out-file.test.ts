@@ -8,6 +8,8 @@ import {
   note,
   offlineNote,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
@@ -42,9 +44,7 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
       "got",
     ],
   ])("%s", async (_, line, file) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const vault = async (...args: string[]): Promise<unknown> => {
       const isProgram = args[0] === "run";
       const ended = isProgram ? machine.start({ input: "" }, ...args).exit : machine.vault(...args);
@@ -64,16 +64,13 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
   });
 
   it("without them, they stay sole", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    await machine.ok("get", lab.vault.uuid, "--out", "got");
+    const { lab, machine, uuid } = await warmLab(offlineNote);
+    await machine.ok("get", uuid, "--out", "got");
     expect(await failedByLostStart(lab, machine)).toBe(0);
   });
 
   it("stdout has them", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     for (const args of [[uuid, "--json"], ["--all"]]) {
       const { stdout } = await machine.vault("get", ...args);
       expect(JSON.parse(stdout.trim().split('\n{"event":"outcome"')[0] ?? "")).toMatchObject({
@@ -83,10 +80,9 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
   });
 
   it("a variable of a program that would hold them is refused before anything is sent", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const sent = lab.service.sandbox.requests().length;
-    const line = ["run", lab.vault.uuid, "--json", "--env", "X=vault.credentials.payload"];
+    const line = ["run", uuid, "--json", "--env", "X=vault.credentials.payload"];
     expectError(
       await machine.vault(...line, "--", "true"),
       "usage",
@@ -98,18 +94,15 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
 
 describe.concurrent("vault get --out", () => {
   it("removes what a killed one has left beside the file", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const left = join(machine.home, ".note.json.0123456789abcdef.vault-new");
     writeFileSync(left, note);
-    await machine.ok("get", lab.vault.uuid, "--out", "note.json");
+    await machine.ok("get", uuid, "--out", "note.json");
     expect(existsSync(left)).toBe(false);
   });
 
   it("writes the contents there for their owner alone, prints nothing, and replaces the same vault's", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     for (const args of [[], ["--json"], ["-o", "table"]]) {
       const result = await machine.ok("get", uuid, "--out", "note.json", ...args);
       expect(result).toMatchObject({ stdout: "", stderr: "" });
@@ -128,9 +121,7 @@ describe.concurrent("vault get --out", () => {
   });
 
   it("delivers the last read whole, where a masked table would not", async () => {
-    const lab = await openLab({ ...offlineNote, maxUsage: 1 });
-    const machine = lab.machine();
-    const { uuid, kind, credentials } = lab.vault;
+    const { machine, uuid, kind, credentials } = await coldLab({ ...offlineNote, maxUsage: 1 });
     const pair = machine.file("pair", credentials);
     await machine.ok(
       "get",
@@ -148,9 +139,7 @@ describe.concurrent("vault get --out", () => {
   });
 
   it("refuses, before anything is sent, a file that holds something else, and what cannot be written or combined", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const pair = machine.file("pair.json", lab.vault.credentials);
     const sent = lab.service.sandbox.requests().length;
     const refused = async (...args: string[]) =>

@@ -10,6 +10,8 @@ import {
   offlineCard,
   offlineNote,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { createOutput, serialize } from "../../src/cli/output.ts";
@@ -41,9 +43,7 @@ describe.concurrent("--field", () => {
   });
 
   it("that no document of the command has is refused before anything is done", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const sent = lab.service.sandbox.requests().length;
     for (const args of [
@@ -65,9 +65,7 @@ describe.concurrent("--field", () => {
   });
 
   it("that is wrong further down is refused as well; one that is not there this time is no failure of what was done", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const ack = async (field: string) => await machine.vault("ack", uuid, "--field", field);
     const refused = await ack("acknowledged.0.exchange.stat");
@@ -94,9 +92,7 @@ describe.concurrent("--field of an exchange", () => {
   ])(
     "vault %s --field %s, which a card vault cannot have, is refused before anything is sent",
     async (command, field, near) => {
-      const lab = await openLab(offlineCard);
-      const { uuid } = lab.vault;
-      const machine = await lab.warmMachine();
+      const { lab, machine, uuid } = await warmLab(offlineCard);
       const sent = lab.service.sandbox.requests().length;
       const [name = "", ...more] = command.split(" ");
       if (name === "update") more.push("--card", `@${machine.file("card.json", card)}`);
@@ -116,9 +112,7 @@ describe.concurrent("--field of an exchange", () => {
   );
 
   it("that is optional and absent prints nothing, warns, and is delivered", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     const read = await machine.ok("get", uuid, "--field", "vault.usesRemaining");
     expect(read.stdout).toBe("");
     expect(read.stderr).toMatch(
@@ -136,14 +130,13 @@ describe.concurrent("an output that cannot be written", () => {
   it.each(["status", "guard", "export"])(
     "%s to a full disk is an error of the output, not a bug",
     async (command) => {
-      const lab = await openLab(offlineNote);
-      const machine = await lab.warmMachine();
+      const { machine, uuid } = await warmLab(offlineNote);
       const host = fakeHost({
         env: machine.env,
         home: machine.home,
         stdoutFails: { code: "ENOSPC", syscall: "write" },
       });
-      const code = await main([command, lab.vault.uuid, "--json"], host);
+      const code = await main([command, uuid, "--json"], host);
       expectError(
         { code, signal: null, stdout: "", stderr: host.err },
         "state",
@@ -153,9 +146,7 @@ describe.concurrent("an output that cannot be written", () => {
   );
 
   it("a failure is told also where its document has no reader", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     lab.faults("end:drop-before*all");
     const env = { ...machine.env, VAULTSVC_MAX_WAIT: "0s" };
@@ -174,9 +165,7 @@ describe.concurrent("an output that cannot be written", () => {
   });
 
   it("an update that cannot be receipted is still one", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineCard);
     const env = {
       ...machine.env,
       CARD: JSON.stringify({
@@ -202,8 +191,7 @@ describe.concurrent("an output that cannot be written", () => {
   });
 
   it("for a reader that has gone is a failure, an export and a report alike", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const run = async (...args: string[]): Promise<number> =>
       await main(
         args,
@@ -213,7 +201,7 @@ describe.concurrent("an output that cannot be written", () => {
           stdoutFails: { code: "EPIPE", syscall: "write" },
         }),
       );
-    expect(await run("export", lab.vault.uuid)).toBe(14);
+    expect(await run("export", uuid)).toBe(14);
     expect(await run("export", "--all")).toBe(14);
     expect(await run("status")).toBe(14);
   });
@@ -221,21 +209,19 @@ describe.concurrent("an output that cannot be written", () => {
 
 describe.concurrent("export --field", () => {
   it("with --all is a path into the list", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const one = await machine.vault("export", "--all", "--field", "0.uuid");
-    expect(one).toMatchObject({ code: 0, stdout: lab.vault.uuid });
+    expect(one).toMatchObject({ code: 0, stdout: uuid });
     const none = await machine.vault("export", "--all", "--field", "uuid");
     expectExit(none, 2);
     expect(none.stdout).toBe("");
   });
 
   it("ends with a line end on a terminal only", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const host = fakeHost({ env: machine.env, home: machine.home, isTTY: true });
-    expect(await main(["export", lab.vault.uuid, "--field", "credentials.payload"], host)).toBe(0);
-    const piped = await machine.vault("export", lab.vault.uuid, "--field", "credentials.payload");
+    expect(await main(["export", uuid, "--field", "credentials.payload"], host)).toBe(0);
+    const piped = await machine.vault("export", uuid, "--field", "credentials.payload");
     expect(host.out).toBe(`${piped.stdout}\n`);
   });
 });
@@ -282,8 +268,7 @@ describe("a list that may be very long", () => {
 
 describe.concurrent("an error", () => {
   it("of a machine without free descriptors is no bug, and not the fault of the state's folder", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const uncaught = Promise.reject(
       asVaultError(Object.assign(new Error("EMFILE: open"), { code: "EMFILE" })),
     );
@@ -295,7 +280,7 @@ describe.concurrent("an error", () => {
     const limited = await Promise.all(
       [21, 22, 23, 24].map(async (limit) => {
         const through = ["sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh"];
-        return await machine.start({ through }, "get", lab.vault.uuid, "--json").exit;
+        return await machine.start({ through }, "get", uuid, "--json").exit;
       }),
     );
     const refused = limited.filter(({ code }) => code === 14);
@@ -305,8 +290,7 @@ describe.concurrent("an error", () => {
   });
 
   it("that nobody caught is JSON like any other", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { machine } = await coldLab(offlineNote);
     const uncaught = Promise.reject(asVaultError(new Error("lost")));
     const host = fakeHost({ env: machine.env, home: machine.home, uncaught });
     const code = await main(["status", "--json"], host);
@@ -315,8 +299,7 @@ describe.concurrent("an error", () => {
   });
 
   it("is JSON where the profile asks for it", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine } = await warmLab(offlineNote);
     writeFileSync(
       join(machine.configDir, "config.json"),
       JSON.stringify({ profiles: { default: { output: "json" } } }),
@@ -328,8 +311,7 @@ describe.concurrent("an error", () => {
 
 describe.concurrent("vault sandbox", () => {
   it("refuses what it cannot use in words", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { machine } = await coldLab(offlineNote);
     expectError(
       await machine.vault("sandbox", "start", "--port", "99999", "--json"),
       "invalid-input",

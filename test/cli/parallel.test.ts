@@ -7,6 +7,8 @@ import {
   firstGetArgs,
   offlineNote,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
@@ -21,9 +23,7 @@ const calls = ({ service }: Lab, uuid: string): string[] =>
 
 describe("several processes", () => {
   it("on one vault: one exchange after the other, each with the pair of the one before", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const runs = await Promise.all(
       Array.from({ length: 6 }, () => machine.start({}, "get", uuid, "--json").exit),
     );
@@ -41,8 +41,7 @@ describe("several processes", () => {
   });
 
   it("on the first run of a machine: one database, one key, and one exchange after the other", async () => {
-    const lab = await openLab([offlineNote, offlineNote, offlineNote, offlineNote]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineNote, offlineNote, offlineNote, offlineNote]);
     await Promise.all(
       lab.service.vaults.map(async (vault) =>
         expectExit(await machine.start({}, ...firstGetArgs(machine, vault), "--json").exit, 0),
@@ -52,9 +51,7 @@ describe("several processes", () => {
   });
 
   it("one that waits longer than --max-wait is busy, and has sent nothing; kill -9 of the holder frees the vault at once", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.faults("get-start:hang");
     const holder = machine.start({}, "get", uuid, "--verbose");
     await holder.waitFor(/start \(get\)/, "stderr");

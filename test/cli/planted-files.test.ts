@@ -15,7 +15,14 @@ import { basename, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { checkpoint } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+  coldLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { pairIn, keyFileOf } from "../support/machine.ts";
 import {
@@ -35,10 +42,9 @@ import { tempDir } from "../support/cleanup.ts";
 
 /** A machine whose state was made by a process of its own, which has ended. */
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
-  const lab = await openLab(offlineNote);
-  const machine = lab.machine();
+  const { lab, machine, uuid } = await coldLab(offlineNote);
   await machine.ok(...firstGetArgs(machine, lab.vault));
-  return { lab, machine, uuid: lab.vault.uuid };
+  return { lab, machine, uuid };
 }
 
 /** Exit 14 before anything is sent. */
@@ -128,8 +134,7 @@ describe
     });
 
     it("a key that waits where none is yet", async () => {
-      const lab = await openLab(offlineNote);
-      const machine = lab.machine();
+      const { lab, machine } = await coldLab(offlineNote);
       const keys = join(machine.configDir, "keys");
       mkdirSync(keys, { recursive: true, mode: 0o700 });
       writeFileSync(join(keys, "config.key"), Buffer.alloc(32, 7).toString("base64"), {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, expectExit, firstGetArgs, offlineNote, coldLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -91,8 +91,7 @@ describe.concurrent("vault init", () => {
   });
 
   it("the profile is enough to read a vault", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(offlineNote);
     await machine.ok("state", "init");
     await machine.ok("init");
     const plain = { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" };
@@ -440,8 +439,7 @@ describe.concurrent("a sealed apiKey", () => {
   });
 
   it("with its key gone is exit 14 and names the file; it is set again", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(offlineNote);
     await machine.ok("init");
     const file = join(machine.configDir, "keys", "config.key");
     const [, id = ""] = textOf(machine).match(/s1:([0-9a-f]{16}):/) ?? [];
@@ -458,7 +456,7 @@ describe.concurrent("a sealed apiKey", () => {
     rmSync(file);
     await refused("is missing");
     expect(existsSync(file)).toBe(false);
-    expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
+    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
       unackedStarts: 0,
       failedAccesses: 0,
     });
@@ -469,8 +467,7 @@ describe.concurrent("a sealed apiKey", () => {
   });
 
   it("written in clear is not used", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(offlineNote);
     await machine.ok("init");
     const config = configOf(machine);
     writeFileSync(

@@ -8,6 +8,8 @@ import {
   offlineNote,
   onlineCard,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { PtyOptions, RunningInPty } from "../support/pty.ts";
@@ -25,9 +27,7 @@ const ctrlD = "\x04";
 
 describe.concurrent("what is missing, on a terminal, is asked for", () => {
   it("kind and pair of a vault that is read for the first time; secrets are not shown", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, credentials } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid, credentials } = await coldLab(offlineNote);
     const run = inPty(machine, ["get", uuid]);
     await run.waitFor(/What kind of vault is it/);
     run.type(down + down + enter);
@@ -93,8 +93,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
   });
 
   it("whether a table shows the contents of a limited vault, before its first read is used up", async () => {
-    const lab = await openLab({ ...offlineNote, maxUsage: 3 });
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab({ ...offlineNote, maxUsage: 3 });
     const args = firstGetArgs(machine, lab.vault);
     const masked = inPty(machine, args);
     await masked.waitFor(/This vault has 3 reads left, this one included[^]*Show them\?/);
@@ -102,8 +101,8 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     const held = await masked.exit;
     expect(held.code, held.text).toBe(11);
     expect(held.raw.lastIndexOf("\x1b[?25h")).toBeGreaterThan(held.raw.lastIndexOf("\x1b[?25l"));
-    expect(lab.service.sandbox.inspect(lab.vault.uuid).usesRemaining).toBe(3);
-    const run = inPty(machine, ["get", lab.vault.uuid, "--discard-pending"]);
+    expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(3);
+    const run = inPty(machine, ["get", uuid, "--discard-pending"]);
     await run.waitFor(/Show them\?/);
     run.type(`maybe${enter}`);
     await run.waitFor(/must be y or n/);
@@ -113,13 +112,11 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
     expect(text).toContain(note);
     // Only the contents were asked for.
     expect(text).not.toContain("encryptedData");
-    expect(lab.service.sandbox.inspect(lab.vault.uuid).usesRemaining).toBe(2);
+    expect(lab.service.sandbox.inspect(uuid).usesRemaining).toBe(2);
   });
 
   it("the settings of the service", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const {
       VAULTSVC_BASE_URL: _,
       VAULTSVC_APP_UUID: __,
@@ -149,9 +146,7 @@ describe.concurrent("what is missing, on a terminal, is asked for", () => {
 
 describe.concurrent("standard input that an option has read", () => {
   it("is not asked at: the update is sent without a question", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     const run = inPty(machine, ["update", uuid, "--card", "-"]);
     run.type(
       `{"number":"5555555555554444","name":"Grace","expiryMonth":12,"expiryYear":2030}${enter}\x04`,
@@ -164,9 +159,8 @@ describe.concurrent("standard input that an option has read", () => {
 
 describe.concurrent("a card number that was typed", () => {
   it("is grouped while it is typed, and masked once it is taken", async () => {
-    const lab = await openLab(offlineCard);
-    const machine = await lab.warmMachine();
-    const run = inPty(machine, ["update", lab.vault.uuid]);
+    const { machine, uuid } = await warmLab(offlineCard);
+    const run = inPty(machine, ["update", uuid]);
     await run.waitFor(/Card number/);
     run.type("5555555555554444");
     await run.waitFor(/5555 5555 5555 4444/);
@@ -185,11 +179,10 @@ describe.concurrent("a question that is left", () => {
     ["Ctrl-D at the pair", ctrlD, ["get", "UUID", "--kind", "generic/offline"], /Credentials/],
     ["Ctrl-D at an import", ctrlD, ["import", "UUID", "--kind", "generic/offline"], /Credentials/],
   ])("%s: 130, nothing sent, nothing written", async (_, key, args, question) => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(offlineNote);
     const run = inPty(
       machine,
-      args.map((arg) => (arg === "UUID" ? lab.vault.uuid : arg)),
+      args.map((arg) => (arg === "UUID" ? uuid : arg)),
     );
     await run.waitFor(question);
     run.type(key);
@@ -203,9 +196,8 @@ describe.concurrent("a question that is left", () => {
   });
 
   it("Ctrl-D behind what is typed does not leave it, nor does Ctrl-Z: after fg it is still asked", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const line = [...vaultCommand, "forget", lab.vault.uuid].map(quote).join(" ");
+    const { machine, uuid } = await warmLab(offlineNote);
+    const line = [...vaultCommand, "forget", uuid].map(quote).join(" ");
     const shell = startInPty(["bash", "--noprofile", "--norc", "-i"], {
       env: { ...machine.env, PS1: "READY> ", HISTFILE: "" },
     });
@@ -233,12 +225,11 @@ describe.concurrent("nobody is asked", () => {
     ["with --no-input", ["--no-input"], {}],
     ["with CI", [], { CI: "true" }],
   ])("%s, on a terminal: the usage error says how to give it", async (_, flags, env) => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(offlineNote);
     for (const [args, says] of [
       [["get"], /a vault is missing/],
-      [["get", lab.vault.uuid], /no credentials are known/],
-      [["forget", lab.vault.uuid], /no credentials are known/],
+      [["get", uuid], /no credentials are known/],
+      [["forget", uuid], /no credentials are known/],
     ] as const) {
       const { code, text } = await inPty(machine, [...args, ...flags], { env }).exit;
       expect([2, 4]).toContain(code);

@@ -10,7 +10,7 @@ import {
   firstGet,
   note,
   offlineNote,
-  openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { copyKeys, documentOf } from "../support/machine.ts";
@@ -28,9 +28,8 @@ interface Place {
 /** A machine whose state, of which a backup was just made, has one vault. */
 const places: Record<string, () => Promise<Place>> = {
   "a state of this machine": async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    return await backedUp({ lab, machine, uuid: lab.vault.uuid });
+    const { lab, machine, uuid } = await warmLab(offlineNote);
+    return await backedUp({ lab, machine, uuid });
   },
   "a shared state": async () => {
     const { lab, uuid, machines } = await team();
@@ -189,9 +188,7 @@ it("a shared state that is gone comes back in a directory: this machine has kept
 });
 
 it("a state that is older than the backup goes on where the backup ends", async () => {
-  const lab = await openLab(offlineNote);
-  const { uuid } = lab.vault;
-  const machine = await lab.warmMachine();
+  const { lab, machine, uuid } = await warmLab(offlineNote);
   const older = machine.copy();
   for (const _ of [1, 2]) await machine.ok("get", uuid);
   await machine.ok("get", uuid, "--no-ack");

@@ -24,7 +24,7 @@ import {
   expectInStep,
   firstGet,
   onlineCard,
-  openLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { ErrorCode } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -299,17 +299,16 @@ describe.concurrent("a backup that is older than what has happened since", () =>
   });
 
   it("the device that the service accepted goes with the current pair", async () => {
-    const lab = await openLab(onlineCard);
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(onlineCard);
     expectExit(await firstGet(machine, lab.vault), 0);
     const file = join(tempDir("b"), "b");
     await machine.ok("state", "backup", file);
     await machine.ok("state", "restore", file, "--yes");
     const other = machine.file("other.json", { ...device, browserType: "Chrome" });
-    const refused = await machine.vault("get", lab.vault.uuid, "--device", `@${other}`, "--json");
+    const refused = await machine.vault("get", uuid, "--device", `@${other}`, "--json");
     expectError(refused, "guard", /browserType/);
-    await machine.ok("get", lab.vault.uuid);
-    await expectInStep(lab, machine, lab.vault.uuid);
+    await machine.ok("get", uuid);
+    await expectInStep(lab, machine, uuid);
   });
 
   it.each<[string, string[], string]>([

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { expectInStep, firstGetArgs, offlineCard, openLab } from "../support/lab.ts";
+import { expectInStep, firstGetArgs, offlineCard, warmLab, coldLab } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunningInPty } from "../support/pty.ts";
@@ -19,9 +19,7 @@ interface Case {
 }
 
 async function prepare(script: string, ...more: string[]): Promise<Case> {
-  const lab = await openLab(offlineCard);
-  const machine = await lab.warmMachine();
-  const { uuid } = lab.vault;
+  const { lab, machine, uuid } = await warmLab(offlineCard);
   writeFileSync(join(machine.home, "script"), script);
   const args = [
     "run",
@@ -162,8 +160,7 @@ describe.concurrent("vault run on a terminal", () => {
   });
 
   it("asks what it lacks first; the program has the terminal then", async ({ expect }) => {
-    const lab = await openLab(offlineCard);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(offlineCard);
     const [, uuid = "", , , ...credentials] = firstGetArgs(machine, lab.vault);
     const args = [
       "run",

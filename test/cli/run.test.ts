@@ -12,7 +12,7 @@ import {
   note,
   offlineCard,
   offlineNote,
-  openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
@@ -31,9 +31,7 @@ interface Case {
 }
 
 async function prepare(seed: VaultInput = offlineCard, tokenTtlMs = 300_000): Promise<Case> {
-  const lab = await openLab(seed, { policy: { tokenTtlMs } });
-  const machine = await lab.warmMachine();
-  const { uuid } = lab.vault;
+  const { lab, machine, uuid } = await warmLab(seed, { policy: { tokenTtlMs } });
   const start: Case["start"] = (args, options = {}) =>
     machine.start({ input: "", ...options }, "run", uuid, ...args);
   return { lab, machine, uuid, start, run: async (...given) => await start(...given).exit };

@@ -9,6 +9,8 @@ import {
   note,
   offlineNote,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { pairIn, readJson } from "../support/machine.ts";
@@ -18,9 +20,7 @@ const saved = (machine: Machine, name = "saved.json") =>
 
 describe.concurrent("--save-cmd", () => {
   it("gets the recovery document before the end call, an id that increases, and talks on stderr", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const ids: string[] = [];
     for (const name of ["one", "two", "three"]) {
       const command = `cat > ${name}.json; echo $VAULTSVC_EXCHANGE_ID > ${name}.id; echo saved it`;
@@ -62,9 +62,7 @@ describe.concurrent("--save-cmd", () => {
   ])(
     "is told the hash of the document that it is to replace, which came from %s",
     async (_, how, end) => {
-      const lab = await openLab(offlineNote);
-      const { uuid, kind, credentials } = lab.vault;
-      const machine = lab.machine();
+      const { machine, uuid, kind, credentials } = await coldLab(offlineNote);
       const text = JSON.stringify(credentials) + end;
       const { args, ...more } = how(machine.file("pair.json", text), text);
       const command = "cat > saved.json; printf %s $VAULTSVC_GIVEN_SHA256 > hash";
@@ -76,9 +74,7 @@ describe.concurrent("--save-cmd", () => {
   );
 
   it("is told no hash where nothing was read, by ack neither", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const env = { VAULTSVC_GIVEN_SHA256: "of somebody else" };
     const command = (name: string): string =>
       `cat > ${name}.json; echo "<$VAULTSVC_GIVEN_SHA256>" > ${name}`;
@@ -100,9 +96,7 @@ describe.concurrent("--save-cmd", () => {
   });
 
   it("is told by ack the hash that the run has kept: of what was read, and then of what was saved last", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid, kind, credentials } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid, kind, credentials } = await coldLab(offlineNote);
     const text = `${JSON.stringify(credentials)}\n`;
     const sha256 = (content: string | Buffer): string =>
       createHash("sha256").update(content).digest("hex");
@@ -149,9 +143,7 @@ describe.concurrent("--save-cmd", () => {
   });
 
   it("has none of the secrets in its environment, nor in any command line", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const { credentials } = lab.vault;
+    const { lab, machine, credentials, uuid } = await warmLab(offlineNote);
     const env = {
       OTHER_NAME: lab.service.application.apiKey,
       HARMLESS: "yes",
@@ -159,7 +151,7 @@ describe.concurrent("--save-cmd", () => {
     };
     const command =
       "cat > saved.json; env > env.txt; cat /proc/$PPID/cmdline /proc/$$/cmdline > lines.txt 2>/dev/null; true";
-    await machine.okWith({ env }, "get", lab.vault.uuid, "--save-cmd", command);
+    await machine.okWith({ env }, "get", uuid, "--save-cmd", command);
     const text = ["env.txt", "lines.txt"]
       .map((name) => readFileSync(join(machine.home, name), "utf8"))
       .join("\n");
@@ -224,9 +216,7 @@ describe.concurrent("--save-cmd", () => {
     ["in writes of 25 bytes, to stderr", `{ ${inPieces}; } >&2`],
     ["without the end of its line", "tr -d '\\n' < saved.json"],
   ])("may print the document %s: the secrets in it are replaced", async (_, command) => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const runs = [
       await machine.vault(
         "get",
@@ -255,42 +245,33 @@ describe.concurrent("--save-cmd", () => {
   });
 
   it("leaves out a line that is too long to be kept, and shows the others", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const command = "echo before; { head -c 300000 /dev/zero | tr '\\0' x; cat; }; echo after";
-    const { code, stderr } = await machine.vault(
-      "get",
-      lab.vault.uuid,
-      "--json",
-      "--save-cmd",
-      command,
-    );
+    const { code, stderr } = await machine.vault("get", uuid, "--json", "--save-cmd", command);
     expect(code).toBe(0);
     expect(stderr).toBe("before\n[a line of more than 65536 characters was omitted]\nafter\n");
   });
 
   it("shows what it prints while it runs, and does not wait for what it leaves behind", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const command =
       "cat >/dev/null; echo line by line; until test -e go; do :; done; sleep 60 & printf saved";
-    const running = machine.start({}, "get", lab.vault.uuid, "--json", "--save-cmd", command);
+    const running = machine.start({}, "get", uuid, "--json", "--save-cmd", command);
     await running.waitFor(/^line by line$/m, "stderr");
     machine.file("go", "");
     expectExit(await running.exit, 0);
-    await expectInStep(lab, machine, lab.vault.uuid);
+    await expectInStep(lab, machine, uuid);
   });
 
   it("runs after --credentials-out, which fails first", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const both = [
       "--credentials-out",
       "pair.json",
       "--save-cmd",
       "cat >/dev/null; cp pair.json seen.json",
     ];
-    await machine.ok("get", lab.vault.uuid, ...both);
+    await machine.ok("get", uuid, ...both);
     expect(saved(machine, "seen.json")).toMatchObject({ status: "pending" });
     expect(Object.keys(saved(machine, "pair.json"))).toEqual([
       "format",
@@ -299,13 +280,11 @@ describe.concurrent("--save-cmd", () => {
       "kind",
       "credentials",
     ]);
-    expect(
-      lab.service.sandbox.accepts(lab.vault.uuid, pairIn(join(machine.home, "pair.json"))),
-    ).toBe(true);
+    expect(lab.service.sandbox.accepts(uuid, pairIn(join(machine.home, "pair.json")))).toBe(true);
     expectError(
       await machine.vault(
         "get",
-        lab.vault.uuid,
+        uuid,
         "--json",
         "--credentials-out",
         "missing/pair.json",

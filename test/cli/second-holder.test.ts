@@ -9,6 +9,7 @@ import {
   expectFarFromLock,
   offlineNote,
   openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
@@ -162,9 +163,7 @@ describe("credentials that somebody else has used since", () => {
   it.each(["export", "backup", "--save-cmd"])(
     "what has left by %s may have been acknowledged: a dead token is in doubt",
     async (by) => {
-      const lab = await openLab();
-      const machine = await lab.warmMachine();
-      const { uuid } = lab.vault;
+      const { lab, machine, uuid } = await warmLab();
       expectExit(await get(machine, lab, "--no-ack"), 0);
       const leaves: Record<string, string[]> = {
         export: ["export", uuid],
@@ -183,9 +182,7 @@ describe("credentials that somebody else has used since", () => {
   );
 
   it("an export prints what the next start would send, and refused ones only by --generation", async () => {
-    const lab = await openLab();
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
+    const { lab, machine, uuid } = await warmLab();
     const wrong = machine.file("wrong.json", { encryptedData: "wrong", payload: "wrong" });
     const good = (await machine.vault("export", uuid)).stdout;
     await machine.ok("import", uuid, "--credentials", `@${wrong}`);

@@ -13,6 +13,8 @@ import {
   offlineCard,
   offlineNote,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
@@ -211,9 +213,7 @@ describe.concurrent(
       ],
       ["no JSON", () => "my notes", /not valid JSON; it is not replaced; nothing was sent/],
     ])("%s", async (_, content, message) => {
-      const lab = await openLab(offlineNote);
-      const { uuid } = lab.vault;
-      const machine = await lab.warmMachine();
+      const { lab, machine, uuid } = await warmLab(offlineNote);
       const file = machine.file("out.json", content(uuid));
       const before = readFileSync(file, "utf8");
       for (const more of [[], ["--dry-run"]]) {
@@ -234,9 +234,7 @@ describe.concurrent(
     });
 
     it("what the state knows is replaced, by whichever exchange it is of", async () => {
-      const lab = await openLab(offlineNote);
-      const { uuid } = lab.vault;
-      const machine = await lab.warmMachine();
+      const { lab, machine, uuid } = await warmLab(offlineNote);
       const file = join(machine.home, "out.json");
       const get = async (...more: string[]): Promise<RunResult> =>
         await machine.vault("get", uuid, "--json", ...more);
@@ -313,18 +311,16 @@ describe.concurrent("given credentials that a new state has replaced", () => {
       ],
     ],
   ])("%s says that they are of no use, and where the new ones are", async (_, args) => {
-    const lab = await openLab(offlineCard);
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(offlineCard);
     const first = await machine.ok(...args(machine, lab));
     expect(first.stderr).toMatch(told(machine));
     expect(first.stderr).toContain("next: vault export --all (prints them");
-    const second = await machine.vault("get", lab.vault.uuid, "--json");
+    const second = await machine.vault("get", uuid, "--json");
     expect(second).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("so does a run of many, once for all", async () => {
-    const lab = await openLab([offlineNote, offlineNote]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineNote, offlineNote]);
     const lines = lab.service.vaults.map(({ uuid, kind, credentials }) =>
       JSON.stringify({ uuid, kind, credentials }),
     );
@@ -370,9 +366,7 @@ describe.concurrent("documents", () => {
   });
 
   it("with a token expiry that cannot be read is settled within --max-wait", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack", "--save-cmd", "cat > document.json");
     const saved = readJson(join(machine.home, "document.json")) as Recovery;
     const document = machine.file("changed.json", {

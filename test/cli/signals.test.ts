@@ -8,7 +8,7 @@ import {
   expectInStep,
   expectNothingLost,
   offlineNote,
-  openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
@@ -30,9 +30,7 @@ interface Case {
 }
 
 async function prepare(...faults: string[]): Promise<Case> {
-  const lab = await openLab(offlineNote);
-  const { uuid } = lab.vault;
-  const machine = await lab.warmMachine();
+  const { lab, machine, uuid } = await warmLab(offlineNote);
   lab.faults(...faults);
   return {
     lab,

@@ -20,6 +20,8 @@ import {
   firstGetArgs,
   offlineNote,
   openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, keyFileOf } from "../support/machine.ts";
@@ -36,8 +38,7 @@ const [first, second] = [7, 9].map((byte) => Buffer.alloc(32, byte).toString("ba
 
 describe.concurrent("state rekey", () => {
   it("makes a new key file, and leaves the former one for earlier backups", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const before = idOf(machine);
     await machine.ok("state", "backup", "b.db");
     const result = await machine.ok(...rekey);
@@ -54,14 +55,13 @@ describe.concurrent("state rekey", () => {
       machines: [expect.any(String)],
     });
     expect(keysOf(machine)).toEqual([`${before}.key`, `${to}.key`].sort());
-    await machine.ok("get", lab.vault.uuid);
-    await expectInStep(lab, machine, lab.vault.uuid);
+    await machine.ok("get", uuid);
+    await expectInStep(lab, machine, uuid);
     await machine.ok("state", "restore", "b.db", "--yes");
   });
 
   it("says what becomes of both key files", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine } = await warmLab(offlineNote);
     const before = keyFileOf(machine);
     const { text } = await vaultInPty(["state", "rekey", "--yes"], {
       env: machine.env,
@@ -75,12 +75,11 @@ describe.concurrent("state rekey", () => {
   });
 
   it("waits for whoever holds a vault, and gives up with 15; nothing is changed", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const before = keyFileOf(machine);
     lab.faults("get-start:delay=20s");
-    const reading = machine.start({}, "get", lab.vault.uuid);
-    await expect.poll(() => lab.service.sandbox.inspect(lab.vault.uuid).counts).toBeDefined();
+    const reading = machine.start({}, "get", uuid);
+    await expect.poll(() => lab.service.sandbox.inspect(uuid).counts).toBeDefined();
     const db = new DatabaseSync(join(machine.stateDir, "vault.db"), { readOnly: true });
     await expect
       .poll(
@@ -97,34 +96,28 @@ describe.concurrent("state rekey", () => {
   });
 
   it("to a key that is given, which every command needs from then on", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const [before] = keysOf(machine);
     const env = { KEY: first, NEXT: second };
     const to = async (key: string, ...args: string[]) =>
       await machine.vaultWith({ env }, ...rekey, "--new-state-key", key, ...args);
     expectExit(await to("env:KEY"), 0);
     expect(keysOf(machine)).toEqual([before]);
-    expectError(
-      await machine.vault("get", lab.vault.uuid, "--json"),
-      "state",
-      /key file .* is missing/,
-    );
+    expectError(await machine.vault("get", uuid, "--json"), "state", /key file .* is missing/);
     const given = { VAULTSVC_STATE_KEY: first };
-    await machine.okWith({ env: given }, "get", lab.vault.uuid);
+    await machine.okWith({ env: given }, "get", uuid);
     // A file that is made where keys are given may be on a disk that nobody keeps.
     const missing = await machine.vaultWith({ env: given }, ...rekey);
     expectError(missing, "usage", /^--new-state-key: the new key is missing/);
     expectExit(await to("env:NEXT", "--state-key", "env:KEY"), 0);
-    await machine.okWith({ env }, "get", lab.vault.uuid, "--state-key", "env:NEXT");
+    await machine.okWith({ env }, "get", uuid, "--state-key", "env:NEXT");
   });
 
   it.each([
     [["--new-state-key", "env:HOME"], 3, /^--new-state-key: must be 32 bytes/],
     [["--to", "file"], 2, /unknown option/],
   ] as const)("%j is refused, and nothing is changed", async (args, code, message) => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine } = await warmLab(offlineNote);
     const before = keysOf(machine);
     const result = await machine.vault(...rekey, ...args);
     expect(result.code).toBe(code);
@@ -134,8 +127,7 @@ describe.concurrent("state rekey", () => {
   });
 
   it("a damaged value stops it, and nothing is changed", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const database = join(machine.stateDir, "vault.db");
     editVaults(database, ({ sealed: { "credentials.sealed": pairs } }) => {
       pairs["1"] = `${pairs["1"]?.slice(0, -8)}AAAAAAA=`;
@@ -143,7 +135,7 @@ describe.concurrent("state rekey", () => {
     const values = storedVaults(database);
     expectError(await machine.vault(...rekey), "state", /cannot be decrypted/);
     expect(storedVaults(database)).toEqual(values);
-    await machine.ok("get", lab.vault.uuid);
+    await machine.ok("get", uuid);
   });
 });
 
@@ -174,8 +166,7 @@ describe.concurrent(
         /^set the config key stateKeyCommand to key \w+; or leave it out: /,
       ],
     ] as const)("%s", async (_, env, args, message, help) => {
-      const lab = await openLab(offlineNote);
-      const machine = await lab.warmMachine();
+      const { lab, machine, uuid } = await warmLab(offlineNote);
       await machine.ok("config", "set", "timeout", "30s");
       await machine.ok("init", "--profile", "command");
       const set = [
@@ -191,7 +182,7 @@ describe.concurrent(
       const file = keyFileOf(machine);
       renameSync(file, `${file}.away`);
       const sent = lab.service.sandbox.requests().length;
-      const get = ["get", lab.vault.uuid, "--json", ...args];
+      const get = ["get", uuid, "--json", ...args];
       const refused = await machine.vaultWith({ env }, ...get);
       expectError(refused, "state", message);
       expect(errorOf(refused).message).toContain(`are encrypted with key ${id}`);
@@ -209,27 +200,26 @@ describe.concurrent(
         const there = await machine.vaultWith({ env }, ...get);
         expect(helpOf(errorOf(there))).toContain(`or leave it out: ${file} has that key`);
       }
-      await machine.ok("get", lab.vault.uuid);
+      await machine.ok("get", uuid);
     });
   },
 );
 
 describe.concurrent("a command that prints the key", () => {
   it("gives it to every command, without our secrets in its environment", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(offlineNote);
     const file = machine.file("the.key", `${first}\n`);
     const print = `env > '${machine.home}/seen'; cat '${file}'`;
     await machine.ok("config", "set", "stateKeyCommand", print);
     const args = ["--kind", "generic/offline", "--credentials", "env:PAIR"];
     const env = { PAIR: JSON.stringify(lab.vault.credentials) };
-    await machine.okWith({ env }, "get", lab.vault.uuid, ...args);
+    await machine.okWith({ env }, "get", uuid, ...args);
     expect(existsSync(join(machine.configDir, "keys"))).toBe(false);
     const seen = readFileSync(join(machine.home, "seen"), "utf8");
     expect(seen).toContain(`HOME=${machine.home}`);
     expect(seen).not.toContain(lab.service.application.apiKey);
     await machine.ok("state", "backup", "b.db");
-    await machine.okWith({ env: { VAULTSVC_STATE_KEY: first } }, "get", lab.vault.uuid);
+    await machine.okWith({ env: { VAULTSVC_STATE_KEY: first } }, "get", uuid);
     const config = readFileSync(join(machine.configDir, "config.json"), "utf8");
     expect(config).not.toContain(first);
   });
@@ -240,25 +230,23 @@ describe.concurrent("a command that prints the key", () => {
     ["true", /^config key stateKeyCommand: the command printed nothing/],
     ["sleep 30", /^config key stateKeyCommand: the command did not finish within 200ms/],
   ])("%s: nothing is sent", async (command, message) => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const sent = lab.service.sandbox.requests().length;
     await machine.ok("config", "set", "stateKeyCommand", command);
     const timeout = command === "sleep 30" ? "200ms" : "30s";
-    const get = ["get", lab.vault.uuid, "--timeout", timeout, "--json"];
+    const get = ["get", uuid, "--timeout", timeout, "--json"];
     expectError(await machine.vault(...get), "invalid-input", message);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     // A look needs no key.
     await machine.ok("status");
     await machine.ok("config", "unset", "stateKeyCommand");
-    await machine.ok("get", lab.vault.uuid);
+    await machine.ok("get", uuid);
   });
 });
 
 describe.concurrent("vault doctor", () => {
   it("tells the key of a state before and after something is encrypted with it", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(offlineNote);
     const key = async (): Promise<string | undefined> => {
       const { stdout } = await machine.vault("doctor", "--offline", "--json", "--fail-on", "never");
       const { checks } = JSON.parse(stdout) as { checks: { check: string; message: string }[] };
@@ -277,14 +265,13 @@ describe.concurrent("vault doctor", () => {
 
 describe.concurrent("the secrets of the configuration have a key of their own", () => {
   it("which a given key, another key of the state and a rekey leave alone", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const set = ["config", "set", "apiKey", "env:VAULTSVC_API_KEY"];
     await machine.okWith({ env: { VAULTSVC_STATE_KEY: second } }, ...set);
     const file = join(machine.configDir, "keys", "config.key");
     const key = readFileSync(file, "utf8");
     const env = { VAULTSVC_API_KEY: "" };
-    await machine.okWith({ env }, "get", lab.vault.uuid);
+    await machine.okWith({ env }, "get", uuid);
     // One for all profiles.
     await machine.ok("init", "--profile", "other");
     for (const profile of ["default", "other"]) {
@@ -294,7 +281,7 @@ describe.concurrent("the secrets of the configuration have a key of their own", 
     await machine.ok(...rekey, "--new-state-key", `@${machine.file("k", first)}`);
     expect(readFileSync(file, "utf8")).toBe(key);
     const given = { ...env, VAULTSVC_STATE_KEY: first };
-    await machine.okWith({ env: given }, "get", lab.vault.uuid);
+    await machine.okWith({ env: given }, "get", uuid);
   });
 });
 
@@ -376,8 +363,7 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
 
 describe.concurrent("the program's own files", () => {
   it("are not written over by what a flag names", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("config", "set", "timeout", "10s");
     const sent = lab.service.sandbox.requests().length;
     for (const name of [
@@ -390,7 +376,7 @@ describe.concurrent("the program's own files", () => {
       const path = join(machine.home, name);
       const before = existsSync(path) ? readFileSync(path) : null;
       for (const args of [
-        ["get", lab.vault.uuid, "--credentials-out", path],
+        ["get", uuid, "--credentials-out", path],
         ["state", "backup", path, "--force"],
       ]) {
         expectError(await machine.vault(...args, "--json"), "invalid-input", /this program's own/);
@@ -401,14 +387,9 @@ describe.concurrent("the program's own files", () => {
   });
 
   it("a configuration that others can write to is not used: it may name a command", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     await machine.ok("config", "set", "timeout", "10s");
     chmodSync(join(machine.configDir, "config.json"), 0o666);
-    expectError(
-      await machine.vault("get", lab.vault.uuid, "--json"),
-      "state",
-      /other users can write/,
-    );
+    expectError(await machine.vault("get", uuid, "--json"), "state", /other users can write/);
   });
 });

@@ -13,6 +13,7 @@ import {
   note,
   offlineNote,
   openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, copyKeys } from "../support/machine.ts";
@@ -123,8 +124,7 @@ describe("a state that is moved", () => {
   });
 
   it("goes back to where it was once what is left there is moved aside", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     const [former, moved] = [machine.stateDir, join(machine.home, "moved")];
     const at = async (place: string, ...args: string[]) =>
       await machine.vaultWith({ env: { VAULTSVC_STATE: place } }, ...args);
@@ -135,10 +135,10 @@ describe("a state that is moved", () => {
     expect(helpOf(errorOf(refused))).toContain("move that aside");
     renameSync(former, `${former}-before`);
     expectExit(await at(moved, ...back), 0);
-    expectExit(await at(former, "get", lab.vault.uuid), 0);
-    await expectInStep(lab, machine, lab.vault.uuid);
+    expectExit(await at(former, "get", uuid), 0);
+    await expectInStep(lab, machine, uuid);
     expectExit(await at(former, "state", "rekey", "--yes"), 0);
-    expectExit(await at(former, "get", lab.vault.uuid), 0);
+    expectExit(await at(former, "get", uuid), 0);
   });
 
   it("is not claimed where it was while the new place has it: a directory, a database, or another one", async () => {

@@ -21,6 +21,7 @@ import {
   firstGetArgs,
   offlineNote,
   openLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
@@ -68,11 +69,10 @@ async function expectRefused(
 }
 
 async function warm(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
-  const lab = await openLab(offlineNote);
-  const machine = lab.machine();
+  const { lab, machine, uuid } = await coldLab(offlineNote);
   // By a process of its own: none may have the database open any more.
   expectExit(await firstGet(machine, lab.vault), 0);
-  return { lab, machine, uuid: lab.vault.uuid };
+  return { lab, machine, uuid };
 }
 
 describe.concurrent("a state that cannot be used", () => {

@@ -4,7 +4,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import { expectError, expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+  warmLab,
+  coldLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, keyFileOf } from "../support/machine.ts";
 
@@ -17,8 +25,7 @@ async function machineWithoutState(): Promise<Machine> {
 
 describe.concurrent("vault state init", () => {
   it("creates directory, database and key; a second run changes nothing and says that the state exists", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(offlineNote);
     const { stateDir: state } = machine;
     const created = await machine.vault("state", "init");
     const keyFile = keyFileOf(machine);
@@ -55,8 +62,7 @@ describe.concurrent("vault state init", () => {
   });
 
   it("never creates a key where values are encrypted with another", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
+    const { machine } = await warmLab(offlineNote);
     rmSync(keyFileOf(machine));
     expectError(await machine.vault("state", "init", "--json"), "state", /\.key is missing/);
     expect(existsSync(keyFileOf(machine))).toBe(false);
@@ -90,8 +96,7 @@ describe.concurrent("vault state locks", () => {
   });
 
   it("names who has a vault for as long as a program runs, which keeps nobody from another one or from a backup", async () => {
-    const lab = await openLab([offlineNote, offlineNote]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineNote, offlineNote]);
     const [uuid = "", other = ""] = lab.service.vaults.map((vault) => vault.uuid);
     for (const vault of lab.service.vaults) await machine.ok(...firstGetArgs(machine, vault));
     const go = join(machine.home, "go");

@@ -17,7 +17,8 @@ import {
   manyVaults,
   offlineCard,
   offlineNote,
-  openLab,
+  warmLab,
+  coldLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
@@ -45,9 +46,7 @@ describe("who did it", () => {
 
   /** A vault whose exchange is held, begun by `by`; without, by who runs every command here. */
   async function held(by?: object): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const { uuid } = lab.vault;
+    const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     if (by !== undefined) now(machine, { by });
     return { lab, machine, uuid };
@@ -158,9 +157,7 @@ describe("a status tells the truth", () => {
   }
 
   it("rejected: after a refusal, whatever came of a start that was never sent; unverified after an import, ready once a start has proven it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab(offlineNote);
     await imports(machine, lab.vault, wrong);
     expect(await seen(machine, uuid)).toEqual({ is: "unverified", found: ["unverified"] });
     expectExit(await machine.vault("get", uuid), 6);
@@ -178,9 +175,7 @@ describe("a status tells the truth", () => {
   });
 
   it("in-use: while a process has its vault, whatever its exchange is at; it needs nobody", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     await machine.ok("label", uuid, "spare card");
     const go = join(machine.home, "go");
     execFileSync("mkfifo", [go]);
@@ -206,9 +201,7 @@ describe("a status tells the truth", () => {
   });
 
   it("unverified: after a restore, with what brings back what other machines have kept", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     const backup = join(machine.home, "backup.db");
     await machine.ok("state", "backup", backup);
     rmSync(machine.stateDir, { recursive: true });
@@ -221,16 +214,13 @@ describe("a status tells the truth", () => {
   });
 
   it("at risk: where the guard refuses the start that would read it", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     await machine.ok("guard", uuid, "--reset", "--starts", "4", "--yes");
     expect(await seen(machine, uuid)).toEqual({ is: "at risk", found: ["at-risk"] });
   });
 
   it("gone, in doubt and held are findings of their own", async () => {
-    const lab = await openLab([offlineNote, offlineCard]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([offlineNote, offlineCard]);
     const [held, doubtful] = lab.service.vaults as [KnownVault, KnownVault];
     expectExit(await firstGet(machine, held), 0);
     lab.faults("get-end:drop-after");
@@ -249,9 +239,7 @@ describe("a status tells the truth", () => {
   });
 
   it("is a finding only once it is as old as --older-than says", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const line = ["status", "--fail-on", "any", "--older-than"];
     await machine.ok(...line, "1h");
@@ -352,8 +340,7 @@ describe("the table of many vaults", () => {
   });
 
   it("has a color for what needs somebody, and none for what was imported", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab(offlineNote);
     await importAll(lab, machine);
     const host = fakeHost({
       env: { ...machine.env, FORCE_COLOR: "1" },
@@ -370,8 +357,11 @@ describe("the table of many vaults", () => {
 
 describe.concurrent("status on a terminal", () => {
   it("ends with the command that helps each pending vault: ack for what is held, get for what is in doubt", async () => {
-    const lab = await openLab([offlineNote, offlineCard, { ...offlineNote, maxUsage: 1 }]);
-    const machine = lab.machine();
+    const { lab, machine } = await coldLab([
+      offlineNote,
+      offlineCard,
+      { ...offlineNote, maxUsage: 1 },
+    ]);
     const [held, doubtful, unread] = lab.service.vaults;
     if (held === undefined || doubtful === undefined || unread === undefined)
       throw new Error("the lab has three vaults");
@@ -411,13 +401,12 @@ describe.concurrent("status on a terminal", () => {
   });
 
   it("--pending says that nothing is pending, and not that there are no vaults", async () => {
-    const lab = await openLab();
-    const machine = lab.machine();
+    const { lab, machine, uuid } = await coldLab();
     expect((await onTerminal(machine)).out).toMatch(/^No vaults/);
     await machine.vaultWith(
       { env: { PAIR: JSON.stringify(lab.vault.credentials) } },
       "import",
-      lab.vault.uuid,
+      uuid,
       "--kind",
       lab.vault.kind,
       "--credentials",

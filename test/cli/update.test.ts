@@ -11,6 +11,7 @@ import {
   offlineNote,
   onlineCard,
   openLab,
+  warmLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { GetDocument, Machine } from "../support/machine.ts";
@@ -43,9 +44,7 @@ async function storedCard(lab: Lab, machine: Machine): Promise<object | undefine
 
 describe.concurrent("update", () => {
   it("prints its document after the acknowledgement, without the card, and replaces it", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     const done = await update(machine, uuid, "--json");
     expectExit(done, 0);
     expect(done.stderr).toBe("");
@@ -128,21 +127,17 @@ describe.concurrent("update", () => {
   });
 
   it("shows the card in the receipt only with --reveal", async () => {
-    const lab = await openLab(offlineCard);
-    const machine = await lab.warmMachine();
-    const masked = await update(machine, lab.vault.uuid);
+    const { machine, uuid } = await warmLab(offlineCard);
+    const masked = await update(machine, uuid);
     expectExit(masked, 0);
     expect(masked.stdout).toMatch(/Number\t•••• •••• •••• 4444/);
     expect(masked.stdout).toMatch(/Update\tacknowledged/);
     expect(masked.stdout, "that of the start is of the update before").not.toContain("modified");
-    expect((await update(machine, lab.vault.uuid, "--reveal")).stdout).toContain(
-      "5555 5555 5555 4444",
-    );
+    expect((await update(machine, uuid, "--reveal")).stdout).toContain("5555 5555 5555 4444");
   });
 
   it("never writes the new card to disk, nor to stderr", async () => {
-    const lab = await openLab(offlineCard);
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     const secrets = new Secrets();
     secrets.add("card number", newCard.number);
     const said: string[] = [];
@@ -163,7 +158,7 @@ describe.concurrent("update", () => {
           },
         },
         "update",
-        lab.vault.uuid,
+        uuid,
         "--card",
         "env:CARD",
         "--debug",
@@ -179,8 +174,7 @@ describe.concurrent("update", () => {
   });
 
   it("an online vault, a generic vault and a missing card are refused before anything is sent", async () => {
-    const lab = await openLab(offlineCard);
-    const machine = await lab.warmMachine();
+    const { lab, machine } = await warmLab(offlineCard);
     const sent = lab.service.sandbox.requests().length;
     const { uuid } = lab.vault;
     expectError(await machine.vault("update", uuid, "--json"), "usage", /the card is missing/);
@@ -207,9 +201,8 @@ describe.concurrent("update", () => {
   });
 
   it("--dry-run shows what would be sent, its contents masked", async () => {
-    const lab = await openLab(offlineCard);
-    const machine = await lab.warmMachine();
-    const shown = await update(machine, lab.vault.uuid, "--dry-run", "--json");
+    const { machine, uuid } = await warmLab(offlineCard);
+    const shown = await update(machine, uuid, "--dry-run", "--json");
     expectExit(shown, 0);
     expect(JSON.parse(shown.stdout)).toMatchObject({
       operation: "update",
@@ -221,9 +214,7 @@ describe.concurrent("update", () => {
   });
 
   it("--no-ack holds it: the old card stays until vault ack", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     const held = await update(machine, uuid, "--no-ack", "--json");
     expectExit(held, 0);
     expect(JSON.parse(held.stdout)).toMatchObject({
@@ -241,9 +232,7 @@ describe.concurrent("an update whose acknowledgement is lost", () => {
     ["arrived", "end:drop-after", "applied", newCard],
     ["did not arrive, and its token is dead", "end:drop-before", "not-applied", card],
   ])("%s: the next get says whether it took effect", async (_, fault, outcome, current) => {
-    const lab = await openLab(offlineCard, { policy: { tokenTtlMs: 60_000 } });
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard, { policy: { tokenTtlMs: 60_000 } });
     lab.faults(fault);
     const lost = await update(machine, uuid, "--max-wait", "0s", "--json");
     expectError(lost, "pending");
@@ -260,9 +249,7 @@ describe.concurrent("an update whose acknowledgement is lost", () => {
 
 describe.concurrent("update by way of a live profile", () => {
   it("needs --yes where nobody can be asked, and says whose it is on a terminal", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
+    const { lab, machine, uuid } = await warmLab(offlineCard);
     writeFileSync(
       join(machine.configDir, "config.json"),
       JSON.stringify({ profiles: { default: { live: true } } }),
@@ -291,9 +278,8 @@ describe.concurrent("update by way of a live profile", () => {
 
 describe.concurrent("update of a generic vault", () => {
   it("is refused for a card", async () => {
-    const lab = await openLab(offlineNote);
-    const machine = await lab.warmMachine();
-    const refused = await update(machine, lab.vault.uuid, "--json");
+    const { lab, machine, uuid } = await warmLab(offlineNote);
+    const refused = await update(machine, uuid, "--json");
     expect([2, 3]).toContain(refused.code);
     expect(lab.service.sandbox.requests()).toHaveLength(2);
   });

@@ -97,6 +97,27 @@ export async function openLab(
   };
 }
 
+/** A lab, its (first) vault, and one machine. */
+export type MannedLab = KnownVault & Pick<Lab, "vault"> & { lab: Lab; machine: Machine };
+const manned = (lab: Lab, machine: Machine): MannedLab => ({
+  ...lab.vault,
+  vault: lab.vault,
+  lab,
+  machine,
+});
+
+/** A lab with a machine that knows no vault yet. */
+export async function coldLab(...given: Parameters<typeof openLab>): Promise<MannedLab> {
+  const lab = await openLab(...given);
+  return manned(lab, lab.machine());
+}
+
+/** A lab with a machine that has read its (first) vault once. */
+export async function warmLab(...given: Parameters<typeof openLab>): Promise<MannedLab> {
+  const lab = await openLab(...given);
+  return manned(lab, await lab.warmMachine());
+}
+
 /** The arguments that the first `get` of a vault needs; secrets come from files. */
 export function firstGetArgs(machine: Machine, vault: KnownVault): string[] {
   const pair = machine.file(`pair-${vault.uuid}.json`, vault.credentials);
