@@ -1,8 +1,9 @@
 import type { Actor } from "../actor.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
+import { createPalette } from "../terminal/palette.ts";
 import { jsonText, printable, printableLine } from "../terminal/redactor.ts";
-import type { DataStream } from "../terminal/streams.ts";
+import type { DataStream, TerminalFacts } from "../terminal/streams.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import type { View } from "./vault-view.ts";
 
@@ -49,6 +50,16 @@ export interface Output extends Readonly<OutputChoice> {
 
 type Done = ErrorFacts & { what: string };
 
+/** What shows a result on a stream. */
+export async function viewOn(
+  { isTTY, columns, color }: TerminalFacts,
+  host: { actor: Actor; now(): number },
+  reveal: boolean,
+): Promise<View> {
+  const palette = await createPalette(color);
+  return { palette, isTTY, columns, now: isTTY ? host.now() : null, reveal, self: host.actor };
+}
+
 export function createOutput(
   host: { stdout: DataStream; actor: Actor; now(): number },
   choice: OutputChoice,
@@ -57,12 +68,7 @@ export function createOutput(
 ): Output {
   const { stdout } = host;
   const viewed = async <Made>(view: MakeView<Made>): Promise<Made> =>
-    await view({
-      facts: stdout,
-      now: stdout.isTTY ? host.now() : null,
-      reveal: choice.reveal,
-      self: host.actor,
-    });
+    await view(await viewOn(stdout, host, choice.reveal));
   const sentence = (line: string): string =>
     `${wrapMessage(printableLine(line), stdout.isTTY ? stdout.columns : Infinity)}\n`;
   const textOf = async (document: unknown, view: MakeView): Promise<string> =>
@@ -142,8 +148,8 @@ export function refuseClosedOutput(
 }
 
 /** A line about a vault: its UUID and what there is to say, between tabs for a program. */
-export const vaultLine = ({ facts }: Pick<View, "facts">, uuid: string, words: string): string =>
-  `${uuid}${facts.isTTY ? "  " : "\t"}${words}`;
+export const vaultLine = ({ isTTY }: View, uuid: string, words: string): string =>
+  `${uuid}${isTTY ? "  " : "\t"}${words}`;
 
 /**
  * Text of a document for stdout: JSON, one field of it, or undefined if the command prints a table. A field is exact, but on a

@@ -1,8 +1,6 @@
 import type { Actor } from "../actor.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import { object } from "../protocol/answers.ts";
-import type { Palette } from "../terminal/palette.ts";
-import { createPalette } from "../terminal/palette.ts";
 import { printable, printableLine } from "../terminal/redactor.ts";
 import {
   shownCardNumber,
@@ -10,13 +8,12 @@ import {
   namedFingerprint,
   shownFingerprint,
 } from "../terminal/secrets.ts";
-import type { TerminalFacts } from "../terminal/streams.ts";
-import type { Cell } from "../terminal/tables.ts";
+import type { Cell, TableOptions } from "../terminal/tables.ts";
 import { factsTable } from "../terminal/tables.ts";
 import { when } from "../terminal/time.ts";
 
-export interface View {
-  facts: TerminalFacts;
+/** How a result is shown to whoever reads it. */
+export interface View extends TableOptions {
   /** Null where a program reads it: times are ISO 8601 then. */
   now: number | null;
   /** Shows all secrets, or the contents of the vault but not its credentials. */
@@ -59,8 +56,8 @@ export const delivered = ({ vault, exchange, ...delivery }: Delivery): ShownVaul
 });
 
 /** Table of a vault: secrets masked unless revealed, dates in local time with their distance. */
-export async function vaultTable(shown: ShownVault, view: View): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+export function vaultTable(shown: ShownVault, view: View): string {
+  const { palette } = view;
   const { update, contents = {}, usesRemaining: uses, fingerprint } = shown;
   const outcome = update && {
     text:
@@ -76,10 +73,10 @@ export async function vaultTable(shown: ShownVault, view: View): Promise<string>
           text: `${uses}${shown.readsNote ?? ""}`,
           paint: uses <= 1 ? palette.warn : palette.strong,
         };
-  const table = knownFacts(view, palette, [
-    ...subject(shown, view, palette),
+  const table = knownFacts(view, [
+    ...subject(shown, view),
     ["Update", outcome],
-    ...contentRows(contents, view, palette),
+    ...contentRows(contents, view),
     ["Reads left", reads],
     ...dateRows(shown.dates ?? {}, view),
     [
@@ -99,22 +96,18 @@ export async function vaultTable(shown: ShownVault, view: View): Promise<string>
 export type Row = readonly [string, Cell | undefined];
 
 /** A table of the facts that are known. */
-export function knownFacts(view: View, palette: Palette, rows: readonly Row[]): string {
+export function knownFacts(view: View, rows: readonly Row[]): string {
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
-  return factsTable(there, { palette, ...view.facts });
+  return factsTable(there, view);
 }
 
 /** On a terminal the label stands beside the UUID. */
-function subject(
-  { uuid, label = null, kind }: ShownVault,
-  { facts }: View,
-  palette: Palette,
-): Row[] {
+function subject({ uuid, label = null, kind }: ShownVault, { isTTY, palette }: View): Row[] {
   const shown = label === null ? undefined : printableLine(label);
-  const beside = facts.isTTY && shown !== undefined ? ` (${shown})` : "";
+  const beside = isTTY && shown !== undefined ? ` (${shown})` : "";
   return [
     ["Vault", uuid && { text: `${uuid}${beside}`, paint: palette.strong }],
-    ["Label", facts.isTTY ? undefined : shown],
+    ["Label", isTTY ? undefined : shown],
     ["Kind", kind],
   ];
 }
@@ -134,25 +127,24 @@ export function dateRows(dates: Dates, { now }: View): Row[] {
 /** Revealed values that are copied stand below the table, so that no line is broken. */
 function revealed(
   { credentials, contents: { content } = {} }: ShownVault,
-  { reveal, facts }: View,
+  { reveal, isTTY }: View,
 ): string {
-  const gap = facts.isTTY ? " " : "\t";
+  const gap = isTTY ? " " : "\t";
   const lines = [
-    ...(facts.isTTY && reveal !== false && typeof content === "string" ? [printable(content)] : []),
+    ...(isTTY && reveal !== false && typeof content === "string" ? [printable(content)] : []),
     ...(reveal === true && credentials !== undefined
       ? (["encryptedData", "payload"] as const).map(
           (name) => `${name}${gap}${printableLine(credentials[name])}`,
         )
       : []),
   ].map((line) => `${line}\n`);
-  return `${lines.length > 0 && facts.isTTY ? "\n" : ""}${lines.join("")}`;
+  return `${lines.length > 0 && isTTY ? "\n" : ""}${lines.join("")}`;
 }
 
 /** Card or text of a vault, in the form of the interface. */
 function contentRows(
   vault: Record<string, unknown>,
-  { reveal: choice, facts: { isTTY } }: View,
-  { strong }: Palette,
+  { reveal: choice, isTTY, palette: { strong } }: View,
 ): Row[] {
   const reveal = choice !== false;
   const rows: Row[] = [];

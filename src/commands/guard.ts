@@ -103,7 +103,7 @@ export const guard = command(descriptor, async (app: App, options) => {
     describeBreaker(breaker, store.breaker(breaker.service).now()),
   );
   const document = { vaults, breakers };
-  await app.io.output.show(document, async (view) => await guardList(document, view));
+  await app.io.output.show(document, (view) => guardList(document, view));
   sayNext(
     app.io.narrator,
     vaults.filter(({ refuses }) => refuses !== null),

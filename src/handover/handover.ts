@@ -176,7 +176,7 @@ async function deliverContents(
 /** The contents as a table. */
 export async function tableOf(delivery: Delivery, view: View): Promise<string> {
   const { delivered, vaultTable } = await import("../cli/vault-view.ts");
-  return await vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);
+  return vaultTable({ ...delivered(delivery), readsNote: " (this one included)" }, view);
 }
 
 /** A read of a limited vault is not used up if nobody receives its contents. */

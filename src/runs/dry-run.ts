@@ -14,7 +14,6 @@ import type { View } from "../cli/vault-view.ts";
 import { grouped } from "../terminal/count.ts";
 import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
 import { durationInWords } from "../terminal/time.ts";
-import { createPalette } from "../terminal/palette.ts";
 import type { Named } from "../exchange/records.ts";
 import type { Outcome } from "./report.ts";
 
@@ -101,7 +100,7 @@ function settlesFirst({ acknowledges, record }: Preview, { given }: Start): stri
 /** Not wrapped on a terminal, because it is copied. */
 function describe(
   { settlesFirst: first, request, counts }: DryRunDocument,
-  { facts: { isTTY } }: View,
+  { isTTY }: View,
 ): string {
   const { atMostAfter, limits } = counts;
   const { generation } = request;
@@ -146,8 +145,7 @@ export async function dryRunOfMany(
       skipped: skipped.map(({ uuid, reason }) => ({ uuid, reason })),
     },
   };
-  await io.output.show(document, async ({ facts }) => {
-    const options = { palette: await createPalette(facts.color), ...facts };
+  await io.output.show(document, (view) => {
     const atRate = rate === 0 ? "without a rate limit" : `at ${grouped(rate)} calls a second`;
     const plan = [
       ["Vaults", grouped(todo.length)],
@@ -157,10 +155,10 @@ export async function dryRunOfMany(
     ] as const;
     const rows = skipped.map(({ uuid, label, reason }) => [uuid, label ?? "", reason]);
     return [
-      facts.isTTY ? "Nothing was sent. This would be done:\n" : "",
-      factsTable(plan, options),
-      ...(rows.length > 0 && facts.isTTY ? ["\n"] : []),
-      rows.length > 0 ? listTable(["Vault", "Label", "Skipped"], rows, options) : "",
+      view.isTTY ? "Nothing was sent. This would be done:\n" : "",
+      factsTable(plan, view),
+      ...(rows.length > 0 && view.isTTY ? ["\n"] : []),
+      rows.length > 0 ? listTable(["Vault", "Label", "Skipped"], rows, view) : "",
     ].join("");
   });
 }

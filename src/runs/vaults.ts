@@ -139,9 +139,10 @@ async function completeStart(
   if (isDryRun || options.yes === true) return { ...checked, newVault };
   if (io.ask.isPossible) {
     const { vaultTable } = await import("../cli/vault-view.ts");
-    const { stderr, actor } = io.host;
-    const view = { facts: stderr, now: io.host.now(), reveal: false, self: actor };
-    await stderr.writeColored(await vaultTable({ contents: newVault }, view));
+    const { viewOn } = await import("../cli/output.ts");
+    const { stderr } = io.host;
+    const view = await viewOn(stderr, io.host, false);
+    await stderr.writeColored(vaultTable({ contents: newVault }, view));
   }
   const name = checked.label === null ? uuid : `"${checked.label}"`;
   await confirmUpdate(app, `these new contents to vault ${name}`);
@@ -159,11 +160,12 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
     const dates = { ...delivery.vault, lastModified: undefined };
     const shown = { ...delivered(delivery), contents: newVault, update: exchange, dates };
     const what = `the update is ${exchange.state}`;
-    await io.output.printDone(
-      updateDocument(delivery),
-      async (view) => await vaultTable(shown, view),
-      { what, uuid, exchange: summarize(exchange), next },
-    );
+    await io.output.printDone(updateDocument(delivery), (view) => vaultTable(shown, view), {
+      what,
+      uuid,
+      exchange: summarize(exchange),
+      next,
+    });
   }
   const stored = `New credentials stored (generation ${exchange.newGeneration ?? 0})`;
   io.narrator.note(isHeld ? `${stored}; the exchange is held.` : `${stored}.`, isHeld ? next : []);

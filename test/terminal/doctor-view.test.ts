@@ -3,6 +3,7 @@ import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { command } from "../../src/way.ts";
 import { doctorTable } from "../../src/commands/doctor/run.ts";
+import { createPalette, plain } from "../../src/terminal/palette.ts";
 
 const vault = "123e4567-e89b-42d3-a456-426614174000";
 const findings = [
@@ -43,7 +44,11 @@ const findings = [
   },
 ];
 const table = async (columns: number, color: boolean) =>
-  await doctorTable(findings, { facts: { isTTY: true, columns, color } });
+  await doctorTable(findings, {
+    isTTY: true,
+    columns,
+    palette: await createPalette(color),
+  });
 
 describe("the findings of vault doctor", () => {
   test("at 80 columns", async () => {
@@ -121,10 +126,10 @@ describe("the findings of vault doctor", () => {
   });
 
   test("without a terminal, a field for each way on", async () => {
-    const facts = { isTTY: false, columns: 80, color: false };
+    const view = { isTTY: false, columns: 80, palette: plain };
     const next = [command`vault ack ${vault}`, command`vault get ${vault} --discard-pending`];
     const found = { check: "pending", level: "warn" as const, message: "a get is held", next };
-    expect(await doctorTable([found], { facts })).toBe(
+    expect(await doctorTable([found], view)).toBe(
       `warn\tpending\ta get is held\t\tvault ack ${vault}\tvault get ${vault} --discard-pending\n`,
     );
   });

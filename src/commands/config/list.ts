@@ -9,10 +9,9 @@ import { isShared } from "../../settings/location.ts";
 import { findSetting } from "../../settings/settings.ts";
 import type { NamedProfile } from "../../settings/config-file.ts";
 import { VaultError } from "../../errors.ts";
-import { createPalette } from "../../terminal/palette.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
-import type { TerminalFacts } from "../../terminal/streams.ts";
 import type { OptionsOf } from "../../cli/command.ts";
+import type { View } from "../../cli/vault-view.ts";
 import type { Document } from "../../documents/schemas.ts";
 import type { get, list } from "../config.ts";
 import { command } from "../../way.ts";
@@ -37,11 +36,7 @@ export async function runConfigList(
     profiles: Object.keys(configuration?.profiles ?? {}),
     path,
   };
-  await io.output.show(
-    document,
-    async ({ facts }) =>
-      await asTable(facts, profile.name, wanted, document.profiles, origin === true),
-  );
+  await io.output.show(document, async (view) => await asTable(document, origin === true, view));
   return 0;
 }
 
@@ -94,9 +89,9 @@ export async function runConfigPath({ io, settings }: Basics): Promise<number> {
     ["Key files", document.keys] as const,
     ["State", document.state] as const,
   ];
-  await io.output.print(document, async ({ facts }) => {
+  await io.output.print(document, async (view) => {
     const { factsTable } = await import("../../terminal/tables.ts");
-    return factsTable(rows, { palette: await createPalette(facts.color), ...facts });
+    return factsTable(rows, view);
   });
   return 0;
 }
@@ -159,14 +154,11 @@ export function defaultOf(settings: SettingsPart, name: SettingName): string | n
 }
 
 async function asTable(
-  facts: TerminalFacts,
-  profile: string,
-  settings: readonly ShownSetting[],
-  profiles: readonly string[],
+  { settings, profile, profiles }: Document<"config list">,
   origin: boolean,
+  view: View,
 ): Promise<string> {
   const { listTable } = await import("../../terminal/tables.ts");
-  const options = { palette: await createPalette(facts.color), ...facts };
   const others = profiles.filter((name) => name !== profile);
   const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
   const rows = settings.map(({ key, value, origin: from }) => [
@@ -174,8 +166,8 @@ async function asTable(
     value === null ? "" : valueText(value),
     ...(origin ? [from ?? "not set"] : []),
   ]);
-  const table = listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, options);
-  if (!facts.isTTY) return table;
+  const table = listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, view);
+  if (!view.isTTY) return table;
   if (settings.length === 0) return `Profile ${profile} has no settings.\n${foot}`;
   return `Profile ${profile}\n${table}${foot}`;
 }

@@ -210,7 +210,7 @@ async function reportOutcome(
     credentials,
     dates: { expiryDate, autoLockDate },
   };
-  await io.output.printDone(document, async (view) => await vaultTable(shown, view), {
+  await io.output.printDone(document, (view) => vaultTable(shown, view), {
     what: `vault ${uuid} was created, and its credentials are stored`,
     uuid,
     next: [noted(command`vault status ${uuid}`, "do not create it again")],

@@ -11,9 +11,7 @@ import { bad, failed, ok, unverified } from "./finding.ts";
 import { probeFinding, reachFindings } from "./service.ts";
 import { stateFindings } from "./state.ts";
 import type { Palette } from "../../terminal/palette.ts";
-import { createPalette } from "../../terminal/palette.ts";
-import type { Cell, Painted } from "../../terminal/tables.ts";
-import type { View } from "../../cli/vault-view.ts";
+import type { Cell, Painted, TableOptions } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { command, wayLines, wayText } from "../../way.ts";
@@ -104,11 +102,11 @@ async function serviceFindings({ settings, service }: Remote): Promise<Finding[]
 /** Each finding with what to do below it, then the sum; for a program a line for each. */
 export async function doctorTable(
   findings: readonly Finding[],
-  { facts }: Pick<View, "facts">,
+  { isTTY, columns, palette }: TableOptions,
 ): Promise<string> {
   const { columnWidths, drawRows, gap, lastWidth, tabbedLines } =
     await import("../../terminal/tables.ts");
-  if (!facts.isTTY)
+  if (!isTTY)
     return tabbedLines(
       findings.map(({ check, level, message, hint, next }) => [
         level,
@@ -118,7 +116,6 @@ export async function doctorTable(
         ...next.map(wayText),
       ]),
     );
-  const palette = await createPalette(facts.color);
   const widths = columnWidths(findings.map(({ check, level }) => [level, check]));
   const margin = 2;
   const drawn = findings.map(({ check, level, message, hint, next }) => {
@@ -132,10 +129,10 @@ export async function doctorTable(
       ...(hint === undefined ? [] : [["", "", { text: `→ ${hint}`, paint: palette.dim }]]),
     ];
     const left = widths.reduce((sum, width) => sum + width + gap, margin);
-    const ways = wayLines(next, facts.columns, left).map(
+    const ways = wayLines(next, columns, left).map(
       (line) => `${(isFine ? palette.dim : palette.code)(printableLine(line))}\n`,
     );
-    return drawRows(rows, [...widths, lastWidth(facts.columns, left)], margin) + ways.join("");
+    return drawRows(rows, [...widths, lastWidth(columns, left)], margin) + ways.join("");
   });
   return `${drawn.join("")}\n  ${summary(findings)}\n`;
 }

@@ -26,7 +26,7 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
   await app.io.output.print(document, async (view) => {
     const { usesRemaining, metadata } = info;
     const shown = { ...vault, usesRemaining, dates: info, metadata: metadata ?? {} };
-    return await (await import("../../cli/vault-view.ts")).vaultTable(shown, view);
+    return (await import("../../cli/vault-view.ts")).vaultTable(shown, view);
   });
   return 0;
 }

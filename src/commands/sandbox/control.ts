@@ -1,5 +1,6 @@
 import type { App } from "../../app.ts";
 import type { OptionsOf } from "../../cli/command.ts";
+import type { View } from "../../cli/vault-view.ts";
 import type {
   AuditDocument,
   AuditItem,
@@ -16,8 +17,6 @@ import { auditExport } from "../../sandbox/audit.ts";
 import { callSandbox } from "../../sandbox/control.ts";
 import type { RunningDocument } from "../../sandbox/control.ts";
 import { count } from "../../terminal/count.ts";
-import { createPalette } from "../../terminal/palette.ts";
-import type { TerminalFacts } from "../../terminal/streams.ts";
 import { command, shellQuoted } from "../../way.ts";
 import type { audit, control, fault, lock } from "../sandbox.ts";
 import { preparedFolder, settingsFor } from "./folder.ts";
@@ -131,8 +130,8 @@ export async function runStatus({ io, settings }: App, options: Options): Promis
     vaults,
   };
   const { tabbedLines } = await import("../../terminal/tables.ts");
-  await io.output.printDone(document, ({ facts }) =>
-    facts.isTTY
+  await io.output.printDone(document, ({ isTTY }) =>
+    isTTY
       ? [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults), ""].join("\n")
       : tabbedLines(vaults.map(({ uuid, kind, label }) => [uuid, kind, label])),
   );
@@ -157,7 +156,7 @@ export async function runAudit(app: App, options: OptionsOf<typeof audit>): Prom
   const { items } = await call<AuditDocument>(app, options, "GET audit");
   const { output } = app.io;
   if (file === undefined || format === undefined) {
-    await output.print({ items }, async ({ facts }) => await asTable(facts, items));
+    await output.print({ items }, async (view) => await asTable(items, view));
     return 0;
   }
   try {
@@ -172,22 +171,22 @@ export async function runAudit(app: App, options: OptionsOf<typeof audit>): Prom
   return 0;
 }
 
-async function asTable(facts: TerminalFacts, items: readonly AuditItem[]): Promise<string> {
+async function asTable(items: readonly AuditItem[], view: View): Promise<string> {
   const { listTable, tabbedLines } = await import("../../terminal/tables.ts");
   // Whole items, which audit-replay reads.
-  if (!facts.isTTY)
+  if (!view.isTTY)
     return tabbedLines(
       items.map(({ time, vaultUuid, action, outcome, externalRef, description }) =>
         [time, vaultUuid, action, outcome, externalRef, description].map((field) => field ?? ""),
       ),
     );
   if (items.length === 0) return "No audit items yet.\n";
-  const palette = await createPalette(facts.color);
+  const { good, bad } = view.palette;
   const rows = items.map((item) => [
     item.time.slice(11, 19),
     (item.vaultUuid ?? "").slice(0, 8),
-    { text: item.action, paint: item.outcome === "SUCCESS" ? palette.good : palette.bad },
+    { text: item.action, paint: item.outcome === "SUCCESS" ? good : bad },
     item.outcome === "SUCCESS" ? (item.externalRef ?? "") : item.description,
   ]);
-  return listTable(["UTC", "Vault", "Action", "Reference or error"], rows, { palette, ...facts });
+  return listTable(["UTC", "Vault", "Action", "Reference or error"], rows, view);
 }

@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:f
 import { join } from "node:path";
 import type { App } from "../../app.ts";
 import type { OptionsOf } from "../../cli/command.ts";
+import type { View } from "../../cli/vault-view.ts";
 import type { Scenario } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
 import type { Host } from "../../host.ts";
@@ -10,8 +11,6 @@ import { noVault } from "../../protocol/endpoints.ts";
 import type { SandboxSettings } from "../../sandbox/server.ts";
 import { once } from "../../at-a-time.ts";
 import { count } from "../../terminal/count.ts";
-import { createPalette } from "../../terminal/palette.ts";
-import type { TerminalFacts } from "../../terminal/streams.ts";
 import { command as wayTo, commandLine, type Way } from "../../way.ts";
 import type { rehearse } from "../sandbox.ts";
 import { openPrivateSandbox, type PrivateSandbox } from "./folder.ts";
@@ -58,9 +57,9 @@ export async function runRehearse(app: App, options: Options): Promise<number> {
   } finally {
     // Also what was found until it was interrupted.
     if (scenarios.length > 0)
-      await output.print({ scenarios, warnings }, async ({ facts }) => {
-        const table = await asTable(facts, scenarios);
-        return facts.isTTY ? `${table}${ended(scenarios, "fine")} of ${all.length} fine\n` : table;
+      await output.print({ scenarios, warnings }, async (view) => {
+        const table = await asTable(scenarios, view);
+        return view.isTTY ? `${table}${ended(scenarios, "fine")} of ${all.length} fine\n` : table;
       });
   }
   const found = (["lost", "locked"] as const)
@@ -93,18 +92,18 @@ function withCheck(host: Host, { setup, command }: Options): Way {
 const ended = (scenarios: readonly Scenario[], outcome: Scenario["outcome"]): number =>
   scenarios.filter((each) => each.outcome === outcome).length;
 
-async function asTable(facts: TerminalFacts, scenarios: readonly Scenario[]): Promise<string> {
+async function asTable(scenarios: readonly Scenario[], view: View): Promise<string> {
   const { listTable } = await import("../../terminal/tables.ts");
-  const palette = await createPalette(facts.color);
+  const { good, bad } = view.palette;
   const rows = scenarios.map(({ call, failure, outcome, check }) => [
     String(call.n),
     `${call.method} ${call.endpoint}`,
     failure,
-    { text: outcome, paint: outcome === "fine" ? palette.good : palette.bad },
+    { text: outcome, paint: outcome === "fine" ? good : bad },
     String(check),
   ]);
   const head = ["Call", "Endpoint", "Failure", "Outcome", "Check"];
-  return listTable(head, rows, { palette, ...facts });
+  return listTable(head, rows, view);
 }
 
 /** What is rehearsed, and the settings of the sandbox of each run. */

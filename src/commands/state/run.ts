@@ -15,7 +15,6 @@ import { confirmOrFail } from "../../cli/prompts.ts";
 import { givenKey, keyPlace } from "../../secrets/keys.ts";
 import { checkLocation, passwordSeen } from "../../settings/location.ts";
 import { count } from "../../terminal/count.ts";
-import type { View } from "../../cli/vault-view.ts";
 import { command, noted } from "../../way.ts";
 
 /** Creates the state and its key, as far as there are none. */
@@ -118,7 +117,7 @@ export async function runBackup(
     backup: { ...facts, key: { inBackup: false, ...key } },
   };
   const { backupTable } = await import("./view.ts");
-  await io.output.printDone(document, async (view) => await backupTable(facts, key, view));
+  await io.output.printDone(document, (view) => backupTable(facts, key, view));
   return 0;
 }
 
@@ -155,10 +154,11 @@ export async function runRestore(
   const failed = facts.failed.map(({ error, ...vault }) => ({ ...vault, error: error.toJSON() }));
   const document: Document<"state restore"> = { restored, failed };
   const failure = failureOf(facts, file);
-  const view = async (of: View): Promise<string> => await restoredTable(restored, of);
-  await io.output.printDone(document, view).catch((error: unknown) => {
-    throw failure ?? error;
-  });
+  await io.output
+    .printDone(document, (view) => restoredTable(document, view))
+    .catch((error: unknown) => {
+      throw failure ?? error;
+    });
   if (failure !== undefined) throw failure;
   io.narrator.note("", [command`vault status`]);
   return 0;
@@ -183,6 +183,6 @@ export async function runLocks({ io, state }: { io: Io; state: StatePart }): Pro
   const locks = await (await state.store()).locks();
   const document: Document<"state locks"> = { locks };
   const { locksTable } = await import("./view.ts");
-  await io.output.print(document, async (view) => await locksTable(locks, view));
+  await io.output.print(document, (view) => locksTable(document, view));
   return 0;
 }

@@ -1,6 +1,5 @@
 import { actorWords } from "../../actor.ts";
 import type { BackupFacts } from "../../parts/state.ts";
-import { createPalette } from "../../terminal/palette.ts";
 import type { Cell } from "../../terminal/tables.ts";
 import { factsTable, listTable, tabbedLines } from "../../terminal/tables.ts";
 import { relativeTime } from "../../terminal/time.ts";
@@ -11,39 +10,36 @@ import { count } from "../../terminal/count.ts";
 type RestoredVault = Document<"state restore">["restored"]["vaults"][number];
 
 /** Contents of a backup; the last line names what is missing, the key. */
-export async function backupTable(
+export function backupTable(
   backup: BackupFacts,
   key: { source: string; file: string | null },
   view: View,
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+): string {
+  const { strong, warn } = view.palette;
   const where = key.file === null ? `the key, ${key.source}` : key.source;
   const rows: [string, Cell][] = [
-    ["Backup", { text: backup.file, paint: palette.strong }],
+    ["Backup", { text: backup.file, paint: strong }],
     ["Size", `${Math.ceil(backup.bytes / 1024)} KiB`],
     ["Vaults", String(backup.vaults)],
-    ["Pending", pendingCell(backup.pending, palette.warn)],
+    ["Pending", pendingCell(backup.pending, warn)],
     ["Key", backup.keyId ?? "none: nothing is encrypted"],
     [
       "Not in it",
       {
         text: `${where}: the backup cannot be opened without it; keep a copy of it elsewhere`,
-        paint: palette.warn,
+        paint: warn,
       },
     ],
   ];
-  return factsTable(rows, { palette, ...view.facts });
+  return factsTable(rows, view);
 }
 
 const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
   pending === 0 ? "none" : { text: count(pending, "exchange"), paint };
 
 /** Who has locked which vault. */
-export async function locksTable(
-  locks: Document<"state locks">["locks"],
-  view: View,
-): Promise<string> {
-  if (!view.facts.isTTY)
+export function locksTable({ locks }: Document<"state locks">, view: View): string {
+  if (!view.isTTY)
     return tabbedLines(
       locks.map(({ uuid, holder, since, endsAt }) => [
         uuid,
@@ -53,13 +49,12 @@ export async function locksTable(
       ]),
     );
   if (locks.length === 0) return "No vault is in use.\n";
-  const palette = await createPalette(view.facts.color);
   const rows = locks.map(({ uuid, holder, since }) => [
     uuid,
     actorWords(holder, "process"),
     relativeTime(Date.parse(since), view.now),
   ]);
-  return listTable(["Vault", "Used by", "Since"], rows, { palette, ...view.facts });
+  return listTable(["Vault", "Used by", "Since"], rows, view);
 }
 
 /** Why a vault is as it was here, as in the file, or both. */
@@ -75,34 +70,30 @@ const reasons: Readonly<Record<RestoredVault["reason"], string>> = {
 };
 
 /** What was kept from where: in numbers, then the vaults that are not simply as they were. */
-export async function restoredTable(
-  restored: Document<"state restore">["restored"],
-  view: View,
-): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+export function restoredTable({ restored }: Document<"state restore">, view: View): string {
+  const { strong, warn } = view.palette;
   const [here, file, both] = (["here", "file", "both"] as const).map(
     (from) => restored.vaults.filter(({ kept }) => kept === from).length,
   );
   const rows: [string, Cell][] = [
-    ["Restored", { text: restored.file, paint: palette.strong }],
+    ["Restored", { text: restored.file, paint: strong }],
     ["State", restored.state],
     ["Kept", `${count(here ?? 0, "vault")} from here, ${file} from the backup, ${both} merged`],
-    ["Pending", pendingCell(restored.pending, palette.warn)],
+    ["Pending", pendingCell(restored.pending, warn)],
     ["Key", restored.keyId ?? "none: nothing is encrypted"],
   ];
-  const options = { palette, ...view.facts };
   const told = restored.vaults.filter(
     ({ reason, droppedLabel }) => !["known", "missing"].includes(reason) || droppedLabel !== null,
   );
-  const facts = factsTable(rows, options);
+  const facts = factsTable(rows, view);
   if (told.length === 0) return facts;
   const list = told.map((vault) => [
     vault.label ?? vault.uuid,
     vault.kept === "file" ? "backup" : vault.kept,
     whyOf(vault),
   ]);
-  const gap = view.facts.isTTY ? "\n" : "";
-  return `${facts}${gap}${listTable(["Vault", "Kept", "Why"], list, options)}`;
+  const gap = view.isTTY ? "\n" : "";
+  return `${facts}${gap}${listTable(["Vault", "Kept", "Why"], list, view)}`;
 }
 
 function whyOf({ reason, exchange, droppedLabel }: RestoredVault): string {

@@ -95,9 +95,8 @@ async function table(
 ): Promise<string> {
   const { statusList, statusTable } = await import("./view.ts");
   const [only] = vaults;
-  if (only === undefined && options.pending === true && view.facts.isTTY)
-    return "Nothing is pending.\n";
+  if (only === undefined && options.pending === true && view.isTTY) return "Nothing is pending.\n";
   return options.uuid !== undefined && only !== undefined
-    ? await statusTable(only, view)
-    : await statusList(vaults, view);
+    ? statusTable(only, view)
+    : statusList(vaults, view);
 }

@@ -1,6 +1,6 @@
 import { actorWords, isSameUser } from "../../actor.ts";
 import type { Palette } from "../../terminal/palette.ts";
-import { createPalette, plain } from "../../terminal/palette.ts";
+import { plain } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { shownFingerprint } from "../../terminal/secrets.ts";
 import { wrapMessage } from "../../terminal/streams.ts";
@@ -20,16 +20,15 @@ import type {
 import type { Document } from "../../documents/schemas.ts";
 
 /** One row a vault: what matters most stands first, because a narrow terminal shows no more than fits. */
-export async function statusList(vaults: readonly ListedVault[], view: View): Promise<string> {
-  const { facts, now } = view;
-  if (!facts.isTTY) return tabbedLines(vaults.map(statusFields));
+export function statusList(vaults: readonly ListedVault[], view: View): string {
+  const { isTTY, now, palette } = view;
+  if (!isTTY) return tabbedLines(vaults.map(statusFields));
   if (vaults.length === 0) return "No vaults yet. Add one: vault import\n";
-  const palette = await createPalette(facts.color);
   const rows = vaults.map((vault) => {
     const { lastReadAt, usesRemaining, exchange, kind } = vault;
     return [
       nameOf(vault),
-      statusCell(vault, view, palette),
+      statusCell(vault, view),
       ...countersOf(vault, palette),
       tokenLeft(exchange, now),
       usesRemaining === null ? "" : String(usesRemaining),
@@ -51,7 +50,7 @@ export async function statusList(vaults: readonly ListedVault[], view: View): Pr
       "UUID",
     ],
     rows,
-    { palette, ...facts },
+    view,
   );
 }
 
@@ -74,8 +73,8 @@ function whose({ inUse, exchange }: ListedVault): string {
 }
 
 /** Everything about one vault. */
-export async function statusTable(vault: ListedVault, view: View): Promise<string> {
-  const palette = await createPalette(view.facts.color);
+export function statusTable(vault: ListedVault, view: View): string {
+  const { isTTY, columns, palette } = view;
   const at = (time: string): string => when(time, view.now);
   const pairOf = (fingerprint: string): string =>
     `generation ${vault.generation}, ${shownFingerprint(fingerprint)}`;
@@ -85,9 +84,9 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
     ["Service", vault.service],
     ["Kind", vault.kind],
     ["Credentials", known(vault.fingerprint, pairOf) ?? "none"],
-    ["Status", statusCell(vault, view, palette)],
+    ["Status", statusCell(vault, view)],
     // A terminal shows each on a line below.
-    ...(view.facts.isTTY ? [] : vault.next).map((way): Row => ["Next", wayText(way)]),
+    ...(isTTY ? [] : vault.next).map((way): Row => ["Next", wayText(way)]),
     ["Token left", tokenLeft(vault.exchange, view.now) || undefined],
     ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
     [
@@ -102,27 +101,23 @@ export async function statusTable(vault: ListedVault, view: View): Promise<strin
       known(vault.lastError, (error) => `${at(error.at)}: ${printableLine(error.message)}`),
     ],
   ];
-  const ways = view.facts.isTTY ? wayLines(vault.next, view.facts.columns) : [];
+  const ways = isTTY ? wayLines(vault.next, columns) : [];
   const next = ways.map((line) => `${palette.code(printableLine(line))}\n`).join("");
-  return knownFacts(view, palette, rows) + next + history(vault, view, palette);
+  return knownFacts(view, rows) + next + history(vault, view);
 }
 
 const known = <T>(value: T | null, shown: (value: T) => string): string | undefined =>
   value === null ? undefined : shown(value);
 
 /** The counters toward lockout, a row each vault; then the circuit breakers that are open. */
-export async function guardList(
-  { vaults, breakers }: Document<"guard">,
-  view: View,
-): Promise<string> {
-  const { facts, now } = view;
+export function guardList({ vaults, breakers }: Document<"guard">, view: View): string {
+  const { isTTY, columns, now, palette } = view;
   const open = breakers
     .filter(({ state }) => state === "open")
     .map((breaker) => printableLine(breakerLine(breaker, now)));
-  if (!facts.isTTY) return tabbedLines([...vaults.map(guardFields), ...open.map((line) => [line])]);
-  const below = open.map((line) => `${wrapMessage(line, facts.columns)}\n`).join("");
+  if (!isTTY) return tabbedLines([...vaults.map(guardFields), ...open.map((line) => [line])]);
+  const below = open.map((line) => `${wrapMessage(line, columns)}\n`).join("");
   if (vaults.length === 0) return `No vaults.\n${below}`;
-  const palette = await createPalette(facts.color);
   const rows = vaults.map((vault) => [
     nameOf(vault),
     refusal(vault, palette),
@@ -130,7 +125,7 @@ export async function guardList(
     uuidIn(vault),
   ]);
   const heading = ["Vault", "Guard refuses", "Unacked", "Failures", "UUID"];
-  return `${oneLineTable(heading, rows, { palette, ...facts })}${below}`;
+  return `${oneLineTable(heading, rows, view)}${below}`;
 }
 
 const guardFields = (vault: VaultGuard): string[] => [
@@ -184,11 +179,8 @@ function counter(count: number, limit: number, palette: Palette, unit?: string):
   return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
 }
 
-function statusCell(
-  { status, locked, exchange, inUse }: ListedVault,
-  view: View,
-  palette: Palette,
-): Painted {
+function statusCell({ status, locked, exchange, inUse }: ListedVault, view: View): Painted {
+  const { palette } = view;
   if (locked || status === "rejected") return { text: status, paint: palette.bad };
   if (inUse !== null) return { text: `${status} ${usedBy(inUse, view)}`, paint: palette.same };
   if (exchange === null) return { text: status, paint: palette[paints[status] ?? "warn"] };
@@ -212,10 +204,9 @@ function tokenLeft(exchange: ListedVault["exchange"], now: View["now"]): string 
   return expiry > now ? durationInWords(expiry - now) : "expired";
 }
 
-function history(vault: ListedVault, view: View, palette: Palette): string {
+function history(vault: ListedVault, view: View): string {
   const { generations, exchanges } = vault;
   if (generations === undefined || exchanges === undefined) return "";
-  const options = { palette, ...view.facts };
   const pairs = generations.map((g) => [
     String(g.generation),
     g.standing,
@@ -235,13 +226,13 @@ function history(vault: ListedVault, view: View, palette: Palette): string {
     ...(isShared ? [byOf(e)] : []),
   ]);
   return [
-    listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, options),
+    listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, view),
     listTable(
       ["Exchange", "Operation", "State", "Gen", "Started", ...(isShared ? ["By"] : [])],
       runs,
-      options,
+      view,
     ),
   ]
-    .map((table) => (view.facts.isTTY ? `\n${table}` : table))
+    .map((table) => (view.isTTY ? `\n${table}` : table))
     .join("");
 }
