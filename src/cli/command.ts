@@ -90,16 +90,19 @@ export interface Descriptor {
 
 export interface Command extends Descriptor {
   /** As `command` has joined it: its options fit the descriptor. */
-  run?: (app: App, options: never, program: CommanderCommand) => Promise<number>;
+  run?: (app: App, options: never, program: CommanderCommand) => Promise<number | void>;
   commands?: readonly Command[];
 }
 
-/** What a command does with its checked options; resolves to the exit code. It loads what it needs: --help and completion do not. */
+/**
+ * What a command does with its checked options. Resolves to the exit code; without one it is 0, and whatever is not done is thrown. It
+ * loads what it needs: --help and completion do not.
+ */
 export type Run<D extends Descriptor> = (
   app: App,
   options: OptionsOf<D>,
   program: CommanderCommand,
-) => Promise<number>;
+) => Promise<number | void>;
 
 /** Joins a descriptor and what runs it. */
 export const command = <const D extends Descriptor>(

@@ -20,5 +20,4 @@ const descriptor = {
 export const completion = command(descriptor, async ({ io }, { shell }) => {
   const script = (await import("../completion/scripts.ts")).script(shell);
   await io.output.print({ shell, script }, () => script);
-  return 0;
 });

@@ -70,6 +70,5 @@ export const deleteVault = command(
       hint: "nothing is left to do",
     };
     await app.io.output.printDone(document, (view) => [vaultLine(view, target, words)], done);
-    return 0;
   },
 );

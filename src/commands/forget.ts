@@ -64,7 +64,6 @@ export const forget = command(
         vaultLine(view, target, `forgotten; the counters toward lockout are kept${open ?? ""}`),
       ];
     });
-    return 0;
   },
 );
 

@@ -108,7 +108,6 @@ export const guard = command(descriptor, async (app: App, options) => {
     app.io.narrator,
     vaults.filter(({ refuses }) => refuses !== null),
   );
-  return 0;
 });
 
 /** What --reset makes of the counters; undefined where they are only shown. */

@@ -1,6 +1,5 @@
 import { vaultLine } from "../cli/output.ts";
-import type { Io } from "../parts/io.ts";
-import type { ServicePart } from "../parts/service.ts";
+import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
 import type { Document } from "../documents/schemas.ts";
@@ -19,7 +18,7 @@ export const label = command(
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
   },
-  async ({ io, service }: { io: Io; service: ServicePart }, { uuid, text }) => {
+  async ({ io, service }: App, { uuid, text }) => {
     const { noCredentials } = await import("../exchange/start/start.ts");
     const work = async ({ session }: ExchangeContext): Promise<void> => {
       if ((await session.read()) === null) throw noCredentials(uuid);
@@ -28,6 +27,5 @@ export const label = command(
     await service.withVault(uuid, work, { local: true });
     const document: Document<"label"> = { uuid, label: text };
     await io.output.printDone(document, (view) => [vaultLine(view, uuid, text)]);
-    return 0;
   },
 );

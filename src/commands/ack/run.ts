@@ -50,7 +50,7 @@ interface Result {
 }
 
 /** Acknowledges exchanges. Exit 0 means all of them. What was done is told also where something failed. */
-export async function runAck(app: App, options: AckOptions): Promise<number> {
+export async function runAck(app: App, options: AckOptions): Promise<void> {
   const { vaults, token, exchange } = options;
   if ((token ?? exchange) !== undefined && vaults.length !== 1)
     throw new VaultError("usage", "--token and --exchange require one vault", {
@@ -67,7 +67,6 @@ export async function runAck(app: App, options: AckOptions): Promise<number> {
       throw failure ?? error;
     });
   if (failure !== undefined) throw failure;
-  return 0;
 }
 
 /** Acknowledges many at a time. @throws as `runAll`; of one alone, and in one document, its error */

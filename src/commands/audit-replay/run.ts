@@ -21,7 +21,7 @@ import type { Rules, VaultReport } from "../../documents/audit.ts";
 export async function runAuditReplay(
   { io, settings, state }: Local,
   flags: AuditReplayFlags,
-): Promise<number> {
+): Promise<void> {
   const options = parseAuditReplay(flags, io.host.now());
   checkTargets({ io, settings }, options);
   const { interrupted } = io.host;
@@ -44,7 +44,6 @@ export async function runAuditReplay(
       throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
     });
     if (finding !== undefined) throw finding;
-    return 0;
   } catch (error) {
     if (!interrupted.aborted || error !== interrupted.reason) throw error;
     throw new VaultError(

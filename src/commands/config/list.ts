@@ -1,5 +1,5 @@
-import type { Basics, SettingsPart } from "../../parts/settings.ts";
-import type { Local } from "../../parts/state.ts";
+import type { App } from "../../app.ts";
+import type { SettingsPart } from "../../parts/settings.ts";
 import { configPath, readConfiguration, profileValue } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, typedValue, valueText } from "../../settings/config-keys.ts";
@@ -19,39 +19,32 @@ import { command } from "../../way.ts";
 type ShownSetting = Document<"config list">["settings"][number];
 
 /** What the profile holds; with --origin every setting, its effective value and where that comes from. */
-export async function runConfigList(
-  { io, settings }: Basics,
-  { origin }: OptionsOf<typeof list>,
-): Promise<number> {
-  warnOfProblem({ io, settings });
-  const configuration = readConfiguration(settings.configuration.directory);
-  const wanted =
-    origin === true ? await everySetting({ io, settings }) : ofProfile(settings.profileInUse);
-  const { profileInUse: profile } = settings;
-  const path = configPath(settings.configuration.directory);
+export async function runConfigList(app: App, { origin }: OptionsOf<typeof list>): Promise<void> {
+  warnOfProblem(app);
+  const { profileInUse: profile, configuration } = app.settings;
+  const { directory } = configuration;
   // The list first: it is what has a line for each entry.
   const document: Document<"config list"> = {
-    settings: wanted,
+    settings: origin === true ? everySetting(app) : ofProfile(profile),
     profile: profile.name,
-    profiles: Object.keys(configuration?.profiles ?? {}),
-    path,
+    profiles: Object.keys(readConfiguration(directory)?.profiles ?? {}),
+    path: configPath(directory),
   };
-  await io.output.show(document, async (view) => await asTable(document, origin === true, view));
-  return 0;
+  await app.io.output.show(
+    document,
+    async (view) => await asTable(document, origin === true, view),
+  );
 }
 
 /**
  * The effective value of one setting, raw; a secret only with --reveal.
  * @throws `usage` where it is not set
  */
-export async function runConfigGet(
-  { io, settings, state }: Local,
-  { key }: OptionsOf<typeof get>,
-): Promise<number> {
-  warnOfProblem({ io, settings });
+export async function runConfigGet(app: App, { key }: OptionsOf<typeof get>): Promise<void> {
+  const { io, settings, state } = app;
+  warnOfProblem(app);
   if (key !== "currentProfile") checkKey(key);
-  const wanted = await everySetting({ io, settings });
-  const shown = wanted.find((setting) => setting.key === key);
+  const shown = everySetting(app).find((setting) => setting.key === key);
   if (shown?.value === undefined || shown.value === null) {
     const name = configKeys.get(key);
     throw new VaultError("usage", `${key} is not set`, {
@@ -72,11 +65,10 @@ export async function runConfigGet(
   const value = revealed ?? shown.value;
   const document: Document<"config get"> = { ...shown, value };
   await io.output.print(document, () => `${valueText(value)}\n`);
-  return 0;
 }
 
 /** Prints the paths of configuration, key files and state. */
-export async function runConfigPath({ io, settings }: Basics): Promise<number> {
+export async function runConfigPath({ io, settings }: App): Promise<void> {
   const document: Document<"config path"> = {
     config: configPath(settings.configuration.directory),
     keys: settings.configuration.keys,
@@ -93,10 +85,9 @@ export async function runConfigPath({ io, settings }: Basics): Promise<number> {
     const { factsTable } = await import("../../terminal/tables.ts");
     return factsTable(rows, view);
   });
-  return 0;
 }
 
-function warnOfProblem({ io, settings }: Basics): void {
+function warnOfProblem({ io, settings }: App): void {
   const { configuration, profileInUse } = settings;
   if (configuration.problem !== undefined)
     io.narrator.warn(`profile ${profileInUse.name} is not valid: ${configuration.problem.message}`);
@@ -115,18 +106,17 @@ const shownValue = (key: string, text: string): ConfigValue =>
   typedValue(key, shownSetting(text, formOf(key) === "secret"));
 
 /** Every setting by its config key, or by its name where it has none. */
-async function everySetting({ io, settings }: Basics): Promise<ShownSetting[]> {
-  const current = readConfiguration(settings.configuration.directory)?.currentProfile;
-  return settingNames.map((name) => effective({ io, settings }, name, current));
+function everySetting(app: App): ShownSetting[] {
+  const current = readConfiguration(app.settings.configuration.directory)?.currentProfile;
+  return settingNames.map((name) => effective(app, name, current));
 }
 
 function effective(
-  { io, settings }: Basics,
+  { io: { host }, settings }: App,
   name: SettingName,
   current: string | undefined,
 ): ShownSetting {
   const { flags, profileInUse: profile } = settings;
-  const { host } = io;
   const found = findSetting(name, flags, host.env, profile.settings);
   const { key = name } = definitionOf(name);
   if (found !== undefined) {

@@ -27,7 +27,7 @@ import { command, noted } from "../../way.ts";
 import type { CreateOptions } from "../create.ts";
 
 /** Creates a vault. Exit 0 means: its credentials are in the state. */
-export async function runCreate(app: App, options: CreateOptions): Promise<number> {
+export async function runCreate(app: App, options: CreateOptions): Promise<void> {
   const metadata = readMetadata(options.metadata);
   const kind = await chooseKind(app.io, options);
   checkOptions(options, kind, app.io.host.now());
@@ -39,7 +39,6 @@ export async function runCreate(app: App, options: CreateOptions): Promise<numbe
   if (label !== undefined) await checkLabel(app.state, label);
   const outcome = await create(app, kind, options, { vault, device, metadata, label });
   await reportOutcome(app.io, label ?? null, kind, outcome);
-  return 0;
 }
 
 async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {

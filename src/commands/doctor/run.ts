@@ -17,14 +17,14 @@ import { printableLine } from "../../terminal/redactor.ts";
 import { command, wayLines, wayText } from "../../way.ts";
 
 /** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
-export async function runDoctor(app: App, options: DoctorOptions): Promise<number> {
+export async function runDoctor(app: App, options: DoctorOptions): Promise<void> {
   const checks = await examine(app, options);
   await app.io.output.show({ checks }, async (view) => await doctorTable(checks, view));
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
   const found = checks.filter(isBad);
-  if (found.length === 0) return 0;
+  if (found.length === 0) return;
   const names = found.map(({ check }) => check).join(", ");
   throw new VaultError("finding", `${summary(found)}: ${names}`);
 }

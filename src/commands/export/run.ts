@@ -19,7 +19,7 @@ import { command, noted } from "../../way.ts";
  * Prints credentials in plain text: those of one vault, or with --all in the form that `import --file` reads.
  * @throws `no-credentials` for a vault that has none
  */
-export async function runExport(app: App, options: ExportOptions): Promise<number> {
+export async function runExport(app: App, options: ExportOptions): Promise<void> {
   const { uuid, all, generation } = options;
   const target = all === true ? undefined : await askVault(app, uuid, "export");
   const { output, host } = app.io;
@@ -30,7 +30,6 @@ export async function runExport(app: App, options: ExportOptions): Promise<numbe
   await host.stdout.write(
     serialize(exported, { field: output.field, format }, host.stdout.isTTY) ?? "",
   );
-  return 0;
 }
 
 /** Vaults of one service only. */

@@ -18,7 +18,7 @@ export async function runHelp(
   { io: { output } }: App,
   { words }: HelpOptions,
   program: Command,
-): Promise<number> {
+): Promise<void> {
   const show = async (document: Document<"help">, text: string): Promise<void> =>
     await output.show(document, () => text);
   const [first = "", ...rest] = words;
@@ -36,7 +36,6 @@ export async function runHelp(
     const name = pathOf(found).slice(1).join(" ");
     await show({ command: name, summary: found.summary(), text }, text);
   }
-  return 0;
 }
 
 /**

@@ -50,18 +50,17 @@ type Line = Entry & { place: Place };
 type Failed = Line & { error: VaultError };
 
 /** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
-export async function runImport(app: App, options: ImportOptions): Promise<number> {
+export async function runImport(app: App, options: ImportOptions): Promise<void> {
   if (options.file !== undefined) return await importFile(app, options.file);
   const imported = await importOne(app, await readOne(app, options));
   await print(app.io, [imported], []);
-  return 0;
 }
 
 /**
  * The whole file is read before the first entry is recorded; then many vaults at a time, lines of one vault in their order. What would
  * fail for all of them stops it.
  */
-async function importFile(app: App, file: string): Promise<number> {
+async function importFile(app: App, file: string): Promise<void> {
   const lines = await readFile(app, file);
   const outcomes = new Map<Line, Imported | VaultError>();
   const importLines = async (ofVault: readonly Line[]): Promise<void> => {
@@ -88,7 +87,6 @@ async function importFile(app: App, file: string): Promise<number> {
     throw failure ?? error;
   });
   if (failure !== null) throw failure;
-  return 0;
 }
 
 const concernsAll: readonly string[] = ["state", "interrupted", "internal"];

@@ -13,7 +13,7 @@ import { askSettings, askVault } from "../../input/ask.ts";
 import { lookUp } from "../../input/read-start.ts";
 
 /** Sends no credentials of the vault, and changes nothing of what is known here. */
-export async function runInfo(app: App, options: InfoOptions): Promise<number> {
+export async function runInfo(app: App, options: InfoOptions): Promise<void> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "info");
   await app.service.client();
@@ -28,7 +28,6 @@ export async function runInfo(app: App, options: InfoOptions): Promise<number> {
     const shown = { ...vault, usesRemaining, dates: info, metadata: metadata ?? {} };
     return (await import("../../cli/vault-view.ts")).vaultTable(shown, view);
   });
-  return 0;
 }
 
 async function fetchInfo(app: App, target: string, asked: Kind): Promise<InfoSuccess> {

@@ -60,10 +60,9 @@ const printing =
     line: (document: Document) => string,
     given?: (options: Given) => object,
   ) =>
-  async (app: App, options: Given): Promise<number> => {
+  async (app: App, options: Given): Promise<void> => {
     const document = await call<Document>(app, options, route(options), given?.(options));
     await app.io.output.printDone(document, line(document));
-    return 0;
   };
 
 export const runStop = printing<StopDocument>(
@@ -82,7 +81,7 @@ function changing(route: "lock" | "unlock") {
     ({ vault }) => `POST ${route}/${encodeURIComponent(vault)}`,
     ({ uuid, status }) => `${uuid} is ${status}`,
   );
-  return async (app: App, options: OptionsOf<typeof lock>): Promise<number> =>
+  return async (app: App, options: OptionsOf<typeof lock>): Promise<void> =>
     await change(app, options).catch((cause: unknown) => {
       const error = asVaultError(cause);
       if (error.code !== "invalid-input") throw error;
@@ -99,7 +98,7 @@ export const runFault = printing<FaultDocument, OptionsOf<typeof fault>>(
 );
 
 /** Prints what a shell exports to use the running sandbox, with a state in which its vaults are imported. */
-export async function runEnv(app: App, options: Options): Promise<number> {
+export async function runEnv(app: App, options: Options): Promise<void> {
   const { io, settings } = app;
   const ready = await call<RunningDocument>(app, options, "GET ready");
   const readyFile = io.host.resolve(readyFileOf(settings, options));
@@ -109,16 +108,14 @@ export async function runEnv(app: App, options: Options): Promise<number> {
     ([name, value]) => `export ${name}=${shellQuoted(value)}\n`,
   );
   await io.output.print({ env }, () => lines.join(""));
-  return 0;
 }
 
-export async function runStatus({ io, settings }: App, options: Options): Promise<number> {
+export async function runStatus({ io, settings }: App, options: Options): Promise<void> {
   const readyFile = readyFileOf(settings, options);
   const running = await findRunning(readyFile);
   if (running === null) {
     const none: StatusDocument = { running: false };
-    await io.output.printDone(none, `No sandbox is running (ready file: ${readyFile}).`);
-    return 0;
+    return await io.output.printDone(none, `No sandbox is running (ready file: ${readyFile}).`);
   }
   const { baseUrl, application } = running;
   const vaults = running.vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
@@ -135,7 +132,6 @@ export async function runStatus({ io, settings }: App, options: Options): Promis
       ? [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults), ""].join("\n")
       : tabbedLines(vaults.map(({ uuid, kind, label }) => [uuid, kind, label])),
   );
-  return 0;
 }
 
 /** A line per vault. */
@@ -144,7 +140,7 @@ export const describeVaults = (
 ): string[] => vaults.map(({ uuid, kind, label }) => `  ${uuid}  ${kind.padEnd(19)}  ${label}`);
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */
-export async function runAudit(app: App, options: OptionsOf<typeof audit>): Promise<number> {
+export async function runAudit(app: App, options: OptionsOf<typeof audit>): Promise<void> {
   const { export: file } = options;
   const format = file === undefined ? undefined : auditExport(file);
   if (file !== undefined && format === undefined)
@@ -155,10 +151,8 @@ export async function runAudit(app: App, options: OptionsOf<typeof audit>): Prom
     );
   const { items } = await call<AuditDocument>(app, options, "GET audit");
   const { output } = app.io;
-  if (file === undefined || format === undefined) {
-    await output.print({ items }, async (view) => await asTable(items, view));
-    return 0;
-  }
+  if (file === undefined || format === undefined)
+    return await output.print({ items }, async (view) => await asTable(items, view));
   try {
     replaceFile(file, format(items));
   } catch (cause) {
@@ -168,7 +162,6 @@ export async function runAudit(app: App, options: OptionsOf<typeof audit>): Prom
     throw new VaultError("invalid-input", message, { hint, cause });
   }
   await output.printDone({ items: items.length, file }, `Wrote ${items.length} items to ${file}`);
-  return 0;
 }
 
 async function asTable(items: readonly AuditItem[], view: View): Promise<string> {

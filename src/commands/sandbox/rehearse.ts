@@ -25,7 +25,7 @@ const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] 
  * Runs a program through every failure of every call that it makes.
  * @throws `usage` where it fails without a failure already, `finding` where a vault was lost or locked
  */
-export async function runRehearse(app: App, options: Options): Promise<number> {
+export async function runRehearse(app: App, options: Options): Promise<void> {
   const { check, setup, command } = options;
   const { host, narrator, output } = app.io;
   if (check === undefined) {
@@ -68,7 +68,7 @@ export async function runRehearse(app: App, options: Options): Promise<number> {
     .map(
       (bad) => `${bad.times} of ${count(scenarios.length, "scenario")} ${bad.outcome} the vault`,
     );
-  if (found.length === 0) return 0;
+  if (found.length === 0) return;
   throw new VaultError("finding", found.join(", "), {
     hint: "save the new credentials before the acknowledgement, and keep the old ones until it has succeeded",
     next: [wayTo`vault help recipes`],

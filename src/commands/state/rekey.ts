@@ -1,5 +1,6 @@
+import type { App } from "../../app.ts";
 import type { Io } from "../../parts/io.ts";
-import type { Local, OpenState } from "../../parts/state.ts";
+import type { OpenState } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
 import type { Document } from "../../documents/schemas.ts";
@@ -11,9 +12,9 @@ import { command, noted } from "../../way.ts";
 
 /** Seals the state with another key, after a question. */
 export async function runRekey(
-  { io, state }: Omit<Local, "settings">,
+  { io, state }: App,
   { newStateKey, yes = false }: RekeyOptions,
-): Promise<number> {
+): Promise<void> {
   const local = await state.open();
   const { state: opened, keySource } = local;
   const flag = "--new-state-key";
@@ -64,7 +65,6 @@ export async function runRekey(
       : `Keep a copy of ${keyFile} elsewhere: nothing can be opened without it.`,
   );
   if (from !== null) sayFormer(io, local, from);
-  return 0;
 }
 
 /** Says what the former key is still needed for. */

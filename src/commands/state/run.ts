@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import type { Io } from "../../parts/io.ts";
-import type { Local, RestoreFacts, StatePart } from "../../parts/state.ts";
+import type { App } from "../../app.ts";
+import type { RestoreFacts } from "../../parts/state.ts";
 import type { Document } from "../../documents/schemas.ts";
 import type {
   BackupOptions,
@@ -18,10 +18,7 @@ import { count } from "../../terminal/count.ts";
 import { command, noted } from "../../way.ts";
 
 /** Creates the state and its key, as far as there are none. */
-export async function runStateInit(
-  { io, state }: { io: Io; state: StatePart },
-  options: StateInitOptions,
-): Promise<number> {
+export async function runStateInit({ io, state }: App, options: StateInitOptions): Promise<void> {
   const { state: opened, keySource } = await state.open();
   const { shown } = opened;
   const { created, updated, keyId } = await opened.create(options.grant);
@@ -43,14 +40,10 @@ export async function runStateInit(
         ? "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY."
         : "Keep a copy of the key away from the state: nothing can be opened without it.",
     );
-  return 0;
 }
 
 /** Moves the whole state to another place, after a question. */
-export async function runMove(
-  { io, state }: { io: Io; state: StatePart },
-  options: MoveOptions,
-): Promise<number> {
+export async function runMove({ io, state }: App, options: MoveOptions): Promise<void> {
   const { to: location, yes = false } = options;
   if (location === undefined)
     throw new VaultError("usage", "--to: the new place is missing", {
@@ -74,14 +67,10 @@ export async function runMove(
     `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
   );
   io.narrator.note("", [noted(command`vault config set state ${to}`, "on every machine")]);
-  return 0;
 }
 
 /** Makes a copy of a shared state the original, or uses a state again whose move was not finished, or went to a place that is gone, after a question. */
-export async function runClaim(
-  { io, state }: { io: Io; state: StatePart },
-  options: ClaimOptions,
-): Promise<number> {
+export async function runClaim({ io, state }: App, options: ClaimOptions): Promise<void> {
   const opened = await state.open();
   const { shown } = opened.state;
   const claim = await opened.claim(io.narrator.warn);
@@ -96,14 +85,13 @@ export async function runClaim(
     document,
     `Claimed ${shown}; no credentials count as proven until they are used again`,
   );
-  return 0;
 }
 
 /** Writes a backup of the whole state. */
 export async function runBackup(
-  { io, settings, state }: Local,
+  { io, settings, state }: App,
   options: BackupOptions,
-): Promise<number> {
+): Promise<void> {
   const file = io.host.resolve(options.file);
   checkWritable({ io, settings }, "FILE", file);
   if (options.force !== true && existsSync(file))
@@ -118,14 +106,10 @@ export async function runBackup(
   };
   const { backupTable } = await import("./view.ts");
   await io.output.printDone(document, (view) => backupTable(facts, key, view));
-  return 0;
 }
 
 /** Restores a backup into the state, after a question if that holds anything. Exit 16 where some of its vaults were in use. */
-export async function runRestore(
-  { io, state }: { io: Io; state: StatePart },
-  options: RestoreOptions,
-): Promise<number> {
+export async function runRestore({ io, state }: App, options: RestoreOptions): Promise<void> {
   const file = io.host.resolve(options.file);
   const { state: opened } = await state.open();
   const flag = "--backup-key";
@@ -161,7 +145,6 @@ export async function runRestore(
     });
   if (failure !== undefined) throw failure;
   io.narrator.note("", [command`vault status`]);
-  return 0;
 }
 
 /** The error for vaults that others held for too long: they are as they were. */
@@ -179,10 +162,9 @@ function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError |
 }
 
 /** Lists the locks on vaults. */
-export async function runLocks({ io, state }: { io: Io; state: StatePart }): Promise<number> {
+export async function runLocks({ io, state }: App): Promise<void> {
   const locks = await (await state.store()).locks();
   const document: Document<"state locks"> = { locks };
   const { locksTable } = await import("./view.ts");
   await io.output.print(document, (view) => locksTable(document, view));
-  return 0;
 }

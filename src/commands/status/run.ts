@@ -1,4 +1,4 @@
-import type { Local } from "../../parts/state.ts";
+import type { App } from "../../app.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { VaultError } from "../../errors.ts";
 import { bySince } from "../../terminal/who.ts";
@@ -12,9 +12,9 @@ import { describeVault, findingsOf } from "./vault-status.ts";
 
 /** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
 export async function runStatus(
-  { io, settings, state }: Local,
+  { io, settings, state }: App,
   options: StatusOptions,
-): Promise<number> {
+): Promise<void> {
   const { uuid: asked, olderThan } = options;
   const age = olderThan === undefined ? 0 : parseDuration(olderThan, "--older-than");
   const until = new Date(io.host.now() - age).toISOString();
@@ -66,7 +66,6 @@ export async function runStatus(
   if (asked === undefined) sayNext(io.narrator, toDo);
   const finding = failure();
   if (finding !== undefined) throw finding;
-  return 0;
 }
 
 /** Most vaults that are named because they need a command of their own. */
