@@ -126,6 +126,16 @@ export function profileValue(profile: Profile, key: string): string | undefined 
   return typeof value === "string" ? value : JSON.stringify(value ?? undefined);
 }
 
+/** A copy of the configuration with a profile that is new, or in place of the one of its name. */
+export const withProfile = (
+  configuration: Configuration,
+  name: string,
+  profile: Profile,
+): Configuration => ({
+  ...configuration,
+  profiles: { ...configuration.profiles, [name]: profile },
+});
+
 /** A copy of the profile with a dotted key set, or removed (undefined) without leaving empty tables. */
 export function withValue(profile: Profile, key: string, value: unknown): Profile {
   const [first = "", ...rest] = key.split(".");

@@ -38,12 +38,12 @@ export class ProfileSecrets {
    * Changes the configuration under its lock, durably. If `change` throws, nothing changes.
    * @throws `busy`, `interrupted`, `state`, and what `change` throws
    */
-  async change(change: (current: Configuration) => Promise<Configuration>): Promise<Configuration> {
+  async change(change: (current: Configuration) => Configuration): Promise<Configuration> {
     const { directory, clock, waiting } = this.#place;
     ensurePrivateDirectory(directory);
     const lock = `${directory}/config.lock`;
     return await withLockFile(lock, "the configuration", clock, waiting, async () => {
-      const next = await change(this.#current());
+      const next = change(this.#current());
       await writeConfiguration(directory, next);
       return next;
     });

@@ -1,7 +1,6 @@
+import type { App } from "../../app.ts";
 import type { Io } from "../../parts/io.ts";
-import type { Basics, SettingsPart } from "../../parts/settings.ts";
-import type { Local, StatePart } from "../../parts/state.ts";
-import type { Output } from "../../cli/output.ts";
+import type { OpenState } from "../../parts/state.ts";
 import { uuid as identifier } from "../../protocol/fields.ts";
 import { checkGiven } from "../../protocol/validate.ts";
 import type { Configuration, Profile } from "../../settings/config-file.ts";
@@ -10,7 +9,7 @@ import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/co
 import { withoutPassword } from "../../protocol/address.ts";
 import { checkLocation, passwordDropped, passwordSeen } from "../../settings/location.ts";
 import { configKeys } from "../../settings/definitions.ts";
-import { withValue } from "../../settings/config-file.ts";
+import { withProfile, withValue } from "../../settings/config-file.ts";
 import { findSetting } from "../../settings/settings.ts";
 import { readValue } from "../../settings/given.ts";
 import { VaultError } from "../../errors.ts";
@@ -23,18 +22,19 @@ import { command } from "../../way.ts";
 
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
 export async function runConfigSet(
-  { io, settings, state }: Local,
+  app: App,
   { key, value: given }: OptionsOf<typeof set>,
-): Promise<number> {
+): Promise<void> {
+  const { io, settings } = app;
   checkKey(key);
-  const whole = await valueOf({ io }, key, given);
+  const whole = await valueOf(io, key, given);
   const value = key === "state" ? withoutPassword(whole) : whole;
   if (value !== whole) io.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
-  const local = await stateFor({ settings, state }, key, value);
+  const local = await stateFor(app, key, value);
   if (key === "state") await local.at(whole);
   const { name } = settings.profileInUse;
   let shown: ConfigValue = "";
-  await local.configuration.change(async (current) => {
+  await local.configuration.change((current) => {
     const profile = profileIn(current, name);
     const checked = parseConfigValue(key, value, settings.flags);
     const stored =
@@ -42,32 +42,26 @@ export async function runConfigSet(
     shown = typeof stored === "string" ? shownSetting(stored, formOf(key) === "secret") : stored;
     return withProfile(current, name, withValue(profile, key, stored));
   });
-  return await print(
-    io.output,
-    { profile: name, key, value: shown },
-    `${key} = ${valueText(shown)} (profile ${name})`,
-  );
+  const document: Document<"config set"> = { profile: name, key, value: shown };
+  await io.output.printDone(document, `${key} = ${valueText(shown)} (profile ${name})`);
 }
 
 /** Removes a setting from the profile; one that is not set is no error. */
-export async function runConfigUnset(
-  { io, settings, state }: Local,
-  { key }: OptionsOf<typeof unset>,
-): Promise<number> {
+export async function runConfigUnset(app: App, { key }: OptionsOf<typeof unset>): Promise<void> {
+  const { io, settings } = app;
   checkKey(key);
   const { name } = settings.profileInUse;
-  await (
-    await stateFor({ settings, state }, key, undefined)
-  ).configuration.change(async (current) => {
-    const profile = profileIn(current, name);
-    return Promise.resolve(withProfile(current, name, withValue(profile, key, undefined)));
-  });
+  const { configuration } = await stateFor(app, key, undefined);
+  await configuration.change((current) =>
+    withProfile(current, name, withValue(profileIn(current, name), key, undefined)),
+  );
   const setting = configKeys.get(key);
   const isSetElsewhere =
     setting === undefined || findSetting(setting, {}, io.host.env, {}) !== undefined;
   const fallback = isSetElsewhere ? null : defaultOf(settings, setting);
-  const line = `Removed ${key} from profile ${name}${fallback === null ? "" : `; the default ${fallback} applies`}`;
-  return await print(io.output, { profile: name, key, value: null }, line);
+  const applies = fallback === null ? "" : `; the default ${fallback} applies`;
+  const document: Document<"config unset"> = { profile: name, key, value: null };
+  await io.output.printDone(document, `Removed ${key} from profile ${name}${applies}`);
 }
 
 /**
@@ -75,20 +69,20 @@ export async function runConfigUnset(
  * @throws `usage` for one that is not there
  */
 export async function runConfigUse(
-  { io, state }: { io: Io; state: StatePart },
+  { io, state }: App,
   { name }: OptionsOf<typeof use>,
-): Promise<number> {
+): Promise<void> {
   // That of the profile in use may be what cannot be used.
-  await (
-    await state.open({ name, exists: false, settings: {} })
-  ).configuration.change(async (current) => {
+  const { configuration } = await state.open({ name, exists: false, settings: {} });
+  await configuration.change((current) => {
     profileIn(current, name);
-    return Promise.resolve({ ...current, currentProfile: name });
+    return { ...current, currentProfile: name };
   });
-  return await print(io.output, { profile: name }, `Switched to profile ${name}`);
+  const document: Document<"config use"> = { profile: name };
+  await io.output.printDone(document, `Switched to profile ${name}`);
 }
 
-async function valueOf({ io }: Pick<Basics, "io">, key: string, given: string): Promise<string> {
+async function valueOf(io: Io, key: string, given: string): Promise<string> {
   const source = `config key ${key}`;
   if (key === "state") checkLocation(given, source);
   if (formOf(key) === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
@@ -103,10 +97,10 @@ async function valueOf({ io }: Pick<Basics, "io">, key: string, given: string): 
 
 /** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
 async function stateFor(
-  { settings, state }: { settings: SettingsPart; state: StatePart },
+  { settings, state }: App,
   key: string,
   value: string | undefined,
-): ReturnType<StatePart["open"]> {
+): Promise<OpenState> {
   if (key !== "state") return await state.open();
   const changed = withValue(settings.profileInUse.settings, key, value);
   return await state.open({ ...settings.profileInUse, settings: changed });
@@ -120,18 +114,4 @@ function profileIn({ profiles }: Configuration, name: string): Profile {
     hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
     next: [command`vault init --profile ${name}`],
   });
-}
-
-const withProfile = (current: Configuration, name: string, profile: Profile): Configuration => ({
-  ...current,
-  profiles: { ...current.profiles, [name]: profile },
-});
-
-async function print(
-  output: Output,
-  document: Document<"config set" | "config unset" | "config use">,
-  line: string,
-): Promise<number> {
-  await output.printDone(document, line);
-  return 0;
 }

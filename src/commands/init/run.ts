@@ -13,6 +13,7 @@ import {
   configPath,
   profileValue,
   readConfiguration,
+  withProfile,
   withValue,
 } from "../../settings/config-file.ts";
 import { formOf, parseConfigValue } from "../../settings/config-keys.ts";
@@ -32,7 +33,7 @@ import { command, commandLine, noted } from "../../way.ts";
 import type { InitOptions } from "../init.ts";
 
 /** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
-export async function runInit(app: App, options: InitOptions): Promise<number> {
+export async function runInit(app: App, options: InitOptions): Promise<void> {
   const { io, settings } = app;
   const name = await nameOf(app);
   const former = await mayChange(app, name, options.force === true);
@@ -82,15 +83,12 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     ? (await (await local.state.whole()).inspect()).problem
     : null;
   const place = { profile: name, key: "apiKey" } as const;
-  const { currentProfile = "default" } = await local.configuration.change(async (current) => {
+  const { currentProfile = "default" } = await local.configuration.change((current) => {
     const sealed = apiKey === undefined ? undefined : local.configuration.seal(place, apiKey);
     const saved = sealed === undefined ? profile : withValue(profile, "apiKey", sealed);
     const isFirst = Object.keys(current.profiles).length === 0;
-    return await Promise.resolve({
-      ...current,
-      ...defined({ currentProfile: current.currentProfile ?? (isFirst ? name : undefined) }),
-      profiles: { ...current.profiles, [name]: saved },
-    });
+    const used = current.currentProfile ?? (isFirst ? name : undefined);
+    return { ...withProfile(current, name, saved), ...defined({ currentProfile: used }) };
   });
   const current = currentProfile === name;
   const path = configPath(settings.configuration.directory);
@@ -118,7 +116,6 @@ export async function runInit(app: App, options: InitOptions): Promise<number> {
     command`vault doctor ${used}`,
     local.state.isShared ? command`vault status ${used}` : command`vault import ${used}`,
   ]);
-  return 0;
 }
 
 const withHint = (message: string, hint: string | undefined): string =>

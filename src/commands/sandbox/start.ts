@@ -10,6 +10,7 @@ import type { Basics, SettingsPart } from "../../parts/settings.ts";
 import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
 import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";
+import { withProfile } from "../../settings/config-file.ts";
 import { readValue } from "../../settings/given.ts";
 import { command, commandLine, noted } from "../../way.ts";
 import type { EmulationOptions, exec, start } from "../sandbox.ts";
@@ -20,7 +21,7 @@ import { folderBeside, importVaults, openPrivateSandbox } from "./folder.ts";
  * Serves until the first SIGINT or SIGTERM, or `vault sandbox stop`.
  * @throws `usage` where the ready file is that of a running sandbox, or the profile is not that of a sandbox
  */
-export async function runStart(app: App, options: OptionsOf<typeof start>): Promise<number> {
+export async function runStart(app: App, options: OptionsOf<typeof start>): Promise<void> {
   const { io, settings } = app;
   // From here on a signal stops the sandbox in order.
   const { interrupted } = io.host;
@@ -59,7 +60,6 @@ export async function runStart(app: App, options: OptionsOf<typeof start>): Prom
     if (interrupted.aborted) resolve();
     interrupted.addEventListener("abort", () => resolve(), { once: true });
     await Promise.race([promise, sandbox.stopped]);
-    return 0;
   } finally {
     await sandbox.close();
   }
@@ -123,10 +123,9 @@ async function makeProfile(
   const opened = await app.state.openAlone({ name, exists: true, settings });
   await importVaults(app, opened, running);
   const { configuration } = opened;
-  await configuration.change(async ({ profiles, ...others }) => {
+  await configuration.change((current) => {
     const apiKey = configuration.seal({ profile: name, key: "apiKey" }, application.apiKey);
-    const made = { ...settings, apiKey };
-    return await Promise.resolve({ ...others, profiles: { ...profiles, [name]: made } });
+    return withProfile(current, name, { ...settings, apiKey });
   });
 }
 
