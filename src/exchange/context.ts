@@ -1,7 +1,5 @@
 import type { ExchangeSummary } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { Way } from "../way.ts";
-import { command, noted } from "../way.ts";
 import type { SingleOperation } from "../protocol/endpoints.ts";
 import type { ServiceBreaker } from "./breaker.ts";
 import type { Policy } from "./counting.ts";
@@ -111,60 +109,6 @@ export function tokenExpiresAt({
 
 export function note(context: ExchangeContext, code: string, message: string): ErrorNote {
   return { code, message: context.redact(message) };
-}
-
-export function throwIfInterrupted(context: ExchangeContext, exchange?: ExchangeRecord): void {
-  if (context.signal.aborted) throw interrupted(context, exchange);
-}
-
-/** Exit 130 if nothing was sent. A create has no vault yet. */
-export const interruptedBefore = (uuid: string | undefined): VaultError =>
-  new VaultError("interrupted", "interrupted; nothing is pending", {
-    uuid,
-    retry: "safe",
-    hint: "run the command again",
-  });
-
-/** Exit 130, with the state in which the exchange is left. */
-export function interrupted(context: ExchangeContext, exchange?: ExchangeRecord): VaultError {
-  const { uuid } = context.session;
-  if (exchange === undefined) return interruptedBefore(uuid);
-  const told = (what: string, ...next: Way[]): VaultError =>
-    new VaultError("interrupted", `interrupted${what}`, {
-      uuid,
-      exchange: summarize(exchange),
-      next,
-    });
-  if (exchange.state === "intent") {
-    const what =
-      " while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid";
-    return told(what, command`vault status ${uuid}`);
-  }
-  const again = noted(
-    command`vault get ${uuid} ${exchange.state === "held" ? ["--discard-pending"] : []}`,
-    "reads it again with the old credentials",
-  );
-  const finishing = isUnread(exchange)
-    ? noted(command`vault ack ${uuid} --unread`, "uses the read up")
-    : exchange.saveOwed
-      ? noted(command`vault ack ${uuid} --save-cmd CMD`, "or --saved")
-      : command`vault ack ${uuid}`;
-  const what = "; the new credentials are stored, but not acknowledged";
-  return isUndelivered(exchange) ? told(what, again, finishing) : told(what, finishing);
-}
-
-/** @throws `interrupted` if the user interrupts the wait */
-export async function pause(
-  context: ExchangeContext,
-  milliseconds: number,
-  exchange?: ExchangeRecord,
-): Promise<void> {
-  try {
-    await context.clock.sleep(milliseconds, context.signal);
-  } catch (error) {
-    if (context.signal.aborted) throw interrupted(context, exchange);
-    throw error;
-  }
 }
 
 /** The wait before a call is repeated, and whether it ends before the deadline, with a chance of another outcome. */

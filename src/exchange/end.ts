@@ -6,18 +6,16 @@ import { command } from "../way.ts";
 import type { ExchangeContext } from "./context.ts";
 import {
   currentRecord,
-  interrupted,
   note,
   openExchange,
-  pause,
   summarize,
-  throwIfInterrupted,
   isTokenAlive,
   tokenExpiresAt,
   nextTry,
 } from "./context.ts";
 import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
 import { HandoverFailure } from "./delivery.ts";
+import { interrupted, pause, throwIfInterrupted } from "./interruption.ts";
 import { nextAction } from "./next-action.ts";
 import type { EndCall, Reply } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
@@ -52,7 +50,7 @@ export async function sendEnd(
   const call: EndCall = { step: "end", uuid: session.uuid, kind, operation, token };
   let exchange = open;
   for (let attempt = 0; ; attempt += 1) {
-    throwIfInterrupted(context, exchange);
+    await throwIfInterrupted(context, exchange);
     await admitEnd(context, exchange);
     await session.recordEnding(open.id, open.delivered);
     context.emit({ type: "acknowledging", attempt });
@@ -64,7 +62,7 @@ export async function sendEnd(
       await session.settle(open.id, "ending", note(context, "network", reply.cause));
     }
     exchange = openExchange(await currentRecord(context), open.id);
-    if (context.signal.aborted) throw interrupted(context, exchange);
+    await throwIfInterrupted(context, exchange);
     const answer = reply.type === "not-sent" ? undefined : reply.answer;
     const cause = reply.type === "answer" ? "rate limited" : reply.cause;
     if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now())) {
@@ -92,7 +90,7 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
       Math.max(deadline, clock.elapsed() + graceMs),
     );
   } catch (error) {
-    if (signal.aborted) throw interrupted(context, exchange);
+    if (signal.aborted) throw await interrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
     const hint = error.code === "invalid-input" ? error.facts.hint : undefined;
     throw outstanding(context, exchange, error.message, { hint, cause: error });
@@ -315,7 +313,7 @@ async function saveNow(
     await context.session.noteSaved(open.id, await save(document, open.given));
   } catch (error) {
     if (!(error instanceof HandoverFailure)) throw error;
-    if (context.signal.aborted) throw interrupted(context, open);
+    await throwIfInterrupted(context, open);
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
       uuid: context.session.uuid,
       exchange: summarize(open),

@@ -4,7 +4,7 @@ import type { Answer } from "../protocol/answers.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
-import { isTokenAlive, isUndelivered, isUnread, summarize } from "./context.ts";
+import { isUndelivered, isUnread, summarize } from "./context.ts";
 import { isLockedBy, mustPersonChoose, spentBy, startRisk, withoutUnanswered } from "./counting.ts";
 import { serviceDetails } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
@@ -234,16 +234,16 @@ function removalError({ uuid, open }: VaultRecord, name: "delete" | "forget"): V
 
 /**
  * The ways on for a vault, the best first; none if nothing is to be done. Messages, `status`, `guard` and the JSON take `next` from
- * it. A way never leads back to the same refusal with nothing changed.
+ * it. A way never leads back to the same refusal with nothing changed. `again` starts a held exchange again.
  */
-export function waysOn(vault: VaultRecord, circumstances: Circumstances): Way[] {
+export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?: Way): Way[] {
   const { uuid, lastError, open, last } = vault;
   if (lastError?.code === "locked")
     return [unlockedOf(uuid), ...(open?.state === "ending" ? [command`vault ack ${uuid}`] : [])];
   if (lastError?.code === "gone") return goneWays(vault);
   if (vault.generations.length === 0) return [importOf(uuid, "--kind", "KIND")];
-  if (open?.state === "held") return heldWays(vault, circumstances);
-  if (open !== null && open.state !== "in-doubt") return leftWays(vault, open, circumstances);
+  if (open !== null && open.state !== "in-doubt")
+    return openWays(vault, open, circumstances, again);
   const action = nextAction(vault, aRead, circumstances);
   if (action.do === "refuse") return refusalWays(vault, action, circumstances);
   if (open !== null)
@@ -307,7 +307,7 @@ const endedAtOnce = ({ uuid, open }: VaultRecord): Way =>
     ? command`vault ack ${uuid}`
     : command`vault get ${uuid} ${discarding(open)}`;
 
-/** What a get needs to start although an exchange is held. */
+/** What a start needs although an exchange is held. */
 const discarding = (open: OpenExchange | null): string[] =>
   open?.state === "held" ? ["--discard-pending"] : [];
 
@@ -323,33 +323,39 @@ export const againOf = (
 };
 
 /**
- * The ways out of a held exchange: its acknowledgement, or another start, by `again` if given, and if the guard allows one. What nobody
- * has received is read again first.
+ * The ways on from an exchange that waits for its acknowledgement: that, or another start, by `again` if given, and if the guard allows
+ * one. What nobody has received is read again first.
  */
-export function heldWays(vault: VaultRecord, circumstances: Circumstances, again?: Way): Way[] {
-  const { uuid, open } = vault;
-  if (open === null) return [];
+function openWays(
+  vault: VaultRecord,
+  open: OpenExchange,
+  circumstances: Circumstances,
+  again: Way = anewOf(vault.uuid, open),
+): Way[] {
+  const ack = command`vault ack ${vault.uuid}`;
+  // A get acknowledges an update that was left.
+  if (open.state === "ending" || (open.state === "started" && !isUndelivered(open))) return [ack];
   const { allows } = startRisk(vault, circumstances.policy);
-  const anew = allows
-    ? [noted(again ?? discardOf(uuid, open), "starts again with the old credentials")]
-    : guardedWays(vault, circumstances);
   const unread = isUnread(open);
   const notes = [
     ...(unread ? ["uses the read up"] : []),
     ...(open.saveOwed ? ["or --saved, if the new credentials are saved elsewhere"] : []),
   ];
-  const ack: Way = {
-    ...command`vault ack ${uuid} ${unread ? ["--unread"] : []}`,
-    note: notes.join(", ") || undefined,
-  };
-  const finished = open.saveOwed ? saving(ack) : ack;
+  const note = notes.join(", ") || undefined;
+  const finishes = { ...withWords(ack, ...(unread ? ["--unread"] : [])), note };
+  const finished = open.saveOwed ? saving(finishes) : finishes;
+  const anew = allows
+    ? [noted(again, "starts again with the old credentials")]
+    : open.state === "held" || unread
+      ? guardedWays(vault, circumstances)
+      : [];
   return unread || (allows && isUndelivered(open)) ? [...anew, finished] : [finished, ...anew];
 }
 
-function discardOf(uuid: string, open: OpenExchange): Way {
+function anewOf(uuid: string, open: OpenExchange): Way {
   const anew = withWords(
     againOf(uuid, open),
-    "--discard-pending",
+    ...discarding(open),
     ...(open.holdReason === "masked" ? ["--reveal"] : []),
   );
   return open.saveOwed ? saving(anew) : anew;
@@ -360,16 +366,6 @@ const saving = (way: Way): Way => ({
   ...withWords(way, "--save-cmd", "CMD"),
   fill: [...(way.fill ?? []), "CMD"],
 });
-
-/** What leads on from ② and ③. */
-function leftWays(vault: VaultRecord, open: OpenExchange, circumstances: Circumstances): Way[] {
-  const { uuid } = vault;
-  if (open.state === "ending" || !isUnread(open)) return [command`vault ack ${uuid}`];
-  const ack = noted(command`vault ack ${uuid} --unread`, "uses the read up");
-  if (startRisk(vault, circumstances.policy).allows)
-    return [noted(command`vault get ${uuid}`, "reads it again with the old credentials"), ack];
-  return isTokenAlive(open, circumstances.clock.now()) ? [ack] : guardedWays(vault, circumstances);
-}
 
 export const noneArrived = (uuid: string, then = ""): Way =>
   noted(

@@ -4,11 +4,12 @@ import { object, readStartSuccess } from "../protocol/answers.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
-import { currentRecord, interrupted, isUnread, openExchange, summarize } from "./context.ts";
+import { currentRecord, isUnread, openExchange, summarize } from "./context.ts";
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
 import { acceptedBy } from "./dispositions.ts";
 import { sendEnd, throwUnlessAcknowledged } from "./end.ts";
+import { interrupted } from "./interruption.ts";
 import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
 import type { Accepted } from "./start/send.ts";
@@ -16,7 +17,7 @@ import { untilAccepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
-import { heldWays } from "./refusals.ts";
+import { waysOn } from "./refusals.ts";
 
 /**
  * Runs one whole exchange (docs/design.md, The exchange) with a locked vault, one durable step for each answer of `nextAction`: settle,
@@ -162,7 +163,7 @@ async function notHandedOver(
 ): Promise<VaultError> {
   // An interruption can also have ended a --save-cmd, for which the exchange is held then.
   if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted"))
-    return interrupted(context, held);
+    return await interrupted(context, held);
   const why = error instanceof Error ? error.message : String(error);
   const needs = error instanceof HandoverFailure ? error.needs : [];
   const again = handover.line && withWords(handover.line, "--discard-pending", ...needs);
@@ -170,7 +171,7 @@ async function notHandedOver(
   return new VaultError("pending", message, {
     uuid: context.session.uuid,
     exchange: summarize(held),
-    next: heldWays(await currentRecord(context), context, again),
+    next: waysOn(await currentRecord(context), context, again),
   });
 }
 

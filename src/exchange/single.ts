@@ -12,6 +12,7 @@ import {
 } from "./dispositions.ts";
 import type { ExchangeContext } from "./context.ts";
 import { nextTry } from "./context.ts";
+import { interruptedBefore, unlessInterrupted } from "./interruption.ts";
 import type { EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import type { Answer, CreateSuccess } from "../protocol/answers.ts";
 import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";
@@ -38,8 +39,10 @@ export async function sendSingle(
 ): Promise<Reply> {
   const { service, clock, signal, deadline } = context;
   const next = { kind: call.kind, isEnd: call.step === "end" };
+  const untilInterrupted = async (wait: Promise<void>): Promise<void> =>
+    await unlessInterrupted(context, wait, () => interruptedBefore(uuidOf(call)));
   for (let attempt = 0; ; attempt += 1) {
-    await untilInterrupted(signal, async () => await service.admit(next, signal, deadline));
+    await untilInterrupted(service.admit(next, signal, deadline));
     const reply = await service.call(call, signal);
     const isLimited = reply.type === "answer" && dispositionOf(reply.answer, call).is === "rate";
     if (reply.type === "answer" && !isLimited) return reply;
@@ -52,21 +55,12 @@ export async function sendSingle(
       cause: reply.type === "answer" ? "rate limited" : reply.cause,
       waitMs,
     });
-    await untilInterrupted(signal, async () => await clock.sleep(waitMs, signal));
+    await untilInterrupted(clock.sleep(waitMs, signal));
   }
 }
 
-async function untilInterrupted(signal: AbortSignal, wait: () => Promise<void>): Promise<void> {
-  try {
-    await wait();
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    throw new VaultError("interrupted", "interrupted; nothing was done", {
-      retry: "safe",
-      hint: "run the command again",
-    });
-  }
-}
+const uuidOf = (call: SingleCall | EndCall): string | undefined =>
+  call.step === "create" ? undefined : call.uuid;
 
 /** The error for a call that was not accepted: it was not sent, got no answer, which a repetition would not worsen, or was refused. */
 export function refusedSingle(
@@ -74,7 +68,7 @@ export function refusedSingle(
   reply: Reply,
   call: SingleCall | EndCall,
 ): VaultError {
-  const uuid = call.step === "create" ? undefined : call.uuid;
+  const uuid = uuidOf(call);
   if (reply.type === "not-sent") return notSentError(reply, uuid);
   if (reply.type === "no-answer") {
     const step = call.step === "end" ? "acknowledgement" : call.step;

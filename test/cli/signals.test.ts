@@ -186,6 +186,7 @@ describe.concurrent("a signal", () => {
 
   it("while --save-cmd runs: 143, nothing acknowledged", async () => {
     const { lab, machine, uuid, get } = await prepare();
+    const ways = `vault ack ${uuid} --save-cmd CMD (or --saved, if the new credentials are saved elsewhere); vault get ${uuid} --discard-pending --save-cmd CMD (starts again with the old credentials)`;
     const run = get("--save-cmd", "cat >/dev/null; echo running; exec sleep 30");
     await run.waitFor(/running/, "stderr");
     const at = Date.now();
@@ -195,7 +196,7 @@ describe.concurrent("a signal", () => {
     expectError(result, "interrupted", /./, 143);
     expect(errorOf(result)).toMatchObject({
       exchange: { state: "held" },
-      help: `vault ack ${uuid} --save-cmd CMD (or --saved)`,
+      help: ways,
     });
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
     expect(await machine.status(uuid)).toMatchObject({
@@ -215,7 +216,7 @@ describe.concurrent("a signal", () => {
     ack.kill("SIGTERM");
     const stopped = await ack.exit;
     expectError(stopped, "interrupted", /./, 143);
-    expect(helpOf(errorOf(stopped))).toBe(`vault ack ${uuid} --save-cmd CMD (or --saved)`);
+    expect(helpOf(errorOf(stopped))).toBe(ways);
     await machine.ok("ack", uuid, "--save-cmd", "cat >/dev/null");
     await expectInStep(lab, machine, uuid);
   });

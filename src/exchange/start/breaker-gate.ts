@@ -4,7 +4,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
 import type { ExchangeContext } from "../context.ts";
-import { interruptedBefore } from "../context.ts";
+import { interruptedBefore } from "../interruption.ts";
 import type { CallOutcome } from "../dispositions.ts";
 import { isTakenBack } from "../dispositions.ts";
 import type { Reply } from "../ports.ts";

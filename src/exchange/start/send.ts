@@ -3,14 +3,7 @@ import { isSuccess, object } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
-import {
-  currentRecord,
-  interrupted,
-  nextTry,
-  note,
-  pause,
-  throwIfInterrupted,
-} from "../context.ts";
+import { currentRecord, nextTry, note } from "../context.ts";
 import { allowsRetry } from "../counting.ts";
 import type { Refused } from "../dispositions.ts";
 import {
@@ -22,6 +15,7 @@ import {
   wording,
 } from "../dispositions.ts";
 import { settleInterrupted } from "../end.ts";
+import { pause, throwIfInterrupted } from "../interruption.ts";
 import type { NextAction, Wish } from "../next-action.ts";
 import { beforeStart, nextAction } from "../next-action.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
@@ -121,7 +115,7 @@ class Starts {
         this.#recordedAs = (await recordGiven(context, this.#start)).recordedAs;
         continue;
       }
-      throwIfInterrupted(context);
+      await throwIfInterrupted(context);
       const first = this.toStartWith(vault, wish, action);
       this.#only = wish.generation ?? null;
       const accepted = await this.#attempt(vault, first, read);
@@ -183,7 +177,7 @@ class Starts {
   async #notSent(exchangeId: string, reply: Reply & { type: "not-sent" }): Promise<Again> {
     const context = this.#context;
     await context.session.noteOutcome(exchangeId, "free", note(context, "network", reply.cause));
-    if (context.signal.aborted) throw interrupted(context);
+    await throwIfInterrupted(context);
     const { waitMs, inTime } = nextTry(context, this.#calls, reply);
     if (inTime) return { waitMs, cause: reply.cause };
     throw notSentError(reply, context.session.uuid);
@@ -207,7 +201,7 @@ class Starts {
       );
       throw unansweredError(context, "delete", reply, kept, { uuid, next: [info] });
     }
-    if (context.signal.aborted) throw interrupted(context, vault.last ?? undefined);
+    await throwIfInterrupted(context, vault.last ?? undefined);
     const { waitMs, inTime } = nextTry(context, this.#calls);
     if (pair.sole && !this.#isUnanswered && allowsRetry(vault, context.policy) && inTime) {
       this.#isUnanswered = true;
