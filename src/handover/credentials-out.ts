@@ -9,6 +9,7 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import { HandoverFailure } from "../exchange/delivery.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { pairsOf, parseCredentials } from "../exchange/recovery.ts";
+import { fingerprint } from "../protocol/fingerprint.ts";
 import { obstacleAt, removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import type { RecoveryFile } from "../documents/exchange.ts";
 import { meant } from "../settings/given.ts";
@@ -60,14 +61,11 @@ export class CredentialsOut {
         "name another file; this may be their only copy",
         { uuid },
       );
-    const known = pairsOf(given);
-    for (const { generation } of (await session.read())?.generations ?? [])
-      known.push(await session.credentials(generation));
-    for (const { encryptedData, payload } of pairsOf(held)) {
-      const isKnown = known.some(
-        (one) => one.encryptedData === encryptedData && one.payload === payload,
-      );
-      if (isKnown || (await session.isSuperseded({ encryptedData, payload }))) continue;
+    const stored = (await session.read())?.generations ?? [];
+    const known = new Set(stored.map((generation) => generation.fingerprint));
+    for (const pair of pairsOf(given)) known.add(fingerprint(uuid, pair));
+    for (const pair of pairsOf(held)) {
+      if (known.has(fingerprint(uuid, pair)) || (await session.isSuperseded(pair))) continue;
       throw refusal(
         `${path} holds credentials that this state does not know; it may be their only copy`,
         "name another file, or continue from this one",

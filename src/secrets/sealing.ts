@@ -2,13 +2,11 @@ import type { KeyObject } from "node:crypto";
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createSecretKey,
   hkdfSync,
   randomBytes,
 } from "node:crypto";
 import { VaultError } from "../errors.ts";
-import type { Pair } from "../protocol/answers.ts";
 import { command } from "../way.ts";
 
 /** An encryption key, with the public id that every sealed value carries. */
@@ -103,21 +101,6 @@ export const keyIdOf = (sealed: string): string => sealed.split(":")[1] ?? "";
 
 /** Whether a text has the form of a sealed value. */
 export const isSealed = (text: string): boolean => /^s1:[0-9a-f]{16}:/.test(text);
-
-/**
- * Identifies a pair without revealing it: SHA-256 over lower-case uuid, encryptedData and payload, each in UTF-8 after its length
- * in bytes (32 bits, big-endian). 64 hexadecimal digits, the same on every machine.
- */
-export function fingerprint(uuid: string, pair: Pair): string {
-  const hash = createHash("sha256");
-  for (const text of [uuid.toLowerCase(), pair.encryptedData, pair.payload]) {
-    const bytes = Buffer.from(text, "utf8");
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(bytes.length);
-    hash.update(length).update(bytes);
-  }
-  return hash.digest("hex");
-}
 
 function additionalData(key: SealingKey, place: SealedPlace): Buffer {
   const parts = "profile" in place ? ["profile", place.profile, place.key] : vaultParts(place);

@@ -14,7 +14,7 @@ import {
 } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
-import { fingerprint } from "../../src/secrets/sealing.ts";
+import { fingerprint } from "../../src/protocol/fingerprint.ts";
 import { namedFingerprint } from "../../src/terminal/secrets.ts";
 import { device } from "../support/examples.ts";
 import { helpOf } from "../support/help.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fingerprint } from "../../src/secrets/sealing.ts";
+import { fingerprint } from "../../src/protocol/fingerprint.ts";
 import type { Rule } from "../support/gateway.ts";
 import { fleet } from "../support/gateway.ts";
 import { isWhole, tried } from "../support/campaign.ts";

@@ -4,6 +4,7 @@ import { VaultError } from "../../errors.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { isOnline } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
+import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Way } from "../../way.ts";
 import { command, noted } from "../../way.ts";
@@ -123,14 +124,13 @@ export const currentGeneration = ({
  * @throws `no-credentials` for a superseded pair, and for a new one without --force if the current one is proven, or while an
  * exchange is open
  */
-export async function checkGiven(
+export async function recordedAs(
   { session }: Pick<ExchangeContext, "session">,
   vault: VaultRecord | null,
   { given, force }: Pick<Start, "force" | "given">,
 ): Promise<number | null> {
   if (given?.type !== "pair") return null;
   const { uuid } = session;
-  const { encryptedData, payload } = given.credentials;
   const differs = (what: string, ...next: Way[]): VaultError =>
     new VaultError("no-credentials", `the given credentials ${what}`, { uuid, next });
   const stored = noted(command`vault get ${uuid}`, "uses the stored credentials");
@@ -139,10 +139,9 @@ export async function checkGiven(
     throw differs(what, vault === null ? importOf(uuid, "--kind", "KIND") : stored);
   }
   if (vault === null) return null;
-  for (const { generation } of vault.generations.filter(isLive)) {
-    const pair = await session.credentials(generation);
-    if (pair.encryptedData === encryptedData && pair.payload === payload) return generation;
-  }
+  const print = fingerprint(uuid, given.credentials);
+  const known = vault.generations.find((g) => isLive(g) && g.fingerprint === print);
+  if (known !== undefined) return known.generation;
   const keeps = noted(command`vault import ${uuid} --credentials @FILE`, "keeps them for later");
   if (vault.open !== null && vault.open.state !== "in-doubt") {
     const finishes = noted(command`vault ack ${uuid}`, "finishes it");

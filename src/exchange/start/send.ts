@@ -25,7 +25,7 @@ import { afterRefusal, refusalError } from "../refusals.ts";
 import { newId } from "../ulid.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair } from "./credentials.ts";
-import { checkGiven, chosenPair, refusedNow } from "./credentials.ts";
+import { chosenPair, recordedAs, refusedNow } from "./credentials.ts";
 import type { Counted, Start } from "./start.ts";
 import { checkStart } from "./start.ts";
 
@@ -287,7 +287,7 @@ async function recordGiven(context: ExchangeContext, start: Counted): Promise<Gi
   const kind = checkStart(vault, start);
   const { given, hashedPin, device } = start;
   if (given?.type !== "pair") return { kind, recordedAs: null };
-  const known = await checkGiven(context, vault, start);
+  const known = await recordedAs(context, vault, start);
   const credentials = bareCredentials({ ...given.credentials, hashedPin });
   return { kind, recordedAs: known ?? (await session.recordPair({ credentials, kind, device })) };
 }
@@ -314,14 +314,14 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
   if (given?.type === "recovery")
     return { record, kind: given.document.kind, acknowledges: null, pair: null };
   const kind = checkStart(record, start);
-  const recordedAs = await checkGiven(context, record, start);
-  if (record === null || (given !== undefined && recordedAs === null)) {
+  const known = await recordedAs(context, record, start);
+  if (record === null || (given !== undefined && known === null)) {
     const first = record && beforeStart(record, start, context);
     if (record !== null && first?.do === "refuse")
       throw refusalError(record, first, start, context);
     return { record, kind, acknowledges: null, pair: null };
   }
-  const starts = new Starts(context, start, { kind, recordedAs });
+  const starts = new Starts(context, start, { kind, recordedAs: known });
   const { wish, action } = await starts.decide(record);
   const acknowledges = action.do === "end" ? action.exchange : null;
   const generation =

@@ -7,10 +7,10 @@ import type {
   NewPair,
   Placed,
 } from "../../exchange/records.ts";
+import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
-import { fingerprint } from "../../secrets/sealing.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import {
   begun,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, it } from "vitest";
 import type { AdoptedExchange } from "../../../src/exchange/records.ts";
-import { fingerprint } from "../../../src/secrets/sealing.ts";
+import { fingerprint } from "../../../src/protocol/fingerprint.ts";
 import { parseGivenKey } from "../../../src/secrets/keys.ts";
 import type { SealingKey } from "../../../src/secrets/sealing.ts";
 import type { Entry } from "../../../src/store/postgres/outbox.ts";

@@ -1,6 +1,6 @@
 import type { Call, Clock, Reply, Service, VaultSession } from "../../../src/exchange/ports.ts";
 import { openSandbox } from "../../../src/sandbox/server.ts";
-import { fingerprint } from "../../../src/secrets/sealing.ts";
+import { fingerprint } from "../../../src/protocol/fingerprint.ts";
 import type { HttpRequest } from "../../../src/service/request.ts";
 import { requestOf } from "../../../src/service/request.ts";
 import { seededRandom, type Dice } from "../../support/dice.ts";

@@ -1,7 +1,7 @@
 import { seededRandom } from "../../../support/dice.ts";
 import { combinationOf } from "../../../../src/exchange/start/credentials.ts";
 import type { Pair } from "../../../../src/protocol/answers.ts";
-import { fingerprint } from "../../../../src/secrets/sealing.ts";
+import { fingerprint } from "../../../../src/protocol/fingerprint.ts";
 import type { Call, Reply } from "../../../../src/exchange/ports.ts";
 import type { Handler } from "../../../../src/sandbox/handler.ts";
 import { createHandler } from "../../../../src/sandbox/handler.ts";

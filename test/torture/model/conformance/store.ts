@@ -1,7 +1,8 @@
 import type { ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type { Counters, Outcome } from "../../../../src/exchange/counting.ts";
 import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
-import { fingerprint, seal } from "../../../../src/secrets/sealing.ts";
+import { fingerprint } from "../../../../src/protocol/fingerprint.ts";
+import { seal } from "../../../../src/secrets/sealing.ts";
 import { parseGivenKey } from "../../../../src/secrets/keys.ts";
 import { sealToken } from "../../../../src/store/steps/generations.ts";
 import type { ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
