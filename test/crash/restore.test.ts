@@ -9,6 +9,7 @@ import {
   expectExit,
   expectFarFromLock,
   expectInStep,
+  firstGetArgs,
   offlineNote,
   openLab,
 } from "../support/lab.ts";
@@ -38,20 +39,9 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     machine = await lab.warmMachine();
     file = join(tempDir("backups"), "backup.db");
     expectExit(await machine.vault("state", "backup", file), 0);
-    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
     // By a process of its own: what it wrote last is in the WAL.
-    expectExit(
-      await machine.vaultWith(
-        { env },
-        "import",
-        extra,
-        "--kind",
-        "generic/offline",
-        "--credentials",
-        "env:PAIR",
-      ),
-      0,
-    );
+    const [, , ...given] = firstGetArgs(machine, lab.vault);
+    expectExit(await machine.vault("import", extra, ...given), 0);
     both = [extra, lab.vault.uuid].sort();
     before = [extra];
   });

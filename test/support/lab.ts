@@ -70,20 +70,7 @@ export async function openLab(
   const machine = (options: MachineOptions = {}): Machine => machineFor(service, options);
   const warmMachine = async (options: MachineOptions = {}): Promise<Machine> => {
     const made = machine(options);
-    const more = { PAIR: JSON.stringify(vault.credentials) };
-    expectExit(
-      await made.vaultWith(
-        { env: more },
-        "get",
-        vault.uuid,
-        "--kind",
-        vault.kind,
-        "--credentials",
-        "env:PAIR",
-        "--json",
-      ),
-      0,
-    );
+    expectExit(await firstGet(made, vault), 0);
     return made;
   };
   return {
@@ -294,8 +281,11 @@ export async function manyVaults(
   return { lab, machine, uuids: lab.service.vaults.map(({ uuid }) => uuid) };
 }
 
-export async function importAll(lab: Lab, machine: Machine): Promise<void> {
-  const lines = lab.service.vaults.map(({ uuid, kind, credentials }, index) => ({
+export async function importAll(
+  { service }: { service: { sandbox: Pick<Sandbox, "vaults"> } },
+  machine: Machine,
+): Promise<void> {
+  const lines = service.sandbox.vaults().map(({ uuid, kind, credentials }, index) => ({
     uuid,
     kind,
     credentials,

@@ -9,6 +9,7 @@ import {
   expectInStep,
   expectNothingLost,
   expectOrder,
+  firstGet,
   offlineCard,
   openLab,
 } from "../support/lab.ts";
@@ -223,22 +224,7 @@ describe("several processes at the same moment, some killed", () => {
     async ({ seed, vaults }) => {
       const lab = await openLab(Array.from({ length: vaults }, () => offlineCard));
       const machine = lab.machine();
-      for (const { uuid, kind, credentials } of lab.service.vaults) {
-        const more = { PAIR: JSON.stringify(credentials) };
-        expectExit(
-          await machine.vaultWith(
-            { env: more },
-            "get",
-            uuid,
-            "--kind",
-            kind,
-            "--credentials",
-            "env:PAIR",
-            "--json",
-          ),
-          0,
-        );
-      }
+      for (const vault of lab.service.vaults) expectExit(await firstGet(machine, vault), 0);
       const dice = new Dice(seed);
       for (let round = 0; round < rounds; round += 1) await playRound(dice, lab, machine, round);
       tried("interleavings of processes", rounds);

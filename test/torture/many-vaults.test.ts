@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import {
   callsSince,
-  expectExit,
   expectFarFromLock,
   expectInStep,
   expectOrder,
+  importAll,
   offlineNote,
   openLab,
 } from "../support/lab.ts";
@@ -48,13 +48,7 @@ describe("xargs -P16 over many vaults", () => {
       const { sandbox, vaults } = lab.service;
       const { env, flags } = where === "here" ? { env: {}, flags: [] } : await farAway(lab);
       const machine = lab.machine({ env: { ...env, VAULTSVC_RATE: setting } });
-      const lines = vaults.map(({ uuid, kind, credentials }) =>
-        JSON.stringify({ uuid, kind, credentials }),
-      );
-      expectExit(
-        await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))),
-        0,
-      );
+      await importAll(lab, machine);
       const { code, stderr } = await xargs(
         vaults.map(({ uuid }) => uuid),
         ["get", "{}", "--json", "--max-wait", "5m", ...flags],

@@ -8,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { isWhole, tried } from "../support/campaign.ts";
 import { atEndOfFile } from "../support/cleanup.ts";
-import { expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
+import { expectExit, expectFarFromLock, importAll, offlineNote, openLab } from "../support/lab.ts";
 import { compiled } from "../support/run-vault.ts";
 import { postgres } from "../support/postgres.ts";
 import type { LoopOptions } from "./exchange-loop.ts";
@@ -35,13 +35,7 @@ it(
     const location = (await postgres()).location(`rated_${(tries += 1)}`);
     const machine = lab.machine({ stateDir: location });
     expectExit(await machine.vault("state", "init"), 0);
-    const lines = vaults.map(({ uuid, kind, credentials }) =>
-      JSON.stringify({ uuid, kind, credentials }),
-    );
-    expectExit(
-      await machine.vault("import", "--file", machine.file("all.ndjson", lines.join("\n"))),
-      0,
-    );
+    await importAll(lab, machine);
 
     const keys = join(machine.configDir, "keys");
     const loops: Loop[] = [];

@@ -9,6 +9,7 @@ import {
   expectExit,
   expectFarFromLock,
   expectNothingLost,
+  importAll,
   note,
   offlineCard,
   offlineNote,
@@ -27,13 +28,7 @@ const run = ["-o", "ndjson", "--run", "may", "--concurrency", "1"];
 
 /** The machine has read all of them once. */
 async function warmAll(lab: RewindLab): Promise<void> {
-  const lines = lab.vaults.map(({ uuid, kind, credentials }) =>
-    JSON.stringify({ uuid, kind, credentials }),
-  );
-  expectExit(
-    await here(lab, "import", "--file", lab.machine.file("vaults.ndjson", lines.join("\n"))),
-    0,
-  );
+  await importAll(lab, lab.machine);
   expectExit(await here(lab, "get", "--all", "-o", "ndjson"), 0);
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { killHook } from "../../support/crash.ts";
 import { Dice } from "../../support/dice.ts";
-import { card, expectExit, outcomesOf } from "../../support/lab.ts";
+import { card, expectExit, importAll, outcomesOf } from "../../support/lab.ts";
 import type { Lab } from "../../support/lab.ts";
 import type { Machine } from "../../support/machine.ts";
 import type { Postgres } from "../../support/postgres.ts";
@@ -66,13 +66,7 @@ export class Team {
     const env = { PGPASSWORD: "password" };
     const quiet = lab.machine({ stateDir, env });
     expectExit(await quiet.vault("state", "init"), 0);
-    const lines = lab.service.vaults.map(({ uuid, kind, credentials }) =>
-      JSON.stringify({ uuid, kind, credentials }),
-    );
-    expectExit(
-      await quiet.vault("import", "--file", quiet.file("all.ndjson", lines.join("\n"))),
-      0,
-    );
+    await importAll(lab, quiet);
     const machines = Array.from({ length: 10 }, (_, n) => {
       const shift = { CLOCK_SHIFT: String((n - 5) * 3_600_000) };
       const machine = lab.machine({ stateDir, env: { ...env, ...shift } });
