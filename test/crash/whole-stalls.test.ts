@@ -1,14 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stride } from "../support/campaign.ts";
-import { killHook } from "../support/crash.ts";
+import { runStoppedAt } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { closeConnections, team } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
 import type { Team } from "../support/shared-state.ts";
-import { tempDir } from "../support/cleanup.ts";
 import { copyKeys } from "../support/machine.ts";
 
 /** An operation on the whole of a shared state, by the first machine. */
@@ -42,25 +39,6 @@ const operations: Operation[] = [
   },
 ];
 
-/** Runs the program until it stops itself before the n-th of its steps; false once it has ended by then. */
-async function stoppedAt(n: number, machine: Machine, args: readonly string[]) {
-  const log = join(tempDir("steps"), "steps");
-  const env = {
-    NODE_OPTIONS: `--require=${killHook}`,
-    KILL_AT: String(n),
-    KILL_SIGNAL: "SIGSTOP",
-    KILL_LOG: log,
-  };
-  const run = machine.start({ env, timeoutMs: 120_000 }, ...args);
-  await expect
-    .poll(() => existsSync(log) && readFileSync(log, "utf8") !== "", {
-      interval: 5,
-      timeout: 60_000,
-    })
-    .toBe(true);
-  return { run, isStopped: readFileSync(log, "utf8").split("\n").length === n };
-}
-
 describe.each(operations)(
   "state $name of a shared state that stands still for longer than every lease, at each of its steps",
   (operation) => {
@@ -73,7 +51,7 @@ describe.each(operations)(
           const { lab, uuid, machines, sql } = all;
           const [first, second] = machines;
           const args = await operation.args(all);
-          const { run, isStopped } = await stoppedAt(n, first, args);
+          const { run, steps } = await runStoppedAt(n, first, args);
           // All that ends by itself has ended.
           for (const over of [
             `UPDATE schema.vaults SET ends_at = '-infinity'`,
@@ -95,7 +73,7 @@ describe.each(operations)(
           await expectInStep(lab, next, uuid);
           expectFarFromLock(lab, uuid);
           await closeConnections();
-          if (!isStopped) return;
+          if (steps.length !== n) return;
         }
       },
     );

@@ -6,7 +6,7 @@ import { stride } from "./campaign.ts";
 import type { Lab } from "./lab.ts";
 import { openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
-import type { RunOptions, RunResult } from "./run-vault.ts";
+import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
 import { tempDir } from "./cleanup.ts";
 
 /** What numbers the steps of a program, for NODE_OPTIONS. */
@@ -40,6 +40,31 @@ export async function runKilledAt(
   const result = await machine.start({ ...options, env }, ...args).exit;
   const steps = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
   return { result, killed: result.signal === "SIGKILL", steps };
+}
+
+export interface Stopped {
+  run: RunningVault;
+  /** The last one is that before which it was stopped. */
+  steps: string[];
+}
+
+/** Runs the program until it stops itself before the n-th of its steps, or has ended by then. */
+export async function runStoppedAt(
+  n: number,
+  machine: Machine,
+  args: readonly string[],
+): Promise<Stopped> {
+  const log = join(tempDir("steps"), "steps");
+  const env = {
+    NODE_OPTIONS: `--require=${killHook}`,
+    KILL_AT: String(n),
+    KILL_SIGNAL: "SIGSTOP",
+    KILL_LOG: log,
+  };
+  const run = machine.start({ env, timeoutMs: 120_000 }, ...args);
+  const isWritten = (): boolean => existsSync(log) && readFileSync(log, "utf8") !== "";
+  await expect.poll(isWritten, { interval: 5, timeout: 60_000 }).toBe(true);
+  return { run, steps: readFileSync(log, "utf8").split("\n") };
 }
 
 /**

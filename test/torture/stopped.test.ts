@@ -1,9 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaults } from "../../src/protocol/limits.ts";
-import type { Template } from "../support/crash.ts";
-import { killHook, runKilledAt, template } from "../support/crash.ts";
+import type { Stopped, Template } from "../support/crash.ts";
+import { runKilledAt, runStoppedAt, template } from "../support/crash.ts";
 import {
   card,
   expectError,
@@ -16,38 +14,7 @@ import {
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
-import type { RunningVault } from "../support/run-vault.ts";
-import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-
-interface Stopped {
-  run: RunningVault;
-  /** The last one is that before which it was stopped. */
-  steps: string[];
-}
-
-/** Runs the program until it stops itself before the n-th of its steps, or has ended by then. */
-async function runStoppedAt(
-  n: number,
-  machine: Machine,
-  args: readonly string[],
-): Promise<Stopped> {
-  const log = join(tempDir("steps"), "steps");
-  const env = {
-    NODE_OPTIONS: `--require=${killHook}`,
-    KILL_AT: String(n),
-    KILL_SIGNAL: "SIGSTOP",
-    KILL_LOG: log,
-  };
-  const run = machine.start({ env, timeoutMs: 120_000 }, ...args);
-  await expect
-    .poll(() => existsSync(log) && readFileSync(log, "utf8") !== "", {
-      interval: 5,
-      timeout: 60_000,
-    })
-    .toBe(true);
-  return { run, steps: readFileSync(log, "utf8").split("\n") };
-}
 
 const operations = [
   { operation: "get", args: (): string[] => [] },
