@@ -62,10 +62,6 @@ const plan = z.object({
   }),
 });
 
-/** With many vaults, a line is an event, and --dry-run prints a plan. */
-export const get = z.union([got, dryRun, plan]);
-export const update = z.union([receipt, dryRun, plan]);
-
 /** With `ack --token`, what this machine does not know of the exchange is null. */
 const acknowledged = z.object({
   ...vault,
@@ -92,10 +88,8 @@ const acknowledgedAll = z.object({
   last: z.optional(z.object(storedExchange)),
 });
 
-export const ack = z.union([acknowledgedAll, plan]);
-
 /** Of a service whose response holds no credentials that can be read, `answer` is all that there is. */
-export const create = z.union([
+const created = z.union([
   z.object({
     ...vault,
     vault: ofService,
@@ -107,11 +101,6 @@ export const create = z.union([
 ]);
 
 const deleted = z.object({ ...vault, kind, externalRef: text });
-
-/** What `vault delete` prints. */
-export const deletion = z.object({ deleted: z.array(deleted) });
-
-export const info = z.object({ ...vault, kind, info: ofService });
 
 // With many vaults, a line is printed for each event.
 
@@ -189,6 +178,17 @@ const afterwards = z.object({
 
 /** What --credentials-out, --save-cmd and `vault export` write of an exchange, before and after its acknowledgement. */
 export const recovery = z.union([pending, afterwards]);
+
+/** What the commands print that call the service. With many vaults, a line is an event, and --dry-run prints a plan. */
+export const exchange = {
+  get: z.union([got, dryRun, plan]),
+  update: z.union([receipt, dryRun, plan]),
+  run: dryRun,
+  ack: z.union([acknowledgedAll, plan]),
+  create: created,
+  delete: z.object({ deleted: z.array(deleted) }),
+  info: z.object({ ...vault, kind, info: ofService }),
+};
 
 export type GetDocument = z.infer<typeof got>;
 export type UpdateDocument = z.infer<typeof receipt>;

@@ -1,57 +1,22 @@
 import * as z from "zod/mini";
 import { auditReplay, auditSummary } from "./audit.ts";
 import { error } from "./parts.ts";
-import * as exchange from "./exchange.ts";
-import * as sandbox from "./sandbox.ts";
+import { exchange, manyEvent, recovery } from "./exchange.ts";
+import { sandbox } from "./sandbox.ts";
 import { pathsOf, refuseOther } from "./field-paths.ts";
-import * as setup from "./setup.ts";
-import * as state from "./state.ts";
+import { setup } from "./setup.ts";
+import { state } from "./state.ts";
 
 /** What commands print as JSON, by the words that name the command; then errors, events and recovery documents. */
 const documents = {
-  get: exchange.get,
-  update: exchange.update,
-  run: exchange.dryRun,
-  ack: exchange.ack,
-  status: state.status,
-  guard: state.guard,
+  ...exchange,
+  ...state,
   "audit-replay": auditReplay,
-  import: state.importing,
-  export: state.exporting,
-  forget: state.forget,
-  label: state.label,
-  info: exchange.info,
-  create: exchange.create,
-  delete: exchange.deletion,
-  "state init": state.init,
-  "state backup": state.backup,
-  "state restore": state.restore,
-  "state rekey": state.rekey,
-  "state move": state.move,
-  "state claim": state.claim,
-  "state locks": state.locks,
-  doctor: setup.doctor,
-  init: setup.init,
-  "config list": setup.configList,
-  "config get": setup.configGet,
-  "config set": setup.configSet,
-  "config unset": setup.configUnset,
-  "config path": setup.configPath,
-  "config use": setup.configUse,
-  "sandbox rehearse": sandbox.rehearse,
-  "sandbox start": sandbox.start,
-  "sandbox env": sandbox.env,
-  "sandbox status": sandbox.status,
-  "sandbox stop": sandbox.stop,
-  "sandbox reset": sandbox.reset,
-  "sandbox audit": sandbox.audit,
-  "sandbox lock": sandbox.lock,
-  "sandbox unlock": sandbox.lock,
-  "sandbox fault": sandbox.fault,
-  help: setup.help,
+  ...setup,
+  ...sandbox,
   error,
-  event: z.union([auditSummary, exchange.manyEvent]),
-  recovery: exchange.recovery,
+  event: z.union([auditSummary, manyEvent]),
+  recovery,
 } as const;
 
 export type DocumentName = keyof typeof documents;

@@ -87,8 +87,6 @@ const listedVault = z.object({
   exchanges: z.optional(z.array(exchange)),
 });
 
-export const status = z.object({ vaults: z.array(listedVault) });
-
 const vaultGuard = z.object({
   ...vault,
   ...counters,
@@ -109,8 +107,6 @@ const serviceBreaker = z.object({
   httpStatus: z.nullable(count),
 });
 
-export const guard = z.object({ vaults: z.array(vaultGuard), breakers: z.array(serviceBreaker) });
-
 /** `proven`: a start with these credentials, or the acknowledgement of their exchange, has succeeded here before. */
 const imported = z.object({
   ...vault,
@@ -121,12 +117,6 @@ const imported = z.object({
 });
 const place = { line: z.optional(count), item: z.optional(count) };
 
-/** What `vault import` prints. */
-export const importing = z.object({
-  imported: z.array(imported),
-  failed: z.array(z.object({ ...place, ...vault, error: errorBody })),
-});
-
 const exported = z.object({
   ...vault,
   kind,
@@ -134,26 +124,7 @@ const exported = z.object({
   device: z.optional(device),
 });
 
-/** What `vault export` prints; a list with --all --json, and with --all a line a vault. */
-export const exporting = z.union([exported, z.array(exported)]);
-
-export const forget = z.object({ forgotten: z.array(z.object(vault)) });
-export const label = z.object({ ...vault, label: text });
-
-/** `keyFile` is null if the key is given. */
-export const init = z.object({ state: text, keyFile: maybeText, created: z.boolean() });
-
 const holdings = { file: text, pending: count, keyId: maybeText, format: count };
-
-export const backup = z.object({
-  backup: z.object({
-    ...holdings,
-    vaults: count,
-    at: time,
-    bytes: count,
-    key: z.object({ inBackup: z.literal(false), source: text, file: maybeText }),
-  }),
-});
 
 /** What a restore has done with a vault: `reason` says why it is as it was here, as in the file, or both, or is not here. */
 const restoredVault = z.object({
@@ -173,37 +144,6 @@ const restoredVault = z.object({
   droppedLabel: maybeText,
 });
 
-export const restore = z.object({
-  restored: z.object({
-    ...holdings,
-    state: text,
-    vaults: z.array(restoredVault),
-  }),
-  /** Vaults that others held for too long: nothing of them was restored. */
-  failed: z.array(z.object({ ...vault, service: text, error: errorBody })),
-});
-
-export const rekey = z.object({
-  rekeyed: z.object({
-    from: z.array(text),
-    to: text,
-    source: z.enum(["file", "given"]),
-    /** Null where the new key was given. */
-    keyFile: maybeText,
-    states: z.array(text),
-    values: count,
-    /** Those that have used the state, by their names. */
-    machines: z.array(text),
-  }),
-});
-
-/** `vaults` is null if an interrupted move was finished. */
-export const move = z.object({
-  moved: z.object({ from: text, to: text, vaults: z.nullable(count) }),
-});
-
-export const claim = z.object({ claimed: z.object({ state: text }) });
-
 const lock = z.object({
   uuid: text,
   holder: actor,
@@ -212,7 +152,52 @@ const lock = z.object({
   endsAt: maybeTime,
 });
 
-export const locks = z.object({ locks: z.array(lock) });
+/** What the commands print that are about the state alone. */
+export const state = {
+  status: z.object({ vaults: z.array(listedVault) }),
+  guard: z.object({ vaults: z.array(vaultGuard), breakers: z.array(serviceBreaker) }),
+  import: z.object({
+    imported: z.array(imported),
+    failed: z.array(z.object({ ...place, ...vault, error: errorBody })),
+  }),
+  /** A list with --all --json, and with --all a line a vault. */
+  export: z.union([exported, z.array(exported)]),
+  forget: z.object({ forgotten: z.array(z.object(vault)) }),
+  label: z.object({ ...vault, label: text }),
+  /** `keyFile` is null if the key is given. */
+  "state init": z.object({ state: text, keyFile: maybeText, created: z.boolean() }),
+  "state backup": z.object({
+    backup: z.object({
+      ...holdings,
+      vaults: count,
+      at: time,
+      bytes: count,
+      key: z.object({ inBackup: z.literal(false), source: text, file: maybeText }),
+    }),
+  }),
+  "state restore": z.object({
+    restored: z.object({ ...holdings, state: text, vaults: z.array(restoredVault) }),
+    /** Vaults that others held for too long: nothing of them was restored. */
+    failed: z.array(z.object({ ...vault, service: text, error: errorBody })),
+  }),
+  "state rekey": z.object({
+    rekeyed: z.object({
+      from: z.array(text),
+      to: text,
+      source: z.enum(["file", "given"]),
+      /** Null where the new key was given. */
+      keyFile: maybeText,
+      states: z.array(text),
+      values: count,
+      /** Those that have used the state, by their names. */
+      machines: z.array(text),
+    }),
+  }),
+  /** `vaults` is null if an interrupted move was finished. */
+  "state move": z.object({ moved: z.object({ from: text, to: text, vaults: z.nullable(count) }) }),
+  "state claim": z.object({ claimed: z.object({ state: text }) }),
+  "state locks": z.object({ locks: z.array(lock) }),
+};
 
 export type ListedVault = z.infer<typeof listedVault>;
 export type VaultGuard = z.infer<typeof vaultGuard>;

@@ -3,14 +3,7 @@ import http from "node:http";
 import path from "node:path";
 import { once } from "node:events";
 import { json } from "node:stream/consumers";
-import type {
-  AuditDocument,
-  FaultDocument,
-  LockDocument,
-  ResetDocument,
-  StartDocument,
-  StopDocument,
-} from "../documents/sandbox.ts";
+import type { AuditDocument, SandboxDocument, StartDocument } from "../documents/sandbox.ts";
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
@@ -143,12 +136,13 @@ const faultBody = '{"faults":["start:cut"],"clear":true}';
 const actions: Record<string, (running: Controlled, vault: string, body: string) => object> = {
   "GET ready": ({ ready }) => ready(),
   "GET audit": ({ sandbox }) => ({ items: [...sandbox.audit()] }) satisfies AuditDocument,
-  "POST stop": ({ ready }) => ({ stopped: ready().baseUrl }) satisfies StopDocument,
+  "POST stop": ({ ready }) =>
+    ({ stopped: ready().baseUrl }) satisfies SandboxDocument<"sandbox stop">,
   "POST reset": ({ sandbox, faults, renewReadyFile }) => {
     faults.clear();
     sandbox.reset();
     renewReadyFile();
-    return { vaults: sandbox.vaults().length } satisfies ResetDocument;
+    return { vaults: sandbox.vaults().length } satisfies SandboxDocument<"sandbox reset">;
   },
   "POST lock": ({ sandbox }, vault) => shown(sandbox.lock(vault)),
   "POST unlock": ({ sandbox }, vault) => shown(sandbox.unlock(vault)),
@@ -163,12 +157,12 @@ const actions: Record<string, (running: Controlled, vault: string, body: string)
     const rules = given.faults.map(String).map(parseFault);
     if (given.clear === true) faults.clear();
     faults.add(rules);
-    return { armed: faults.armed } satisfies FaultDocument;
+    return { armed: faults.armed } satisfies SandboxDocument<"sandbox fault">;
   },
 };
 
 /** What is not secret of a vault. */
-function shown(vault: VaultState): LockDocument {
+function shown(vault: VaultState): SandboxDocument<"sandbox lock"> {
   const { pending, expiryDate } = vault;
   return {
     uuid: vault.uuid,

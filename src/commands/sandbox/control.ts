@@ -1,15 +1,8 @@
 import type { App } from "../../app.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
-import type {
-  AuditDocument,
-  AuditItem,
-  FaultDocument,
-  LockDocument,
-  ResetDocument,
-  StatusDocument,
-  StopDocument,
-} from "../../documents/sandbox.ts";
+import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
+import type { Document } from "../../documents/schemas.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/settings.ts";
@@ -55,29 +48,29 @@ async function call<T>(
 
 /** Makes a command that prints what a route of the running sandbox answers. */
 const printing =
-  <Document, Given extends Options = Options>(
+  <Answer, Given extends Options = Options>(
     route: (options: Given) => Route,
-    line: (document: Document) => string,
+    line: (document: Answer) => string,
     given?: (options: Given) => object,
   ) =>
   async (app: App, options: Given): Promise<void> => {
-    const document = await call<Document>(app, options, route(options), given?.(options));
+    const document = await call<Answer>(app, options, route(options), given?.(options));
     await app.io.output.printDone(document, line(document));
   };
 
-export const runStop = printing<StopDocument>(
+export const runStop = printing<Document<"sandbox stop">>(
   () => "POST stop",
   ({ stopped }) => `Stopped the sandbox at ${stopped}.`,
 );
 
-export const runReset = printing<ResetDocument>(
+export const runReset = printing<Document<"sandbox reset">>(
   () => "POST reset",
   ({ vaults }) =>
     `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
 );
 
 function changing(route: "lock" | "unlock") {
-  const change = printing<LockDocument, OptionsOf<typeof lock>>(
+  const change = printing<Document<"sandbox lock">, OptionsOf<typeof lock>>(
     ({ vault }) => `POST ${route}/${encodeURIComponent(vault)}`,
     ({ uuid, status }) => `${uuid} is ${status}`,
   );
@@ -91,7 +84,7 @@ function changing(route: "lock" | "unlock") {
 export const runLock = changing("lock");
 export const runUnlock = changing("unlock");
 
-export const runFault = printing<FaultDocument, OptionsOf<typeof fault>>(
+export const runFault = printing<Document<"sandbox fault">, OptionsOf<typeof fault>>(
   () => "POST fault",
   ({ armed }) => (armed === 0 ? "No faults." : `${count(armed, "fault")} set.`),
   ({ faults, clear = false }) => ({ faults, clear }),
@@ -114,12 +107,12 @@ export async function runStatus({ io, settings }: App, options: Options): Promis
   const readyFile = readyFileOf(settings, options);
   const running = await findRunning(readyFile);
   if (running === null) {
-    const none: StatusDocument = { running: false };
+    const none: Document<"sandbox status"> = { running: false };
     return await io.output.printDone(none, `No sandbox is running (ready file: ${readyFile}).`);
   }
   const { baseUrl, application } = running;
   const vaults = running.vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
-  const document: StatusDocument = {
+  const document: Document<"sandbox status"> = {
     running: true,
     baseUrl,
     application: { uuid: application.uuid },
