@@ -41,7 +41,6 @@ export const deleteVault = command(
     ]);
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
-    await app.service.client();
     const discardPending = options.discardPending === true;
     // A vault that is unknown or has an open exchange is refused before a question.
     const record = await lookUp(app, target);

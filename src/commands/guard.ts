@@ -133,16 +133,23 @@ async function reset(
   vaults: readonly string[],
   { all, yes }: GuardOptions,
 ): Promise<void> {
+  const store = await app.state.store();
+  const services = new Set(all === true ? [app.settings.serviceName()] : []);
+  const isClosed = async (service: string): Promise<boolean> =>
+    (await store.breaker(service).read()).lostAt === null;
+  if (vaults.length === 0 && (await isClosed(app.settings.serviceName()))) return;
+  const taken = `Take back what unanswered starts of ${count(vaults.length, "vault")} have counted`;
   const question =
-    to === "unanswered"
-      ? `Take back what unanswered starts of ${count(vaults.length, "vault")} have counted, and close the circuit breaker? Only do this if the audit log shows none of them.`
-      : `Reset the counters of vault ${vaults.join()}? Only do this after an administrator has unlocked the vault.`;
+    to !== "unanswered"
+      ? `Reset the counters of vault ${vaults.join()}? Only do this after an administrator has unlocked the vault.`
+      : vaults.length === 0
+        ? "Close the circuit breaker? Only do this if the audit log shows none of the starts that opened it."
+        : `${taken}, and close the circuit breaker? Only do this if the audit log shows none of them.`;
   // About one vault, flags that say what counts are a person's word already.
   const isSaid = to === "unanswered" ? all !== true && vaults.length === 1 : to !== "all";
   const { confirmOrFail } = await import("../cli/prompts.ts");
   await confirmOrFail(app.io.ask, isSaid || yes === true, question);
   const { noCredentials } = await import("../exchange/start/start.ts");
-  const services = new Set(all === true ? [app.settings.serviceName()] : []);
   for (const uuid of vaults)
     await app.service.withVault(
       uuid,
@@ -154,10 +161,8 @@ async function reset(
       { local: true },
     );
   if (to !== "unanswered") return;
-  const store = await app.state.store();
   for (const service of services) {
     const breaker = store.breaker(service);
-    if ((await breaker.read()).lostAt !== null)
-      await applyTo(breaker, { type: "answered", at: breaker.now() });
+    if (!(await isClosed(service))) await applyTo(breaker, { type: "answered", at: breaker.now() });
   }
 }

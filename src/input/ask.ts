@@ -1,4 +1,5 @@
 import type { Io } from "../parts/io.ts";
+import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
 import { isStdin, readValue } from "../settings/given.ts";
@@ -32,17 +33,20 @@ export async function askBaseUrl({ io, settings }: Basics): Promise<void> {
   settings.baseUrl = await typedBaseUrl({ io, settings });
 }
 
-/** Asks for the settings that every call of the service needs. */
-export async function askSettings({ io, settings }: Basics): Promise<void> {
+/**
+ * Asks for the settings that every call of the service needs, before all other questions.
+ * @throws `usage` where some are missing, before a list is read or anything is written
+ */
+export async function askSettings({ io, settings, service }: Remote): Promise<void> {
   await askBaseUrl({ io, settings });
-
-  if ((settings.appUuid !== undefined && settings.apiKey !== undefined) || !io.ask.isPossible)
-    return;
-  settings.appUuid ??= await typedAppUuid(io.ask);
-  if (settings.apiKey === undefined) {
-    const text = await io.ask.secret({ message: "API key", rule: brokenUuid });
-    settings.apiKey = { text, source: "--api-key", fromFlag: false };
+  if (io.ask.isPossible) {
+    settings.appUuid ??= await typedAppUuid(io.ask);
+    if (settings.apiKey === undefined) {
+      const text = await io.ask.secret({ message: "API key", rule: brokenUuid });
+      settings.apiKey = { text, source: "--api-key", fromFlag: false };
+    }
   }
+  await service.client();
 }
 
 /** The base URL as a person types it; with only Enter, `initial`. */

@@ -37,8 +37,6 @@ export async function runMany(
 ): Promise<number> {
   checkNothingOfOne(options, operation);
   await askSettings(app);
-  // Missing settings are reported before a list is read.
-  await app.service.client();
   const run = runOf(app, options, operation);
   const { todo, known } = await readList(app, options, run);
   const skipped = known.filter(([, outcome]) => !outcome.ok);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import {
   card,
   expectError,
@@ -96,6 +96,20 @@ describe.concurrent("ack --all", () => {
     await elsewhere.ok("ack", "--all");
     await expectInStep(there, elsewhere, there.vault.uuid);
   });
+});
+
+test("with nothing to send, ack --all and export --all need no setup, and guard asks nothing", async () => {
+  const lab = await openLab(offlineNote);
+  const missing = { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" };
+  const bare = lab.machine({ env: missing });
+  const nothing = await bare.ok("ack", "--all", "--json");
+  expect(JSON.parse(nothing.stdout)).toEqual({ acknowledged: [], failed: [] });
+  expect((await bare.ok("export", "--all")).stdout).toBe("");
+  const machine = await lab.warmMachine();
+  expectExit(await machine.vault("guard", "--all", "--reset", "--unanswered"), 0);
+  // Now there is something to send, and the settings for it are needed.
+  await machine.ok("get", lab.vault.uuid, "--no-ack");
+  expectError(await machine.vaultWith({ env: missing }, "ack", "--all", "--json"), "usage");
 });
 
 describe.concurrent("import", () => {

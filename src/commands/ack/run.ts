@@ -56,8 +56,6 @@ export async function runAck(app: App, options: AckOptions): Promise<void> {
     throw new VaultError("usage", "--token and --exchange require one vault", {
       next: [command`vault ack --help`],
     });
-  await askSettings(app);
-  await app.service.client();
   const result: Result = { acknowledged: [], failed: [] };
   const acknowledge = isMany(options) ? acknowledgeMany : acknowledgeOne;
   const failure = await acknowledge(app, options, result).then(() => undefined, asVaultError);
@@ -75,9 +73,9 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
   const { isTTY } = app.io.host.stdout;
   const store = await app.state.store();
   // Those of other services fail, and are told.
-  const known = options.all
-    ? (await store.list()).filter(isPending)
-    : await store.summaries(app.settings.serviceName());
+  const pending = options.all === true ? (await store.list()).filter(isPending) : undefined;
+  if (pending?.length !== 0) await askSettings(app);
+  const known = pending ?? (await store.summaries(app.settings.serviceName()));
   const entries = await readNames(app.io, options, new VaultNames<KnownVault>(known));
   const isDocument =
     format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
@@ -113,6 +111,7 @@ async function acknowledgeOne(app: App, options: AckOptions, result: Result): Pr
   const [given] = options.vaults;
   const isAsked = given === undefined && app.io.ask.isPossible;
   if (isAsked && !(await (await app.state.store()).list()).some(isPending)) return;
+  await askSettings(app);
   const uuid = await askVault(app, given, "ack", isPending);
   const work = await acknowledging(app, uuid, options, result);
   result.last = await app.service.withVault(uuid, work).catch(async (cause: unknown) => {

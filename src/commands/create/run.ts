@@ -34,7 +34,6 @@ export async function runCreate(app: App, options: CreateOptions): Promise<void>
   await askSettings(app);
   const vault = await readVault(app, options, kind);
   const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
-  await app.service.client();
   const { label } = options;
   if (label !== undefined) await checkLabel(app.state, label);
   const outcome = await create(app, kind, options, { vault, device, metadata, label });

@@ -37,10 +37,8 @@ async function exportAll(app: App): Promise<ExportedVault[]> {
   const listed = await (await app.state.store()).list();
   const records = listed.filter((record) => record.generations.length > 0);
   const services = [...new Set(records.map((record) => record.service))];
-  const here =
-    app.settings.baseUrl === undefined && services.length === 1
-      ? services[0]
-      : app.settings.serviceName();
+  const isOne = app.settings.baseUrl === undefined && services.length <= 1;
+  const here = isOne ? services[0] : app.settings.serviceName();
   const others = services.filter((service) => service !== here);
   if (others.length > 0)
     app.io.narrator.warn(

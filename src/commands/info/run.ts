@@ -16,7 +16,6 @@ import { lookUp } from "../../input/read-start.ts";
 export async function runInfo(app: App, options: InfoOptions): Promise<void> {
   await askSettings(app);
   const target = await askVault(app, options.uuid, "info");
-  await app.service.client();
   const record = await lookUp(app, target);
   const asked = chooseKind(target, record, options.kind);
   const info = await fetchInfo(app, target, asked);
