@@ -11,6 +11,7 @@ import {
   imported,
   intent,
   known,
+  lower,
   pair,
   patient,
   problem,
@@ -38,6 +39,19 @@ describe("the files of a state", () => {
     expect(await state.store.find(uuid)).toEqual([]);
     expect(await state.store.reserveSlot("app", 0)).toBe(0);
     expect(readdirSync(state.root)).toEqual([]);
+  });
+
+  it("are made once by calls of one process that begin a moment after each other", async () => {
+    for (let turns = 0; turns < 12; turns += 1) {
+      const fresh = temporaryState();
+      const first = fresh.store.lock(service, uuid, patient(fresh.clock));
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      const second = fresh.store.lock(service, lower.replace("a", "b"), patient(fresh.clock));
+      const sessions = await Promise.all([first, second]);
+      for (const session of sessions) await session.release();
+      expect(filesOf(fresh.directory).filter((path) => path.endsWith(".db"))).toHaveLength(1);
+      fresh.dispose();
+    }
   });
 
   it("are for their owner only, from the start", async () => {

@@ -73,7 +73,8 @@ export class StateDatabase {
     ensurePrivateDirectory(this.#options.directory);
     createDatabase(this.opening);
     this.isNew = true;
-    const made = await this.open();
+    // Somebody else in this process may have begun to look before it was there.
+    const made = (await this.open()) ?? (await this.open());
     if (made !== null) return made;
     throw unusable(this.opening.path, "it is a broken link, or was removed immediately", {
       hint: "if it is a symbolic link, fix or remove it, then run it again",
