@@ -6,17 +6,22 @@ export const vaultsAtATime = 64;
  * once all that has begun has ended.
  */
 export async function eachOf<T>(
-  items: Iterable<T>,
+  items: Iterable<T> | AsyncIterable<T>,
   most: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const left = items[Symbol.iterator]();
+  const left =
+    Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
   const failures: unknown[] = [];
   const go = async (): Promise<void> => {
     while (failures.length === 0) {
-      const next = left.next();
-      if (next.done === true) return;
-      await work(next.value).catch((error: unknown) => failures.push(error));
+      try {
+        const next = await left.next();
+        if (next.done === true) return;
+        await work(next.value);
+      } catch (error) {
+        failures.push(error);
+      }
     }
   };
   await Promise.all(Array.from({ length: most }, go));

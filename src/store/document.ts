@@ -1,7 +1,7 @@
 import { counting } from "../exchange/counting.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
-import { keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import { cannotBeOpened, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { replacing } from "./breakers.ts";
 import type { Dialect, Put, Statement, Table, Value } from "./statement.ts";
@@ -172,9 +172,15 @@ export function mapSealed<Row extends SealedRow>(
 
 /** For `mapSealed`: seals with `to` what another key has sealed. @throws `state` for a value that does not open */
 export const resealing =
-  (from: SealingKey, to: SealingKey) =>
+  (from: SealingKey | null, to: SealingKey) =>
   (place: VaultPlace, value: string): string =>
-    keyIdOf(value) === to.id ? value : seal(to, place, unseal(from, place, value));
+    keyIdOf(value) === to.id ? value : seal(to, place, unsealWith(from, place, value));
+
+/** As `unseal`, with the key that a state names, if it names one. */
+export function unsealWith(key: SealingKey | null, place: VaultPlace, value: string): string {
+  if (key === null) throw cannotBeOpened(place, "the state names no key");
+  return unseal(key, place, value);
+}
 
 /** Number of exchanges that a document keeps in any case. */
 const keptExchanges = 5;

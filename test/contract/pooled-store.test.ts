@@ -53,7 +53,7 @@ describe.skipIf(!hasPgBouncer())(
       const placeOf = ({ another }: SharedState): PostgresWhole =>
         new PostgresWhole(another() as PostgresStore);
       await placeOf(state).transact("rekey", patient(state.clock), async (whole) => {
-        for await (const vaults of whole.vaults())
+        for await (const vaults of whole.rows("vaults"))
           await whole.put(
             "vaults",
             vaults.map((row) => ({ ...row, label: "pooled" })),

@@ -1,7 +1,6 @@
 import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { VaultColumns } from "../../src/store/document.ts";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { dialect } from "../../src/store/sqlite/query.ts";
@@ -86,7 +85,7 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     await session.release();
     const labelled = async (whole: Whole, label: string): Promise<number> => {
       let count = 0;
-      for await (const vaults of whole.vaults()) {
+      for await (const vaults of whole.rows("vaults")) {
         await whole.put(
           "vaults",
           vaults.map((row) => ({ ...row, label })),
@@ -120,15 +119,15 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
       (__, n) => `bbbbbbbb-bbbb-4ccc-8ddd-${String(n).padStart(12, "0")}`,
     );
     await place.transact("rekey", patient(state.clock), async (whole) => {
-      for await (const [one] of whole.vaults())
+      for await (const [one] of whole.rows("vaults"))
         await whole.put(
           "vaults",
-          uuids.map((each) => ({ ...(one as VaultColumns), uuid: each })),
+          uuids.map((each) => ({ ...one, uuid: each })),
         );
     });
     const sizes = await place.read(async (whole) => {
       const found: number[] = [];
-      for await (const vaults of whole.vaults()) found.push(vaults.length);
+      for await (const vaults of whole.rows("vaults")) found.push(vaults.length);
       return found;
     });
     expect(sizes).toEqual([200, 200, 51]);

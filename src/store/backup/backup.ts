@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { appendingAlone } from "../journal/journal.ts";
+import { appendingAlone, ofState } from "../journal/journal.ts";
 import { isKnown, raising } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
 import { marksOf, migrate, openSnapshot } from "../sqlite/open-database.ts";
@@ -25,7 +25,7 @@ export async function writeBackup(
 ): Promise<BackupFacts> {
   const { dialect, parts } = store;
   const { clock, warn, keyring } = parts;
-  const at = new Date(clock.now()).toISOString();
+  const now = clock.now();
   try {
     const holdings = await replaceLater(file, async (temporary) => {
       await copy(temporary);
@@ -39,8 +39,7 @@ export async function writeBackup(
           }),
       );
       const { vaults, pending, keyId } = copied;
-      const detail = { file, vaults, pending, keyId };
-      const entry = { at, service: "", uuid: "", exchange: null, event: "backup", detail };
+      const entry = ofState("backup", now, { file, vaults, pending, keyId });
       // After the snapshot, so that all that is in it is known elsewhere; and before the file is there: whoever dies in between leaves
       // none that the state does not know of.
       await store
@@ -50,6 +49,7 @@ export async function writeBackup(
         );
       return copied;
     });
+    const at = new Date(now).toISOString();
     return { ...holdings, file, bytes: statSync(file).size, at };
   } catch (error) {
     throw asStateError(file, error, "the backup cannot be written");

@@ -24,6 +24,20 @@ export interface JournalEntry {
   detail: Record<string, unknown>;
 }
 
+/** An entry about the state itself; `now` is in milliseconds since the epoch. */
+export const ofState = (
+  event: string,
+  now: number,
+  detail: JournalEntry["detail"],
+): JournalEntry => ({
+  at: new Date(now).toISOString(),
+  service: "",
+  uuid: "",
+  exchange: null,
+  event,
+  detail,
+});
+
 /** The SQL that appends entries to the journal, in their order, if `from` has a row; returns a row for each. */
 export function appending(
   dialect: Dialect,

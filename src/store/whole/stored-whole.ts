@@ -57,10 +57,9 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
       const from = whole.marks.key;
       const to = keyring.replacement(given);
       const machines = new Set<string>();
-      for await (const vaults of whole.vaults())
-        for (const row of vaults)
-          for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
-            if (actor !== null) machines.add(actor.host);
+      for await (const row of whole.vaults())
+        for (const { by: actor } of rowsOf({ ...row, at: "" }, row, whole.marks).exchanges)
+          if (actor !== null) machines.add(actor.host);
       const values = await whole.reseal(to);
       await whole.mark({ key: to.id });
       await whole.note("rekeyed", clock.now(), { from, to: to.id, values });

@@ -1,8 +1,8 @@
 import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
-import { cannotBeOpened, unseal } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
-import { columns, isKnownIn, mapSealed, resealing } from "../document.ts";
+import { columns, isKnownIn, mapSealed, resealing, unsealWith } from "../document.ts";
+import { ofState } from "../journal/journal.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
 import { inserting, keys, marking } from "../statement.ts";
@@ -83,8 +83,7 @@ export class WholeReader {
     let opened = 0;
     const key = given ?? (await this.key());
     const open = (place: VaultPlace, value: string): string => {
-      if (key === null) throw cannotBeOpened(place, "the state names no key");
-      unseal(key, place, value);
+      unsealWith(key, place, value);
       opened += 1;
       return value;
     };
@@ -119,9 +118,17 @@ export class WholeReader {
     }
   }
 
-  /** The vaults, at most 200 at a time. */
-  async *vaults(): AsyncGenerator<VaultColumns[]> {
-    for await (const rows of this.rows("vaults")) yield rows as unknown as VaultColumns[];
+  async *vaults(): AsyncGenerator<VaultColumns> {
+    for await (const rows of this.rows("vaults")) yield* rows as unknown as VaultColumns[];
+  }
+
+  /** The fingerprints of a vault's pairs that were ever superseded. */
+  async spent({ service, uuid }: Pick<VaultColumns, "service" | "uuid">): Promise<string[]> {
+    const rows = await this.engine.query({
+      sql: `SELECT fingerprint FROM ${this.engine.prefix}spent WHERE service = $1 AND uuid = $2`,
+      values: [service, uuid],
+    });
+    return rows.map((row) => String(row["fingerprint"]));
   }
 
   /** Which of these exchanges the journal has. */
@@ -154,9 +161,7 @@ export class Whole extends WholeReader {
   /** Seals everything with another key, and returns how many values another one had sealed. @throws `state` if this machine lacks that */
   async reseal(to: SealingKey): Promise<number> {
     let count = 0;
-    const from = await this.key();
-    if (from === null) return count;
-    const anew = resealing(from, to);
+    const anew = resealing(await this.key(), to);
     const counted = (place: VaultPlace, value: string): string => {
       const now = anew(place, value);
       count += Number(now !== value);
@@ -180,11 +185,10 @@ export class Whole extends WholeReader {
     for (const list of listsOf(rows)) await this.engine.query({ sql, values: [list] });
   }
 
-  /** Appends an entry about the state itself. `now` is in milliseconds since the epoch. */
-  async note(event: string, now: number, detail: Record<string, unknown>): Promise<void> {
-    const at = new Date(now).toISOString();
-    const about = { service: "", uuid: "", exchange: null };
-    await this.put("journal", [{ at, ...about, event, detail: JSON.stringify(detail) }]);
+  /** Appends an entry about the state itself; as `ofState`. */
+  async note(...of: Parameters<typeof ofState>): Promise<void> {
+    const { detail, ...entry } = ofState(...of);
+    await this.put("journal", [{ ...entry, detail: JSON.stringify(detail) }]);
   }
 
   /** Records marks; null removes one. A state that has a fence or was moved cannot be used. */

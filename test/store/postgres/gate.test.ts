@@ -29,7 +29,7 @@ import { tcpProxy } from "../../support/proxies.ts";
 
 /** Writes every vault with a label. */
 async function relabelled(whole: Whole, label: string | null): Promise<void> {
-  for await (const vaults of whole.vaults())
+  for await (const vaults of whole.rows("vaults"))
     await whole.put(
       "vaults",
       vaults.map((row) => ({ ...row, label })),
@@ -202,7 +202,7 @@ it("a vault that is not known has a row for its lease alone: nobody is shown it,
   await held(state);
   await expire();
   await placeOf(state.another()).transact("rekey", patient(state.clock), async (whole) => {
-    for await (const vaults of whole.vaults()) expect(vaults).toEqual([]);
+    for await (const vaults of whole.rows("vaults")) expect(vaults).toEqual([]);
   });
   expect(await rows()).toEqual([]);
 });
