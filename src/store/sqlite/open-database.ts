@@ -59,13 +59,14 @@ export function openDatabase({ path, platform }: Opening): DatabaseSync | null {
   const [stats] = ["", "-wal", "-shm"].map((suffix) => fileIfThere(path + suffix));
   if (!stats) return null;
   if ((stats.mode & 0o077) !== 0) onState(path, () => tighten(path, 0o600));
-  const connection = new DatabaseSync(withMode(path, "rw"));
+  const connection = new DatabaseSync(withMode(path));
   try {
     configure(connection, platform);
     checkOurs(connection, path);
     return connection;
   } catch (error) {
-    closeUnchanged(connection, path);
+    // The last connection that is closed moves the WAL into the file: what is not ours stays open, and with that unchanged.
+    if (isBusy(error)) connection.close();
     throw error;
   }
 }
@@ -145,26 +146,8 @@ export function checkOurs(connection: DatabaseSync, path: string): void {
   checkNotNewer(connection, path);
 }
 
-/**
- * Closes a connection without a checkpoint. SQLite moves the WAL into the file when the last connection closes; a second,
- * read-only connection prevents that and cannot do it itself.
- */
-function closeUnchanged(connection: DatabaseSync, path: string): void {
-  try {
-    const anchor = new DatabaseSync(withMode(path, "ro"), { readOnly: true });
-    try {
-      one(anchor, "PRAGMA user_version");
-    } finally {
-      connection.close();
-      anchor.close();
-    }
-  } catch {
-    // The caller reports why the database could not be used.
-  }
-}
-
-/** The path as a URL with a mode, so that SQLite does not create a file that has just disappeared. */
-export function withMode(path: string, mode: "rw" | "ro"): URL {
+/** The path as a URL with its mode, so that SQLite does not create a file that has just disappeared. */
+export function withMode(path: string, mode = "rw"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
   return url;
@@ -176,12 +159,10 @@ export function withMode(path: string, mode: "rw" | "ro"): URL {
  * @throws what SQLite throws
  */
 function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
-  const url = pathToFileURL(path);
   const isAtRest = beside.some(
     (suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) === 0,
   );
-  url.search = isAtRest ? "mode=ro&immutable=1" : "mode=ro";
-  return new DatabaseSync(url, { readOnly: true });
+  return new DatabaseSync(withMode(path, isAtRest ? "ro&immutable=1" : "ro"), { readOnly: true });
 }
 
 /**

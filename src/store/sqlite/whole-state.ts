@@ -130,7 +130,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   async #using<T>(begin: string, work: (db: DatabaseSync) => Promise<T>): Promise<T> {
     const { clock, platform } = this.store.parts;
     const { path } = this.store.database.opening;
-    const db = new DatabaseSync(withMode(path, "rw"));
+    const db = new DatabaseSync(withMode(path));
     try {
       await retryBusyDatabase(clock, path, () => {
         configure(db, platform);
