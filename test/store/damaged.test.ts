@@ -18,9 +18,8 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
-import { lockPath } from "../../src/store/sqlite/vault-lock.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
-import { runChild, temporaryState, works } from "./temporary-state.ts";
+import { lockPath, runChild, temporaryState, works } from "./temporary-state.ts";
 import type { TemporaryState } from "./temporary-state.ts";
 
 describe("a state that cannot be used", () => {

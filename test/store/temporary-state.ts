@@ -1,4 +1,5 @@
 import { actorOf } from "../../src/actor.ts";
+import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -42,6 +43,13 @@ export interface TemporaryState extends StoreFixture {
   /** Runs SQL on a separate connection; returns the rows of the last query. */
   sql(text: string): Record<string, unknown>[];
 }
+
+/** The lock file of a vault, in the directory of the locks. */
+export const lockPath = (directory: string, uuid: string): string =>
+  join(
+    directory,
+    `${createHash("sha256").update(uuid.toLowerCase()).digest("hex").slice(0, 32)}.lock`,
+  );
 
 export function temporaryState(): TemporaryState {
   const root = mkdtempSync(join(tmpdir(), "vault-state-"));

@@ -97,7 +97,7 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
     },
     sql: async (text) => await server.sql(text.replaceAll("schema.", `${schema}.`)),
     dispose: () => {
-      for (const each of stores) each.close();
+      for (const each of stores) each.parts.database.close();
       rmSync(root, { recursive: true, force: true });
     },
   };

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type { Actor, Holder } from "../../actor.ts";
-import { defined } from "../../defined.ts";
 import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Lock } from "../state.ts";
@@ -185,7 +184,7 @@ export const holders = (schema: string): Statement => ({
 /** A row of `holders`. */
 export const lockIn = (row: Row): Lock => ({
   uuid: row["uuid"] as string,
-  holder: actorIn(row["holder"] as string),
+  holder: JSON.parse(row["holder"] as string) as Actor,
   since: (row["since"] as Date).toISOString(),
   endsAt: (row["endsAt"] as Date).toISOString(),
 });
@@ -193,10 +192,5 @@ export const lockIn = (row: Row): Lock => ({
 /** Undefined for a lease that was given back meanwhile. */
 export const holderIn = ({ holder, since }: Row): Holder | undefined =>
   typeof holder === "string" && since instanceof Date
-    ? { by: actorIn(holder), since: since.toISOString() }
+    ? { by: JSON.parse(holder) as Actor, since: since.toISOString() }
     : undefined;
-
-function actorIn(text: string): Actor {
-  const { host, pid, user, role } = JSON.parse(text) as Actor;
-  return { host, pid, user, ...defined({ role }) };
-}

@@ -68,11 +68,6 @@ export class PostgresStore extends StoredState implements State {
     return (await this.parts.database.query(holders(this.parts.schema))).map(lockIn);
   }
 
-  /** Closes the connection without waiting. */
-  close(): void {
-    this.parts.database.close();
-  }
-
   async lock(
     service: string,
     uuid: string,

@@ -22,10 +22,6 @@ import { busy, waitForLock } from "../wait-for-lock.ts";
 const nameOf = (uuid: string): string =>
   createHash("sha256").update(uuid.toLowerCase()).digest("hex").slice(0, 32);
 
-/** The lock file of a vault, in the directory of the locks. */
-export const lockPath = (directory: string, uuid: string): string =>
-  join(directory, `${nameOf(uuid)}.lock`);
-
 /** The lock of a vault, held by this process. */
 export interface VaultLock {
   /** Never throws; a second call does nothing. */

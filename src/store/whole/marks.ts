@@ -12,18 +12,15 @@ export interface Fence {
   target: string;
 }
 
-/** A move from a state that was begun, and one that has ended. */
-export interface Moves {
-  fence: Fence | null;
-  moved: Fence | null;
-}
-
 /** What a state says of itself, apart from what it holds; in `meta`, by these names. */
-export interface Marks extends Moves, Since {
+export interface Marks extends Since {
   /** Its id, made with it. Paths and addresses never say whether two states are the same. */
   state: string;
   /** Id of the key that seals it; null where it has none yet. */
   key: string | null;
+  /** A move from it that was begun, and one that has ended. */
+  fence: Fence | null;
+  moved: Fence | null;
   /** Ids of the states whose contents came here, and of those to which this one was moved and which are gone for good. */
   predecessors: readonly string[];
   /** Ids of the moves that came here, and of those that never will. */
@@ -65,7 +62,7 @@ export const claiming = (place: string): Way =>
   noted(command`vault state claim --state ${place}`, "if the other place is gone for good");
 
 /** The error for a state that was moved elsewhere, or is just being moved. `isThere`: the new place is known to have it. */
-export function notHere(place: string, { fence, moved }: Moves, isThere = false): VaultError {
+export function notHere(place: string, { fence, moved }: Marks, isThere = false): VaultError {
   if (moved !== null) {
     const there = noted(command`vault config set state ${moved.to}`, "or --state, VAULTSVC_STATE");
     return new VaultError(

@@ -20,7 +20,7 @@ it("one queue for machines whose clocks are hours apart, and step while they are
     };
     const keySource = { folder: "", given: givenKey("7".repeat(64)) };
     const shared = openSharedHere(location, { keySource, clock, directory: tempDir("queue") });
-    atEndOfFile(() => shared.close());
+    atEndOfFile(() => shared.parts.database.close());
     return [shared, clock];
   };
   const [one] = machine(() => 0);

@@ -126,7 +126,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
     write: async (rows, { lostAt, since: closed }) => {
       // A session knows the vault as it was when it began.
       await session.release();
-      store.close();
+      store.parts.database.close();
       store = machine();
       const { doc, sealed, status } = columnsOf(rows);
       await db.query(
@@ -157,7 +157,7 @@ export async function openPostgresRows(clock: Clock, key: string): Promise<RealR
     },
     close: async () => {
       await session.release();
-      store.close();
+      store.parts.database.close();
       await db.end();
     },
   };
