@@ -125,8 +125,8 @@ const unavailable = ({ message, facts: { hint, next } }: VaultError): VaultError
 
 /** The turn of one of many vaults. Its patience (--max-wait) begins with it, and its secrets are forgotten at its end. */
 export class Turn {
-  /** Until its start has a place under the rate limit, until it is sent, until it is answered, until its end call is sent, and then. */
-  phase: "coming" | "placed" | "started" | "stored" | "ending" = "coming";
+  /** `coming`: its start has no place under the rate limit yet. `started`: it is sent, and its end call is not. Else `idle`. */
+  phase: "coming" | "idle" | "started" = "coming";
   readonly #app: Remote;
   readonly #uuid: string;
   readonly #run: Run;
@@ -177,8 +177,7 @@ export class Turn {
   stopIfIdle(): void {
     const { interrupted, killed } = this.#app.io.host;
     if (killed.aborted) this.#stop.abort(killed.reason);
-    else if (interrupted.aborted && !["started", "stored"].includes(this.phase))
-      this.#stop.abort(interrupted.reason);
+    else if (interrupted.aborted && this.phase !== "started") this.#stop.abort(interrupted.reason);
   }
 
   end(): void {
@@ -193,7 +192,7 @@ export class Turn {
         if (this.phase === "coming")
           run.preparationMs += (this.#app.io.host.elapsed() - began - run.preparationMs) / 10;
         await service.admit(next, signal);
-        if (this.phase === "coming") this.phase = "placed";
+        if (this.phase === "coming") this.phase = "idle";
         run.goOn();
       },
       call: async (call, ...given) => {
@@ -209,11 +208,10 @@ export class Turn {
     if (type === "warning") narrator.warn(`vault ${this.#uuid}: ${event.message}`);
     if (type === "settled") narrator.tell(event);
     if (type === "starting") this.phase = "started";
-    if (type === "stored") this.phase = "stored";
-    if (type === "acknowledging") this.phase = "ending";
-    if (type === "retrying" && event.step === "start") this.phase = "placed";
+    if (type === "acknowledging") this.phase = "idle";
+    if (type === "retrying" && event.step === "start") this.phase = "idle";
     // It waits longer than a vault that has lost no start: those come to the trial meanwhile.
-    if (type === "waiting" && event.unansweredStarts > 0) this.phase = "placed";
+    if (type === "waiting" && event.unansweredStarts > 0) this.phase = "idle";
     this.#run.goOn();
   }
 }
