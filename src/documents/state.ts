@@ -16,6 +16,8 @@ import {
   time,
   vault,
 } from "./parts.ts";
+import type { HoldReason } from "../exchange/states.ts";
+import { holdReasons } from "../exchange/states.ts";
 import { recovery } from "./exchange.ts";
 
 /** Status of a vault, as the table has it. */
@@ -39,9 +41,7 @@ const statusWords = [
 const exchange = z.object({
   ...storedExchange,
   tokenSecondsLeft: z.nullable(count),
-  holdReason: z.nullable(
-    z.enum(["no-ack", "delivery", "masked", "credentials-out", "save-cmd", "exec", "run"]),
-  ),
+  holdReason: z.nullable(z.enum(Object.keys(holdReasons) as HoldReason[])),
   delivered: z.boolean(),
   saveOwed: z.boolean(),
   endsUnanswered: count,

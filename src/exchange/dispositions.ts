@@ -36,6 +36,14 @@ interface Disposition {
   retry?: Retry;
 }
 
+/** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
+export const unlockedOf = (uuid: string): Way =>
+  noted(command`vault guard ${uuid} --reset`, "after an administrator has unlocked the vault");
+
+/** The command that finds or takes the right credentials, if those that are known do not work. */
+export const importOf = (uuid: string, ...more: readonly string[]): Way =>
+  noted(command`vault import ${uuid} ${more} --credentials @FILE`, "the right credentials");
+
 const unknown = {
   code: "service",
   what: "the service responded with an unknown error",
@@ -74,10 +82,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     start: "refused",
     end: "refused",
     meaning: "they will not be sent again",
-    next: (uuid) => [
-      noted(command`vault import ${uuid} --credentials @FILE`, "the right credentials"),
-      command`vault status ${uuid} --history`,
-    ],
+    next: (uuid) => [importOf(uuid), command`vault status ${uuid} --history`],
   },
   locked: {
     code: "locked",
@@ -87,7 +92,7 @@ const table: Readonly<Record<ErrorClass, Disposition>> = {
     meaning: "an administrator can unlock it in the console",
     next: (uuid) => [
       noted(command`vault audit-replay FILE`, "explains it, from an audit export"),
-      noted(command`vault guard ${uuid} --reset`, "after an administrator has unlocked it"),
+      unlockedOf(uuid),
     ],
   },
   gone: {

@@ -6,12 +6,12 @@ import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
 import { isUndelivered, isUnread, summarize } from "./context.ts";
 import { isLockedBy, mustPersonChoose, spentBy, startRisk, withoutUnanswered } from "./counting.ts";
-import { serviceDetails } from "./dispositions.ts";
+import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import { aRead, isRestored, nextAction, unrefused } from "./next-action.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { noCredentials } from "./start/start.ts";
-import type { HoldReason } from "./states.ts";
+import { holdReasons } from "./states.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -157,7 +157,7 @@ function notSendable({ uuid, generations }: VaultRecord, { generation, force }: 
 /** Exit 11 for an exchange that waits for a decision. */
 function heldError(vault: VaultRecord, wish: Wish, circumstances: Circumstances): VaultError {
   const { uuid, open } = vault;
-  const held = `an exchange of this vault is held (${holdWords[open?.holdReason ?? "no-ack"]})`;
+  const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
   const facts = { uuid, exchange: exchangeOf(open) };
   if (!wish.discardPending || open?.operation !== "update")
     return new VaultError("pending", held, { ...facts, next: waysOn(vault, circumstances) });
@@ -173,16 +173,6 @@ function heldError(vault: VaultRecord, wish: Wish, circumstances: Circumstances)
     next,
   });
 }
-
-const holdWords: Readonly<Record<HoldReason, string>> = {
-  delivery: "its contents could not be delivered",
-  masked: "the contents of a limited vault were not shown",
-  "credentials-out": "--credentials-out could not be written",
-  "save-cmd": "--save-cmd failed",
-  exec: "--exec failed",
-  run: "the program of vault run failed",
-  "no-ack": "by --no-ack",
-};
 
 /** Why an exchange is in doubt. */
 const explainDoubt =
@@ -276,14 +266,6 @@ function goneWays({ uuid, usesRemaining, open }: VaultRecord): Way[] {
   );
   return isUsedUp ? [noted(forget, "its last read has probably used it up"), again] : [again];
 }
-
-/** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
-export const unlockedOf = (uuid: string): Way =>
-  noted(command`vault guard ${uuid} --reset`, "after an administrator has unlocked the vault");
-
-/** The command that finds or takes the right credentials, if those that are known do not work. */
-export const importOf = (uuid: string, ...more: readonly string[]): Way =>
-  noted(command`vault import ${uuid} ${more} --credentials @FILE`, "the right credentials");
 
 /** A person chooses among these credentials: each is one command. */
 function choices(

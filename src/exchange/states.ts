@@ -24,22 +24,18 @@ export const exchangeStates = [
 
 export type ExchangeState = (typeof exchangeStates)[number];
 
-/** Why an exchange is held, which decides how to finish it. */
-export type HoldReason =
-  /** --no-ack: the contents were delivered. */
-  | "no-ack"
-  /** The contents could not be written whole. */
-  | "delivery"
-  /** A read of a limited vault, the last one or with a person at the terminal, whose output masks or omits the contents. */
-  | "masked"
-  /** --credentials-out could not be written. */
-  | "credentials-out"
-  /** --save-cmd failed. */
-  | "save-cmd"
-  /** --exec failed. */
-  | "exec"
-  /** The program of `vault run` failed, or could not be given the contents. */
-  | "run";
+/** Why an exchange is held, which decides how to finish it, and the words for it. */
+export const holdReasons = {
+  "no-ack": "by --no-ack",
+  delivery: "its contents could not be delivered",
+  masked: "the contents of a limited vault were not shown",
+  "credentials-out": "--credentials-out could not be written",
+  "save-cmd": "--save-cmd failed",
+  exec: "--exec failed",
+  run: "the program of vault run failed",
+} as const;
+
+export type HoldReason = keyof typeof holdReasons;
 
 /** States in which a new pair waits for its acknowledgement, or may have received it. */
 export const openStates: readonly ExchangeState[] = ["started", "held", "ending", "in-doubt"];

@@ -3,7 +3,7 @@ import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchan
 import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
-import { unlockedOf } from "../exchange/refusals.ts";
+import { unlockedOf } from "../exchange/dispositions.ts";
 import type { Basics } from "../parts/settings.ts";
 import { count, grouped } from "../terminal/count.ts";
 import type { Palette } from "../terminal/palette.ts";

@@ -9,9 +9,9 @@ import type { Credentials } from "../../protocol/requests.ts";
 import type { Way } from "../../way.ts";
 import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
+import { importOf } from "../dispositions.ts";
 import type { Generation, VaultRecord } from "../records.ts";
 import { isLive } from "../records.ts";
-import { importOf } from "../refusals.ts";
 import type { Start } from "./start.ts";
 
 /** Stored credentials with all that is sent with them. */
