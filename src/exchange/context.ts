@@ -91,15 +91,10 @@ export function summarize(exchange: ExchangeRecord): ExchangeSummary {
   };
 }
 
-/** Whether the token is alive by the clock of the state: good enough to choose words and to stop waiting, never to settle anything. */
-export function isTokenAlive(
-  exchange: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">,
-  at: number,
-): boolean {
-  return tokenExpiresAt(exchange) > at;
-}
-
-/** When a token expires, in milliseconds since the epoch. A token of unknown lifetime is assumed to live for a day. */
+/**
+ * When a token expires, in milliseconds since the epoch by the clock of the state: good enough to choose words and to stop waiting, never
+ * to settle anything. A token of unknown lifetime is assumed to live for a day.
+ */
 export function tokenExpiresAt({
   tokenExpiry,
   startedAt,

@@ -9,7 +9,6 @@ import {
   note,
   openExchange,
   summarize,
-  isTokenAlive,
   tokenExpiresAt,
   nextTry,
 } from "./context.ts";
@@ -39,7 +38,7 @@ const graceMs = 5000;
  * service answers, the token expires or the deadline passes. With `isLast` nothing follows a SUCCESS: the vault may be released.
  * @throws `pending`, `locked`, `interrupted`; the exchange then stays in state ending
  */
-export async function sendEnd(
+async function sendEnd(
   context: ExchangeContext,
   open: OpenExchange,
   isLast: boolean,
@@ -65,7 +64,7 @@ export async function sendEnd(
     await throwIfInterrupted(context, exchange);
     const answer = reply.type === "not-sent" ? undefined : reply.answer;
     const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-    if (reply.type !== "answer" && !isTokenAlive(exchange, context.clock.now())) {
+    if (reply.type !== "answer" && tokenExpiresAt(exchange) <= context.clock.now()) {
       // One more try has settled nothing: only a start can find out which pair is valid.
       await session.settle(open.id, "in-doubt", note(context, "in-doubt", cause));
       return { outcome: "in-doubt", answer };
@@ -233,18 +232,23 @@ export async function settleInterrupted(
 }
 
 /**
- * Ends a command whose last step was this end call.
- * @throws `service` if the token has expired: the old credentials are current; `in-doubt`
+ * Acknowledges an exchange as the last step of a command, which may be repeated as `retry` says. Returns the exchange as it is then.
+ * @throws what `sendEnd` throws; `service` if the token has expired: the old credentials are current; `in-doubt`
  */
-export async function throwUnlessAcknowledged(
+export async function acknowledge(
   context: ExchangeContext,
   exchange: OpenExchange,
-  { outcome, answer }: Ended,
+  isLast: boolean,
   retry: Retry,
-): Promise<void> {
-  if (outcome === "acknowledged") return;
-  if (outcome === "in-doubt") throw inDoubtError(await currentRecord(context), context, answer);
-  const { uuid } = context.session;
+): Promise<OpenExchange> {
+  const { outcome, answer } = await sendEnd(context, exchange, isLast);
+  const vault = await currentRecord(context);
+  if (outcome === "in-doubt") throw inDoubtError(vault, context, answer);
+  if (outcome === "acknowledged") {
+    const acknowledgedAt = vault.exchanges.find(({ id }) => id === exchange.id)?.acknowledgedAt;
+    return { ...exchange, state: "acknowledged", acknowledgedAt: acknowledgedAt ?? null };
+  }
+  const { uuid } = vault;
   const what =
     exchange.operation === "update" ? "update was not applied" : "read was not acknowledged";
   const said = answer === undefined ? "" : ` (${wording(answer)})`;
@@ -273,8 +277,7 @@ export interface AckChoice {
 /**
  * Finishes the open exchange of a locked vault. Returns the acknowledged exchange: with none open, the last one if it was
  * acknowledged before; else null.
- * @throws `pending` if a person must decide, `in-doubt`, `service` if the token expired (the old pair is current), and what
- * `sendEnd` throws
+ * @throws `pending` if a person must decide, and what `acknowledge` throws
  */
 export async function acknowledgeOpen(
   context: ExchangeContext,
@@ -285,22 +288,16 @@ export async function acknowledgeOpen(
   const wish = { ...anAck, unread, saved: saved || save !== undefined };
   const action = nextAction(vault, wish, context);
   if (action.do === "refuse") throw refusalError(vault, action, wish, context);
-  if (action.do !== "end") return lastAcknowledged(vault);
+  // Deletes are never acknowledged, which makes the assertion safe.
+  if (action.do !== "end")
+    return vault.last?.state === "acknowledged" ? (vault.last as OpenExchange) : null;
   const { exchange } = action;
   if (save !== undefined && exchange.state !== "ending")
     await saveNow(context, exchange, save, await recoveryDocument(context, vault, exchange));
-  const ended = await sendEnd(context, exchange, true);
-  await throwUnlessAcknowledged(context, exchange, ended, "safe");
-  const last = lastAcknowledged(await currentRecord(context));
-  return last?.id === exchange.id ? last : { ...exchange, state: "acknowledged" };
+  return await acknowledge(context, exchange, true, "safe");
 }
 
 const anAck = { operation: "ack", discardPending: false, force: false } as const;
-
-/** The last exchange, if it was acknowledged. Deletes never are, which makes the assertion safe. */
-function lastAcknowledged({ last }: VaultRecord): OpenExchange | null {
-  return last?.state === "acknowledged" ? (last as OpenExchange) : null;
-}
 
 async function saveNow(
   context: ExchangeContext,

@@ -1,5 +1,5 @@
 import type { Operation } from "../protocol/endpoints.ts";
-import { isTokenAlive, isUnread } from "./context.ts";
+import { isUnread, tokenExpiresAt } from "./context.ts";
 import type { Counters, Policy } from "./counting.ts";
 import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./counting.ts";
 import type { Clock } from "./ports.ts";
@@ -141,7 +141,7 @@ function withOpen(
     // A read does not drop an update that somebody may be about to finish.
     const isOther = open.operation === "update" && operation === "get" && !force;
     if (discardPending) return isOther ? "held" : "start";
-    const isLapsed = open.operation === "get" && !open.saveOwed && !isTokenAlive(open, now);
+    const isLapsed = open.operation === "get" && !open.saveOwed && tokenExpiresAt(open) <= now;
     return isLapsed && operation === "get" ? "start" : "held";
   }
   if (discardPending) return "start";
@@ -165,9 +165,10 @@ function choose(
 ): NextAction {
   const { tried } = soFar;
   const { generation, force, operation } = wish;
-  if (generation === undefined && sendable(vault, wish).length === 0)
+  if (sendable(vault, wish).length === 0) {
+    if (generation !== undefined) return refuse("generation");
     return refuse(vault.generations.length === 0 ? "no-credentials" : "superseded");
-  if (generation !== undefined && sendable(vault, wish).length === 0) return refuse("generation");
+  }
   const left = untried(vault, wish, soFar);
   const [first, ...others] = left;
   if (first === undefined) return refuse("refused", sendable(vault, wish));

@@ -8,7 +8,7 @@ import { currentRecord, isUnread, openExchange, summarize } from "./context.ts";
 import type { Delivery, Handover } from "./delivery.ts";
 import { HandoverFailure } from "./delivery.ts";
 import { acceptedBy } from "./dispositions.ts";
-import { sendEnd, throwUnlessAcknowledged } from "./end.ts";
+import { acknowledge } from "./end.ts";
 import { interrupted } from "./interruption.ts";
 import type { OpenExchange } from "./records.ts";
 import { adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
@@ -109,17 +109,17 @@ async function deliverAndEnd(
   }
   // A program may have run for hours: what a delivery takes is not time of waiting.
   const inTime = { ...context, deadline: context.deadline + clock.elapsed() - from };
-  const ended = await sendEnd(
+  // The start counts, so a repetition is not safe.
+  const acknowledged = await acknowledge(
     inTime,
     { ...exchange, delivered: true },
     !handover.leavesState,
+    "after-status",
   ).catch((error: unknown) => {
     if (error instanceof VaultError && error.code === "state")
       throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
     throw error;
   });
-  // The start counts, so a repetition is not safe.
-  await throwUnlessAcknowledged(context, exchange, ended, "after-status");
   context.emit({ type: "acknowledged", generation: exchange.newGeneration ?? 0 });
   try {
     await handover.confirm(delivery.credentials);
@@ -127,9 +127,7 @@ async function deliverAndEnd(
     const message = error instanceof Error ? error.message : String(error);
     context.emit({ type: "warning", message: `the exchange is acknowledged, but ${message}` });
   }
-  const { last } = await currentRecord(context);
-  const acknowledgedAt = last?.id === id ? last.acknowledgedAt : null;
-  return { ...delivery, exchange: { ...exchange, state: "acknowledged", acknowledgedAt } };
+  return { ...delivery, exchange: acknowledged };
 }
 
 /** @throws HandoverFailure if the answer lacks the contents: acknowledging would use up a read that delivered nothing */
