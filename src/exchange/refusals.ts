@@ -28,15 +28,25 @@ export function refusalError(
       next: waysOn(vault, circumstances),
       ...facts,
     });
+  const pending = (what: string, next = waysOn(vault, circumstances)): VaultError =>
+    new VaultError("pending", what, { uuid, exchange: exchangeOf(open), next });
   switch (because) {
     case "held":
-    case "save-owed":
-      return heldError(vault, wish, circumstances);
+    case "save-owed": {
+      const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
+      if (!wish.discardPending || open?.operation !== "update") return pending(held);
+      const next = [
+        command`vault ack ${uuid}`,
+        noted(
+          command`vault get ${uuid} --discard-pending --force`,
+          "drops the update, and reads the vault with the old credentials",
+        ),
+      ];
+      return pending(`${held}: an update, which a read drops only with --force`, next);
+    }
     case "unread":
-      return new VaultError(
-        "pending",
+      return pending(
         "this read of a limited vault may not have been delivered, and acknowledging it uses it up",
-        { uuid, exchange: exchangeOf(open), next: waysOn(vault, circumstances) },
       );
     case "open":
       return removalError(vault, "delete");
@@ -152,26 +162,6 @@ function notSendable({ uuid, generations }: VaultRecord, { generation, force }: 
       next: [command`vault status ${uuid} --history`],
     },
   );
-}
-
-/** Exit 11 for an exchange that waits for a decision. */
-function heldError(vault: VaultRecord, wish: Wish, circumstances: Circumstances): VaultError {
-  const { uuid, open } = vault;
-  const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
-  const facts = { uuid, exchange: exchangeOf(open) };
-  if (!wish.discardPending || open?.operation !== "update")
-    return new VaultError("pending", held, { ...facts, next: waysOn(vault, circumstances) });
-  const next = [
-    command`vault ack ${uuid}`,
-    noted(
-      command`vault get ${uuid} --discard-pending --force`,
-      "drops the update, and reads the vault with the old credentials",
-    ),
-  ];
-  return new VaultError("pending", `${held}: an update, which a read drops only with --force`, {
-    ...facts,
-    next,
-  });
 }
 
 /** Why an exchange is in doubt. */
