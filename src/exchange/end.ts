@@ -305,7 +305,7 @@ async function saveNow(
   save: NonNullable<AckChoice["save"]>,
   document: RecoveryDocument,
 ): Promise<void> {
-  await context.session.markElsewhere([open.baseGeneration, open.newGeneration ?? 0]);
+  await context.session.markElsewhere([open.baseGeneration, open.newGeneration]);
   try {
     await context.session.noteSaved(open.id, await save(document, open.given));
   } catch (error) {

@@ -117,8 +117,8 @@ export interface PastExchange {
   changedBy: Actor | null;
 }
 
-/** An exchange that can be acknowledged. */
-export type OpenExchange = ExchangeRecord & { operation: Operation };
+/** An exchange that can be acknowledged, or was: it is at ② at least. */
+export type OpenExchange = ExchangeRecord & { operation: Operation; newGeneration: number };
 
 /** What a start response says about the vault, besides its contents. */
 interface VaultFacts extends VaultDates {

@@ -169,7 +169,6 @@ export async function recoveryDocument(
 ): Promise<RecoveryDocument> {
   const { session } = context;
   const { id, operation, kind: of, startedAt, tokenExpiry, newGeneration: generation } = exchange;
-  if (generation === null) throw new VaultError("internal", `exchange ${id} has no new pair`);
   const base = record.generations.find((g) => g.generation === exchange.baseGeneration);
   const externalRef = exchange.externalRef === "" ? null : exchange.externalRef;
   return {

@@ -120,7 +120,7 @@ async function deliverAndEnd(
       throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
     throw error;
   });
-  context.emit({ type: "acknowledged", generation: exchange.newGeneration ?? 0 });
+  context.emit({ type: "acknowledged", generation: exchange.newGeneration });
   try {
     await handover.confirm(delivery.credentials);
   } catch (error) {

@@ -13,6 +13,7 @@ import { credentialsJson, deviceOf } from "../exchange/recovery.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
+import type { VaultsOptions } from "../input/flags.ts";
 import { learnAll } from "../input/read-start.ts";
 import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";
 import { removeLeftovers } from "../files/durable-file.ts";
@@ -20,19 +21,20 @@ import { outFileOf, writeOut } from "./out-file.ts";
 import type { Program } from "./program.ts";
 import type { Way } from "../way.ts";
 
+/** What a command line says of its vaults; a program receives what is read, in place of stdout. */
+export type RunOptions = VaultsOptions & { program?: Program };
+
 /** Where the contents of a read go, and then the recovery document. */
 export interface Outputs {
-  /** Receives the contents in place of stdout: all of them, whatever the output masks. */
-  write?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
-  /** Which `write` starts. */
-  program?: Program | undefined;
-  /** `write` passes on the credentials, too. */
-  withCredentials?: boolean | undefined;
+  options: RunOptions;
+  /** Name of the run, which names the deliveries of --exec. */
+  run: string;
+  /** Receives the contents, whatever the output masks, where the options name no other place than stdout. */
+  print?: ((document: GetDocument, delivery: Delivery) => Promise<void>) | undefined;
   /** Ends the delivery. */
   stop: AbortSignal;
   /** --credentials-out */
   out?: CredentialsOut | undefined;
-  saveCmd?: string | undefined;
   /** What repeats the command, if its own line does not. */
   line?: Way | undefined;
 }
@@ -46,35 +48,23 @@ function getDocument({ uuid, label, vault, kind, exchange, settled }: Delivery):
     label,
     vault,
     kind,
-    exchange: { ...shown, operation, generation: newGeneration ?? 0 },
+    exchange: { ...shown, operation, generation: newGeneration },
     settled: [...settled],
   };
 }
 
 /** What a file or a program receives: this program keeps the credentials, unless --with-credentials says otherwise. */
-function passedDocument(
-  document: GetDocument,
-  { withCredentials }: { withCredentials?: boolean | undefined },
-): GetDocument {
+function passedDocument(document: GetDocument, { withCredentials }: RunOptions): GetDocument {
   if (withCredentials === true) return document;
   const { credentials: _, ...vault } = document.vault;
   return { ...document, vault };
 }
 
-interface WriterOptions {
-  out?: string | undefined;
-  outDir?: string | undefined;
-  exec?: string | undefined;
-  withCredentials?: boolean | undefined;
-  program?: Program | undefined;
-}
-
 /** Writes the contents of a vault to --out or --out-dir, and gives them to --exec or a program; undefined without any of these. */
-export function writerOf(
+function writerOf(
   basics: Basics,
-  options: WriterOptions,
+  { options, run }: Outputs,
   uuid: string,
-  run: string,
 ): ((document: GetDocument) => Promise<void>) | undefined {
   const { exec, program } = options;
   const path = outFileOf(options, uuid);
@@ -105,29 +95,30 @@ export function updateDocument(delivery: Delivery): UpdateDocument {
 }
 
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
-export function createHandover({ io, settings }: Basics, outputs: Outputs, start: Start): Handover {
-  const { out, saveCmd, withCredentials } = outputs;
+export function createHandover(basics: Basics, outputs: Outputs, start: Start): Handover {
+  const { out, options } = outputs;
+  const { saveCmd, withCredentials } = options;
   const { uuid, label, kind, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
   let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
   return {
     leavesState: leaves,
     passesCredentials: withCredentials === true,
-    line: outputs.line ?? io.line,
+    line: outputs.line ?? basics.io.line,
     get replaces() {
       return replaced;
     },
     async deliver(delivery) {
       const recovery = leaves ? await delivery.recovery() : undefined;
       const isShown =
-        start.operation !== "get" || (await deliverContents(io, delivery, outputs, start));
+        start.operation !== "get" || (await deliverContents(basics, delivery, outputs, start));
       if (recovery !== undefined) {
         const { unread: _, ...read } = recovery;
         const document = isShown ? read : recovery;
         try {
           out?.write(document);
           if (saveCmd !== undefined)
-            replaced = await saveRecovery({ io, settings }, saveCmd, document, replaced ?? null);
+            replaced = await saveRecovery(basics, saveCmd, document, replaced ?? null);
         } catch (error) {
           if (isShown || !(error instanceof HandoverFailure)) throw error;
           throw new HandoverFailure(error.reason, error.message, { delivered: false });
@@ -149,15 +140,16 @@ export function createHandover({ io, settings }: Basics, outputs: Outputs, start
  * @throws HandoverFailure
  */
 async function deliverContents(
-  io: Io,
+  basics: Basics,
   delivery: Delivery,
   outputs: Outputs,
   { noAck }: Start,
 ): Promise<boolean> {
-  const { write, program } = outputs;
+  const { io } = basics;
   const document = getDocument(delivery);
-  if (delivery.lastRead && program?.takesAll(document) === false)
+  if (delivery.lastRead && outputs.options.program?.takesAll(document) === false)
     throw masked(delivery, { isProgram: true });
+  const write = writerOf(basics, outputs, delivery.uuid) ?? outputs.print;
   if (write !== undefined) {
     await orHeld(outputs, async () => await write(document, delivery));
     return true;

@@ -137,10 +137,9 @@ export async function askForStart(
   start: Unchecked,
 ): Promise<Unchecked> {
   if (!io.ask.isPossible || start.given?.type === "recovery") return start;
-  const known = record !== null && record.generations.length > 0;
-  const kind = start.kind ?? (known ? record.kind : await askKind(io.ask, start.operation));
+  const kind = start.kind ?? record?.kind ?? (await askKind(io.ask, start.operation));
   const asked =
-    known || start.given !== undefined
+    record !== null || start.given !== undefined
       ? start
       : { ...start, ...(await askCredentials(io, kind, start.hashedPin)) };
   if (asked.given?.type === "recovery") return asked;

@@ -6,7 +6,7 @@ import { beforeStart } from "../exchange/next-action.ts";
 import type { Named, VaultSummary } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Outputs } from "../handover/handover.ts";
-import { tableOf, updateDocument, writerOf } from "../handover/handover.ts";
+import { tableOf, updateDocument } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
 import { askSettings, confirmUpdate } from "../input/ask.ts";
 import type { VaultsOptions } from "../input/flags.ts";
@@ -126,12 +126,14 @@ async function exchangeInTurn(
   if (given !== undefined) learnAll(turn.learn, given);
   if (newVault !== undefined)
     turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-  const { withCredentials } = options;
-  const write: Outputs["write"] =
-    writerOf(app, options, uuid, run.name) ??
-    (async (document, delivery) =>
-      await report.contents(document, async (view) => await tableOf(delivery, view)));
-  const outputs = { write, withCredentials, line: run.rest, stop: host.killed };
+  const outputs: Outputs = {
+    options,
+    run: run.name,
+    print: async (document, delivery) =>
+      await report.contents(document, async (view) => await tableOf(delivery, view)),
+    line: run.rest,
+    stop: host.killed,
+  };
   return await turn.withVault(async (context) => {
     const done = await exchange(app, context, start, outputs, run);
     if (done === "earlier") return { ok: true, earlier: true };

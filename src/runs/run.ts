@@ -7,19 +7,14 @@ import type { RunExchange } from "../exchange/records.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { newId } from "../exchange/ulid.ts";
-import type { Outputs } from "../handover/handover.ts";
+import type { Outputs, RunOptions } from "../handover/handover.ts";
 import { createHandover, sha256 } from "../handover/handover.ts";
 import { missingOut } from "../handover/out-file.ts";
 import { realPath } from "../cli/own-files.ts";
-import type { Program } from "../handover/program.ts";
-import type { VaultsOptions } from "../input/flags.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
-
-/** What a command line says of its vaults; a program receives what is read, in place of stdout. */
-export type RunOptions = VaultsOptions & { program?: Program };
 
 /** A run, as a command that begins or continues it knows it. */
 export interface Run {

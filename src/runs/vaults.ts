@@ -9,7 +9,8 @@ import { refusalError } from "../exchange/refusals.ts";
 import type { Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
-import { updateDocument, writerOf } from "../handover/handover.ts";
+import type { RunOptions } from "../handover/handover.ts";
+import { updateDocument } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
 import { askForStart, askSettings, askVault, confirmUpdate } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
@@ -18,7 +19,6 @@ import { lookUp, readStart } from "../input/read-start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
 import { command } from "../way.ts";
-import type { RunOptions } from "./run.ts";
 import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
 
 /**
@@ -40,7 +40,7 @@ export async function runVaults(
 
 /** Reads or updates one vault, while the file of --credentials-out is locked: asks for what the command line lacks. */
 async function runOne(app: App, options: RunOptions, operation: Operation): Promise<number> {
-  const { saveCmd, withCredentials, program, credentialsOut } = options;
+  const { program, credentialsOut } = options;
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
@@ -61,14 +61,7 @@ async function runOne(app: App, options: RunOptions, operation: Operation): Prom
         await dryRun(app, context, start);
       });
     }
-    const outputs = {
-      write: writerOf(app, options, uuid, ""),
-      program,
-      out,
-      saveCmd,
-      withCredentials,
-      stop: app.io.host.interrupted,
-    };
+    const outputs = { options, run: "", out, stop: app.io.host.interrupted };
     const run = options.run === undefined ? undefined : runOf(app, options, operation);
     const done = await app.service.withVault(
       uuid,
@@ -100,8 +93,7 @@ async function completeStart(
   const { io } = app;
   const { uuid, operation } = asked;
   const isDryRun = options.dryRun === true;
-  const known = await lookUp(app, uuid);
-  const record = known === null || known.generations.length === 0 ? null : known;
+  const record = await lookUp(app, uuid);
   // A start that is certain to be refused is refused before a person is asked.
   if (record !== null && io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun) {
     const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
@@ -165,6 +157,6 @@ async function report({ io }: App, { uuid, newVault }: Start, delivery: Delivery
       next,
     });
   }
-  const stored = `New credentials stored (generation ${exchange.newGeneration ?? 0})`;
+  const stored = `New credentials stored (generation ${exchange.newGeneration})`;
   io.narrator.note(isHeld ? `${stored}; the exchange is held.` : `${stored}.`, isHeld ? next : []);
 }

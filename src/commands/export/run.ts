@@ -99,7 +99,7 @@ async function credentialsOf(
     open !== null &&
     generation === undefined &&
     [open.baseGeneration, open.newGeneration].includes(chosen);
-  const given = isOfOpen ? [open.baseGeneration, open.newGeneration ?? 0] : [chosen];
+  const given = isOfOpen ? [open.baseGeneration, open.newGeneration] : [chosen];
   const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
   if (rest.length > 0) {
     narrator.warn(
