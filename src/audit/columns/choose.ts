@@ -4,7 +4,7 @@ import { shellWord } from "../../way.ts";
 import type { ColumnMap } from "../flags.ts";
 import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
-import { describedOutcome, outcomeOf } from "../meaning/words.ts";
+import { describedOutcome, isNumber, outcomeOf, saysNothing } from "../meaning/words.ts";
 import type { Fields } from "../read/fields.ts";
 import type { Role } from "../read/item.ts";
 import { roles } from "../read/item.ts";
@@ -63,6 +63,7 @@ function profilesOf(records: readonly { fields: Fields }[]): Profile[] {
   const found = new Map<string, Map<number, string>>();
   for (const [record, { fields }] of records.entries()) {
     for (const [name, value] of fields) {
+      if (saysNothing(value)) continue;
       const values = found.get(name) ?? new Map<number, string>();
       found.set(name, values.set(record, value.trim()));
     }
@@ -102,11 +103,23 @@ const isUuid = (text: string): boolean => looks.uuidOf(text) !== null;
 const isFailure = (profile: Profile): boolean =>
   looks.rankOf("failure", profile.name) < Infinity &&
   (mostly(profile, looks.looksLikeFlag, 0.8) ||
-    (profile.texts.includes("0") && mostly(profile, (text) => /^\d{1,9}$/.test(text), 0.8)));
+    (profile.texts.includes("0") && mostly(profile, isNumber, 0.8)));
 
 const holdsOutcomes = (profile: Profile): boolean => {
   const isGood = looks.isInverted(profile);
   return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
+};
+
+/** Whether the values of a column are words of outcomes, good and bad: where no name says it, true, false and numbers are none. */
+const tellsOutcomes = (profile: Profile): boolean => {
+  const outcomes = new Set(profile.texts.map((text) => outcomeOf(text)));
+  const isOther = (text: string): boolean => looks.looksLikeFlag(text) || isNumber(text);
+  return (
+    outcomes.size === 2 &&
+    !outcomes.has("unclear") &&
+    looks.rankOf("reason", profile.name) === Infinity &&
+    !profile.texts.some(isOther)
+  );
 };
 
 interface TimeCandidate extends Profile {
@@ -340,7 +353,7 @@ class Search {
     const codes = [...this.#named("status"), ...this.#named("failure")].filter(isFew);
     const named = [...new Set([...words, ...codes])].filter((one) => !errors.includes(one));
     const known = named.filter((one) => isFailure(one) || holdsOutcomes(one));
-    const told = this.#free().filter((one) => isFew(one) && mostly(one, looks.isOutcomeWord, 0.8));
+    const told = this.#free().filter((one) => isFew(one) && tellsOutcomes(one));
     // Words that nobody knows in a column for outcomes are none; that only failed calls have an error does not change that.
     const tellsErrors = ({ values }: Profile): boolean =>
       errors.some((error) => {

@@ -32,7 +32,7 @@ const spellings = {
     "tresoruuid tresorkennung coffre coffreid coffreuuid coffrefort idcoffre boveda bovedaid bovedauuid idboveda cofre kluis",
   /** What an item is about, which need not be a vault. */
   target:
-    "targetuuid targetid target resourceuuid resourceid objectuuid objectid entityuuid entityid subjectuuid subjectid",
+    "targetuuid targetid target resourceuuid resourceid objectuuid objectid entityuuid entityid subjectuuid subjectid subject",
   /** Words for the outcome of a call. */
   outcome:
     "outcome result actionresult operationresult eventoutcome eventresult actionoutcome operationoutcome resultstatus resulttype ergebnis resultat resultado " +
@@ -41,15 +41,17 @@ const spellings = {
   success:
     "success succeeded issuccess successful issuccessful wassuccessful ok isok allowed granted accepted erfolg erfolgreich succes reussi exito",
   failure:
-    "failed isfailed hasfailed failure isfailure rejected isrejected denied isdenied refused isrefused blocked iserror haserror error errored fehlgeschlagen " +
-    "fehler abgelehnt echec echoue fallido rechazado denegado rc returncode exitcode resultcode resulttype",
+    "failed isfailed hasfailed failure isfailure unsuccessful rejected isrejected denied isdenied refused isrefused blocked iserror haserror haserrors error " +
+    "errored errorcount failures fehlgeschlagen fehler abgelehnt echec echoue fallido rechazado denegado rc returncode exitcode resultcode resulttype " +
+    "grpcstatus grpcstatuscode grpccode rpcstatus",
   status:
     "status responsestatus responsestatusstatus eventstatus actionstatus operationstatus requeststatus statuscode resultcode outcomecode responsecode " +
     "grpcstatus grpcstatuscode grpccode rpcstatus httpstatus httpstatuscode httpresponsestatuscode httpresponsecode scstatus statut estado stato",
   /** Columns that only a failed call fills. */
   error:
-    "errorcode error errormessage errortype exception exceptionmessage errordescription failurereason failurecode rejectreason denyreason fehlercode " +
-    "fehlermeldung fehler codeerreur erreur codigoerror",
+    "errorcode error errors errormessage errortype errorname errorclass errorkind exception exceptionmessage exceptiontype exceptionclass exceptionname " +
+    "errcode err errmessage errname errordescription failurereason failurecode rejectreason denyreason fehlercode fehlermeldung fehler codeerreur erreur " +
+    "codigoerror",
   ip:
     "ip ipaddress ipaddr client clientip clientipaddress clientaddress clientaddr requestorip requestoripaddress requestorsip requesterip requesteripaddress " +
     "callerip calleripaddress calleraddress sourceip sourceipaddress sourceaddress srcip cip userip originip requestoraddress requesteraddress " +
@@ -73,7 +75,7 @@ export type Kind = keyof typeof spellings;
 
 /** Keys around a whole item in exports of log systems, which say nothing about the column. */
 const wrapper =
-  /^(?:_?source|fields|data|item|audititem|auditevent|audit|event|attributes|record|payload|log|node|properties|document|result|detail|jsonpayload|protopayload|requestparameters|responseelements|body|outcome|response)$/i;
+  /^(?:_?source|fields|data|item|audititem|auditevent|audit|event|attributes|record|payload|log|node|properties|document|result|detail|jsonpayload|protopayload|requestparameters|responseelements|body|outcome|response|after|value|row|entry|content)$/i;
 
 const ranks = new Map(Object.entries(spellings).map(([kind, names]) => [kind, names.split(" ")]));
 
@@ -83,8 +85,8 @@ const longestName = 200;
 /** Ranks a column name for a kind: 0 is best, Infinity is unknown. Names within other keys, such as `context.vaultUuid`, come after whole ones. */
 export function rankOf(kind: Kind, column: string): number {
   if (column.length > longestName) return Infinity;
-  // {"$date": …} is how MongoDB exports a time; (UTC) and the like are what a value is in.
-  const parts = column.replace(/(?<=.)[([].*$|(?:\.\$\w+)+$/, "").split(".");
+  // {"$date": …} is how MongoDB exports a time, {"S": …} how DynamoDB does a text; (UTC) and the like are what a value is in.
+  const parts = column.replace(/(?<=.)[([].*$|(?:\.(?:\$\w+|S|N|BOOL))+$/, "").split(".");
   for (const from of parts.keys()) {
     const name = plain(parts.slice(from).join(""));
     const rank = ranks.get(kind)?.indexOf(name) ?? -1;
@@ -169,14 +171,9 @@ export function looksLikeAddress(value: string): boolean {
   return ipv4.test(bare) || ipv6.test(bare);
 }
 
-export const isOutcomeWord = (value: string): boolean =>
-  /^(?:succe(?:ss|eded)|fail|denied|refused|rejected|accepted|granted|erfolg|fehlgeschlagen|abgelehnt|réussi|échec|échoué|éxito|fall(?:o|ido)$|denegad|rechazad)\p{L}{0,5}$/iu.test(
-    value,
-  );
-
 /** Whether a value is true or false, or a small number, of which 0 is false. */
 export const looksLikeFlag = (value: string): boolean =>
-  /^(?:true|false|yes|no|y|n|ja|nein|oui|non|s[ií]|\d\d?)$/i.test(value);
+  /^(?:true|false|t|f|yes|no|y|n|ja|nein|oui|non|s[ií]|\d\d?)$/i.test(value);
 
 export const looksLikeLevel = (value: string): boolean =>
   /^(?:trace|debug|info(?:rmation)?|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe|alert)$/i.test(

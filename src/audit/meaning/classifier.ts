@@ -4,7 +4,7 @@ import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";
 import { eventOfEndpoint, nameIn, type Renames } from "./actions.ts";
 import type { Outcome, Reason } from "./words.ts";
-import { describedOutcome, outcomeOf, plainWords, reasonOf } from "./words.ts";
+import { describedOutcome, outcomeOf, plainWords, reasonOf, saysNothing } from "./words.ts";
 
 /** What of an item a report mentions, with the sentence for its values and the flag that explains them. */
 const sentences = {
@@ -191,10 +191,7 @@ const byEndpoint = (action: string, endpoint = action): EventKind | undefined =>
   isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint);
 
 /** Returns the trimmed text, or undefined for one that says nothing. */
-function textOf(text = ""): string | undefined {
-  const trimmed = text.trim();
-  return /^(?:|-+|n\/?a|none|null|\(null\)|undefined)$/i.test(trimmed) ? undefined : trimmed;
-}
+const textOf = (text = ""): string | undefined => (saysNothing(text) ? undefined : text.trim());
 
 const refusals: Partial<Record<Reason | "locking", EventKind>> = {
   credentials: "failed",

@@ -138,7 +138,9 @@ const ofCode: ReadonlyMap<string, Reason> = new Map(
 
 /** Returns the HTTP status that an outcome begins with: `403`, `403 Forbidden`, `HTTP/1.1 423`, `status=503`. */
 const statusOf = (outcome: string): string | undefined =>
-  /^(?:http(?:\/\d(?:\.\d)?)?|status(?: ?code)?)?[ :=]*([1-5]\d\d)\b/i.exec(outcome.trim())?.[1];
+  /^(?:http(?:\/\d(?:\.\d)?)?|status(?: ?code)?)?[ :=]*([1-5](?:\d\d|xx))\b/i.exec(
+    outcome.trim(),
+  )?.[1];
 
 /** Why a call was refused: one reason, `locking` for a refusal that locked, undefined if the texts say none or contradict each other. */
 export function reasonOf(
@@ -172,12 +174,12 @@ export type Outcome = "good" | "bad" | "unclear";
 
 const noFailure = row(String.raw`
   (?:no|0|without|kein|keine|ohne|sans|aucune|sin) (?:errors?|failures?|fehler|erreurs?|errores)|(?:errors?|failures?|failed)\W{1,3}(?:false|no|none|null|0)`);
-const yes = "true|yes|y|ja|oui|si|wahr|vrai|verdadero";
-const no = "false|no|n|nein|non|falso|faux|falsch";
+const yes = "true|t|yes|y|ja|oui|si|wahr|vrai|verdadero";
+const no = "false|f|no|n|nein|non|falso|faux|falsch";
 const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]`;
 const good = row(String.raw`^(?:${yes}|s)$|^i ?o$|${done}`);
 const bad = row(String.raw`
-  ^(?:${no}|f|nok|ko)$|^n ?i ?o|NOT (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
+  ^(?:${no}|nok|ko)$|^n ?i ?o|NOT (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
   fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|blocked|mis ?match\w*|errors?|too many|permission denied
   fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
   echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?`);
@@ -195,13 +197,19 @@ const isNo = new RegExp(`^(?:${no}|none|null)$`);
 
 const says = (words: string, pattern: RegExp): boolean => words.search(pattern) >= 0;
 
+/** Whether a text is a number, like a code of an error. */
+export const isNumber = (text: string): boolean => /^-?(?:\d{1,15}|0x[\da-f]{1,8})$/i.test(text);
+
+/** Whether a text stands for none, as exports write it. */
+export const saysNothing = (text: string): boolean =>
+  /^\s*(?:|-+|n\/?a|none|null|\(null\)|undefined)\s*$/i.test(text);
+
 /** What an outcome says. `inverted` is true for a column like `failed`, false for one like `success`: others hold no numbers. */
 export function outcomeOf(outcome: string, inverted?: boolean): Outcome {
   const words = plainWords(outcome);
-  if (inverted !== undefined && (inverted ? /^\d{1,9}$/ : /^\d\d?$/).test(words)) {
-    if (words === "0") return inverted ? "good" : "bad";
-    return inverted ? "bad" : words === "1" ? "good" : "unclear";
-  }
+  if (inverted === true && isNumber(words)) return Number(words) === 0 ? "good" : "bad";
+  if (inverted === false && /^\d\d?$/.test(words))
+    return words === "0" ? "bad" : words === "1" ? "good" : "unclear";
   if (inverted === true && isYes.test(words)) return "bad";
   if (inverted === true && isNo.test(words)) return "good";
   const status = statusOf(outcome)?.[0];

@@ -32,7 +32,8 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
     } else if (typeof child === "object" && child !== null) {
       if (!Array.isArray(child) && depth < deepestColumn)
         flatten(child, fields, `${name}.`, depth + 1);
-      else fields.set(name, JSON.stringify(child));
+      else if (given !== child || Object.keys(child).length > 0)
+        fields.set(name, JSON.stringify(child));
     }
   }
   return fields;
