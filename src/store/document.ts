@@ -7,12 +7,12 @@ import { replacing } from "./breakers.ts";
 import type { Dialect, Put, Statement, Table, Value } from "./statement.ts";
 import { inserting } from "./statement.ts";
 import { appending } from "./journal/journal.ts";
+import type { Owner } from "./steps/generations.ts";
 import { findGeneration, placeOf } from "./steps/generations.ts";
 import type {
   CredentialsRow,
   ExchangeRow,
   Place,
-  RunRow,
   Since,
   VaultRow,
   VaultRows,
@@ -220,6 +220,9 @@ export const sinceColumns = (prefix: string): string =>
     )
     .join(", ");
 
+/** What tells a vault from all others. */
+export const nameOf = ({ service, uuid }: Owner): string => `${service} ${uuid}`;
+
 /** Adds one to one of them, and returns a row, in a state that is used. */
 export const raising = ({ prefix, open }: Dialect, name: keyof Since): Statement => ({
   sql: `INSERT INTO ${prefix}meta (name, value) SELECT $1, '1' FROM ${open} WHERE true
@@ -233,7 +236,7 @@ export const columns = "service, uuid, label, kind, status, doc, sealed";
 /** Reads one vault for `storedVault`, with which of some fingerprints are of pairs that were superseded. */
 export const readVault = (
   { prefix, texts }: Dialect,
-  { service, uuid }: Pick<Place, "service" | "uuid">,
+  { service, uuid }: Owner,
   prints: readonly string[] = [],
 ): Statement[] => [
   {
@@ -330,7 +333,7 @@ export function writingBeside(
       "NOTHING",
     );
   // Of one run, the newest exchange takes the place of those before.
-  const begun = new Map<string, RunRow>();
+  const begun = new Map<string, object>();
   const { digest = null, delivery = null } = begunIn ?? {};
   for (const { id, run, operation, state, delivered } of after.exchanges) {
     const was = before.exchanges.find((row) => row.id === id);

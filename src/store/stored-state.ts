@@ -20,7 +20,7 @@ import type { Entry } from "./journal/journal.ts";
 import { appendingAlone, entriesOf, pastExchanges } from "./journal/journal.ts";
 import type { Keyring } from "./keyring.ts";
 import type { VaultColumns } from "./document.ts";
-import { isKnown, isListed, rowsOf, sinceColumns } from "./document.ts";
+import { isKnown, isListed, nameOf, rowsOf, sinceColumns } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import { written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
@@ -213,17 +213,13 @@ export abstract class StoredState {
     ...values: string[]
   ): AsyncGenerator<VaultRecord> {
     const among = `uuid IN (${this.dialect.texts(`$${values.length + 1}`)}) AND ${condition}`;
-    const placeOf = ({ service, uuid }: Pick<ListedName, "service" | "uuid">): string =>
-      `${uuid} ${service}`;
     for (let at = 0; at < names.length; at += batch) {
       const some = names.slice(at, at + batch);
       const uuids = JSON.stringify(some.map(({ uuid }) => uuid));
       const records = await this.#vaults(among, [...values, uuids]);
-      const byPlace = new Map(records.map((record) => [placeOf(record), record]));
-      for (const name of some) {
-        const record = byPlace.get(placeOf(name));
-        if (record !== undefined) yield record;
-      }
+      // One UUID may stand under several services, with labels that are far apart.
+      const places = new Set(some.map(nameOf));
+      yield* records.filter((record) => places.has(nameOf(record))).sort(byLabel);
     }
   }
 

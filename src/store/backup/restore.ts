@@ -2,15 +2,17 @@ import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultColumns } from "../document.ts";
-import { isKnownIn, mapSealed, resealing, rowsOf } from "../document.ts";
+import { isKnownIn, mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
 import { appendingAlone, ofState } from "../journal/journal.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Restore, RestoreFacts } from "../state.ts";
 import { marking } from "../statement.ts";
+import type { Owner } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import { withPredecessors } from "../whole/marks.ts";
 import type { WholePlace, WholeReader } from "../whole/whole.ts";
+import { marksAt } from "../whole/whole.ts";
 import { checkBackup, openBackup, readerOf } from "./backup.ts";
 import type { RestoredVault } from "./restore-vault.ts";
 import { countedThere, restoreVault, told } from "./restore-vault.ts";
@@ -43,7 +45,7 @@ export async function prepareRestore(
       try {
         const source = readerOf(db, keyring);
         const facts = await restoreAll(place, source, new Date(now()).toISOString(), waiting);
-        const marks = await place.read(async (here) => await Promise.resolve(here.marks));
+        const marks = await marksAt(place);
         const { state, predecessors: former } = source.marks;
         const predecessors = withPredecessors(marks ?? source.marks, [state, ...former]);
         const taken = facts.vaults.filter(({ reason }) => reason === "taken").length;
@@ -116,9 +118,6 @@ async function restoreAll(
       if (!names.has(nameOf(row)) && isKnownIn(row))
         vaults.push(told(rowsIn(row, here), "missing"));
   });
-  const byName = (a: Named, b: Named): number => (nameOf(a) < nameOf(b) ? -1 : 1);
+  const byName = (a: Owner, b: Owner): number => (nameOf(a) < nameOf(b) ? -1 : 1);
   return { vaults: vaults.toSorted(byName), failed: failed.toSorted(byName) };
 }
-
-type Named = Pick<VaultRows, "service" | "uuid">;
-const nameOf = ({ service, uuid }: Named): string => `${service} ${uuid}`;

@@ -14,6 +14,7 @@ import type { Dialect, Statement } from "../statement.ts";
 import { written } from "../statement.ts";
 import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
 import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
+import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { LockedBy } from "../vault-session.ts";
 import { StoredVaultSession } from "../vault-session.ts";
@@ -255,12 +256,7 @@ export class LeasedVault extends StoredVaultSession {
         SELECT FROM ${schema}.vaults WHERE id = $1 AND epoch = $2 AND version = $3 AND holder IS NOT NULL) AS held`,
       values: [this.#id, this.#epoch, version],
     });
-    if (row?.["key"] !== key.id)
-      return new VaultError(
-        "state",
-        `the key of the state was replaced while vault ${uuid} was in use; nothing more is sent`,
-        { uuid, next: [command`vault status ${uuid}`], retry: "after-status" },
-      );
+    if (row?.["key"] !== key.id) return lockLost(uuid, "the key of the state was replaced");
     if (row["held"] !== true) return lost(uuid);
     return seen === null
       ? new VaultError("state", `a step of vault ${uuid} was not written`, { uuid, retry: "safe" })

@@ -138,7 +138,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     });
   }
 
-  async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T> {
+  async read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T> {
     const { database, keyring, schema } = this.store.parts;
     return await database.converse("REPEATABLE READ READ ONLY", async (query) => {
       const marks = marksIn(await readMeta({ address: database.address, query }));

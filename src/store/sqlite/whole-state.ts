@@ -47,11 +47,11 @@ interface LocalStore extends StoredState {
 
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole extends StoredWhole<LocalStore> {
-  async read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null> {
+  async read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null> {
     if (!checkPrivateDirectory(this.shown) || !existsSync(this.store.database.opening.path))
       return null;
     // Whoever is to claim it or finish its move reads it, too.
-    if (await this.#using("BEGIN", async (db) => await Promise.resolve(isOlder(db))))
+    if (await this.#using("BEGIN", isOlder))
       await this.transact("move", this.store.database.migrating(), async () => Promise.resolve());
     return await this.#using(
       "BEGIN",
@@ -98,10 +98,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   override async expectWhole(): Promise<void> {
     const { path } = this.store.database.opening;
     if (!checkPrivateDirectory(this.shown) || !existsSync(path)) return;
-    const [problem] = await this.#using(
-      "BEGIN",
-      async (db) => await Promise.resolve(problemsOf(db)),
-    );
+    const [problem] = await this.#using("BEGIN", problemsOf);
     if (problem !== undefined) throw damagedState(path, problem);
   }
 
@@ -127,7 +124,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   }
 
   /** Does the work in one transaction of a connection of its own, whatever the version of the database. */
-  async #using<T>(begin: string, work: (db: DatabaseSync) => Promise<T>): Promise<T> {
+  async #using<T>(begin: string, work: (db: DatabaseSync) => T | Promise<T>): Promise<T> {
     const { clock, platform } = this.store.parts;
     const { path } = this.store.database.opening;
     const db = new DatabaseSync(withMode(path));

@@ -12,7 +12,7 @@ import type { CredentialsRow, ExchangeRow, Place, VaultRows } from "./rows.ts";
 import { isSameDevice, update, vaultOf } from "./rows.ts";
 
 /** The vault that sealed values are bound to. */
-type Owner = Pick<Place, "service" | "uuid">;
+export type Owner = Pick<Place, "service" | "uuid">;
 
 export const placeOf = (
   { service, uuid }: Owner,

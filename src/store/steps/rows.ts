@@ -56,20 +56,6 @@ export interface VaultRows extends Place {
   journal: { event: string; exchange: string | null; detail: Record<string, unknown> }[];
 }
 
-/** What was begun in a run of many vaults, as it is stored. */
-export interface RunRow {
-  service: string;
-  uuid: string;
-  run: string;
-  exchange: string;
-  operation: string;
-  state: string;
-  delivered: number;
-  /** Sealed. */
-  digest: string | null;
-  delivery: string | null;
-}
-
 /**
  * What is not true of one vault alone, as numbers in `meta`: how often all credentials became known elsewhere (`copies`: a backup, a claim,
  * a failover), and how often nothing counted as proven any more (`doubts`: a claim, a failover).

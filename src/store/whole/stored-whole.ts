@@ -21,7 +21,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
     this.store = store;
   }
 
-  abstract read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null>;
+  abstract read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null>;
   abstract transact<T>(
     operation: WholeOperation,
     waiting: Waiting,

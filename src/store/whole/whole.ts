@@ -6,6 +6,7 @@ import { ofState } from "../journal/journal.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
 import { inserting, keys, marking } from "../statement.ts";
+import type { Owner } from "../steps/generations.ts";
 import type { Marks } from "./marks.ts";
 
 /** Operations on a whole state. */
@@ -16,7 +17,7 @@ export interface WholePlace {
   /** For messages and marks: a directory, or an address without its password. */
   readonly shown: string;
   /** Reads a snapshot while others go on; null if nothing is there. */
-  read<T>(work: (whole: WholeReader) => Promise<T>): Promise<T | null>;
+  read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null>;
   /**
    * Does the work in one transaction, after who uses a vault has ended. If it throws, nothing is changed. Nobody begins anything
    * meanwhile, and a stall of any length does no harm. Makes a local state if there is none.
@@ -31,7 +32,7 @@ export interface WholePlace {
 
 /** What a state says of its moves; null if nothing is there. */
 export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
-  await place.read(async ({ marks }) => await Promise.resolve(marks));
+  await place.read(({ marks }) => marks);
 
 /** Rows that are read at a time. */
 const batch = 200;
@@ -123,7 +124,7 @@ export class WholeReader {
   }
 
   /** The fingerprints of a vault's pairs that were ever superseded. */
-  async spent({ service, uuid }: Pick<VaultColumns, "service" | "uuid">): Promise<string[]> {
+  async spent({ service, uuid }: Owner): Promise<string[]> {
     const rows = await this.engine.query({
       sql: `SELECT fingerprint FROM ${this.engine.prefix}spent WHERE service = $1 AND uuid = $2`,
       values: [service, uuid],
