@@ -9,7 +9,6 @@ import { expectError, expectExit, expectInStep, offlineNote, coldLab } from "../
 import { errorOf, keyFileOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { helpOf } from "../support/help.ts";
 
 describe.concurrent("vault state backup", () => {
   it("writes one file, sealed, and says what it holds and that the key is not in it", async () => {
@@ -74,7 +73,7 @@ describe.concurrent("vault state backup", () => {
     writeFileSync(file, "precious");
     const refused = await machine.vault("state", "backup", file, "--json");
     expectError(refused, "invalid-input", /already exists/);
-    expect(helpOf(errorOf(refused))).toContain("--force");
+    expect(errorOf(refused).help).toContain("--force");
     expect(readFileSync(file, "utf8")).toBe("precious");
     chmodSync(file, 0o644);
     await machine.ok("state", "backup", file, "--force");

@@ -16,7 +16,6 @@ import { documentOf, errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { cleanEnv, vaultBin } from "../support/run-vault.ts";
 import { quote } from "../support/pty.ts";
-import { helpOf } from "../support/help.ts";
 
 /** Runs a line of shell in which `$vault` is the program; its own exit code is that of the program. */
 async function shell(
@@ -70,7 +69,7 @@ describe.concurrent("contents that cannot be written", () => {
     expectError(await machine.vault("ack", uuid, "--json"), "pending");
     const held = await machine.vault("get", uuid, "--json");
     expectError(held, "pending");
-    expect(helpOf(errorOf(held))).toMatch(/--discard-pending.*--unread/);
+    expect(errorOf(held).help).toMatch(/--discard-pending.*--unread/);
     const again = await machine.ok("get", uuid, "--discard-pending", "--json");
     expect(documentOf(again).vault.content).toBe(note);
   });
@@ -99,7 +98,7 @@ describe.concurrent("a closed stdout", () => {
     const { lab, machine, uuid } = await warmLab({ ...offlineNote, maxUsage: 2 });
     const closed = await shell(machine, `vault get ${uuid} --json >&-`, program);
     expectError(closed, "usage", /standard output is closed/);
-    expect(helpOf(errorOf(closed))).toContain(">");
+    expect(errorOf(closed).help).toContain(">");
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
       usesRemaining: 1,
       counts: { starts: 1, acknowledged: 1 },

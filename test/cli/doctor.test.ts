@@ -215,7 +215,7 @@ describe.concurrent("vault doctor: configuration", () => {
     ]);
     const checked = await machine.vault("doctor", "--json");
     expectError(checked, "finding", /^1 error: configuration$/);
-    expect(helpOf(errorOf(checked)), "the findings say what to do").toBe("");
+    expect(errorOf(checked).help, "the findings say what to do").toBe("");
   });
 
   it("an application that the service refuses", async () => {

@@ -22,7 +22,6 @@ import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { device } from "../support/examples.ts";
-import { helpOf } from "../support/help.ts";
 
 interface Created {
   vault: { uuid: string; credentials: Pair };
@@ -347,7 +346,7 @@ describe.concurrent("vault delete", () => {
     const { lab, machine, uuid } = await warmLab();
     const refused = await machine.vault("delete", uuid, "--json");
     expectError(refused, "usage", /^confirmation required: /);
-    expect(helpOf(errorOf(refused))).toContain("--yes");
+    expect(errorOf(refused).help).toContain("--yes");
     expect(lab.service.sandbox.inspect(uuid).state).toBe("active");
   });
 
@@ -385,7 +384,7 @@ describe.concurrent("vault delete", () => {
     await machine.ok("get", uuid, "--no-ack", "--json");
     const refused = await machine.vault("delete", uuid, "--yes", "--json");
     expectError(refused, "pending", /not deleted/);
-    expect(helpOf(errorOf(refused))).toMatch(/vault ack .*--discard-pending/);
+    expect(errorOf(refused).help).toMatch(/vault ack .*--discard-pending/);
     await machine.ok("delete", uuid, "--yes", "--discard-pending");
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });

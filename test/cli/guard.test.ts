@@ -10,7 +10,6 @@ import {
   warmLab,
 } from "../support/lab.ts";
 import { errorOf } from "../support/machine.ts";
-import { helpOf } from "../support/help.ts";
 
 const wrong = (n: number) => ({ encryptedData: `wrong-data-${n}`, payload: `wrong-payload-${n}` });
 
@@ -34,7 +33,7 @@ describe.concurrent("the guard", () => {
     }
     const third = await machine.vault(...get(3));
     expectError(third, "guard", /failed attempts/);
-    expect(helpOf(errorOf(third))).toContain(`vault guard ${vault.uuid} --reset`);
+    expect(errorOf(third).help).toContain(`vault guard ${vault.uuid} --reset`);
     expect(errorOf(third).spent).toMatchObject({ failedAttempts: 2 });
     const right = [...firstGetArgs(machine, vault), "--json"];
     expectError(await machine.vault(...right), "guard");

@@ -20,7 +20,6 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { Secrets, spellings } from "../support/secret-search.ts";
 import { device } from "../support/examples.ts";
-import { helpOf } from "../support/help.ts";
 
 const keys = jwtKeys();
 const policy = { jwt: { publicKey: keys.publicKey, claims: { role: ["reader", "writer"] } } };
@@ -100,7 +99,7 @@ describe("a service that requires JWT", () => {
       retry: "after-fix",
       spent: { unackedStarts: 0, failedAttempts: 0 },
     });
-    expect(helpOf(errorOf(result))).toContain("--jwt");
+    expect(errorOf(result).help).toContain("--jwt");
   });
 });
 
@@ -253,7 +252,7 @@ describe("renewal", () => {
       "pending",
       /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/,
     );
-    expect(helpOf(errorOf(result))).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
+    expect(errorOf(result).help).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
     expect(lab.service.sandbox.requests().map(({ step }) => step)).toEqual(["start"]);
     await machine.okWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid);
     await expectInStep(lab, machine, lab.vault.uuid);
@@ -371,5 +370,5 @@ test("a whitelist that this machine is not on: unauthorized, and nothing counted
   const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
   expectError(result, "unauthorized", /the IP address is not in the whitelist/);
   expect(errorOf(result)).toMatchObject({ spent: { unackedStarts: 0, failedAttempts: 0 } });
-  expect(helpOf(errorOf(result))).toContain("this address is allowed");
+  expect(errorOf(result).help).toContain("this address is allowed");
 });

@@ -17,7 +17,6 @@ import { documentOf, errorOf } from "../support/machine.ts";
 import { fingerprint } from "../../src/protocol/fingerprint.ts";
 import { namedFingerprint } from "../../src/terminal/secrets.ts";
 import { device } from "../support/examples.ts";
-import { helpOf } from "../support/help.ts";
 
 describe.concurrent("ack --token", () => {
   it("of this machine's own exchange is recorded, as the acknowledgement without it", async () => {
@@ -415,7 +414,7 @@ describe.concurrent("a pair that was offered by an exchange that expired", () =>
     expect(await machine.status(uuid)).toMatchObject({ status: "ready", generation: 2 });
     const unknown = await machine.vault("get", uuid, "--generation", "9", "--json");
     expectError(unknown, "no-credentials", /generation 9 .* is not kept/);
-    expect(helpOf(errorOf(unknown))).toMatch(/can be sent: 3, 2;/);
+    expect(errorOf(unknown).help).toMatch(/can be sent: 3, 2;/);
     const read = await machine.ok("get", uuid, "--json");
     expect(documentOf(read).settled).toMatchObject([{ outcome: "acknowledged" }]);
     await expectInStep(lab, machine, uuid);

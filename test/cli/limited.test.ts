@@ -14,7 +14,6 @@ import {
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
-import { helpOf } from "../support/help.ts";
 
 /** A vault with one read left, and a machine that knows its pair. */
 async function lastRead(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {
@@ -52,7 +51,7 @@ describe.concurrent("the last read of a limited vault", () => {
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", usesRemaining: 1 });
     const refused = await machine.vault("ack", uuid, "--json");
     expectError(refused, "pending");
-    expect(helpOf(errorOf(refused))).toMatch(/--discard-pending.*--unread/);
+    expect(errorOf(refused).help).toMatch(/--discard-pending.*--unread/);
     // What the hint says works.
     const whole = await machine.ok("get", uuid, "--discard-pending", "--reveal");
     expect(whole.stdout).toContain(note);

@@ -3,7 +3,6 @@ import { card, expectError, expectExit, offlineNote, warmLab } from "../support/
 import type { Malice } from "../support/hostile-service.ts";
 import { hostileWorld, kind } from "../support/hostile-service.ts";
 import { errorOf } from "../support/machine.ts";
-import { helpOf } from "../support/help.ts";
 
 const error = (message: string, property?: string) => ({
   responseStatus: { status: "ERROR", detailedErrors: [{ message, property }] },
@@ -56,7 +55,7 @@ describe.concurrent("an endpoint that is not there", () => {
           retry: "after-fix",
           spent: { unackedStarts: 0, failedAttempts: 0 },
         });
-        expect(helpOf(errorOf(refused))).toMatch(/--base-url and --api-prefix/);
+        expect(errorOf(refused).help).toMatch(/--base-url and --api-prefix/);
       }
       expect(await machine.status(uuid)).toMatchObject({
         status: "ready",
@@ -78,7 +77,7 @@ describe.concurrent("an endpoint that is not there", () => {
       service.be((_, { send }) => send(error("no such vault", "vaultUuid"), 404));
       const refused = await machine.vault(command, uuid, ...args, "--json");
       expectError(refused, "service", /no such endpoint, or no such vault/);
-      expect(helpOf(errorOf(refused))).toMatch(/may not support/);
+      expect(errorOf(refused).help).toMatch(/may not support/);
       expect(await machine.status(uuid)).toMatchObject({
         status: "ready",
         locked: false,

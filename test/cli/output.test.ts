@@ -18,7 +18,6 @@ import { createOutput, serialize } from "../../src/cli/output.ts";
 import { main } from "../../src/main.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { helpOf } from "../support/help.ts";
 import { checkField, documentNames } from "../../src/documents/schemas.ts";
 
 describe.concurrent("--field", () => {
@@ -98,12 +97,12 @@ describe.concurrent("--field of an exchange", () => {
       if (name === "update") more.push("--card", `@${machine.file("card.json", card)}`);
       const refused = await machine.vault(name, uuid, ...more, "--field", field, "--json");
       expectError(refused, "usage", /prints no such field; nothing was sent/);
-      expect(helpOf(errorOf(refused))).toMatch(
+      expect(errorOf(refused).help).toMatch(
         new RegExp(`\\bthe nearest: .*\\b${near.replaceAll(".", "\\.")}(,|;)`),
       );
-      expect(helpOf(errorOf(refused))).not.toMatch(/vault\.credentials|\bvault[,;]/);
+      expect(errorOf(refused).help).not.toMatch(/vault\.credentials|\bvault[,;]/);
       if (name === "get" && !command.includes("dry-run"))
-        expect(helpOf(errorOf(refused))).toMatch(
+        expect(errorOf(refused).help).toMatch(
           /^contents of the vault: vault\.creditCard\.\w+, .*vault\.creditCard\.number\b/,
         );
       expect(lab.service.sandbox.requests()).toHaveLength(sent);

@@ -6,7 +6,7 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
-import { commandsOf, helpOf } from "../support/help.ts";
+import { commandsOf } from "../support/help.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";
 const appUuid = "123e4567-e89b-42d3-a456-426614174000";
@@ -180,7 +180,7 @@ describe.concurrent("vault init", () => {
       const machine = bare();
       const result = await machine.vault("init", ...args, "--json");
       expectError(result, "usage", message);
-      expect(helpOf(errorOf(result))).toContain(ways);
+      expect(errorOf(result).help).toContain(ways);
       expect(existsSync(machine.configDir)).toBe(false);
     },
   );
@@ -449,7 +449,7 @@ describe.concurrent("a sealed apiKey", () => {
     const refused = async (why: string) => {
       const result = await get();
       expectError(result, "state", new RegExp(`with key ${id}, and ${file} ${why}`));
-      expect(helpOf(errorOf(result))).toMatch(
+      expect(errorOf(result).help).toMatch(
         /^put the key file back .*vault config set apiKey @FILE/,
       );
     };

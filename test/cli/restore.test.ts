@@ -32,7 +32,6 @@ import { errorOf, keyFileOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
-import { helpOf } from "../support/help.ts";
 
 describe.concurrent("vault state restore", () => {
   it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {
@@ -81,7 +80,7 @@ describe.concurrent("vault state restore", () => {
       "usage",
       /Restore 1 vault from the backup into the state in .*\? What is there stays\./,
     );
-    expect(helpOf(errorOf(refused))).toContain("--yes");
+    expect(errorOf(refused).help).toContain("--yes");
     const result = await machine.ok("state", "restore", file, "--yes", "--json");
     expect(result.stderr).toBe("");
     const reasons = restoredOf(result).vaults.map((vault) => [
@@ -196,7 +195,7 @@ describe.concurrent("vault state restore", () => {
     const again = ["state", "restore", file, "--yes", "--json"];
     const refused = await other.vault(...again);
     expectError(refused, "state", /damaged/);
-    expect(helpOf(errorOf(refused))).toContain(`mv ${other.stateDir} ${other.stateDir}.damaged`);
+    expect(errorOf(refused).help).toContain(`mv ${other.stateDir} ${other.stateDir}.damaged`);
     renameSync(other.stateDir, `${other.stateDir}.damaged`);
     await other.ok(...again);
     await other.ok("get", uuid);
@@ -269,7 +268,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const at = ["--state", join(machine.home, "empty")];
     const refused = await machine.vault("state", "restore", file, ...at, "--json");
     expectError(refused, "state", /the key file .* is missing, and the secrets in .*backup/);
-    expect(helpOf(errorOf(refused))).toContain("--backup-key");
+    expect(errorOf(refused).help).toContain("--backup-key");
     const env = { VAULTSVC_STATE_KEY: given, OTHER: other };
     const restore = async (...key: string[]) =>
       await machine.vaultWith({ env }, "state", "restore", file, ...at, ...key, "--json");
@@ -279,7 +278,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     ] as const) {
       const wrong = await restore(...key);
       expectError(wrong, "state", /wrong key: the secrets in .*backup/);
-      expect(helpOf(errorOf(wrong))).toContain(named);
+      expect(errorOf(wrong).help).toContain(named);
     }
     expectExit(await restore("--backup-key", `@${old}`), 0);
     await machine.okWith({ env }, "get", uuid, ...at);

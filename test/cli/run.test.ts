@@ -19,7 +19,6 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunOptions, RunResult } from "../support/run-vault.ts";
 import { rehearse, signalCounter } from "../support/run-vault.ts";
-import { helpOf } from "../support/help.ts";
 
 interface Case {
   lab: Lab;
@@ -144,7 +143,7 @@ describe.concurrent("vault run", () => {
     const refused = await run([...again, "--", "false"]);
     expectError(refused, "guard", /must be acknowledged at once/);
     expectFarFromLock(lab, uuid);
-    const [program, ...hint] = helpOf(errorOf(refused)).split(" ") ?? [];
+    const [program, ...hint] = errorOf(refused).help.split(" ") ?? [];
     expect(program).toBe("vault");
     await machine.ok(...hint);
     await expectInStep(lab, machine, uuid);
@@ -415,7 +414,7 @@ describe.concurrent("vault run of a limited vault", () => {
       "false",
     ]);
     expectExit(failed, 11);
-    expect(helpOf(errorOf(failed))).toMatch(/vault ack \S+ --unread \(uses the read up/);
+    expect(errorOf(failed).help).toMatch(/vault ack \S+ --unread \(uses the read up/);
     const parts = ["number", "name", "expiryMonth", "expiryYear"].flatMap((name) => [
       "--env",
       `${name}=vault.creditCard.${name}`,
@@ -443,7 +442,7 @@ describe.concurrent("vault run with --credentials-out and --save-cmd", () => {
     await expectInStep(lab, machine, uuid);
     const failed = await run(["--json", "--stdin", ...out, ...sh("cat >/dev/null; exit 1")]);
     expectExit(failed, 11);
-    expect(helpOf(errorOf(failed))).toMatch(/vault ack \S+ --save-cmd CMD \(or --saved/);
+    expect(errorOf(failed).help).toMatch(/vault ack \S+ --save-cmd CMD \(or --saved/);
     await machine.ok("ack", uuid, "--save-cmd", "cat > saved.json");
     await expectInStep(lab, machine, uuid);
   });

@@ -14,7 +14,6 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { helpOf } from "../support/help.ts";
 
 const get = async (machine: Machine, { vault }: Lab, ...more: string[]): Promise<RunResult> =>
   await machine.vault("get", vault.uuid, "--json", ...more);
@@ -133,10 +132,10 @@ describe("credentials that somebody else has used since", () => {
       "rejected",
       /^another machine or program has probably used this vault since 20.*refused/,
     );
-    expect(helpOf(errorOf(refused))).toMatch(/^vault import .* \(the right credentials\)$/);
+    expect(errorOf(refused).help).toMatch(/^vault import .* \(the right credentials\)$/);
     const again = await get(first, lab);
     expectExit(again, 8);
-    expect(helpOf(errorOf(again))).not.toMatch(/--force/);
+    expect(errorOf(again).help).not.toMatch(/--force/);
     await carry(colleague, first, lab);
     expectExit(await get(first, lab), 0);
     expectFarFromLock(lab, lab.vault.uuid);

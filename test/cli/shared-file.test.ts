@@ -20,7 +20,6 @@ import type { Machine, Recovery } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { helpOf } from "../support/help.ts";
 
 /** A vault, and a volume whose file holds its credentials: all that outlives a container. */
 interface Volume {
@@ -139,7 +138,7 @@ describe.concurrent(
       writeFileSync(volume.file, others);
       const result = await run.exit;
       expectError(result, "pending", /shared\.json was replaced by another run or program/);
-      expect(helpOf(errorOf(result))).toContain(
+      expect(errorOf(result).help).toContain(
         `--credentials @${volume.file} --credentials-out ${volume.file}`,
       );
       expect(volume.lab.service.sandbox.inspect(volume.lab.vault.uuid).counts).toMatchObject({
@@ -227,7 +226,7 @@ describe.concurrent(
         );
         expectError(refused, "invalid-input", message);
         if (message === own)
-          expect(helpOf(errorOf(refused))).toContain(`vault get ${uuid} --credentials @${file}`);
+          expect(errorOf(refused).help).toContain(`vault get ${uuid} --credentials @${file}`);
       }
       expect(lab.service.sandbox.requests()).toHaveLength(2);
       expect(readFileSync(file, "utf8")).toBe(before);

@@ -13,7 +13,6 @@ import type { Postgres } from "../support/postgres.ts";
 import { standbyOf, startServer } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
-import { helpOf } from "../support/help.ts";
 
 let server: Postgres;
 let lab: Lab;
@@ -132,7 +131,7 @@ describe("who is not let in is told why, and nothing is sent", () => {
       /its role runner lacks a right \(permission denied for schema vaultsvc\)/,
     );
     const owner = "(OWNER is the role that made the state, or owns the database)";
-    expect(helpOf(errorOf(denied))).toBe(`${granting("")} ${owner}`);
+    expect(errorOf(denied).help).toBe(`${granting("")} ${owner}`);
     const init = await machine.vaultWith(
       { env: { VAULTSVC_STATE: `${runner()}?schema=own` } },
       "state",
@@ -140,7 +139,7 @@ describe("who is not let in is told why, and nothing is sent", () => {
       "--json",
     );
     expectError(init, "state", /permission denied for database/);
-    expect(helpOf(errorOf(init))).toBe(`${granting("?schema=own")} ${owner}`);
+    expect(errorOf(init).help).toBe(`${granting("?schema=own")} ${owner}`);
   });
 
   it("by a host that is not there, safe to repeat", async () => {

@@ -8,7 +8,6 @@ import { postgres } from "../support/postgres.ts";
 import { forgetKept, SchemaCopy, team } from "../support/shared-state.ts";
 import type { Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { helpOf } from "../support/help.ts";
 
 /** Copies the file of the new key of a state, and no other. */
 function copyNewest(from: Machine, to: Machine): void {
@@ -182,7 +181,7 @@ describe("the whole of a shared state", () => {
     const why =
       /the key file .* is missing, and the secrets in postgres:.* are encrypted with key \w+$/;
     expectError(told, "state", why);
-    expect(helpOf(errorOf(told))).toMatch(/^copy it there .* from another machine/);
+    expect(errorOf(told).help).toMatch(/^copy it there .* from another machine/);
     copyNewest(first, second);
     await second.ok("get", uuid, "--json");
     await expectInStep(lab, first, uuid);

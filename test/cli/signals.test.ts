@@ -13,7 +13,6 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import type { RunningVault } from "../support/run-vault.ts";
-import { helpOf } from "../support/help.ts";
 
 /** Resolves when the service has received so many requests. */
 async function arrived({ service }: Lab, count: number): Promise<void> {
@@ -216,7 +215,7 @@ describe.concurrent("a signal", () => {
     ack.kill("SIGTERM");
     const stopped = await ack.exit;
     expectError(stopped, "interrupted", /./, 143);
-    expect(helpOf(errorOf(stopped))).toBe(ways);
+    expect(errorOf(stopped).help).toBe(ways);
     await machine.ok("ack", uuid, "--save-cmd", "cat >/dev/null");
     await expectInStep(lab, machine, uuid);
   });

@@ -26,7 +26,6 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { errorOf, keyFileOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
-import { helpOf } from "../support/help.ts";
 
 const rekey = ["state", "rekey", "--yes", "--json"];
 const idOf = (machine: Machine): string => basename(keyFileOf(machine), ".key");
@@ -186,7 +185,7 @@ describe.concurrent(
       const refused = await machine.vaultWith({ env }, ...get);
       expectError(refused, "state", message);
       expect(errorOf(refused).message).toContain(`are encrypted with key ${id}`);
-      expect(helpOf(errorOf(refused))).toMatch(help);
+      expect(errorOf(refused).help).toMatch(help);
       // Neither a rekey nor anything else is done with the wrong key, whatever the state.
       const forced = [...rekey, ...args, "--new-state-key", "env:NEW"];
       expectError(
@@ -198,7 +197,7 @@ describe.concurrent(
       renameSync(`${file}.away`, file);
       if (Object.keys(env).length > 0) {
         const there = await machine.vaultWith({ env }, ...get);
-        expect(helpOf(errorOf(there))).toContain(`or leave it out: ${file} has that key`);
+        expect(errorOf(there).help).toContain(`or leave it out: ${file} has that key`);
       }
       await machine.ok("get", uuid);
     });
@@ -352,7 +351,7 @@ describe.concurrent("a key that version 0.2.0 has left in state.key", () => {
     const { lab, machine, id } = await former((id) => `vaultsvc-keyring-1 ${id}`);
     const refused = await machine.vault("get", lab.vault.uuid, "--json");
     expectError(refused, "state", /is in the keyring of the operating system/);
-    expect(helpOf(errorOf(refused))).toContain(
+    expect(errorOf(refused).help).toContain(
       `vault config set stateKeyCommand 'secret-tool lookup service vaultsvc username ${id}'`,
     );
     // As secret-tool prints it.

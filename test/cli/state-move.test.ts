@@ -21,7 +21,6 @@ import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { helpOf } from "../support/help.ts";
 
 const metaAt = (directory: string, name: string): unknown => {
   const db = new DatabaseSync(join(directory, "vault.db"));
@@ -105,7 +104,7 @@ describe("a state that is moved", () => {
     const again = { VAULTSVC_STATE: directory };
     const gone = await first.vaultWith({ env: again }, "get", uuid, "--json");
     expectError(gone, "state", /was moved to postgres:/);
-    expect(helpOf(errorOf(gone))).toContain(
+    expect(errorOf(gone).help).toContain(
       `vault state claim --state ${directory} (if the other place is gone for good)`,
     );
     expectError(
@@ -132,7 +131,7 @@ describe("a state that is moved", () => {
     const back = ["state", "move", "--to", former, "--yes", "--json"];
     const refused = await at(moved, ...back);
     expectError(refused, "state", /what is left of a state that was moved to .*moved is there/);
-    expect(helpOf(errorOf(refused))).toContain("move that aside");
+    expect(errorOf(refused).help).toContain("move that aside");
     renameSync(former, `${former}-before`);
     expectExit(await at(moved, ...back), 0);
     expectExit(await at(former, "get", uuid), 0);
@@ -213,7 +212,7 @@ describe("a state that is moved", () => {
     await sql(`INSERT INTO ${schema}.meta VALUES ('fence', '${JSON.stringify(fence)}')`);
     const told = await second.vault("get", uuid, "--json");
     expectError(told, "state", /the move of the state .* was interrupted/);
-    expect(helpOf(errorOf(told))).toContain("vault state claim");
+    expect(errorOf(told).help).toContain("vault state claim");
     await second.ok("state", "claim", "--yes");
     expect(metaAt(directory, "canceled")).toBe(JSON.stringify([fence.move]));
     await second.ok("get", uuid, "--json");

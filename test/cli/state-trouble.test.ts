@@ -28,7 +28,6 @@ import { errorOf } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault, vaultBin } from "../support/run-vault.ts";
 import { makeReadOnly, mayMount, smallDisk } from "../support/disks.ts";
-import { helpOf } from "../support/help.ts";
 
 /** The bytes of every file, except the index that SQLite makes anew for each crash and the lock files, which hold nothing. */
 function bytesOf(folder: string): Record<string, string> {
@@ -62,7 +61,7 @@ async function expectRefused(
     const result = await run(...args, "--json");
     expectError(result, "state", message);
     expect(result.stderr.split("\n")).toHaveLength(2);
-    expect(helpOf(errorOf(result))).toMatch(/.{10}/);
+    expect(errorOf(result).help).toMatch(/.{10}/);
   }
   expect(lab.service.sandbox.requests()).toHaveLength(sent);
   expect(folders.map(bytesOf)).toMatchObject(before);

@@ -4,7 +4,6 @@ import type { Machine } from "../support/machine.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import { startInPty } from "../support/pty.ts";
 import { vaultBin } from "../support/run-vault.ts";
-import { helpOf } from "../support/help.ts";
 
 const service = {
   baseUrl: "http://127.0.0.1:9",
@@ -123,7 +122,7 @@ describe("a vault is named", () => {
     ] as const) {
       const unknown = await machine.vault("get", name, "--json");
       expectError(unknown, "no-credentials", message);
-      expect(helpOf(errorOf(unknown))).toBe("vault status");
+      expect(errorOf(unknown).help).toBe("vault status");
     }
     expectError(await machine.vault("get", "", "--json"), "invalid-input");
   });
@@ -137,7 +136,7 @@ describe("a vault is named", () => {
       const missing =
         /^the base URL of the service, the application UUID and the API key are missing/;
       expectError(refused, "usage", missing);
-      expect(helpOf(errorOf(refused))).toMatch(/vault init; vault sandbox exec -- sh$/);
+      expect(errorOf(refused).help).toMatch(/vault init; vault sandbox exec -- sh$/);
     }
     for (const command of ["status", "export"])
       expectError(await machine.vault(command, "no such", "--json"), "no-credentials");
