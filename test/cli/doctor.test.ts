@@ -104,19 +104,8 @@ function traces(folder: string): string[] {
   });
 }
 
-const checks = [
-  "node",
-  "configuration",
-  "application",
-  "key",
-  "state",
-  "permissions",
-  "disk",
-  "backup",
-  "service",
-  "tls",
-  "clock",
-];
+const checks =
+  "node configuration application key state permissions disk backup service tls clock".split(" ");
 
 describe.concurrent("vault doctor on a machine where all is well", () => {
   it("has a line for each check, in JSON and as a table, and exits 0", async () => {
@@ -270,12 +259,8 @@ describe.concurrent("vault doctor: key and state", () => {
     expect(checksOf(wrong).filter(isProblem)).toEqual([
       finding("key", "error", /wrong key: .*[0-9a-f]{16}/, /^set VAULTSVC_STATE_KEY to key/),
     ]);
-    const bad = await machine.vaultWith(
-      { env: { VAULTSVC_STATE_KEY: "short" } },
-      "doctor",
-      "--offline",
-      "--json",
-    );
+    const short = { VAULTSVC_STATE_KEY: "short" };
+    const bad = await machine.vaultWith({ env: short }, "doctor", "--offline", "--json");
     expect(checksOf(bad).filter(isProblem)).toEqual([
       finding("key", "error", /must be 32 bytes/, /openssl/),
     ]);

@@ -12,6 +12,7 @@ import {
   expectError,
   expectExit,
   expectInStep,
+  firstGetArgs,
   note,
   offlineNote,
   openLab,
@@ -109,11 +110,8 @@ describe.concurrent.each(kinds)("a %s vault", (kind) => {
     expect(await machine.exported(uuid)).toBeNull();
     expectExit(await machine.vault("status", uuid), 4);
     expectError(await machine.vault("get", uuid, "--json"), "no-credentials");
-    expectError(
-      await machine.vault("info", uuid, "--kind", kind, "--json"),
-      "service",
-      /no such endpoint, or no such vault/,
-    );
+    const gone = await machine.vault("info", uuid, "--kind", kind, "--json");
+    expectError(gone, "service", /no such endpoint, or no such vault/);
     expect(auditOf(lab, uuid)).toEqual([
       "CREATE_VAULT SUCCESS",
       "READ_VAULT SUCCESS",
@@ -134,19 +132,10 @@ describe.concurrent("vault create", () => {
       "-",
       "--external-ref",
       "order-7",
-      "--expiry-date",
-      "2099-01-01T00:00:00+02:00",
     ];
-    const result = await machine.okWith(
-      { input: "two\nlines\n" },
-      ...args,
-      "--metadata",
-      "team=ops",
-      "--metadata",
-      "cost centre=7",
-      "--field",
-      "vault.uuid",
-    );
+    const expiry = ["--expiry-date", "2099-01-01T00:00:00+02:00", "--field", "vault.uuid"];
+    const metadata = ["--metadata", "team=ops", "--metadata", "cost centre=7"];
+    const result = await machine.okWith({ input: "two\nlines\n" }, ...args, ...expiry, ...metadata);
     const uuid = result.stdout;
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
       content: "two\nlines\n",
@@ -156,26 +145,20 @@ describe.concurrent("vault create", () => {
       action: "CREATE_VAULT",
       externalRef: "order-7",
     });
-    const metadata = await machine.vault("info", uuid, "--field", "info.metadata");
-    expect(JSON.parse(metadata.stdout)).toEqual({ team: "ops", "cost centre": "7" });
+    const kept = await machine.vault("info", uuid, "--field", "info.metadata");
+    expect(JSON.parse(kept.stdout)).toEqual({ team: "ops", "cost centre": "7" });
   });
 
   it("prints a table without secrets, and with them only if asked to", async () => {
     const { lab, machine } = await coldLab();
-    const table = await machine.ok(
-      ...createArgs(machine, "generic/offline").filter((word) => word !== "--json"),
-      "--label",
-      "mine",
-    );
+    const args = createArgs(machine, "generic/offline").filter((word) => word !== "--json");
+    const table = await machine.ok(...args, "--label", "mine");
     const [uuid = ""] = others(lab);
     const { encryptedData } = lab.service.sandbox.inspect(uuid).pair;
     expect(table.stdout).toContain(uuid);
     expect(table.stdout).toMatch(/Label\tmine[^]*Credentials\tgeneration 1, sha256:/);
     expect(table.stdout).not.toContain(encryptedData);
-    const revealed = await machine.vault(
-      ...createArgs(machine, "generic/offline").filter((word) => word !== "--json"),
-      "--reveal",
-    );
+    const revealed = await machine.vault(...args, "--reveal");
     const second = others(lab).find((one) => one !== uuid) ?? "";
     expect(revealed.stdout).toContain(lab.service.sandbox.inspect(second).pair.encryptedData);
   });
@@ -252,9 +235,8 @@ describe.concurrent("vault create", () => {
   it("says busy while an operation has the whole state", async () => {
     const { lab, machine } = await warmLab();
     const gate = tryLockFile(join(machine.stateDir, "locks", "gate.lock"));
-    const busy = await machine.vault(
-      ...createArgs(machine, "generic/offline", "--max-wait", "100ms"),
-    );
+    const args = createArgs(machine, "generic/offline", "--max-wait", "100ms");
+    const busy = await machine.vault(...args);
     if (gate !== null) releaseLockFile(gate);
     expectError(busy, "busy", /another process is changing the whole state/);
     expect(others(lab)).toEqual([]);
@@ -271,16 +253,9 @@ describe.concurrent("vault create", () => {
     const deleted = await machine.ok("delete", uuid, "--yes", "--debug");
     for (const stderr of [result.stderr, deleted.stderr]) {
       expect(stderr).toContain('"type":"response"');
-      for (const secret of [
-        note,
-        "Palme",
-        "c2VjcmV0LXBpbg==",
-        credentials.encryptedData,
-        credentials.payload,
-        lab.service.application.apiKey,
-      ]) {
+      const secrets = ["Palme", "c2VjcmV0LXBpbg==", ...Object.values({ ...credentials })];
+      for (const secret of [note, lab.service.application.apiKey, ...secrets])
         expect(stderr).not.toContain(secret);
-      }
     }
   });
 
@@ -361,13 +336,12 @@ describe.concurrent("vault delete", () => {
   it("with wrong credentials counts a failed access, and the guard refuses the one that would lock", async () => {
     const { lab, machine, uuid, kind } = await coldLab();
     for (const wrong of ["one", "two"]) {
-      machine.file("wrong.json", { encryptedData: wrong, payload: wrong });
-      await machine.ok("import", uuid, "--kind", kind, "--credentials", "@wrong.json");
+      const pair = { encryptedData: wrong, payload: wrong };
+      await machine.ok("import", uuid, ...machine.given(pair, kind));
       expectError(await machine.vault("delete", uuid, "--yes", "--json"), "rejected");
     }
     expect(await machine.status(uuid)).toMatchObject({ failedAttempts: 2, unackedStarts: 0 });
-    machine.file("pair.json", lab.vault.credentials);
-    await machine.ok("import", uuid, "--credentials", "@pair.json");
+    await machine.ok("import", uuid, ...machine.given(lab.vault.credentials));
     expectError(await machine.vault("delete", uuid, "--yes", "--json"), "guard");
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 2 });
     await machine.ok("delete", uuid, "--yes", "--force");
@@ -455,23 +429,16 @@ describe.concurrent("generic vaults (extended)", () => {
 
   it("an online one has no update", async () => {
     const { lab, machine, uuid } = await coldLab({ kind: "generic/online", content: note, device });
-    machine.file("pair.json", lab.vault.credentials);
-    machine.file("device.json", device);
-    const args = [
-      "--kind",
-      "generic/online",
-      "--credentials",
-      "@pair.json",
-      "--device",
-      "@device.json",
-      "--json",
-    ];
-    const read = await machine.ok("get", uuid, ...args);
+    const read = await machine.ok(...firstGetArgs(machine, lab.vault), "--json");
     expect(documentOf(read).vault.content).toBe(note);
-    expectError(
-      await machine.vault("update", uuid, "--content", "@pair.json", "--json"),
-      "invalid-input",
-      /no update of generic\/online/,
+    const refused = await machine.vaultWith(
+      { input: "x" },
+      "update",
+      uuid,
+      "--content",
+      "-",
+      "--json",
     );
+    expectError(refused, "invalid-input", /no update of generic\/online/);
   });
 });

@@ -21,10 +21,7 @@ describe.concurrent("the guard", () => {
     const get = (n: number) => [
       "get",
       vault.uuid,
-      "--kind",
-      vault.kind,
-      "--credentials",
-      `@${machine.file("wrong.json", wrong(n))}`,
+      ...machine.given(wrong(n), vault.kind),
       "--json",
     ];
     for (const n of [1, 2]) {
@@ -70,46 +67,25 @@ describe.concurrent("the guard", () => {
     const lab = await openLab(offlineNote);
     const { service, vault } = lab;
     const machine = await lab.warmMachine();
-    const old = machine.file("old.json", vault.credentials);
+    const old = machine.given(vault.credentials, vault.kind);
     const sent = service.sandbox.requests().length;
-    for (const args of [[], ["--force"], ["--force", "--dry-run"]]) {
-      expectError(
-        await machine.vault("get", vault.uuid, "--credentials", `@${old}`, "--json", ...args),
-        "no-credentials",
-        /superseded/,
-      );
-    }
+    const refused = async (command: string, ...args: string[]): Promise<void> => {
+      const result = await machine.vault(command, vault.uuid, ...args, "--json");
+      expectError(result, "no-credentials", /superseded/);
+    };
+    for (const args of [[], ["--force"], ["--force", "--dry-run"]])
+      await refused("get", ...old, ...args);
+    await refused("get", "--generation", "1");
+    const chosen = ["get", vault.uuid, "--generation", "1", "--force", "--json"];
     expectError(
-      await machine.vault("get", vault.uuid, "--generation", "1", "--json"),
-      "no-credentials",
-      /superseded/,
-    );
-    expectError(
-      await machine.vault("get", vault.uuid, "--generation", "1", "--force", "--json"),
+      await machine.vault(...chosen),
       "usage",
       /^confirmation required: Send generation 1 /,
     );
-    expectError(
-      await machine.vault("import", vault.uuid, "--credentials", `@${old}`, "--json"),
-      "no-credentials",
-      /superseded/,
-    );
+    await refused("import", ...old);
     // Fingerprints outlive the vault.
     await machine.ok("forget", vault.uuid, "--yes");
-    expectError(
-      await machine.vault(
-        "get",
-        vault.uuid,
-        "--kind",
-        vault.kind,
-        "--credentials",
-        `@${old}`,
-        "--force",
-        "--json",
-      ),
-      "no-credentials",
-      /superseded/,
-    );
+    await refused("get", ...old, "--force");
     expect(service.sandbox.requests()).toHaveLength(sent);
   });
 
@@ -172,17 +148,10 @@ describe.concurrent("what goes beside a pair", () => {
     const lab = await openLab(offlineNote);
     const { service, vault } = lab;
     const machine = await lab.warmMachine();
-    const other = `@${machine.file("other.json", wrong(1))}`;
-    expectError(
-      await machine.vault("get", vault.uuid, "--credentials", other, "--json"),
-      "no-credentials",
-      /differ/,
-    );
+    const get = ["get", vault.uuid, ...machine.given(wrong(1)), "--json"];
+    expectError(await machine.vault(...get), "no-credentials", /differ/);
     expect(service.sandbox.requests()).toHaveLength(2);
-    expectError(
-      await machine.vault("get", vault.uuid, "--credentials", other, "--force", "--json"),
-      "rejected",
-    );
+    expectError(await machine.vault(...get, "--force"), "rejected");
     expect(service.sandbox.requests()).toHaveLength(3);
     // The wrong one stands in the way of nothing.
     await machine.ok("get", vault.uuid, "--json");
@@ -191,8 +160,7 @@ describe.concurrent("what goes beside a pair", () => {
 
   it("the stored pair may be given again", async () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
-    const same = `@${machine.file("same.json", lab.service.sandbox.inspect(uuid).pair)}`;
-    await machine.ok("get", uuid, "--credentials", same, "--json");
+    await machine.ok("get", uuid, ...machine.given(lab.service.sandbox.inspect(uuid).pair));
     await expectInStep(lab, machine, uuid);
   });
 });
@@ -203,11 +171,8 @@ describe.concurrent("counters", () => {
     const { service, vault } = lab;
     const machine = await lab.warmMachine();
     for (const n of [1, 2]) {
-      const given = `@${machine.file("wrong.json", wrong(n))}`;
-      expectError(
-        await machine.vault("get", vault.uuid, "--credentials", given, "--force", "--json"),
-        "rejected",
-      );
+      const get = ["get", vault.uuid, ...machine.given(wrong(n)), "--force", "--json"];
+      expectError(await machine.vault(...get), "rejected");
     }
     const { pair } = service.sandbox.inspect(vault.uuid);
     await machine.ok("forget", vault.uuid, "--yes", "--json");
@@ -216,8 +181,7 @@ describe.concurrent("counters", () => {
       vaults: [{ failedAttempts: 2, allows: false }],
     });
     const sent = service.sandbox.requests().length;
-    const given = `@${machine.file("right.json", pair)}`;
-    const get = ["get", vault.uuid, "--kind", vault.kind, "--credentials", given, "--json"];
+    const get = ["get", vault.uuid, ...machine.given(pair, vault.kind), "--json"];
     expectError(await machine.vault(...get), "guard");
     expect(service.sandbox.requests()).toHaveLength(sent);
     await machine.ok(...get, "--force");
@@ -248,8 +212,7 @@ describe.concurrent("counters", () => {
       expectError(await machine.vault(...get, "--json"), "rejected");
     }
     // Another program has read the vault meanwhile, and one more attempt has failed since: that is what the log shows.
-    const right = `@${machine.file("right.json", vault.credentials)}`;
-    await machine.ok("import", vault.uuid, "--credentials", right);
+    await machine.ok("import", vault.uuid, ...machine.given(vault.credentials));
     expectError(await machine.vault("get", vault.uuid, "--json"), "guard");
     expect(service.sandbox.requests()).toHaveLength(2);
     await machine.ok("guard", vault.uuid, "--reset", "--failed", "1", "--starts", "0");

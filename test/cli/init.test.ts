@@ -72,7 +72,7 @@ describe.concurrent("vault init on a terminal", () => {
     const { code, text } = await run.exit;
     expect(code, text).toBe(0);
     expect(text.replaceAll("\r", "")).toMatch(
-      /^Saved profile work [^]* responds \(in \d+ ?ms\)\nnext: vault doctor\nnext: vault import\n$/,
+      /^Saved profile work [^]* responds \(in [\d.]+ ?m?s\)\nnext: vault doctor\nnext: vault import\n$/,
     );
     const wrong = [...at, "--api-key", "env:KEY", "--force", "--profile", "work"];
     const refused = await machine.ok("init", ...wrong);

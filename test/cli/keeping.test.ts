@@ -12,29 +12,24 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
+import type { Lab } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { fingerprint } from "../../src/protocol/fingerprint.ts";
 import { namedFingerprint } from "../../src/terminal/secrets.ts";
 import { device } from "../support/examples.ts";
 
+const entriesOf = ({ service }: Lab): Pick<KnownVault, "uuid" | "kind" | "credentials">[] =>
+  service.vaults.map(({ uuid, kind, credentials }) => ({ uuid, kind, credentials }));
+
 describe.concurrent("ack --token", () => {
   it("of this machine's own exchange is recorded, as the acknowledgement without it", async () => {
     const { lab, machine, uuid, kind } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const { token } = (await machine.exported(uuid)) as Recovery;
-    const args = [
-      "ack",
-      uuid,
-      "--token",
-      "env:TOKEN",
-      "--kind",
-      kind,
-      "--operation",
-      "get",
-      "--json",
-    ];
-    const done = await machine.okWith({ env: { TOKEN: token } }, ...args);
+    const args = ["--token", "env:TOKEN", "--kind", kind, "--operation", "get", "--json"];
+    const done = await machine.okWith({ env: { TOKEN: token } }, "ack", uuid, ...args);
     expect(JSON.parse(done.stdout)).toMatchObject({
       acknowledged: [{ uuid, exchange: { generation: 3 } }],
     });
@@ -55,11 +50,8 @@ describe.concurrent("ack --token", () => {
     expectError(await ack(token, "--max-wait", "300ms"), "network", /no complete response/);
     lab.service.faults.clear();
     lab.faults("get-end:status=429,retry-after=60*all");
-    expectError(
-      await ack(token, "--max-wait", "300ms"),
-      "rate-limited",
-      /still rate limited by the service \(service: .*HTTP 429/,
-    );
+    const why = /still rate limited by the service \(service: .*HTTP 429/;
+    expectError(await ack(token, "--max-wait", "300ms"), "rate-limited", why);
     lab.service.faults.clear();
     expectError(await ack(`${token}x`), "service", /did not accept the token/);
     const before = lab.service.sandbox.requests().length;
@@ -82,16 +74,9 @@ describe.concurrent("ack --all", () => {
     expectError(all, "partial");
     expect(JSON.parse(all.stdout)).toMatchObject({
       acknowledged: [{ uuid: here.vault.uuid }],
-      failed: [
-        {
-          uuid: there.vault.uuid,
-          error: {
-            code: "no-credentials",
-            message: expect.stringContaining("belongs to") as string,
-          },
-        },
-      ],
+      failed: [{ uuid: there.vault.uuid, error: { code: "no-credentials" } }],
     });
+    expect(all.stdout).toContain("belongs to");
     await elsewhere.ok("ack", "--all");
     await expectInStep(there, elsewhere, there.vault.uuid);
   });
@@ -117,14 +102,7 @@ describe.concurrent("import", () => {
     // The last read, masked: held, and not delivered.
     expectExit(await machine.vault(...firstGetArgs(machine, lab.vault)), 11);
     const document = JSON.stringify(await machine.exported(uuid));
-    const again = await machine.vaultWith(
-      { env: { DOCUMENT: document } },
-      "import",
-      uuid,
-      "--credentials",
-      "env:DOCUMENT",
-      "--json",
-    );
+    const again = await machine.vault("import", uuid, ...machine.given(document), "--json");
     expectError(again, "pending", /held/);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
     expect(await machine.status(uuid)).toMatchObject({
@@ -134,28 +112,12 @@ describe.concurrent("import", () => {
     // Another machine has nothing but the document, and must not use the last read up either: it can read it.
     for (const command of ["import", "get"]) {
       const other = lab.machine();
-      const run = await other.vaultWith(
-        { env: { DOCUMENT: document } },
-        command,
-        uuid,
-        "--credentials",
-        "env:DOCUMENT",
-        "--json",
-      );
+      const run = await other.vault(command, uuid, ...other.given(document), "--json");
       expectError(run, "pending", /held/);
       expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
     }
     const third = lab.machine();
-    expectExit(
-      await third.vaultWith(
-        { env: { DOCUMENT: document } },
-        "import",
-        uuid,
-        "--credentials",
-        "env:DOCUMENT",
-      ),
-      11,
-    );
+    expectExit(await third.vault("import", uuid, ...third.given(document)), 11);
     const read = await third.ok("get", uuid, "--discard-pending", "--json");
     expect(documentOf(read).vault).toMatchObject({ creditCard: { number: card.number } });
   });
@@ -164,10 +126,9 @@ describe.concurrent("import", () => {
     const { lab, machine, uuid, kind } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
     const document = (await machine.exported(uuid)) as Recovery;
-    const more = { NEW: JSON.stringify(document.new), DOCUMENT: JSON.stringify(document) };
     const other = lab.machine();
-    await other.okWith({ env: more }, "import", uuid, "--kind", kind, "--credentials", "env:NEW");
-    await other.okWith({ env: more }, "import", uuid, "--credentials", "env:DOCUMENT");
+    await other.ok("import", uuid, ...other.given(document.new, kind));
+    await other.ok("import", uuid, ...other.given(document));
     expect(await other.status(uuid)).toMatchObject({ status: "unverified" });
     await expectInStep(lab, other, uuid);
   });
@@ -176,17 +137,11 @@ describe.concurrent("import", () => {
     "--file as %s: what cannot be imported is told with its place and vault, the rest is imported",
     async (form) => {
       const { lab, machine } = await coldLab([offlineNote, offlineCard, offlineNote]);
-      const [first, second, third] = lab.service.vaults;
-      if (first === undefined || second === undefined || third === undefined)
-        throw new Error("the lab has three vaults");
+      const [first, second, third] = lab.service.vaults as [KnownVault, KnownVault, KnownVault];
       await machine.ok(...firstGetArgs(machine, second));
       const current = await machine.exported(second.uuid);
       // The pair of the second line was superseded by the read.
-      const entries = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
-        uuid,
-        kind,
-        credentials,
-      }));
+      const entries = entriesOf(lab);
       const text =
         form === "a list"
           ? JSON.stringify(entries)
@@ -194,13 +149,9 @@ describe.concurrent("import", () => {
       const place = form === "a list" ? { item: 2 } : { line: 3 };
       const file = machine.file("vaults", text);
       const json = await machine.vault("import", "--file", file, "--json");
-      expectError(
-        json,
-        "partial",
-        new RegExp(
-          `1 of 3 .* ${form === "a list" ? "item 2" : "line 3"}, vault ${second.uuid}: .*superseded`,
-        ),
-      );
+      const told = form === "a list" ? "item 2" : "line 3";
+      const why = new RegExp(`1 of 3 .* ${told}, vault ${second.uuid}: .*superseded`);
+      expectError(json, "partial", why);
       expect(JSON.parse(json.stdout)).toMatchObject({
         imported: [{ uuid: first.uuid }, { uuid: third.uuid }],
         failed: [{ ...place, uuid: second.uuid, error: { code: "no-credentials" } }],
@@ -222,11 +173,7 @@ describe.concurrent("import", () => {
           const [, shown = ""] = /^sha256:(.{12})/.exec(prints[n] ?? "") ?? [];
           return `${uuid}\timported as generation 1 (${kind}), unverified (sha256:${shown})`;
         }),
-        expect.stringMatching(
-          new RegExp(
-            `^${second.uuid}\t${form === "a list" ? "item 2" : "line 3"} not imported: .*superseded`,
-          ),
-        ),
+        expect.stringMatching(new RegExp(`^${second.uuid}\t${told} not imported: .*superseded`)),
         "",
       ]);
     },
@@ -234,20 +181,12 @@ describe.concurrent("import", () => {
 
   it("--file: one that no kind is known of is told, and the others are imported", async () => {
     const { lab, machine } = await coldLab([offlineNote, offlineCard, offlineNote]);
-    const entries = lab.service.vaults.map(({ uuid, kind, credentials }) => ({
-      uuid,
-      kind,
-      credentials,
-    }));
+    const entries = entriesOf(lab);
     const lines = (list: object[]): string =>
       machine.file("lines", list.map((entry) => JSON.stringify(entry)).join("\n"));
     const { kind: _, ...without } = entries[2] ?? {};
-    const refused = await machine.vault(
-      "import",
-      "--file",
-      lines([...entries.slice(0, 2), without]),
-      "--json",
-    );
+    const file = lines([...entries.slice(0, 2), without]);
+    const refused = await machine.vault("import", "--file", file, "--json");
     expectError(refused, "partial", /^1 of 3 vaults .* line 3, vault .*--kind/);
     expect(JSON.parse(refused.stdout)).toMatchObject({ imported: [{}, {}], failed: [{ line: 3 }] });
   });
@@ -261,9 +200,8 @@ describe.concurrent("import", () => {
 
   it("says whether what was imported is verified", async () => {
     const { machine, uuid } = await warmLab(offlineNote);
-    const PAIR = JSON.stringify(await machine.exported(uuid));
-    const again = ["import", uuid, "--credentials", "env:PAIR"];
-    const { stdout } = await machine.vaultWith({ env: { PAIR } }, ...again);
+    const pair = machine.given(await machine.exported(uuid));
+    const { stdout } = await machine.vault("import", uuid, ...pair);
     expect(stdout).toMatch(/imported as generation 2 \(generic\/offline\), verified \(sha256:/);
   });
 
@@ -273,14 +211,7 @@ describe.concurrent("import", () => {
     const current = await machine.exported(uuid);
     expect(current).toMatchObject({ hashedPin: credentials.hashedPin });
     const other = { ...current, hashedPin: "YW5vdGhlcg==" };
-    const imported = await machine.okWith(
-      { env: { PAIR: JSON.stringify(other) } },
-      "import",
-      uuid,
-      "--credentials",
-      "env:PAIR",
-      "--json",
-    );
+    const imported = await machine.ok("import", uuid, ...machine.given(other), "--json");
     expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ generation: 3 }] });
     // The pair that was accepted is the next one, with its own hashedPin.
     const read = await machine.ok("get", uuid, "--json");
@@ -299,14 +230,7 @@ describe.concurrent("import", () => {
       [current, 2],
       [wrong, 3],
     ] as const) {
-      const imported = await machine.okWith(
-        { env: { PAIR: pair } },
-        "import",
-        uuid,
-        "--credentials",
-        "env:PAIR",
-        "--json",
-      );
+      const imported = await machine.ok("import", uuid, ...machine.given(pair), "--json");
       expect(JSON.parse(imported.stdout)).toMatchObject({ imported: [{ uuid, generation }] });
     }
   });
@@ -317,9 +241,8 @@ describe.concurrent("import", () => {
     const moved = { VAULTSVC_BASE_URL: lab.service.baseUrl.replace("127.0.0.1", "localhost") };
     const refused = await machine.vaultWith({ env: moved }, "get", uuid, "--json");
     expectError(refused, "no-credentials", /belongs to/);
-    const PAIR = (await machine.vault("export", uuid)).stdout;
-    const args = ["import", uuid, "--credentials", "env:PAIR"];
-    await machine.okWith({ env: { ...moved, PAIR } }, ...args);
+    const exported = machine.given((await machine.vault("export", uuid)).stdout);
+    await machine.okWith({ env: moved }, "import", uuid, ...exported);
     expect(await machine.exported(uuid)).toEqual(before);
     await machine.okWith({ env: moved }, "get", uuid);
   });
@@ -348,11 +271,7 @@ describe.concurrent("import", () => {
 describe.concurrent("export", () => {
   it("prints a document that --credentials takes, with the device of an online vault", async () => {
     const { lab, machine, uuid } = await coldLab(onlineCard);
-    await machine.ok(
-      ...firstGetArgs(machine, lab.vault),
-      "--device",
-      `@${machine.file("device.json", device)}`,
-    );
+    await machine.ok(...firstGetArgs(machine, lab.vault));
     await machine.ok("label", uuid, "spare");
     const exported = (await machine.vault("export", uuid)).stdout;
     expect(JSON.parse(exported)).toMatchObject({
@@ -362,43 +281,28 @@ describe.concurrent("export", () => {
       device,
     });
     const other = lab.machine();
-    const read = await other.okWith(
-      { env: { DOCUMENT: exported } },
-      "get",
-      uuid,
-      "--credentials",
-      "env:DOCUMENT",
-      "--json",
-    );
+    const read = await other.ok("get", uuid, ...other.given(exported), "--json");
     expect(JSON.parse(read.stdout)).toMatchObject({ uuid, label: null });
     const wrong = "123e4567-e89b-42d3-a456-426614174000";
-    const args = ["get", wrong, "--credentials", "env:DOCUMENT", "--json"];
-    expectError(
-      await other.vaultWith({ env: { DOCUMENT: exported } }, ...args),
-      "invalid-input",
-      new RegExp(uuid),
-    );
+    const refused = await other.vault("get", wrong, ...other.given(exported), "--json");
+    expectError(refused, "invalid-input", new RegExp(uuid));
   });
 
   it("prints what the next start would send, and says so where others are live too", async () => {
     const { machine, uuid } = await warmLab(offlineNote);
     const other = JSON.stringify({ encryptedData: "other", payload: "other" });
-    await machine.okWith({ env: { PAIR: other } }, "import", uuid, "--credentials", "env:PAIR");
+    await machine.ok("import", uuid, ...machine.given(other));
     const exported = await machine.ok("export", uuid);
     expect(JSON.parse(exported.stdout)).toMatchObject({ credentials: { payload: "other" } });
     expect(exported.stderr).toMatch(/exported generation 3, but 2 may be valid instead/);
   });
 
   it("--all says which services are left out, and needs no base URL where there is one only", async () => {
-    const { lab, machine, uuid } = await warmLab(offlineNote);
-    const { VAULTSVC_BASE_URL: _, ...env } = machine.env;
-    const local = lab.machine({ ...machine, env: { ...env, VAULTSVC_BASE_URL: "" } });
-    expect((await local.vault("export", "--all")).stdout).toContain(uuid);
-    const elsewhere = await machine.okWith(
-      { env: { VAULTSVC_BASE_URL: "https://other.example.com" } },
-      "export",
-      "--all",
-    );
+    const { machine, uuid } = await warmLab(offlineNote);
+    const none = { env: { VAULTSVC_BASE_URL: "" } };
+    expect((await machine.vaultWith(none, "export", "--all")).stdout).toContain(uuid);
+    const env = { VAULTSVC_BASE_URL: "https://other.example.com" };
+    const elsewhere = await machine.okWith({ env }, "export", "--all");
     expect(elsewhere.stderr).toMatch(/vaults of other services are not included/);
   });
 });

@@ -69,20 +69,12 @@ describe("vault get of many", () => {
     ["--json", ["get", "--all", "--json"], /--json prints one document/],
     ["--field", ["get", "v1", "v2", "--field", "vault"], /--field prints one value/],
     [
-      "credentials of one",
+      "--credentials",
       ["get", "v1", "v2", "--credentials", "{}"],
       /--credentials is for one vault only/,
     ],
-    [
-      "contents of one",
-      ["update", "--all", "--card-name", "Ada"],
-      /--card-name is for one vault only/,
-    ],
-    [
-      "contents without a list",
-      ["update", "v1", "v2"],
-      /the contents of many vaults come from a list/,
-    ],
+    ["contents", ["update", "--all", "--card-name", "Ada"], /--card-name is for one vault only/],
+    ["no contents", ["update", "v1", "v2"], /the contents of many vaults come from a list/],
     ["a vault twice", ["get", "v1", "v2", "v1", "-o", "ndjson"], /the same vault as v1/],
     ["vaults and a list", ["get", "v1", "--from", "-"], /--from cannot be used with a vault/],
     ["vaults and all", ["update", "v1", "--all"], /--all cannot be used with a vault/],
@@ -117,13 +109,8 @@ describe("vault get of many", () => {
 
   it("stops at once where the service refuses the application, and says so once", async () => {
     const { machine } = await five();
-    const result = await machine.vaultWith(
-      { env: { VAULTSVC_API_KEY: "00000000-0000-4000-8000-000000000000" } },
-      "get",
-      "--all",
-      "--concurrency",
-      "1",
-    );
+    const env = { VAULTSVC_API_KEY: "00000000-0000-4000-8000-000000000000" };
+    const result = await machine.vaultWith({ env }, "get", "--all", "--concurrency", "1");
     expectExit(result, 5);
     expect(outcomesOf(result).map(({ error, skipped }) => error?.code ?? skipped)).toEqual([
       "unauthorized",
@@ -139,13 +126,8 @@ describe("vault get of many", () => {
     for (const { uuid } of lab.service.vaults) lab.service.sandbox.lock(uuid);
     const result = await machine.vault("get", "--all", "--max-failures", "2", "--concurrency", "1");
     expectExit(result, 16);
-    expect(outcomesOf(result).map(({ error, skipped }) => error?.code ?? skipped)).toEqual([
-      "locked",
-      "locked",
-      "stopped",
-      "stopped",
-      "stopped",
-    ]);
+    const became = outcomesOf(result).map(({ error, skipped }) => error?.code ?? skipped);
+    expect(became.join(" ")).toBe("locked locked stopped stopped stopped");
   });
 
   it("begins nothing while the service is out, and goes on when it is back", async () => {
@@ -161,22 +143,16 @@ describe("vault get of many", () => {
     const { lab, machine, uuids } = await five();
     await machine.ok("get", uuids[0] ?? "", "--no-ack", "--json");
     const sent = lab.service.sandbox.requests().length;
-    const result = await machine.vaultWith(
-      { env: { VAULTSVC_RATE: "4" } },
-      "get",
-      "--all",
-      "--dry-run",
-      "--json",
-    );
+    const env = { VAULTSVC_RATE: "4" };
+    const result = await machine.vaultWith({ env }, "get", "--all", "--dry-run", "--json");
     expectExit(result, 16);
     expect(JSON.parse(result.stdout)).toEqual({
       plan: { vaults: 4, calls: 8, seconds: 2, skipped: [{ uuid: uuids[0], reason: "held" }] },
     });
     expect(lab.service.sandbox.requests().length).toBe(sent);
     await machine.ok("get", "v2", "v3", "--dry-run");
-    expect(
-      await machine.vault("get", "v2", "v3", "--dry-run", "--field", "plan.calls"),
-    ).toMatchObject({ code: 0, stdout: "4" });
+    const field = await machine.vault("get", "v2", "v3", "--dry-run", "--field", "plan.calls");
+    expect(field).toMatchObject({ code: 0, stdout: "4" });
   });
 });
 
@@ -214,22 +190,13 @@ describe("a run", () => {
     const { lab, machine, uuids } = await five();
     lab.faults("end:drop-before*all");
     const [first = ""] = uuids;
-    const cut = await machine.vault(
-      "get",
-      first,
-      "--run",
-      "may",
-      "--max-wait",
-      "1s",
-      "-o",
-      "ndjson",
-    );
-    expectExit(cut, 16);
+    const get = ["get", first, "--run", "may", "-o", "ndjson"];
+    expectExit(await machine.vault(...get, "--max-wait", "1s"), 16);
     lab.service.faults.clear();
     const starts = (): number =>
       lab.service.sandbox.requests().filter(({ step }) => step === "start").length;
     const before = starts();
-    const result = await machine.ok("get", first, "--run", "may", "-o", "ndjson");
+    const result = await machine.ok(...get);
     expect(eventsOf(result).map(({ event }) => event)).toEqual(["outcome", "summary"]);
     expect(starts()).toBe(before);
   });
@@ -343,9 +310,8 @@ describe("a run", () => {
   it("of refused credentials names the import, and does not say that the same line does the rest", async () => {
     const { machine, uuids } = await five();
     const [uuid = ""] = uuids;
-    const pair = machine.file("pair.json", await machine.exported(uuid));
     // A colleague reads it with a copy.
-    const given = ["--kind", "credit-card/offline", "--credentials", `@${pair}`];
+    const given = machine.given(await machine.exported(uuid), "credit-card/offline");
     const colleague = { ...machine.env, VAULTSVC_STATE: join(machine.home, "colleague") };
     await machine.okWith({ env: colleague }, "get", uuid, ...given, "--json");
     const left = await machine.vault("get", "--all", "-o", "ndjson");

@@ -95,11 +95,8 @@ describe.concurrent("vault init", () => {
     await machine.ok("state", "init");
     await machine.ok("init");
     const plain = { VAULTSVC_BASE_URL: "", VAULTSVC_APP_UUID: "", VAULTSVC_API_KEY: "" };
-    const read = await machine.okWith(
-      { env: plain },
-      ...firstGetArgs(machine, lab.vault),
-      "--json",
-    );
+    const get = firstGetArgs(machine, lab.vault);
+    const read = await machine.okWith({ env: plain }, ...get, "--json");
     expect(read.stderr).toBe("");
   });
 
@@ -107,11 +104,8 @@ describe.concurrent("vault init", () => {
     const machine = bare();
     await machine.ok(...init);
     const before = textOf(machine);
-    expectError(
-      await machine.vault(...init, "--timeout", "1s", "--json"),
-      "usage",
-      /profile default already exists/,
-    );
+    const again = await machine.vault(...init, "--timeout", "1s", "--json");
+    expectError(again, "usage", /profile default already exists/);
     expect(textOf(machine)).toBe(before);
     await machine.ok(...init, "--timeout", "1s", "--force");
     expect(configOf(machine).profiles["default"]).toMatchObject({ timeout: "1s" });
@@ -282,16 +276,9 @@ describe.concurrent("vault config", () => {
       device,
       state,
     });
-    for (const key of [
-      "policy.failedAttempts",
-      "policy.unackedStarts",
-      "live",
-      "device",
-      "state",
-      "timeout",
-    ]) {
+    for (const key of ["policy.failedAttempts", "policy.unackedStarts", "live", "device", "state"])
       await machine.ok("config", "unset", key);
-    }
+    await machine.ok("config", "unset", "timeout");
     expect(configOf(machine).profiles["default"]).toEqual({ rateLimit: 7 });
   });
 
@@ -302,15 +289,8 @@ describe.concurrent("vault config", () => {
       VAULTSVC_TIMEOUT: "9s",
       VAULTSVC_STATE_KEY: Buffer.alloc(32, 1).toString("base64"),
     };
-    const result = await machine.okWith(
-      { env },
-      "config",
-      "list",
-      "--origin",
-      "--max-wait",
-      "1m",
-      "--json",
-    );
+    const list = ["config", "list", "--origin"];
+    const result = await machine.okWith({ env }, ...list, "--max-wait", "1m", "--json");
     const { settings, profile } = JSON.parse(result.stdout) as {
       profile: string;
       settings: { key: string; value: unknown; origin: unknown }[];
@@ -333,10 +313,7 @@ describe.concurrent("vault config", () => {
       device: [null, null],
       apiKey: [expect.stringMatching(/^•{8} \(encrypted with key [0-9a-f]{16}\)$/), "profile work"],
     });
-    for (const output of [
-      result.stdout,
-      (await machine.vaultWith({ env }, "config", "list", "--origin")).stdout,
-    ]) {
+    for (const output of [result.stdout, (await machine.vaultWith({ env }, ...list)).stdout]) {
       expect(output).not.toContain(apiKey);
       expect(output).not.toContain(env.VAULTSVC_STATE_KEY);
     }
@@ -347,28 +324,15 @@ describe.concurrent("vault config", () => {
     await machine.ok(...init);
     await machine.ok(...init, "--profile", "other", "--timeout", "4s");
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("30s\n");
-    expectError(
-      await machine.vault("config", "use", "nobody", "--json"),
-      "usage",
-      /no such profile: nobody/,
-    );
+    for (const args of [
+      ["config", "use", "nobody"],
+      ["status", "--profile", "nobody"],
+    ])
+      expectError(await machine.vault(...args, "--json"), "usage", /no such profile: nobody/);
     await machine.ok("config", "use", "other");
     expect((await machine.vault("config", "get", "timeout")).stdout).toBe("4s\n");
-    expect(
-      (
-        await machine.vaultWith(
-          { env: { VAULTSVC_PROFILE: "default" } },
-          "config",
-          "get",
-          "timeout",
-        )
-      ).stdout,
-    ).toBe("30s\n");
-    expectError(
-      await machine.vault("status", "--profile", "nobody", "--json"),
-      "usage",
-      /no such profile: nobody/,
-    );
+    const env = { VAULTSVC_PROFILE: "default" };
+    expect((await machine.vaultWith({ env }, "config", "get", "timeout")).stdout).toBe("30s\n");
   });
 
   it("reads the file as a person writes it", async () => {
@@ -415,9 +379,8 @@ describe.concurrent("vault config", () => {
     expect(codes).toEqual(names.map(() => 0));
     expect(Object.keys(configOf(machine).profiles).sort()).toEqual(names);
     for (const profile of names) {
-      expect(
-        (await machine.vault("config", "get", "apiKey", "--reveal", "--profile", profile)).stdout,
-      ).toBe(`${apiKey}\n`);
+      const shown = ["config", "get", "apiKey", "--reveal", "--profile", profile];
+      expect((await machine.vault(...shown)).stdout).toBe(`${apiKey}\n`);
     }
   });
 });
@@ -431,11 +394,9 @@ describe.concurrent("a sealed apiKey", () => {
       textOf(machine).replaceAll("default", "moved"),
     );
     const result = await machine.vault("config", "get", "apiKey", "--reveal", "--json");
-    expectError(
-      result,
-      "state",
-      /config key apiKey of profile moved cannot be decrypted: it was changed, or copied from another place/,
-    );
+    const why =
+      /apiKey of profile moved cannot be decrypted: it was changed, or copied from another place/;
+    expectError(result, "state", why);
   });
 
   it("with its key gone is exit 14 and names the file; it is set again", async () => {
@@ -474,11 +435,8 @@ describe.concurrent("a sealed apiKey", () => {
       join(machine.configDir, "config.json"),
       JSON.stringify({ ...config, profiles: { default: { apiKey } } }),
     );
-    const clear = await machine.vaultWith(
-      { env: { VAULTSVC_API_KEY: "" } },
-      ...firstGetArgs(machine, lab.vault),
-      "--json",
-    );
+    const env = { VAULTSVC_API_KEY: "" };
+    const clear = await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--json");
     expectError(clear, "state", /is stored in plain text/);
     expect(clear.stderr).not.toContain(apiKey);
   });

@@ -65,15 +65,7 @@ describe.concurrent("vault state restore", () => {
     await machine.ok("state", "backup", file);
     const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
     const pair = JSON.stringify(lab.vault.credentials);
-    await machine.okWith(
-      { env: { PAIR: pair } },
-      "import",
-      extra,
-      "--kind",
-      "generic/offline",
-      "--credentials",
-      "env:PAIR",
-    );
+    await machine.ok("import", extra, ...machine.given(pair, "generic/offline"));
     const refused = await machine.vault("state", "restore", file, "--json");
     expectError(
       refused,

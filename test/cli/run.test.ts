@@ -18,7 +18,7 @@ import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf, pairIn, readJson } from "../support/machine.ts";
 import type { RunningVault, RunOptions, RunResult } from "../support/run-vault.ts";
-import { rehearse, signalCounter } from "../support/run-vault.ts";
+import { demoNote, rehearse, signalCounter } from "../support/run-vault.ts";
 
 interface Case {
   lab: Lab;
@@ -71,46 +71,23 @@ describe.concurrent("vault run", () => {
   it("passes the whole document on standard input, of any size, and arguments as they are", async () => {
     const content = "long ".repeat(100_000);
     const { lab, machine, uuid, run } = await prepare({ ...offlineNote, content });
-    const result = await run([
-      "--stdin",
-      "--",
-      "sh",
-      "-c",
-      'cat; echo "$1|$2|" >&2',
-      "x",
-      "",
-      "a b",
-    ]);
+    const result = await run(["--stdin", ...sh('cat; echo "$1|$2|" >&2'), "x", "", "a b"]);
     expectExit(result, 0);
     expect(result.stderr).toBe("|a b|\n");
-    expect(JSON.parse(result.stdout)).toMatchObject({
-      uuid,
-      vault: { content },
-      kind: "generic/offline",
-    });
+    const kind = "generic/offline";
+    expect(JSON.parse(result.stdout)).toMatchObject({ uuid, vault: { content }, kind });
     await expectInStep(lab, machine, uuid);
-    expectError(
-      await run(["--stdin", "--json", "--", "true"]),
-      "pending",
-      /true did not read the whole document/,
-    );
+    const unread = await run(["--stdin", "--json", "--", "true"]);
+    expectError(unread, "pending", /true did not read the whole document/);
   });
 
   it.each([
-    {
-      how: "ends with another code",
-      args: [...number, ...sh("exit 3")],
-      why: /^sh ended with exit code 3; the new/,
-    },
-    {
-      how: "is ended by a signal",
-      args: [...number, ...sh("kill -KILL $$")],
-      why: /^sh was ended by SIGKILL; the new/,
-    },
-  ])("holds the exchange of a program that $how, and leads on", async ({ args, why }) => {
+    ["ends with another code", "exit 3", /^sh ended with exit code 3; the new/],
+    ["is ended by a signal", "kill -KILL $$", /^sh was ended by SIGKILL; the new/],
+  ])("holds the exchange of a program that %s, and leads on", async (_, script, why) => {
     const made = await prepare();
     const { lab, machine, uuid, run } = made;
-    const result = await run(["--json", ...args]);
+    const result = await run(["--json", ...number, ...sh(script)]);
     expectError(result, "pending", why);
     expect(errorOf(result)).toMatchObject({
       retry: "after-status",
@@ -122,11 +99,8 @@ describe.concurrent("vault run", () => {
     expect(await machine.status(uuid)).toMatchObject({
       exchange: { state: "held", holdReason: "run", delivered: false, saveOwed: false },
     });
-    expectError(
-      await run(["--json", ...number, "--", "true"]),
-      "pending",
-      /held \(the program of vault run failed\)/,
-    );
+    const refused = await run(["--json", ...number, "--", "true"]);
+    expectError(refused, "pending", /held \(the program of vault run failed\)/);
     expect(unacked(made)).toBe(1);
     // Either way on works.
     expectExit(await machine.copy().vault("ack", uuid), 0);
@@ -158,11 +132,8 @@ describe.concurrent("vault run", () => {
       ],
     ] as const) {
       const { run } = await prepare({ ...offlineNote, content });
-      expectError(
-        await run(["--json", "--env", "NOTE=vault.content", "--", "true"]),
-        "pending",
-        why,
-      );
+      const held = await run(["--json", "--env", "NOTE=vault.content", "--", "true"]);
+      expectError(held, "pending", why);
       expectExit(await run(["--stdin", "--discard-pending", "--", "cat"]), 0);
     }
   });
@@ -238,13 +209,8 @@ describe.concurrent("vault run", () => {
       [["--stdin", "--no-ack", "--", "true"], 2, /--no-ack/],
     ];
     for (const [args, code, message, hint] of cases) {
-      const result = await machine.vaultWith(
-        { env: { PATH: process.env["PATH"] } },
-        "run",
-        uuid,
-        "--json",
-        ...args,
-      );
+      const env = { PATH: process.env["PATH"] };
+      const result = await machine.vaultWith({ env }, "run", uuid, "--json", ...args);
       expectExit(result, code);
       expect(errorOf(result)).toMatchObject({
         exitCode: code,
@@ -253,30 +219,13 @@ describe.concurrent("vault run", () => {
       });
     }
     const unknown = "123e4567-e89b-42d3-a456-426614174000";
-    expectError(
-      await machine.vault("run", unknown, "--json", "--stdin", "--", "/bin/true"),
-      "no-credentials",
-    );
-    const pair = ["--credentials", "env:PAIR", "--json", "--env", "X=label", "--", "/bin/true"];
-    const env = { PAIR: JSON.stringify(lab.vault.credentials) };
-    expectError(
-      await machine.vaultWith({ env }, "run", unknown, ...pair),
-      "usage",
-      /--kind is needed/,
-    );
-    expectError(
-      await machine.vault("run", uuid.slice(0, 8), "--json", "--stdin", "--", "/bin/true"),
-      "invalid-input",
-    );
-    const plan = await machine.vault(
-      "run",
-      uuid,
-      "--json",
-      "--stdin",
-      "--dry-run",
-      "--",
-      "/bin/true",
-    );
+    const program = ["--json", "--stdin", "--", "/bin/true"];
+    expectError(await machine.vault("run", unknown, ...program), "no-credentials");
+    const pair = machine.given(lab.vault.credentials);
+    const kindless = await machine.vault("run", unknown, ...pair, ...program);
+    expectError(kindless, "usage", /--kind is needed/);
+    expectError(await machine.vault("run", uuid.slice(0, 8), ...program), "invalid-input");
+    const plan = await machine.vault("run", uuid, "--dry-run", ...program);
     expect(JSON.parse(plan.stdout)).toMatchObject({ dryRun: true, operation: "get", uuid });
     expect(lab.service.sandbox.requests().length).toBe(sent);
   });
@@ -299,11 +248,8 @@ describe.concurrent("vault run", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     const ids = readFileSync(join(machine.home, "ids"), "utf8").trim().split("\n");
     expect(ids).toEqual([`may-${lab.vault.uuid}`, `may-${lab.vault.uuid}`]);
-    expectError(
-      await run(["--json", "--run", "may", ...number, "--", "true"]),
-      "invalid-input",
-      /--run may: it delivers to another place/,
-    );
+    const other = await run(["--json", "--run", "may", ...number, "--", "true"]);
+    expectError(other, "invalid-input", /--run may: it delivers to another place/);
   });
 
   it("works in a directory that was removed, where no path is relative; else it is 2", async () => {
@@ -342,11 +288,11 @@ describe.concurrent("vault run --ack-after", () => {
   const wait = "echo started; until test -e go; do sleep 0.02; done;";
 
   it.for([
-    { how: "a code", end: "exit 5", code: 5 },
-    { how: "a signal", end: "kill -TERM $$", code: 143 },
-  ])(
-    "acknowledges while the program runs, releases the vault, and ends as it ends: $how",
-    async ({ end, code }, { expect }) => {
+    ["exit 5", 5],
+    ["kill -TERM $$", 143],
+  ] as const)(
+    "acknowledges while the program runs, releases the vault, and ends as it ends: %s",
+    async ([end, code], { expect }) => {
       const made = await prepare();
       const running = made.start([...number, "--ack-after", "100ms", ...sh(`${wait} ${end}`)]);
       await running.waitFor(/started/);
@@ -380,15 +326,8 @@ describe.concurrent("vault run --ack-after", () => {
   it("the program goes on where the acknowledgement fails, which is said at once and is how it ends", async () => {
     const made = await prepare();
     made.lab.faults("get-end:status=503*9");
-    const running = made.start([
-      "--max-wait",
-      "300ms",
-      "--json",
-      ...number,
-      "--ack-after",
-      "50ms",
-      ...sh(wait),
-    ]);
+    const short = ["--max-wait", "300ms", "--ack-after", "50ms", "--json"];
+    const running = made.start([...short, ...number, ...sh(wait)]);
     await running.waitFor(/warning: not acknowledged: .*outstanding/, "stderr");
     writeFileSync(join(made.machine.home, "go"), "");
     expectError(await running.exit, "pending", /outstanding/);
@@ -405,14 +344,8 @@ describe.concurrent("vault run of a limited vault", () => {
     expectError(result, "pending", /last read .* would not receive its whole contents/);
     expect(existsSync(join(machine.home, "ran"))).toBe(false);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ usesRemaining: 1 });
-    const failed = await run([
-      "--json",
-      "--discard-pending",
-      "--env",
-      "CARD=vault.creditCard",
-      "--",
-      "false",
-    ]);
+    const whole = ["--json", "--discard-pending", "--env", "CARD=vault.creditCard"];
+    const failed = await run([...whole, "--", "false"]);
     expectExit(failed, 11);
     expect(errorOf(failed).help).toMatch(/vault ack \S+ --unread \(uses the read up/);
     const parts = ["number", "name", "expiryMonth", "expiryYear"].flatMap((name) => [
@@ -429,14 +362,8 @@ describe.concurrent("vault run with --credentials-out and --save-cmd", () => {
     const { lab, machine, uuid, run } = await prepare(offlineNote);
     const file = join(machine.home, "pair.json");
     const out = ["--credentials-out", file, "--save-cmd", "cat > saved.json"];
-    expectExit(
-      await run([
-        "--stdin",
-        ...out,
-        ...sh("cat >/dev/null; test ! -e pair.json && test ! -e saved.json"),
-      ]),
-      0,
-    );
+    const script = "cat >/dev/null; test ! -e pair.json && test ! -e saved.json";
+    expectExit(await run(["--stdin", ...out, ...sh(script)]), 0);
     expect(readJson(join(machine.home, "saved.json"))).toMatchObject({ status: "pending" });
     expect(lab.service.sandbox.accepts(uuid, pairIn(file))).toBe(true);
     await expectInStep(lab, machine, uuid);
@@ -497,25 +424,15 @@ it(
   "a program that uses it survives every failure of every call",
   { timeout: 120_000 },
   async () => {
-    const uuid = "e2c7d9f4-1c3b-4f0a-9d8e-7b6a5c4d3e21";
-    const line = ["run", uuid, "--env", "NOTE=vault.content"];
-    const { code, document } = await rehearse(
-      "--check",
-      `vault ${line.join(" ")} -- sh -c 'test -n "$NOTE"'`,
-      "--",
-      "vault",
-      ...line,
-      ...sh('test -n "$NOTE"'),
+    const line = ["run", demoNote, "--env", "NOTE=vault.content"];
+    const check = `vault ${line.join(" ")} -- sh -c 'test -n "$NOTE"'`;
+    const program = ["vault", ...line, ...sh('test -n "$NOTE"')];
+    const { code, document } = await rehearse("--check", check, "--", ...program);
+    const told = document.scenarios.map(
+      ({ failure, outcome, check }) => `${failure} ${outcome} ${check}`,
     );
-    expect(
-      document.scenarios.map(({ failure, outcome, check }) => `${failure} ${outcome} ${check}`),
-    ).toEqual(
-      Array.from({ length: 2 }, () =>
-        ["lost-before", "lost-after", "killed-before", "killed-after"].map(
-          (failure) => `${failure} fine 0`,
-        ),
-      ).flat(),
-    );
+    const each = ["lost-before", "lost-after", "killed-before", "killed-after"];
+    expect(told).toEqual([...each, ...each].map((failure) => `${failure} fine 0`));
     expect(code).toBe(0);
   },
 );

@@ -8,7 +8,6 @@ import {
   expectInStep,
   note,
   offlineNote,
-  openLab,
   warmLab,
   coldLab,
 } from "../support/lab.ts";
@@ -43,30 +42,19 @@ describe.concurrent("--save-cmd", () => {
   });
 
   it.each([
-    [
-      "a file, its newline included",
-      (file: string) => ({ args: ["--credentials", `@${file}`] }),
-      "\n",
-    ],
-    ["a file without a newline", (file: string) => ({ args: ["--credentials", `@${file}`] }), ""],
-    [
-      "standard input",
-      (_: string, text: string) => ({ args: ["--credentials", "-"], input: text }),
-      " \r\n",
-    ],
-    [
-      "the environment",
-      (_: string, text: string) => ({ args: ["--credentials", "env:PAIR"], env: { PAIR: text } }),
-      "\n",
-    ],
+    ["a file, its newline included", "@pair.json", "\n"],
+    ["a file without a newline", "@pair.json", ""],
+    ["standard input", "-", " \r\n"],
+    ["the environment", "env:PAIR", "\n"],
   ])(
     "is told the hash of the document that it is to replace, which came from %s",
-    async (_, how, end) => {
+    async (_, source, end) => {
       const { machine, uuid, kind, credentials } = await coldLab(offlineNote);
       const text = JSON.stringify(credentials) + end;
-      const { args, ...more } = how(machine.file("pair.json", text), text);
+      machine.file("pair.json", text);
       const command = "cat > saved.json; printf %s $VAULTSVC_GIVEN_SHA256 > hash";
-      await machine.okWith(more, "get", uuid, "--kind", kind, ...args, "--save-cmd", command);
+      const args = ["--kind", kind, "--credentials", source, "--save-cmd", command];
+      await machine.okWith({ env: { PAIR: text }, input: text }, "get", uuid, ...args);
       expect(readFileSync(join(machine.home, "hash"), "utf8")).toBe(
         createHash("sha256").update(text).digest("hex"),
       );
@@ -78,17 +66,8 @@ describe.concurrent("--save-cmd", () => {
     const env = { VAULTSVC_GIVEN_SHA256: "of somebody else" };
     const command = (name: string): string =>
       `cat > ${name}.json; echo "<$VAULTSVC_GIVEN_SHA256>" > ${name}`;
-    expectError(
-      await machine.vaultWith(
-        { env },
-        "get",
-        uuid,
-        "--json",
-        "--save-cmd",
-        `${command("one")}; false`,
-      ),
-      "pending",
-    );
+    const failing = ["get", uuid, "--json", "--save-cmd", `${command("one")}; false`];
+    expectError(await machine.vaultWith({ env }, ...failing), "pending");
     await machine.okWith({ env }, "ack", uuid, "--save-cmd", command("two"));
     for (const name of ["one", "two"])
       expect(readFileSync(join(machine.home, name), "utf8")).toBe("<>\n");
@@ -103,35 +82,18 @@ describe.concurrent("--save-cmd", () => {
     const command = (name: string): string =>
       `cat > ${name}.json; printf %s "$VAULTSVC_GIVEN_SHA256" > ${name}.hash`;
     const hash = (name: string): string => readFileSync(join(machine.home, `${name}.hash`), "utf8");
-    const given = ["--kind", kind, "--credentials", `@${machine.file("pair.json", text)}`];
-    expectError(
-      await machine.vault(
-        "get",
-        uuid,
-        ...given,
-        "--json",
-        "--save-cmd",
-        `${command("one")}; false`,
-      ),
-      "pending",
-    );
-    expectError(
-      await machine.vault("ack", uuid, "--json", "--save-cmd", `${command("two")}; false`),
-      "pending",
-    );
+    const save = (name: string): string[] => [
+      uuid,
+      "--json",
+      "--save-cmd",
+      `${command(name)}; false`,
+    ];
+    const given = machine.given(text, kind);
+    expectError(await machine.vault("get", ...given, ...save("one")), "pending");
+    expectError(await machine.vault("ack", ...save("two")), "pending");
     lab.faults("get-end:drop-before");
-    expectExit(
-      await machine.vault(
-        "ack",
-        uuid,
-        "--json",
-        "--max-wait",
-        "0s",
-        "--save-cmd",
-        command("three"),
-      ),
-      11,
-    );
+    const cut = ["ack", uuid, "--json", "--max-wait", "0s", "--save-cmd", command("three")];
+    expectError(await machine.vault(...cut), "pending");
     for (const name of ["one", "two", "three"]) expect(hash(name)).toBe(sha256(text));
     await machine.ok("ack", uuid);
 
@@ -163,29 +125,19 @@ describe.concurrent("--save-cmd", () => {
   });
 
   it.each([
-    { how: "fails", command: "cat >/dev/null; exit 3", why: /exit code 3/, args: [] },
-    { how: "does not read its input", command: "true", why: /did not read/, args: [] },
-    {
-      how: "reads a part of its input",
-      command: "head -c 10 >/dev/null",
-      why: /did not read/,
-      args: [],
-    },
-    {
-      how: "does not end",
-      command: "cat >/dev/null; sleep 60",
-      why: /did not finish/,
-      args: ["--timeout", "1500ms"],
-    },
-    { how: "does not exist", command: "no-such-command-at-all", why: /exit code 127/, args: [] },
+    ["fails", "cat >/dev/null; exit 3", /exit code 3/],
+    ["does not read its input", "true", /did not read/],
+    ["reads a part of its input", "head -c 10 >/dev/null", /did not read/],
+    ["does not end", "cat >/dev/null; sleep 60", /did not finish/],
+    ["does not exist", "no-such-command-at-all", /exit code 127/],
   ])(
-    "that $how holds the exchange, until ack serves it or is told that it is saved",
-    async ({ command, why, args }) => {
-      const lab = await openLab(offlineNote);
-      const { uuid } = lab.vault;
+    "that %s holds the exchange, until ack serves it or is told that it is saved",
+    async (_, command, why) => {
+      const { lab, machine, uuid } = await warmLab(offlineNote);
       const { sandbox } = lab.service;
-      const machine = await lab.warmMachine();
-      const result = await machine.vault("get", uuid, "--json", "--save-cmd", command, ...args);
+      const timeout = command.endsWith("sleep 60") ? "1500ms" : "30s";
+      const get = ["get", uuid, "--json", "--timeout", timeout, "--save-cmd", command];
+      const result = await machine.vault(...get);
       expectError(result, "pending", why);
       expect(JSON.parse(result.stdout)).toMatchObject({ vault: { content: note } });
       expect(sandbox.inspect(uuid).counts).toMatchObject({ starts: 2, ends: 1 });
@@ -193,10 +145,8 @@ describe.concurrent("--save-cmd", () => {
         exchange: { state: "held", holdReason: "save-cmd", delivered: true, saveOwed: true },
       });
       expectError(await machine.vault("ack", uuid, "--json"), "pending");
-      expectError(
-        await machine.vault("ack", uuid, "--json", "--save-cmd", "cat >/dev/null; false"),
-        "pending",
-      );
+      const failing = ["ack", uuid, "--json", "--save-cmd", "cat >/dev/null; false"];
+      expectError(await machine.vault(...failing), "pending");
       expect(sandbox.inspect(uuid).counts.ends).toBe(1);
       if (command === "true") {
         await machine.ok("ack", uuid, "--saved");
@@ -217,29 +167,17 @@ describe.concurrent("--save-cmd", () => {
     ["without the end of its line", "tr -d '\\n' < saved.json"],
   ])("may print the document %s: the secrets in it are replaced", async (_, command) => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
+    const save = `cat > saved.json; ${command}`;
     const runs = [
-      await machine.vault(
-        "get",
-        uuid,
-        "--json",
-        "--save-cmd",
-        `cat > saved.json; ${command}; false`,
-      ),
-      await machine.vault("ack", uuid, "--save-cmd", `cat > saved.json; ${command}`),
+      await machine.vault("get", uuid, "--json", "--save-cmd", `${save}; false`),
+      await machine.vault("ack", uuid, "--save-cmd", save),
     ];
     expect(runs.map(({ code }) => code)).toEqual([11, 0]);
     const { old, new: offered, token } = saved(machine);
     for (const { stderr } of runs) {
       expect(stderr).toMatch(/encryptedData.*«redacted».*\n/);
-      for (const secret of [
-        old.payload,
-        old.encryptedData,
-        offered.payload,
-        offered.encryptedData,
-        token,
-      ]) {
+      for (const secret of [...Object.values({ ...old }), ...Object.values({ ...offered }), token])
         expect(stderr).not.toContain(secret);
-      }
     }
     await expectInStep(lab, machine, uuid);
   });
@@ -265,35 +203,22 @@ describe.concurrent("--save-cmd", () => {
 
   it("runs after --credentials-out, which fails first", async () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
-    const both = [
+    const both = (file: string, save: string): string[] => [
+      "get",
+      uuid,
+      "--json",
       "--credentials-out",
-      "pair.json",
+      file,
       "--save-cmd",
-      "cat >/dev/null; cp pair.json seen.json",
+      save,
     ];
-    await machine.ok("get", uuid, ...both);
+    await machine.ok(...both("pair.json", "cat >/dev/null; cp pair.json seen.json"));
     expect(saved(machine, "seen.json")).toMatchObject({ status: "pending" });
-    expect(Object.keys(saved(machine, "pair.json"))).toEqual([
-      "format",
-      "uuid",
-      "label",
-      "kind",
-      "credentials",
-    ]);
+    const keys = "format,uuid,label,kind,credentials";
+    expect(Object.keys(saved(machine, "pair.json")).join(",")).toBe(keys);
     expect(lab.service.sandbox.accepts(uuid, pairIn(join(machine.home, "pair.json")))).toBe(true);
-    expectError(
-      await machine.vault(
-        "get",
-        uuid,
-        "--json",
-        "--credentials-out",
-        "missing/pair.json",
-        "--save-cmd",
-        "cat >ran",
-      ),
-      "invalid-input",
-      /--credentials-out.*does not exist/,
-    );
+    const missing = await machine.vault(...both("missing/pair.json", "cat >ran"));
+    expectError(missing, "invalid-input", /--credentials-out.*does not exist/);
     expect(existsSync(join(machine.home, "ran"))).toBe(false);
   });
 });

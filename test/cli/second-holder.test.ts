@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
+import type { Kind } from "../../src/protocol/endpoints.ts";
 import { startHostileService } from "../support/hostile-service.ts";
 import type { Lab } from "../support/lab.ts";
 import {
@@ -20,8 +21,7 @@ const get = async (machine: Machine, { vault }: Lab, ...more: string[]): Promise
 
 /** Puts what one machine exports into the state of another one. */
 async function carry(from: Machine, to: Machine, { vault: { uuid, kind } }: Lab): Promise<void> {
-  const copy = to.file("copy.json", (await from.vault("export", uuid)).stdout);
-  await to.ok("import", uuid, "--kind", kind, "--credentials", `@${copy}`);
+  await to.ok("import", uuid, ...to.given((await from.vault("export", uuid)).stdout, kind));
 }
 
 /** A machine, and the recovery document of an exchange that it acknowledged and has followed by another one. */
@@ -91,13 +91,8 @@ describe.each([true, false])(
       const lab = await open();
       const { first, document } = await withOldDocument(lab);
       const before = await first.status(lab.vault.uuid);
-      const imported = await first.vault(
-        "import",
-        lab.vault.uuid,
-        "--credentials",
-        `@${document}`,
-        "--json",
-      );
+      const again = ["import", lab.vault.uuid, "--credentials", `@${document}`, "--json"];
+      const imported = await first.vault(...again);
       expectError(imported, "no-credentials", /older/);
       expect(await first.status(lab.vault.uuid)).toEqual(before);
     });
@@ -182,9 +177,9 @@ describe("credentials that somebody else has used since", () => {
 
   it("an export prints what the next start would send, and refused ones only by --generation", async () => {
     const { lab, machine, uuid } = await warmLab();
-    const wrong = machine.file("wrong.json", { encryptedData: "wrong", payload: "wrong" });
+    const wrong = { encryptedData: "wrong", payload: "wrong" };
     const good = (await machine.vault("export", uuid)).stdout;
-    await machine.ok("import", uuid, "--credentials", `@${wrong}`);
+    await machine.ok("import", uuid, ...machine.given(wrong));
     expect((await machine.vault("export", uuid)).stdout).toMatch(/"wrong"/);
     lab.faults("end:drop-before*all");
     expectExit(await machine.vault("get", uuid, "--json", "--generation", "3"), 6);
@@ -201,9 +196,8 @@ describe("a service that is out", () => {
     const service = await startHostileService();
     const machine = machineFor(service);
     const vaults = Array.from({ length: 5 }, (_, n) => `aaaaaaaa-bbbb-4ccc-8ddd-00000000000${n}`);
-    const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
-    for (const uuid of vaults)
-      await machine.ok("import", uuid, "--kind", "generic/offline", "--credentials", `@${pair}`);
+    const pair = machine.given({ encryptedData: "e", payload: "p" }, "generic/offline");
+    for (const uuid of vaults) await machine.ok("import", uuid, ...pair);
     for (const status of [503, 502]) {
       service.be((_, { send }) => send("Service Unavailable", status));
       for (let round = 0; round < 3; round += 1) {
@@ -227,14 +221,13 @@ describe("a service that is out", () => {
       const service = await startHostileService();
       const machine = machineFor(service);
       const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
-      const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
+      const pair = machine.given({ encryptedData: "e", payload: "p" }, "generic/offline");
       service.be(({ what }, { good, send }) => {
         if (what === "get-end") return send(answer.body ?? "", answer.status);
         const token = good["transactionToken"] as Record<string, unknown>;
         send({ ...good, transactionToken: { ...token, expiry: "2020-01-01T00:00:00Z" } });
       });
-      const kind = ["--kind", "generic/offline", "--credentials", `@${pair}`];
-      expectExit(await machine.vault("get", uuid, "--json", ...kind), 12);
+      expectExit(await machine.vault("get", uuid, "--json", ...pair), 12);
       expectExit(await machine.vault("ack", uuid, "--json"), 12);
       service.be((_, { good, send }) => send(good));
       const read = await machine.ok("get", uuid, "--json");
@@ -245,42 +238,23 @@ describe("a service that is out", () => {
 
 describe("a read whose answer lacks the contents", () => {
   const uuid = "aaaaaaaa-bbbb-4ccc-8ddd-000000000001";
-  const without =
-    (what: Record<string, unknown>) => async (kind: string, usesRemaining: number | undefined) => {
-      const service = await startHostileService();
-      const machine = machineFor(service);
-      service.be((_, { good, send }) => {
-        const vault = good["vault"] as Record<string, unknown> | undefined;
-        const { creditCard: _card, content: _content, ...rest } = vault ?? {};
-        send(
-          vault === undefined
-            ? good
-            : {
-                ...good,
-                vault: {
-                  ...rest,
-                  ...what,
-                  ...(usesRemaining === undefined ? {} : { usesRemaining }),
-                },
-              },
-        );
-      });
-      const pair = machine.file("pair.json", { encryptedData: "e", payload: "p" });
-      const read = await machine.vault(
-        "get",
-        uuid,
-        "--json",
-        "--kind",
-        kind,
-        "--credentials",
-        `@${pair}`,
-      );
-      const isEnd = ({ path, what: asked }: (typeof service.asked)[number]): boolean =>
-        asked === "get-end" && path.includes(uuid);
-      return { read, ends: service.asked.filter(isEnd).length };
-    };
+  const without = (what: object) => async (kind: Kind, usesRemaining: number | undefined) => {
+    const service = await startHostileService();
+    const machine = machineFor(service);
+    service.be((_, { good, send }) => {
+      const vault = good["vault"] as Record<string, unknown> | undefined;
+      const { creditCard: _card, content: _content, ...rest } = vault ?? {};
+      const uses = usesRemaining === undefined ? {} : { usesRemaining };
+      send(vault === undefined ? good : { ...good, vault: { ...rest, ...what, ...uses } });
+    });
+    const pair = machine.given({ encryptedData: "e", payload: "p" }, kind);
+    const read = await machine.vault("get", uuid, "--json", ...pair);
+    const isEnd = ({ path, what: asked }: (typeof service.asked)[number]): boolean =>
+      asked === "get-end" && path.includes(uuid);
+    return { read, ends: service.asked.filter(isEnd).length };
+  };
 
-  it.each([
+  it.each<[Kind, object]>([
     ["generic/offline", {}],
     ["credit-card/offline", {}],
     ["credit-card/offline", { creditCard: null }],

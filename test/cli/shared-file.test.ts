@@ -11,6 +11,7 @@ import {
   firstGetArgs,
   note,
   offlineCard,
+  card,
   offlineNote,
   openLab,
   warmLab,
@@ -35,17 +36,8 @@ async function openVolume(name = "volume"): Promise<Volume> {
   const { uuid, kind, credentials } = lab.vault;
   const file = join(tempDir(name), "shared.json");
   writeFileSync(file, `${JSON.stringify(credentials)}\n`);
-  const args = [
-    "get",
-    uuid,
-    "--kind",
-    kind,
-    "--credentials",
-    `@${file}`,
-    "--credentials-out",
-    file,
-    "--json",
-  ];
+  const given = ["--kind", kind, "--credentials", `@${file}`];
+  const args = ["get", uuid, ...given, "--credentials-out", file, "--json"];
   const start = (env: Record<string, string> = {}, ...more: string[]): RunningVault =>
     lab.machine().start({ env }, ...args, ...more);
   return { lab, file, start, run: async (...more) => await start({}, ...more).exit };
@@ -105,11 +97,8 @@ describe.concurrent(
         const first = volume.start({ ...hook, KILL_AT: String(at), KILL_SIGNAL: "SIGSTOP" });
         await expect.poll(() => stateOf(first.pid), { timeout: 20_000, interval: 10 }).toBe("T");
         const before = requests(volume);
-        expectError(
-          await volume.run("--max-wait", "200ms"),
-          "busy",
-          /another run is using .*shared\.json.*nothing was sent/,
-        );
+        const busy = await volume.run("--max-wait", "200ms");
+        expectError(busy, "busy", /another run is using .*shared\.json.*nothing was sent/);
         expect(requests(volume)).toBe(before);
         const second = volume.run();
         first.kill("SIGCONT");
@@ -194,11 +183,7 @@ describe.concurrent(
         (uuid) => ({ format: 2, uuid, kind: "generic/offline", credentials: pair }),
         own,
       ],
-      [
-        "a recovery document of this vault that the state does not know",
-        (uuid) => document(uuid),
-        own,
-      ],
+      ["a recovery document of this vault that the state does not know", document, own],
       ["credentials of nobody knows which vault", () => pair, own],
       [
         "a document of a later format",
@@ -216,14 +201,8 @@ describe.concurrent(
       const file = machine.file("out.json", content(uuid));
       const before = readFileSync(file, "utf8");
       for (const more of [[], ["--dry-run"]]) {
-        const refused = await machine.vault(
-          "get",
-          uuid,
-          "--json",
-          "--credentials-out",
-          file,
-          ...more,
-        );
+        const get = ["get", uuid, "--json", "--credentials-out", file, ...more];
+        const refused = await machine.vault(...get);
         expectError(refused, "invalid-input", message);
         if (message === own)
           expect(errorOf(refused).help).toContain(`vault get ${uuid} --credentials @${file}`);
@@ -288,35 +267,19 @@ describe.concurrent("given credentials that a new state has replaced", () => {
       `^vault: warning: the credentials given no longer work; the new ones are only in ${machine.stateDir}, which this command has made$`,
       "m",
     );
-  const read = (machine: Machine, vault: KnownVault, ...more: string[]): string[] => {
-    const [, ...first] = firstGetArgs(machine, vault);
-    return [...first, ...more];
-  };
-
-  it.each<[string, (machine: Machine, lab: Lab) => string[]]>([
-    ["get", (machine, { vault }) => ["get", ...read(machine, vault)]],
-    [
-      "update",
-      (machine, { vault }) => [
-        "update",
-        ...read(machine, vault),
-        "--card-number",
-        "5555555555554444",
-        "--card-name",
-        "Ada",
-        "--expiry",
-        "12/2030",
-        "--yes",
-      ],
-    ],
-  ])("%s says that they are of no use, and where the new ones are", async (_, args) => {
-    const { lab, machine, uuid } = await coldLab(offlineCard);
-    const first = await machine.ok(...args(machine, lab));
-    expect(first.stderr).toMatch(told(machine));
-    expect(first.stderr).toContain("next: vault export --all (prints them");
-    const second = await machine.vault("get", uuid, "--json");
-    expect(second).toMatchObject({ code: 0, stderr: "" });
-  });
+  it.each(["get", "update"])(
+    "%s says that they are of no use, and where the new ones are",
+    async (operation) => {
+      const { lab, machine, uuid } = await coldLab(offlineCard);
+      const [, ...given] = firstGetArgs(machine, lab.vault);
+      const contents = operation === "update" ? ["--card", `@${machine.file("card", card)}`] : [];
+      const first = await machine.ok(operation, ...given, ...contents);
+      expect(first.stderr).toMatch(told(machine));
+      expect(first.stderr).toContain("next: vault export --all (prints them");
+      const second = await machine.vault("get", uuid, "--json");
+      expect(second).toMatchObject({ code: 0, stderr: "" });
+    },
+  );
 
   it("so does a run of many, once for all", async () => {
     const { lab, machine } = await coldLab([offlineNote, offlineNote]);
@@ -333,10 +296,8 @@ describe.concurrent("given credentials that a new state has replaced", () => {
     const lab = await openLab([offlineNote, offlineNote]);
     const [one, two] = lab.service.vaults as [KnownVault, KnownVault];
     const machine = lab.machine();
-    const held = await machine.vault("get", ...read(machine, one), "--no-ack", "--json");
-    expect(held).toMatchObject({ code: 0, stderr: "" });
-    const other = await machine.vault("get", ...read(machine, two), "--json");
-    expect(other).toMatchObject({ code: 0, stderr: "" });
+    for (const args of [[...firstGetArgs(machine, one), "--no-ack"], firstGetArgs(machine, two)])
+      expect(await machine.vault(...args, "--json")).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
@@ -347,17 +308,11 @@ describe.concurrent("documents", () => {
     expectExit(await volume.run(), 0);
     const other = lab.service.vaults[1]?.uuid ?? "";
     const before = requests(volume);
-    const wrong = await lab
-      .machine()
-      .vault("get", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json");
-    expectError(wrong, "invalid-input", new RegExp(lab.vault.uuid));
-    expectError(
-      await lab
-        .machine()
-        .vault("import", other, "--kind", "generic/offline", "--credentials", `@${file}`, "--json"),
-      "invalid-input",
-      new RegExp(lab.vault.uuid),
-    );
+    const given = ["--kind", "generic/offline", "--credentials", `@${file}`, "--json"];
+    for (const command of ["get", "import"]) {
+      const wrong = await lab.machine().vault(command, other, ...given);
+      expectError(wrong, "invalid-input", new RegExp(lab.vault.uuid));
+    }
     expect(requests(volume)).toBe(before);
     const machine = lab.machine();
     await machine.ok("import", lab.vault.uuid, "--credentials", `@${file}`);
@@ -368,15 +323,11 @@ describe.concurrent("documents", () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack", "--save-cmd", "cat > document.json");
     const saved = readJson(join(machine.home, "document.json")) as Recovery;
-    const document = machine.file("changed.json", {
-      ...saved,
-      exchange: { ...saved.exchange, tokenExpiry: "soon" },
-    });
+    const document = { ...saved, exchange: { ...saved.exchange, tokenExpiry: "soon" } };
     lab.faults("get-end:drop-before*all");
     const before = lab.service.sandbox.requests().length;
-    const result = await lab
-      .machine()
-      .vault("import", uuid, "--credentials", `@${document}`, "--max-wait", "300ms", "--json");
+    const given = [...machine.given(document), "--max-wait", "300ms", "--json"];
+    const result = await lab.machine().vault("import", uuid, ...given);
     expectError(result, "pending");
     expect(lab.service.sandbox.requests().length - before).toBeLessThan(5);
   });

@@ -362,10 +362,10 @@ it("a role that owns nothing does all that vaults need, by --grant alone", async
   await team.ok(
     "import",
     uuid,
-    "--kind",
-    lab.vault.kind,
-    "--credentials",
-    `@${team.file("pair.json", (JSON.parse(exported.stdout) as { credentials: unknown }).credentials)}`,
+    ...team.given(
+      (JSON.parse(exported.stdout) as { credentials: unknown }).credentials,
+      lab.vault.kind,
+    ),
   );
   const created = await team.ok(
     "create",

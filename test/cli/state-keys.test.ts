@@ -168,15 +168,8 @@ describe.concurrent(
       const { lab, machine, uuid } = await warmLab(offlineNote);
       await machine.ok("config", "set", "timeout", "30s");
       await machine.ok("init", "--profile", "command");
-      const set = [
-        "config",
-        "set",
-        "stateKeyCommand",
-        'printf "%s" "$KEY"',
-        "--profile",
-        "command",
-      ];
-      await machine.ok(...set);
+      const print = 'printf "%s" "$KEY"';
+      await machine.ok("config", "set", "stateKeyCommand", print, "--profile", "command");
       const id = idOf(machine);
       const file = keyFileOf(machine);
       renameSync(file, `${file}.away`);

@@ -380,15 +380,7 @@ describe.concurrent("status on a terminal", () => {
 
     // The last read, masked: held and not delivered.
     expectExit(
-      await machine.vaultWith(
-        { env: { PAIR: JSON.stringify(unread.credentials) } },
-        "get",
-        unread.uuid,
-        "--kind",
-        unread.kind,
-        "--credentials",
-        "env:PAIR",
-      ),
+      await machine.vault("get", unread.uuid, ...machine.given(unread.credentials, unread.kind)),
       11,
     );
     const again = `vault get ${unread.uuid} --discard-pending --reveal`;
@@ -403,15 +395,7 @@ describe.concurrent("status on a terminal", () => {
   it("--pending says that nothing is pending, and not that there are no vaults", async () => {
     const { lab, machine, uuid } = await coldLab();
     expect((await onTerminal(machine)).out).toMatch(/^No vaults/);
-    await machine.vaultWith(
-      { env: { PAIR: JSON.stringify(lab.vault.credentials) } },
-      "import",
-      uuid,
-      "--kind",
-      lab.vault.kind,
-      "--credentials",
-      "env:PAIR",
-    );
+    await machine.vault("import", uuid, ...machine.given(lab.vault.credentials, lab.vault.kind));
     expect(await onTerminal(machine, "--pending")).toEqual({
       out: "Nothing is pending.\n",
       err: "",

@@ -14,27 +14,17 @@ import {
   warmLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { GetDocument, Machine } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { Secrets } from "../support/secret-search.ts";
 
-const newCard = {
-  number: "5555555555554444",
-  name: "Grace Hopper",
-  expiryMonth: 12,
-  expiryYear: 2030,
-};
+const newCard = { ...card, number: "5555555555554444", name: "Grace Hopper" };
 
 async function update(machine: Machine, uuid: string, ...args: string[]) {
-  return await machine.vaultWith(
-    { env: { CARD: JSON.stringify(newCard) } },
-    "update",
-    uuid,
-    "--card",
-    "env:CARD",
-    ...args,
-  );
+  const env = { CARD: JSON.stringify(newCard) };
+  return await machine.vaultWith({ env }, "update", uuid, "--card", "env:CARD", ...args);
 }
 
 async function storedCard(lab: Lab, machine: Machine): Promise<object | undefined> {
@@ -69,60 +59,29 @@ describe.concurrent("update", () => {
 
   it("takes standard input as - and as @-, wherever a file can be given", async () => {
     const lab = await openLab([offlineNote, offlineCard, onlineCard]);
-    const [noteVault, cardVault, online] = lab.service.vaults;
-    if (noteVault === undefined || cardVault === undefined || online === undefined)
-      throw new Error("the lab has three vaults");
+    const [noteVault, cardVault, online] = lab.service.vaults as [
+      KnownVault,
+      KnownVault,
+      KnownVault,
+    ];
     const machine = lab.machine();
     const run = async (input: unknown, ...args: string[]): Promise<void> => {
       const text = typeof input === "string" ? input : JSON.stringify(input);
       await machine.okWith({ input: text }, ...args, "--json");
     };
-    await run(
-      noteVault.credentials,
-      "get",
-      noteVault.uuid,
-      "--kind",
-      noteVault.kind,
-      "--credentials",
-      "@-",
-    );
+    const known = ({ kind }: KnownVault): string[] => ["--kind", kind, "--credentials", "@-"];
+    await run(noteVault.credentials, "get", noteVault.uuid, ...known(noteVault));
     await run("one\n", "update", noteVault.uuid, "--content", "@-");
     expect(lab.service.sandbox.inspect(noteVault.uuid)).toMatchObject({ content: "one\n" });
     await run("two\n", "update", noteVault.uuid, "--content", "-");
     expect(lab.service.sandbox.inspect(noteVault.uuid)).toMatchObject({ content: "two\n" });
-    await run(
-      cardVault.credentials,
-      "import",
-      cardVault.uuid,
-      "--kind",
-      cardVault.kind,
-      "--credentials",
-      "@-",
-    );
+    await run(cardVault.credentials, "import", cardVault.uuid, ...known(cardVault));
     await run(newCard, "update", cardVault.uuid, "--card", "@-");
     expect(lab.service.sandbox.inspect(cardVault.uuid)).toMatchObject({ creditCard: newCard });
-    const pair = `@${machine.file("pair.json", online.credentials)}`;
-    await run(
-      online.device,
-      "get",
-      online.uuid,
-      "--kind",
-      online.kind,
-      "--credentials",
-      pair,
-      "--device",
-      "@-",
-    );
-    const twice = await machine.vaultWith(
-      { input: "x" },
-      "update",
-      noteVault.uuid,
-      "--content",
-      "@-",
-      "--api-key",
-      "@-",
-      "--json",
-    );
+    const pair = machine.given(online.credentials, online.kind);
+    await run(online.device, "get", online.uuid, ...pair, "--device", "@-");
+    const both = ["update", noteVault.uuid, "--content", "@-", "--api-key", "@-", "--json"];
+    const twice = await machine.vaultWith({ input: "x" }, ...both);
     expectError(twice, "usage", /standard input was already read for/);
   });
 
@@ -141,30 +100,16 @@ describe.concurrent("update", () => {
     const secrets = new Secrets();
     secrets.add("card number", newCard.number);
     const said: string[] = [];
-    for (const fault of [
-      "",
+    const faults = [
       "start:drop-after",
       "start:status=400",
       "end:drop-before*all",
       "update-start:hang",
-    ]) {
+    ];
+    const talk = ["--debug", "--verbose", "--max-wait", "0s", "--timeout", "200ms"];
+    for (const fault of ["", ...faults]) {
       if (fault !== "") lab.faults(fault);
-      const run = await machine.vaultWith(
-        {
-          env: {
-            CARD: JSON.stringify(newCard),
-            VAULTSVC_MAX_WAIT: "0s",
-            VAULTSVC_TIMEOUT: "200ms",
-          },
-        },
-        "update",
-        uuid,
-        "--card",
-        "env:CARD",
-        "--debug",
-        "--verbose",
-        "--discard-pending",
-      );
+      const run = await update(machine, uuid, ...talk, "--discard-pending");
       said.push(run.stderr);
       lab.service.faults.clear();
     }
@@ -178,24 +123,9 @@ describe.concurrent("update", () => {
     const sent = lab.service.sandbox.requests().length;
     const { uuid } = lab.vault;
     expectError(await machine.vault("update", uuid, "--json"), "usage", /the card is missing/);
-    const online = await update(
-      machine,
-      uuid.replace(/^./, "a"),
-      "--kind",
-      "credit-card/online",
-      "--credentials",
-      "env:CARD",
-      "--json",
-    );
-    expectError(online, "invalid-input");
-    const content = await machine.vaultWith(
-      { env: { TEXT: "x" } },
-      "update",
-      uuid,
-      "--content",
-      "env:TEXT",
-      "--json",
-    );
+    const online = ["--kind", "credit-card/online", "--credentials", "env:CARD", "--json"];
+    expectError(await update(machine, uuid.replace(/^./, "a"), ...online), "invalid-input");
+    const content = await machine.vault("update", uuid, "--content", "-", "--json");
     expectError(content, "usage", /holds a card/);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
   });
@@ -206,9 +136,7 @@ describe.concurrent("update", () => {
     expectExit(shown, 0);
     expect(JSON.parse(shown.stdout)).toMatchObject({
       operation: "update",
-      request: {
-        body: { newVault: { creditCard: "«secret»" } },
-      },
+      request: { body: { newVault: { creditCard: "«secret»" } } },
     });
     expect(shown.stdout).not.toContain(newCard.number);
   });
@@ -256,11 +184,8 @@ describe.concurrent("update by way of a live profile", () => {
       { mode: 0o600 },
     );
     const sent = lab.service.sandbox.requests().length;
-    expectError(
-      await update(machine, uuid, "--json"),
-      "usage",
-      /^confirmation required: Production profile default /,
-    );
+    const refused = await update(machine, uuid, "--json");
+    expectError(refused, "usage", /^confirmation required: Production profile default /);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
     const file = `@${machine.file("card.json", newCard)}`;
     const run = vaultInPty(["update", uuid, "--card", file], {

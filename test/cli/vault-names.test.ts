@@ -18,19 +18,19 @@ const [first, second, third] = [
   "beef3333-0000-4000-8000-000000000003",
 ];
 
+const kind = "generic/offline";
+const credentials = { encryptedData: "e", payload: "p" };
+
 /** Knows three vaults: `spare` and `Checkout`, and one without a label. */
 async function knowing(): Promise<Machine> {
   const machine = machineFor(service, { env: { VAULTSVC_MAX_WAIT: "0s" } });
-  const lines = [
-    [first, "spare"],
-    [second, "Checkout"],
-    [third, undefined],
-  ].map(([uuid, label]) =>
+  const labels = ["spare", "Checkout", undefined];
+  const lines = [first, second, third].map((uuid, n) =>
     JSON.stringify({
       uuid,
-      label,
-      kind: "generic/offline",
-      credentials: { encryptedData: `${uuid}`, payload: "p" },
+      label: labels[n],
+      kind,
+      credentials: { ...credentials, encryptedData: uuid },
     }),
   );
   await machine.okWith({ input: lines.join("\n") }, "import", "--file", "-");
@@ -84,22 +84,19 @@ describe("a vault is named", () => {
       "cafe",
     ]) {
       for (const command of [
-        ["status"],
-        ["get"],
-        ["guard"],
-        ["ack"],
-        ["export"],
-        ["forget", "--yes"],
-        ["delete", "--yes"],
-        ["info"],
+        "status",
+        "get",
+        "guard",
+        "ack",
+        "export",
+        "forget",
+        "delete",
+        "info",
       ]) {
-        const [word = "", ...more] = command;
-        const refused = await machine.vault(word, name, ...more, "--json");
-        expectError(
-          refused,
-          "invalid-input",
-          /abbreviated UUIDs work only on a terminal; nothing was sent/,
-        );
+        const yes = ["forget", "delete"].includes(command) ? ["--yes"] : [];
+        const refused = await machine.vault(command, name, ...yes, "--json");
+        const why = /abbreviated UUIDs work only on a terminal; nothing was sent/;
+        expectError(refused, "invalid-input", why);
       }
     }
     const listed = await machine.vault("get", "--from", list, "-o", "ndjson");
@@ -133,9 +130,11 @@ describe("a vault is named", () => {
     });
     for (const command of ["get", "update", "info", "delete", "ack"]) {
       const refused = await machine.vault(command, "no such", "--json");
-      const missing =
-        /^the base URL of the service, the application UUID and the API key are missing/;
-      expectError(refused, "usage", missing);
+      expectError(
+        refused,
+        "usage",
+        /^the base URL .*, the application UUID and the API key are missing/,
+      );
       expect(errorOf(refused).help).toMatch(/vault init; vault sandbox exec -- sh$/);
     }
     for (const command of ["status", "export"])
@@ -162,12 +161,8 @@ describe("vault label", () => {
   it("names a vault and renames it, by its old label too", async () => {
     const machine = await knowing();
     expect(await machine.vault("label", third, "backup card", "--json")).toMatchObject({ code: 0 });
-    expect(
-      JSON.parse((await machine.vault("label", "backup card", "old card", "--json")).stdout),
-    ).toEqual({
-      uuid: third,
-      label: "old card",
-    });
+    const renamed = await machine.vault("label", "backup card", "old card", "--json");
+    expect(JSON.parse(renamed.stdout)).toEqual({ uuid: third, label: "old card" });
     expect(await shown(machine, "old card")).toEqual([third]);
     await machine.ok("label", "old card", "old card");
   });
@@ -175,10 +170,8 @@ describe("vault label", () => {
   it("takes no label that another vault has, and no vault that is not known", async () => {
     const machine = await knowing();
     expectError(await machine.vault("label", third, "spare", "--json"), "usage", new RegExp(first));
-    expectError(
-      await machine.vault("label", "99999999-0000-4000-8000-000000000009", "new", "--json"),
-      "no-credentials",
-    );
+    const stranger = "99999999-0000-4000-8000-000000000009";
+    expectError(await machine.vault("label", stranger, "new", "--json"), "no-credentials");
     expectError(await machine.vault("label", third, "", "--json"), "invalid-input");
   });
 
@@ -193,30 +186,14 @@ describe("vault label", () => {
     third.replaceAll("-", "a"),
   ])("takes no label like %j: 3", async (label) => {
     const machine = await knowing();
-    expectError(
-      await machine.vault("label", third, label, "--json"),
-      "invalid-input",
-      /must be one line without invisible characters/,
-    );
-    const line = {
-      uuid: third,
-      label,
-      kind: "generic/offline",
-      credentials: { encryptedData: "e", payload: "p" },
-    };
-    const refused = await machine.vaultWith(
-      { input: JSON.stringify(line) },
-      "import",
-      "--file",
-      "-",
-      "--json",
-    );
+    const why = /must be one line without invisible characters/;
+    expectError(await machine.vault("label", third, label, "--json"), "invalid-input", why);
+    const line = { uuid: third, label, kind, credentials };
+    const file = machine.file("line", line);
+    const refused = await machine.vault("import", "--file", file, "--json");
     expectExit(refused, 3, 16);
-    expect(refused.stderr).toMatch(/must be one line without invisible characters/);
-    expect(
-      (JSON.parse((await machine.vault("status", third, "--json")).stdout) as { vaults: unknown[] })
-        .vaults,
-    ).toMatchObject([{ label: null }]);
+    expect(refused.stderr).toMatch(why);
+    expect(await machine.status(third)).toMatchObject({ label: null });
   });
 
   it("gives a label to one vault, of two processes at once; an import that would take one changes nothing", async () => {
@@ -227,18 +204,11 @@ describe("vault label", () => {
       );
       expect((await Promise.all(runs)).map(({ code }) => code).toSorted()).toEqual([0, 2, 2]);
     }
-    const credentials = { encryptedData: "e", payload: "p" };
     const fresh = "cafe0000-0000-4000-8000-000000000004";
     const lines = (...labels: string[]): string =>
       labels
-        .map((label, n) =>
-          JSON.stringify({
-            uuid: fresh.replace(/4$/, String(n)),
-            kind: "generic/offline",
-            label,
-            credentials,
-          }),
-        )
+        .map((label, n) => ({ uuid: fresh.replace(/4$/, String(n)), label, kind, credentials }))
+        .map((line) => JSON.stringify(line))
         .join("\n");
     for (const [input, ...known] of [
       [lines("new", "round 2"), "new"],
@@ -251,19 +221,12 @@ describe("vault label", () => {
     const one = [
       "import",
       fresh,
-      "--kind",
-      "generic/offline",
-      "--credentials",
-      "env:PAIR",
+      ...machine.given(credentials, kind),
       "--label",
       "round 2",
       "--json",
     ];
-    expectError(
-      await machine.vaultWith({ env: { PAIR: JSON.stringify(credentials) } }, ...one),
-      "usage",
-      /already has this label/,
-    );
+    expectError(await machine.vault(...one), "usage", /already has this label/);
     expect(await shown(machine)).toHaveLength(3);
   });
 

@@ -107,10 +107,9 @@ export async function warmLab(...given: Parameters<typeof openLab>): Promise<Man
 
 /** The arguments that the first `get` of a vault needs; secrets come from files. */
 export function firstGetArgs(machine: Machine, vault: KnownVault): string[] {
-  const pair = machine.file(`pair-${vault.uuid}.json`, vault.credentials);
   const more =
     vault.device === undefined ? [] : ["--device", `@${machine.file("device.json", vault.device)}`];
-  return ["get", vault.uuid, "--kind", vault.kind, "--credentials", `@${pair}`, ...more];
+  return ["get", vault.uuid, ...machine.given(vault.credentials, vault.kind), ...more];
 }
 
 export async function firstGet(

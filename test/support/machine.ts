@@ -9,6 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { main } from "../../src/main.ts";
+import type { Kind } from "../../src/protocol/endpoints.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
 import type { RunningSandbox } from "../../src/sandbox/server.ts";
 import type { Way } from "../../src/way.ts";
@@ -38,6 +39,8 @@ export interface Machine {
   start(options: RunOptions, ...args: string[]): RunningVault;
   /** Writes a file in the home folder and returns its path. */
   file(name: string, content: unknown): string;
+  /** The options that give credentials (a pair or a document), from a file of their own, and their kind. */
+  given(credentials: unknown, kind?: Kind): string[];
   /** The credentials that `vault export` prints, run in this process: a pair, or the recovery document of an open exchange. */
   exported(uuid: string): Promise<Pair | Recovery | null>;
   status(uuid: string): Promise<Status>;
@@ -87,6 +90,8 @@ const needsProcess = (env: NodeJS.ProcessEnv, args: readonly string[]): boolean 
 export const outcomeOf = ({ code, signal, stderr, stdout }: RunResult): string =>
   `exit ${code ?? signal}\nstderr: ${stderr}\nstdout: ${stdout}`;
 
+let given = 0;
+
 /** No rate limit of its own, unless `env` sets one: most tests have nothing to do with it. */
 export function machineFor(
   service: Pick<RunningSandbox, "baseUrl" | "application">,
@@ -129,6 +134,11 @@ export function machineFor(
     if (result.code !== 0) throw new Error(outcomeOf(result));
     return result;
   };
+  const file: Machine["file"] = (name, content) => {
+    const path = join(home, name);
+    writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+    return path;
+  };
   return {
     home,
     stateDir,
@@ -139,11 +149,12 @@ export function machineFor(
     vaultWith,
     okWith,
     ok: async (...args) => await okWith({}, ...args),
-    file: (name, content) => {
-      const path = join(home, name);
-      writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
-      return path;
-    },
+    file,
+    given: (credentials, kind) => [
+      ...(kind === undefined ? [] : ["--kind", kind]),
+      "--credentials",
+      `@${file(`given-${(given += 1)}.json`, credentials)}`,
+    ],
     exported: async (uuid) => {
       const { code, stdout, stderr } = await run("export", uuid);
       // All of them were refused: one is named.
