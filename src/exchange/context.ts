@@ -21,11 +21,8 @@ export type ExchangeEvent =
   | { type: "finishing"; atMostMs: number }
   /** A call is repeated after a failure that allows it. */
   | { type: "retrying"; step: "start" | "end" | SingleOperation; cause: string; waitMs: number }
-  /**
-   * The circuit breaker is open: a trial is waited for, longer if the vault has unanswered starts itself; or not at all, because it
-   * is not due `inTime`.
-   */
-  | { type: "waiting"; cause: string; waitMs: number; unansweredStarts: number; inTime: boolean };
+  /** The circuit breaker is open: a trial is waited for, longer if the vault has unanswered starts itself. */
+  | { type: "waiting"; cause: string; waitMs: number; unansweredStarts: number };
 
 /** Everything an exchange needs while it has its vault locked. */
 export interface ExchangeContext {
@@ -106,22 +103,16 @@ export function note(context: ExchangeContext, code: string, message: string): E
   return { code, message: context.redact(message) };
 }
 
-/** The wait before a call is repeated, and whether it ends before the deadline, with a chance of another outcome. */
-interface NextTry {
-  waitMs: number;
-  inTime: boolean;
-}
-
 /**
  * Returns how long to wait before a call is repeated, after a 429 as after a lost response: as long as the service asks
- * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s. What waits is start/send, end and
- * single; service/places waits before a call, so that no 429 comes.
+ * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s; and whether that ends before the deadline, with a chance of another
+ * outcome. What waits is start/send, end and single; service/places waits before a call, so that no 429 comes.
  */
 export function nextTry(
   { clock, deadline }: { clock: Clock; deadline: number },
   attempt: number,
   reply?: Reply,
-): NextTry {
+): { waitMs: number; inTime: boolean } {
   const retryAfter = reply?.type === "answer" ? reply.answer.retryAfter : undefined;
   const waitMs =
     retryAfter === undefined

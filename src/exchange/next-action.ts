@@ -4,7 +4,6 @@ import type { Counters, Policy } from "./counting.ts";
 import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./counting.ts";
 import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
-import { waitsForEnd } from "./start/start.ts";
 
 /** What is asked for with a vault, as far as it decides what comes next. */
 export interface Wish {
@@ -177,7 +176,8 @@ function choose(
     const isClear = likely(left).length < 2 || !mustPersonChoose(vault, policy);
     if ((!force && !isClear) || tried.length >= mostTries(vault)) return refuse("choice", left);
   }
-  if (waitsForEnd(wish) && !force && operation !== "delete" && isLastToWait(vault, policy))
+  const waitsForEnd = wish.noAck === true || wish.takesTime === true;
+  if (waitsForEnd && !force && operation !== "delete" && isLastToWait(vault, policy))
     return refuse("last-start");
   return { do: "start", candidates: [first, ...others] };
 }

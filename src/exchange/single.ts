@@ -160,11 +160,9 @@ async function keep(
 ): Promise<CreateOutcome> {
   const credentials = { ...success.pair, ...defined({ hashedPin: vault.hashedPin }) };
   for (const secret of Object.values(credentials)) context.learnSecret(secret);
-  const { uuid, expiryDate, autoLockDate, dateCreated, lastModified } = success;
-  const facts = { uuid, expiryDate, autoLockDate, dateCreated, lastModified };
   try {
     const stored = await context.store.completeCreation(creation, {
-      ...facts,
+      ...success,
       credentials,
       device,
       label,

@@ -89,7 +89,6 @@ export function createNarrator({
         case "retrying":
           return progress(`${event.cause}; retrying the ${event.step} call in ${time}`);
         case "waiting":
-          if (!event.inTime) return undefined;
           return progress(`Waiting: ${event.cause}; the next trial start is due in ${time} …`);
         case "starting":
           return narrator.detail(

@@ -133,7 +133,7 @@ it("lets other vaults come to a trial that those which have lost a start wait lo
     begun.push(uuid);
     await turn.withVault(async (context) => {
       const unansweredStarts = Number(uuid < "2");
-      context.emit({ type: "waiting", cause: "", waitMs: 1, unansweredStarts, inTime: true });
+      context.emit({ type: "waiting", cause: "", waitMs: 1, unansweredStarts });
       if (unansweredStarts > 0) await isBack.promise;
       await admitted(context);
     });

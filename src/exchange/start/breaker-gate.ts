@@ -101,12 +101,11 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
       continue;
     }
     const leftMs = deadline - clock.elapsed();
-    const inTime = leftMs > 0;
-    if (told !== cause)
-      context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts, inTime });
-    told = cause;
     // To the end, even if the trial is due later: another vault's may close the breaker before.
-    if (!inTime) throw notDue(vault, cause, dueAt);
+    if (leftMs <= 0) throw notDue(vault, cause, dueAt);
+    if (told !== cause)
+      context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts });
+    told = cause;
     await clock
       .sleep(Math.max(50, Math.min(lookMs, dueAt - now, leftMs)), signal)
       .catch(() => undefined);

@@ -39,12 +39,6 @@ export interface Start {
   run?: RunPart | undefined;
 }
 
-/** Whether the acknowledgement waits for something else: such a start must not be the last that is allowed. */
-export const waitsForEnd = ({
-  noAck,
-  takesTime,
-}: Partial<Pick<Start, "noAck" | "takesTime">>): boolean => noAck === true || takesTime === true;
-
 /** A start whose kind is as yet as the command line has it, if at all. */
 export type Unchecked = Omit<Start, "kind"> & { kind?: Kind | undefined };
 
