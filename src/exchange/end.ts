@@ -162,12 +162,10 @@ async function settleAnswer(
     const facts = { answer, hint: fix, next: ways };
     throw outstanding(context, exchange, why, facts, code === "locked" ? code : "pending");
   }
-  if (endsUnanswered === 0 && isKnownHereOnly(record, exchange)) {
-    await session.settle(id, "expired", note(context, "service", said));
-    return { outcome: "expired", answer };
-  }
-  await session.settle(id, "in-doubt", note(context, "in-doubt", said));
-  return { outcome: "in-doubt", answer };
+  const isExpired = endsUnanswered === 0 && isKnownHereOnly(record, exchange);
+  const outcome = isExpired ? "expired" : "in-doubt";
+  await session.settle(id, outcome, note(context, isExpired ? "service" : outcome, said));
+  return { outcome, answer };
 }
 
 /** Whether nobody else can have acknowledged the exchange: it began here, never left this state, and its old pair was not refused. */

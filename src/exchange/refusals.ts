@@ -54,12 +54,16 @@ export function refusalError(
       return wish.operation === "delete"
         ? removalError(vault, "delete")
         : inDoubtError(vault, circumstances);
-    case "guard":
+    case "guard": {
+      const ways = waysOn(vault, circumstances);
+      // Credentials that were given may be right, whatever became of those that are stored.
+      const isThere = wish.given === undefined || ways.some(({ argv }) => argv[1] === "guard");
       return notSent(whyGuarded(vault, circumstances), {
-        next: withShown(waysOn(vault, circumstances), vault, wish),
+        next: isThere ? ways : [...ways, shownBy(uuid)],
         spent: spentBy(vault, policy),
         by: vault.last?.by ?? undefined,
       });
+    }
     case "last-start":
       return notSent(
         `${vault.unackedStarts} of ${policy.unackedStarts} unacknowledged starts used; the last that cannot lock the vault must be acknowledged at once`,
@@ -111,12 +115,6 @@ export function afterRefusal(
     ...facts,
     next: next.length > 0 ? next : facts.next,
   });
-}
-
-/** Credentials that were given may be right, whatever became of those that are stored. */
-function withShown(ways: Way[], { uuid }: VaultRecord, { given }: Wish): Way[] {
-  const isThere = given === undefined || ways.some(({ argv }) => argv[1] === "guard");
-  return isThere ? ways : [...ways, shownBy(uuid)];
 }
 
 /** What the counters say of another start. */
@@ -225,7 +223,11 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
   if (open !== null && open.state !== "in-doubt")
     return openWays(vault, open, circumstances, again);
   const action = nextAction(vault, aRead, circumstances);
-  if (action.do === "refuse") return refusalWays(vault, action, circumstances);
+  if (action.do === "refuse") {
+    const { because, candidates } = action;
+    if (because === "guard") return guardedWays(vault, circumstances);
+    return because === "choice" ? choices(vault, candidates, circumstances) : [importOf(uuid)];
+  }
   if (open !== null)
     return [noted(command`vault get ${uuid}`, "finds out which credentials are valid")];
   if (isRestored(vault)) {
@@ -236,15 +238,6 @@ export function waysOn(vault: VaultRecord, circumstances: Circumstances, again?:
     ];
   }
   return last?.state === "intent" ? [command`vault get ${uuid}`] : [];
-}
-
-function refusalWays(
-  vault: VaultRecord,
-  { because, candidates }: Refusal,
-  circumstances: Circumstances,
-): Way[] {
-  if (because === "guard") return guardedWays(vault, circumstances);
-  return because === "choice" ? choices(vault, candidates, circumstances) : [importOf(vault.uuid)];
 }
 
 function goneWays({ uuid, usesRemaining, open }: VaultRecord): Way[] {
