@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { EventKind } from "../../src/audit/fold/events.ts";
+import { eventKinds } from "../../src/audit/fold/events.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { outcomeOf } from "../../src/audit/meaning/words.ts";
 import { Dice } from "../support/dice.ts";
@@ -12,7 +12,7 @@ const kindOf = (
   outcome: string | undefined,
   description?: string,
   by = classifier,
-): EventKind => by.take(by.meaningOf(action, outcome), description);
+): string => eventKinds[by.take(by.meaningOf(by.actionOf(action), outcome), description)] ?? "";
 
 /** What a text means, by what it is. */
 const meaningOf: Record<string, (text: string) => string> = {

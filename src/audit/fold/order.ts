@@ -1,5 +1,4 @@
 import { Entry } from "../read/item.ts";
-import { eventCodes, eventKinds, type EventKind } from "./events.ts";
 
 /** Words of four bytes that an entry takes. */
 const width = 8;
@@ -40,7 +39,6 @@ export class Rows {
     into.line = (words[at + 4] as number) >>> 0;
     into.input = kind >>> 8;
     into.code = kind & 0xff;
-    into.event = eventKinds[into.code] as EventKind;
     into.length = words[at + 6] as number;
     into.idHash = words[at + 7] as number;
     return into;
@@ -59,7 +57,6 @@ export class Entries {
 
   push(entry: Entry): void {
     if (this.count === this.#vaults.length) this.#grow();
-    entry.code = eventCodes[entry.event];
     this.#set(this.count++, entry);
   }
 

@@ -1,4 +1,4 @@
-import { isAcknowledgement, type EventKind } from "../fold/events.ts";
+import { eventCodes, isAcknowledgement, type EventKind } from "../fold/events.ts";
 import type { Rules } from "../../documents/audit.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";
@@ -20,15 +20,20 @@ type Remark = keyof typeof sentences;
 /** A kind of event, and what of the item is counted beside it. */
 type Known = readonly [kind: EventKind, remark?: Remark];
 
-/** What items with an action and an outcome mean. */
-export interface Meaning {
+/** An action, with what it means by outcomes of one column. */
+export interface Action {
   readonly action: string;
-  /** Empty for an item without one, undefined in a log that has none: there only descriptions tell what failed. */
-  readonly outcome: string | undefined;
   /** True for a column like `failed`, whose "true" is a failure, and false for one like `success`: in others, 0 and 1 may mean either. */
   readonly inverted: boolean | undefined;
-  /** Undefined if it depends on the description: not for a plain success. */
-  readonly kind: EventKind | undefined;
+  readonly meanings: Map<string | undefined, Meaning>;
+}
+
+/** What items with an action and an outcome mean. */
+export interface Meaning extends Omit<Action, "meanings"> {
+  /** Empty for an item without one, undefined in a log that has none: there only descriptions tell what failed. */
+  readonly outcome: string | undefined;
+  /** Code of the event; undefined if it depends on the description: not for a plain success. */
+  readonly code: number | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
   readonly asksEndpoint: boolean;
   readonly described: Map<string | undefined, Known>;
@@ -48,8 +53,8 @@ export class Classifier {
   readonly #outcomes: ReadonlyMap<string, Outcome>;
   readonly #renames: Renames;
   readonly #word: (text: string) => string;
-  /** By action and outcome, for each of the values of `inverted`. */
-  readonly #meanings: Map<string, Map<string | undefined, Meaning>>[] = [];
+  /** For each of the values of `inverted`. */
+  readonly #actions: Map<string, Action>[] = [];
   #known = 0;
   readonly #counts = new Map<Remark, Map<string, number>>();
 
@@ -66,13 +71,17 @@ export class Classifier {
     this.#word = word;
   }
 
-  meaningOf(action: string, outcome: string | undefined, inverted?: boolean): Meaning {
-    const place = inverted === undefined ? 0 : inverted ? 1 : 2;
-    const ofColumn = (this.#meanings[place] ??= new Map());
-    let ofAction = ofColumn.get(action);
-    const known = ofAction?.get(outcome);
+  actionOf(action: string, inverted?: boolean): Action {
+    const known = (this.#actions[inverted === undefined ? 0 : inverted ? 1 : 2] ??= new Map());
+    return (
+      known.get(action) ??
+      this.#remember(known, action, { action, inverted, meanings: new Map<string, Meaning>() })
+    );
+  }
+
+  meaningOf({ action, inverted, meanings }: Action, outcome: string | undefined): Meaning {
+    const known = meanings.get(outcome);
     if (known !== undefined) return known;
-    if (ofAction === undefined) this.#remember(ofColumn, action, (ofAction = new Map()));
     const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
@@ -83,20 +92,20 @@ export class Classifier {
       !asksEndpoint &&
       this.#outcomeOf(textOf(outcome) ?? "", inverted) === "good" &&
       kind === (base ?? "application");
-    return this.#remember(ofAction, outcome, {
+    return this.#remember(meanings, outcome, {
       ...given,
-      kind: isPlain ? kind : undefined,
+      code: isPlain ? eventCodes[kind] : undefined,
       asksEndpoint,
       described: new Map<string | undefined, Known>(),
     });
   }
 
   /**
-   * Classifies an item by what its action and outcome mean, and counts it. The description matters only if they have no kind, the
-   * endpoint only where the meaning asks for it.
+   * Classifies an item by what its action and outcome mean, and counts it: returns the code of the event. The description matters only if
+   * they have none, the endpoint only where the meaning asks for it.
    */
-  take(meaning: Meaning, description?: string, endpoint?: string): EventKind {
-    if (meaning.kind !== undefined) return meaning.kind;
+  take(meaning: Meaning, description?: string, endpoint?: string): number {
+    if (meaning.code !== undefined) return meaning.code;
     const { action, asksEndpoint, described } = meaning;
     const called = asksEndpoint ? byEndpoint(action, endpoint) : undefined;
     const key = asksEndpoint
@@ -109,7 +118,7 @@ export class Classifier {
     if (called !== undefined && endpoint !== undefined) this.#note("endpoint", action);
     if (remark === "action" || remark === "outcome") this.#note(remark, meaning[remark] ?? "");
     else if (remark !== undefined) this.#note(remark, description ?? "");
-    return kind;
+    return eventCodes[kind];
   }
 
   /** Says what may make a report wrong, or what else was taken for something: values with their numbers of items, most frequent first. */

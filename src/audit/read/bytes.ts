@@ -65,9 +65,12 @@ export class TextValues<T> {
   /** Returns the value of the text from `from` up to `to`, exclusive. */
   get(given: Bytes, from: number, to: number): T {
     // Its beginning and its end tell most texts apart: what has the same place is made again.
-    const hash =
-      hashOf(given, from, Math.min(to, from + 4)) ^ hashOf(given, Math.max(from, to - 4), to);
-    const place = (hash ^ (to - from)) & (mostTexts - 1);
+    const { bytes, view } = given;
+    const ends =
+      to - from < 4
+        ? ((bytes[from] as number) << 8) | (bytes[to - 1] as number)
+        : Math.imul(view.getInt32(from, true), 0x9e3779b1) ^ view.getInt32(to - 4, true);
+    const place = (Math.imul(ends ^ (to - from), 0x85ebca6b) >>> 16) & (mostTexts - 1);
     const known = this.#known[place];
     if (known?.text.bytes.length === to - from && isAt(known.text, given, from)) return known.value;
     const value = this.#make(textOf(given.bytes, from, to));

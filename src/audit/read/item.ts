@@ -1,4 +1,4 @@
-import type { EventKind } from "../fold/events.ts";
+import { type EventKind, eventKinds } from "../fold/events.ts";
 
 /** An audit item of any export format: no fields are documented (docs/interface.md, Audit items). */
 export interface Item {
@@ -23,9 +23,8 @@ export class Entry {
   time = Number.NaN;
   /** Number of its vault (VaultTable); -1 if it names none. */
   vault = -1;
-  /** Place of the event in `eventKinds`, once it is sorted. */
+  /** Place of the event in `eventKinds`. */
   code = 0;
-  event: EventKind = "other";
   input = 0;
   /** Line where the record begins, or number of the element; from 1. */
   line = 0;
@@ -34,6 +33,10 @@ export class Entry {
   length = 0;
   /** Hash of the item's id or, without one, of its content (bytes.ts). */
   idHash = 0;
+
+  get event(): EventKind {
+    return eventKinds[this.code] as EventKind;
+  }
 }
 
 /** Where an item is, which is read again if a report needs it. */
