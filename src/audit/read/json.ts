@@ -147,8 +147,9 @@ export abstract class Cutter {
 
   /** Returns the offset after the end of the line, or -1. */
   protected endOfLine({ bytes }: Bytes, from: number, to: number): number {
-    const end = this.lineEnd === undefined ? -1 : bytes.indexOf(this.lineEnd, from);
-    return end < 0 || end >= to ? -1 : end + 1;
+    // Behind `to` are up to a million zeros.
+    const end = this.lineEnd === undefined ? -1 : bytes.subarray(0, to).indexOf(this.lineEnd, from);
+    return end < 0 ? -1 : end + 1;
   }
 }
 
