@@ -1,5 +1,5 @@
 import type { StatsFs } from "node:fs";
-import { readFileSync, realpathSync, statfsSync } from "node:fs";
+import { readFileSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { statIfThere } from "./private-directory.ts";
 import { onState, unusable } from "./state-error.ts";
@@ -98,24 +98,14 @@ export function refuseNetwork(folder: string): void {
 
 function unsafeType(folder: string, type: number): UnsafeFileSystem | null {
   if (type !== fuse) return byNumber[type] ?? null;
-  const kind = mountedAs(realpathSync(folder), readFileSync("/proc/self/mountinfo", "utf8"));
+  const kind = typeOf(statSync(folder).dev, readFileSync("/proc/self/mountinfo", "utf8"));
   return overFuse.test(kind) ? network(kind.slice("fuse.".length)) : null;
 }
 
-/** The type of the file system of a path, by proc_pid_mountinfo(5): the last mount at the nearest mount point. */
-export function mountedAs(path: string, mountinfo: string): string {
-  let nearest = { point: "", type: "" };
-  for (const line of mountinfo.split("\n")) {
-    const [before = "", after = ""] = line.split(" - ");
-    // White space is written in octal.
-    const point = (before.split(" ")[4] ?? "").replace(/\\(\d{3})/g, (_, octal: string) =>
-      String.fromCodePoint(Number.parseInt(octal, 8)),
-    );
-    if (point.length < nearest.point.length || !isWithin(path, point)) continue;
-    nearest = { point, type: after.split(" ")[0] ?? "" };
-  }
-  return nearest.type;
+/** The type of the file system with a device number, as makedev(3) makes it, by proc_pid_mountinfo(5). */
+export function typeOf(device: number, mountinfo: string): string {
+  const major = (device >>> 8) & 0xfff;
+  const minor = (device & 0xff) | ((device >>> 12) & 0xfff00);
+  const line = new RegExp(String.raw`^\d+ \d+ ${major}:${minor} .*? - (\S+)`, "m");
+  return line.exec(mountinfo)?.[1] ?? "";
 }
-
-const isWithin = (path: string, point: string): boolean =>
-  point !== "" && (point === "/" || path === point || path.startsWith(`${point}/`));

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { diskOf, ensureRoom, mountedAs } from "../../src/files/disk.ts";
+import { diskOf, ensureRoom, typeOf } from "../../src/files/disk.ts";
 import { expectError, expectExit, firstGetArgs, openLab } from "../support/lab.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -157,23 +157,22 @@ describe("a state that does not outlive the machine's next start, or its contain
   });
 });
 
-describe("the type of the file system that a path lies on", () => {
+describe("the type of the file system with a device number", () => {
   const mountinfo = [
     "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw",
-    "40 27 0:40 / /home rw shared:2 master:1 - nfs4 server:/home rw",
-    "41 40 0:41 / /home/ada/far\\040away rw - fuse.sshfs ada@far:/ rw",
-    "42 40 0:42 / /home/ada/far\\040away rw - fuse.rclone far: rw",
+    "41 40 0:41 / /home/ada/far\\040away rw - fuse.sshfs ada@far:/a - b rw",
+    "43 40 0:1042 / /mnt rw - fuse.s3fs bucket rw",
+    "44 40 8:41 / /media/disk rw - fuseblk /dev/sdc9 rw",
     "",
   ].join("\n");
 
   it.each([
-    ["/", "ext4"],
-    ["/homes", "ext4"],
-    ["/home", "nfs4"],
-    ["/home/ada/state", "nfs4"],
-    ["/home/ada/far away", "fuse.rclone"],
-    ["/home/ada/far away/state", "fuse.rclone"],
-  ])("%s: %s", (path, type) => {
-    expect(mountedAs(path, mountinfo)).toBe(type);
+    [0xfe00, "ext4"],
+    [41, "fuse.sshfs"],
+    // The minor number has 20 bits, on either side of the major one.
+    [0x400012, "fuse.s3fs"],
+    [0x829, "fuseblk"],
+  ])("%d: %s", (device, type) => {
+    expect(typeOf(device, mountinfo)).toBe(type);
   });
 });
