@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import type { Io } from "./io.ts";
-import { defined } from "../defined.ts";
 import type { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
-import { outputFormats } from "../settings/definitions.ts";
 import { isShared } from "../settings/location.ts";
 import type { NamedProfile } from "../settings/config-file.ts";
 import type { GivenFlags, Settings, SettingsMode } from "../settings/settings.ts";
@@ -39,7 +37,7 @@ export interface Basics {
   settings: SettingsPart;
 }
 
-/** Reads the settings. With a mode, a configuration that cannot be used is reported, not thrown. */
+/** Reads the settings. With a mode, a configuration that cannot be used is reported, not thrown: see `readSettings`. */
 export function createSettings(
   host: Host,
   given: Readonly<Record<string, unknown>>,
@@ -48,7 +46,8 @@ export function createSettings(
   const chosen =
     (given["profile"] as string | undefined) ?? (host.env["VAULTSVC_PROFILE"] || undefined);
   const flags: GivenFlags = given["json"] === true ? { ...given, output: "json" } : given;
-  const { directory, settings, profile, problem } = read(host, flags, chosen, mode);
+  const found = readSettings(() => configDirectory(host), flags, chosen, host, mode);
+  const { directory, settings, profile, problem } = found;
   const part: SettingsPart = {
     ...settings,
     profileInUse: profile,
@@ -63,25 +62,6 @@ export function createSettings(
     serviceName: () => serviceName(part),
   };
   return part;
-}
-
-function read(
-  host: Host,
-  flags: GivenFlags,
-  chosen: string | undefined,
-  mode: SettingsMode | undefined,
-): ReturnType<typeof readSettings> & { directory: string } {
-  try {
-    const directory = configDirectory(host);
-    const strictness = mode === "unneeded" ? "lenient" : mode;
-    return { directory, ...readSettings(directory, chosen, flags, host, strictness) };
-  } catch (cause) {
-    if (mode !== "unneeded") throw cause;
-    const named = outputFormats.find((format) => format === host.env["VAULTSVC_OUTPUT"]);
-    const settings = resolveSettings(defined({ output: flags.output ?? named }), {}, {});
-    const profile = { name: "default", exists: false, settings: {} };
-    return { directory: "", settings, profile };
-  }
 }
 
 /** The directory of a state on this machine; the default one beside a shared state. */

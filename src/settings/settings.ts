@@ -8,6 +8,7 @@ import type { Sourced } from "./given.ts";
 import {
   definitionOf,
   flagOf,
+  outputFormats,
   parseBaseUrl,
   settingDefinitions,
   settingNames,
@@ -83,37 +84,41 @@ export function parseSetting(
 const inProfile = (profile: GivenFlags["profile"]): string[] =>
   profile === undefined ? [] : ["--profile", String(profile)];
 
-/** How the settings are read: see `readSettings`; with `unneeded`, nothing but flags can be wrong. */
+/** How the settings are read: see `readSettings`. */
 export type SettingsMode = "lenient" | "fixes-configuration" | "unneeded";
 
 /**
- * Reads the effective settings. If they cannot be used, `lenient` returns the problem with the defaults, and the output that was
- * asked for; `fixes-configuration` returns the problem of an invalid profile with the settings without it, and treats a missing
- * profile as empty.
- * @throws what `findProfile` and `resolveSettings` throw; with `lenient` only for an invalid output
+ * Reads the effective settings. If they cannot be used, `lenient` and `unneeded` return the problem with the defaults, and the output
+ * that was asked for; with `unneeded`, nothing but flags can be wrong. `fixes-configuration` returns the problem of an invalid profile
+ * with the settings without it, and treats a missing profile as empty.
+ * @throws what `findDirectory`, `findProfile` and `resolveSettings` throw; with `lenient` for the directory and an invalid output alone
  */
 export function readSettings(
-  /** The configuration directory. */
-  directory: string,
-  /** Name of the profile; undefined for the current one. */
-  name: string | undefined,
+  findDirectory: () => string,
   flags: GivenFlags,
+  /** Name of the profile; undefined for the current one. */
+  chosen: string | undefined,
   { env, uid }: { env: Readonly<Record<string, string | undefined>>; uid: number | undefined },
-  mode: "lenient" | "fixes-configuration" | undefined,
-): { settings: Settings; profile: NamedProfile; problem?: VaultError } {
+  mode: SettingsMode | undefined,
+): { directory: string; settings: Settings; profile: NamedProfile; problem?: VaultError } {
   const fixes = mode === "fixes-configuration";
-  let profile: NamedProfile = { name: name ?? "default", exists: false, settings: {} };
+  let directory = "";
+  let profile: NamedProfile = { name: chosen ?? "default", exists: false, settings: {} };
   try {
-    profile = findProfile(directory, name, fixes, uid);
-    return { settings: resolveSettings(flags, env, profile.settings), profile };
-  } catch (error) {
-    if (mode === undefined || !(error instanceof VaultError)) throw error;
+    directory = findDirectory();
+    profile = findProfile(directory, chosen, fixes, uid);
+    return { directory, settings: resolveSettings(flags, env, profile.settings), profile };
+  } catch (problem) {
     // A configuration that cannot be read cannot be changed either.
-    if (fixes && !profile.exists) throw error;
-    if (fixes) return { settings: resolveSettings(flags, env, {}), profile, problem: error };
+    const isForgiven = fixes ? profile.exists : mode === "unneeded" || (mode && directory !== "");
+    if (!isForgiven || !(problem instanceof VaultError)) throw problem;
     const { VAULTSVC_OUTPUT } = env;
-    const settings = resolveSettings(defined({ output: flags.output }), { VAULTSVC_OUTPUT }, {});
-    return { settings, profile, problem: error };
+    const isKnown = outputFormats.some((format) => format === VAULTSVC_OUTPUT);
+    const ofOutput = mode === "lenient" || isKnown ? { VAULTSVC_OUTPUT } : {};
+    const settings = fixes
+      ? resolveSettings(flags, env, {})
+      : resolveSettings(defined({ output: flags.output }), ofOutput, {});
+    return { directory, settings, profile, problem };
   }
 }
 
