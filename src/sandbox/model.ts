@@ -1,4 +1,4 @@
-import crypto from "node:crypto";
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { defined } from "../defined.ts";
 import type { AuditItem, StartDocument } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
@@ -64,7 +64,6 @@ export interface VaultState {
 export interface World {
   state: State;
   policy: Policy;
-  random: Random;
   now: number;
 }
 
@@ -89,7 +88,7 @@ export function record(
   time = world.now,
 ): void {
   world.state.audit.push({
-    id: newUuid(world.random),
+    id: randomUUID(),
     time: iso(time),
     outcome: "SUCCESS",
     vaultUuid: null,
@@ -111,14 +110,14 @@ export function createVault(
   origin: Partial<AuditItem> = {},
 ): VaultState {
   const input = structuredClone(given);
-  const uuid = input.uuid ?? newUuid(world.random);
+  const uuid = input.uuid ?? randomUUID();
   const vault: VaultState = {
     uuid,
     kind: input.kind,
     label: input.label ?? null,
     state: "active",
     lockReason: null,
-    pair: input.credentials ?? newPair(world.random),
+    pair: input.credentials ?? newPair(),
     hashedPin: input.hashedPin ?? null,
     device: input.device ?? null,
     creditCard: input.creditCard ?? null,
@@ -210,30 +209,15 @@ export function knownVault(vault: VaultState): KnownVault {
 
 export const iso = (time: number): string => new Date(time).toISOString();
 
-/** Source of uuids, credentials and tokens. */
-export interface Random {
-  bytes(size: number): Buffer;
-}
-
-export const systemRandom: Random = { bytes: (size) => crypto.randomBytes(size) };
-
-/** Returns a version 4 uuid, which is also the format of an application key. */
-export function newUuid(random: Random): string {
-  const bytes = random.bytes(16);
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-export const newPair = (random: Random) => ({
-  encryptedData: random.bytes(96).toString("base64"),
-  payload: random.bytes(48).toString("base64"),
+export const newPair = (): Pair => ({
+  encryptedData: randomBytes(96).toString("base64"),
+  payload: randomBytes(48).toString("base64"),
 });
 
-export const newToken = (random: Random): string => random.bytes(32).toString("base64url");
+export const newToken = (): string => randomBytes(32).toString("base64url");
 
 /** Compares two secrets in constant time. */
 export function sameSecret(a: string, b: string): boolean {
-  const digest = (text: string) => crypto.createHash("sha256").update(text).digest();
-  return crypto.timingSafeEqual(digest(a), digest(b));
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
 }

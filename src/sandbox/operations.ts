@@ -39,8 +39,8 @@ export function start(world: World, call: Call, operation: Operation, body: Star
   vault.autoLockDate = world.now + world.policy.autoLockAfterMs;
   vault.pending = {
     operation,
-    token: newToken(world.random),
-    offered: newPair(world.random),
+    token: newToken(),
+    offered: newPair(),
     expiresAt: world.now + world.policy.tokenTtlMs,
     externalRef,
     creditCard: body.newVault?.creditCard ?? null,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { VaultError } from "../errors.ts";
 import type { AuditItem } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
@@ -7,26 +8,13 @@ import { admit, RateWindow, type Call, type CreateBody, type StartBody } from ".
 import { createCall, deleteCall, end, infoCall, samePair, start } from "./operations.ts";
 import { Refusal, type Outcome } from "./outcome.ts";
 import { completePolicy, type Policy } from "./policy.ts";
-import {
-  newPair,
-  newUuid,
-  systemRandom,
-  type Random,
-  allVaults,
-  createVault,
-  findVault,
-  knownVault,
-  lock,
-  unlock,
-} from "./model.ts";
+import { newPair, allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
 import type { VaultInput } from "./seeds.ts";
 import type { KnownVault, State, VaultState, World } from "./model.ts";
 
 export interface SandboxOptions {
   now(): number;
   policy?: Partial<Policy> | undefined;
-  /** Source of uuids, credentials and tokens, except the control token. Default: the system's. */
-  random?: Random;
   /** Default: that of the state, else a random one. */
   application?: Application | undefined;
   /** The vaults of a new sandbox (`parseSeed`), which `reset` and `rewind` restore. */
@@ -53,7 +41,6 @@ const keptRequests = 10_000;
 
 /** The emulated service without a socket: its endpoints, the administrator's console, and what to inspect. */
 export class Sandbox {
-  readonly #random: Random;
   readonly #state: State;
   readonly #policy: Policy;
   readonly #window: RateWindow;
@@ -62,9 +49,9 @@ export class Sandbox {
   readonly #requests: LoggedRequest[] = [];
 
   constructor(options: SandboxOptions) {
-    const { random = systemRandom, application, seed = [] } = options;
+    const { application, seed = [] } = options;
     const state = options.state ?? {
-      application: { uuid: newUuid(random), apiKey: newUuid(random) },
+      application: { uuid: randomUUID(), apiKey: randomUUID() },
       vaults: {},
       initial: [],
       audit: [],
@@ -74,7 +61,6 @@ export class Sandbox {
     this.#save = () => options.save?.(state);
     this.#policy = completePolicy(options.policy ?? {});
     this.#window = new RateWindow(this.#policy.rate);
-    this.#random = random;
     for (const input of options.state === undefined ? seed : []) {
       const { uuid, pair } = createVault(this.#world(), input);
       state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
@@ -123,10 +109,7 @@ export class Sandbox {
    * credentials stay invalid: a client that has seen them replaced never sends them again.
    */
   reset(): void {
-    this.#begin((input) => ({
-      ...input,
-      credentials: newPair(this.#random),
-    }));
+    this.#begin((input) => ({ ...input, credentials: newPair() }));
   }
 
   /** Resets with the credentials of the seed, for clients whose state is restored as well. */
@@ -197,7 +180,7 @@ export class Sandbox {
   }
 
   #world(): World {
-    return { state: this.#state, policy: this.#policy, random: this.#random, now: this.#now() };
+    return { state: this.#state, policy: this.#policy, now: this.#now() };
   }
 
   #find(name: string): VaultState {

@@ -10,7 +10,7 @@ import { openDataFolder } from "./data-folder.ts";
 import { Faults, type FaultRule } from "./faults.ts";
 import { createHandler, type Handler, type HandlerSettings } from "./handler.ts";
 import { refusal, type Outcome } from "./outcome.ts";
-import { newToken, systemRandom } from "./model.ts";
+import { newToken } from "./model.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** `seed`: an existing data folder keeps its own vaults. */
@@ -72,7 +72,7 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   const open = openSandbox(settings);
   const { sandbox, faults } = open;
-  const controlToken = newToken(systemRandom);
+  const controlToken = newToken();
   let server: RunningServer | undefined;
   const ready = (): RunningDocument => ({
     baseUrl: `http://127.0.0.1:${server?.port}`,

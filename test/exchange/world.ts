@@ -1,4 +1,3 @@
-import { seededRandom } from "../support/dice.ts";
 import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { tempDir } from "../support/cleanup.ts";
@@ -51,10 +50,9 @@ export class World {
   #slept = 0;
   readonly #interrupt = new AbortController();
 
-  constructor(options: { maxUsage?: number; seed: string; idempotentEnd?: boolean }) {
+  constructor(options: { maxUsage?: number; idempotentEnd?: boolean }) {
     const opened = openSandbox({
       now: () => this.time,
-      random: seededRandom(options.seed),
       application,
       seed: [
         {
@@ -231,7 +229,7 @@ const newCard = {
 
 /** A vault whose first pair is imported. */
 export async function knownVault(maxUsage?: number): Promise<World> {
-  const world = new World({ seed: "engine", ...(maxUsage === undefined ? {} : { maxUsage }) });
+  const world = new World(maxUsage === undefined ? {} : { maxUsage });
   await world.hold(
     async ({ session }) =>
       await session.recordPair({ credentials: world.first, kind: "credit-card/offline" }),

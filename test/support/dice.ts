@@ -1,6 +1,4 @@
-import { createHash } from "node:crypto";
 import fc from "fast-check";
-import type { Random } from "../../src/sandbox/model.ts";
 
 const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
@@ -239,17 +237,4 @@ function changed(value: unknown, { how, value: other, name }: JsonChange): strin
   if (how === "list") return `[${JSON.stringify(value)}]`;
   if (how === "copy") return JSON.stringify([value, value]);
   return JSON.stringify(other);
-}
-
-/** Uuids, credentials and tokens of an emulated service that are the same on every run. */
-export function seededRandom(seed: string): Random {
-  let drawn = 0;
-  const block = (): Buffer => {
-    drawn += 1;
-    return createHash("sha512").update(`${seed}\n${drawn}`).digest();
-  };
-  return {
-    bytes: (size) =>
-      Buffer.concat(Array.from({ length: Math.ceil(size / 64) }, block)).subarray(0, size),
-  };
 }

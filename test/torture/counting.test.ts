@@ -119,7 +119,7 @@ async function happen(world: World, dice: Dice, document: () => Promise<unknown>
 
 /** One history: what was there after each step. */
 async function history(seed: number): Promise<Moment[]> {
-  const world = new World({ seed: `counting ${seed}`, idempotentEnd: seed % 2 === 0 });
+  const world = new World({ idempotentEnd: seed % 2 === 0 });
   const dice = new Dice(`counting ${seed}`);
   const far = world.readElsewhere(world.first);
   await world.hold(

@@ -3,7 +3,7 @@ import { openSandbox } from "../../../src/sandbox/server.ts";
 import { fingerprint } from "../../../src/protocol/fingerprint.ts";
 import type { HttpRequest } from "../../../src/service/request.ts";
 import { requestOf } from "../../../src/service/request.ts";
-import { seededRandom, type Dice } from "../../support/dice.ts";
+import { type Dice } from "../../support/dice.ts";
 import { answerOf, application, lockHere, target } from "../../support/in-process.ts";
 import { applyTo } from "../../../src/exchange/breaker.ts";
 import { asVaultError } from "../../../src/errors.ts";
@@ -25,10 +25,9 @@ export class TeamService {
   readonly #dice: Dice;
   readonly #log: string[];
 
-  constructor(seed: string, now: () => number, dice: Dice, log: string[]) {
+  constructor(now: () => number, dice: Dice, log: string[]) {
     const { sandbox, handle } = openSandbox({
       now,
-      random: seededRandom(seed),
       application,
       seed: [{ kind: "credit-card/offline", creditCard }],
       policy: { tokenTtlMs: 60_000, rate: 0 },

@@ -69,7 +69,7 @@ export class TeamWorld {
     this.#sql = sql;
     this.#dice = new Dice(seed);
     this.#proxies = proxies;
-    this.#service = new TeamService(seed, () => state.clock.now(), this.#dice, this.#log);
+    this.#service = new TeamService(() => state.clock.now(), this.#dice, this.#log);
   }
 
   /** With failovers there is a copy of the rows, which they go back to. */

@@ -1,4 +1,3 @@
-import { seededRandom } from "../../../support/dice.ts";
 import { combinationOf } from "../../../../src/exchange/start/credentials.ts";
 import type { Pair } from "../../../../src/protocol/answers.ts";
 import { fingerprint } from "../../../../src/protocol/fingerprint.ts";
@@ -90,7 +89,6 @@ export class RealService {
     const make = (idempotentEnd: boolean): Sandbox =>
       new Sandbox({
         now: () => this.#now,
-        random: seededRandom("model"),
         application,
         state,
         seed: [{ uuid, kind, label: "model", creditCard }],
