@@ -29,10 +29,10 @@ export interface SettingDefinition {
   /** `vault init` does not keep its flag in the profile. */
   init?: "not-kept";
   /**
-   * Parses a value that was given.
+   * Parses a value that was given. Without this it stays as it is, and is read from a file or stdin when it is used.
    * @throws `usage` or `invalid-input`, which names the flag, variable or config key
    */
-  parse: (given: Sourced) => unknown;
+  parse?: (given: Sourced) => unknown;
   /** For `--help` and the README. */
   help: string;
 }
@@ -74,9 +74,6 @@ const valid = (isValid: (text: string) => boolean, rule: string) =>
   });
 
 const isPath = (text: string): boolean => /^\/[A-Za-z0-9._~/-]*$/.test(text);
-
-/** Left as it is: read from a file or stdin when it is used. */
-const given = (found: Sourced): Sourced => found;
 
 const flag = (found: Sourced): boolean => !["", "0", "false"].includes(found.text);
 
@@ -158,31 +155,26 @@ export const settingDefinitions = {
     key: "apiKey",
     form: "secret",
     required: "the API key",
-    parse: given,
     help: "API key: @FILE, -, env:NAME; stored encrypted in a profile",
   },
   jwt: {
     flag: "--jwt <secret>",
     env: "VAULTSVC_JWT",
     form: "secret",
-    parse: given,
     help: "bearer token (JWT): @FILE, -, env:NAME",
   },
   jwtCommand: {
     key: "jwt.command",
-    parse: given,
     help: "command that prints the bearer token (run by /bin/sh)",
   },
   jwtPrivateKeyFile: {
     key: "jwt.privateKeyFile",
     form: "path",
-    parse: given,
     help: "P-384 private key (PEM) to sign the bearer token with",
   },
   jwtClaims: {
     key: "jwt.claims",
     form: "json",
-    parse: given,
     help: "claims of the signed token, an object",
   },
   device: {
@@ -190,7 +182,6 @@ export const settingDefinitions = {
     env: "VAULTSVC_DEVICE",
     key: "device",
     form: "json",
-    parse: given,
     help: "device for online vaults: @FILE or JSON",
   },
   state: {
@@ -211,13 +202,11 @@ export const settingDefinitions = {
     flag: "--state-key <secret>",
     env: "VAULTSVC_STATE_KEY",
     form: "secret",
-    parse: given,
     help: "encryption key, 32 bytes as base64: @FILE, -, env:NAME",
   },
   stateKeyCommand: {
     key: "stateKeyCommand",
     example: "pass show vaultsvc",
-    parse: given,
     help: "command that prints the encryption key (run by /bin/sh)",
   },
   live: {
@@ -258,13 +247,11 @@ export const settingDefinitions = {
     flag: "--ca <file>",
     key: "ca",
     form: "path",
-    parse: given,
     help: "trust only the certificates in this PEM file and NODE_EXTRA_CA_CERTS",
   },
   proxy: {
     flag: "--proxy <url>",
     key: "proxy",
-    parse: given,
     help: "proxy for the service (HTTPS_PROXY, HTTP_PROXY, NO_PROXY)",
   },
   lockAfterFailed: {

@@ -30,7 +30,7 @@ export type Settings = Values & {
 type Table = typeof settingDefinitions;
 type Values = {
   [Name in SettingName]:
-    | ReturnType<Table[Name]["parse"]>
+    | (Table[Name] extends { parse: (given: Sourced) => infer Value } ? Value : Sourced)
     | (Table[Name] extends { fallback: string } ? never : undefined);
 };
 
@@ -68,7 +68,7 @@ export function parseSetting(
 ): unknown {
   const { key, fallback = "VALUE", example = fallback, parse } = definitionOf(name);
   try {
-    return parse(found);
+    return parse === undefined ? found : parse(found);
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { text, source, fromFlag, fromProfile } = found;
