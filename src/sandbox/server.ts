@@ -113,7 +113,6 @@ interface RunningServer {
  * @throws `usage` if the port cannot be used
  */
 export async function listen(handle: Handler, port: number): Promise<RunningServer> {
-  const timers = new Set<NodeJS.Timeout>();
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
     if (foreign !== undefined) {
@@ -132,11 +131,8 @@ export async function listen(handle: Handler, port: number): Promise<RunningServ
       });
       if (answer.delayMs === undefined || answer.delayMs === 0)
         return send(request, response, answer);
-      const timer = setTimeout(() => {
-        timers.delete(timer);
-        send(request, response, answer);
-      }, answer.delayMs);
-      timers.add(timer);
+      // Keeps no process alive: a sandbox that is closed answers nobody.
+      setTimeout(send, answer.delayMs, request, response, answer).unref();
     };
     // An incomplete request gets no answer.
     void text(request).then(answered, () => request.destroy());
@@ -152,7 +148,6 @@ export async function listen(handle: Handler, port: number): Promise<RunningServ
   return {
     port: (server.address() as AddressInfo).port,
     close: async () => {
-      for (const timer of timers) clearTimeout(timer);
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
