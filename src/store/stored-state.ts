@@ -82,14 +82,11 @@ export abstract class StoredState {
   protected abstract prepareCreation(): Promise<void>;
   abstract now(): number;
 
-  async *each(uuid?: string): AsyncGenerator<VaultRecord> {
+  async list(uuid?: string): Promise<VaultRecord[]> {
     const condition = uuid === undefined ? isListed : `uuid = $1 AND ${isListed}`;
     const values = uuid === undefined ? [] : [uuid.toLowerCase()];
-    yield* this.#inOrder(await this.#names(condition, ...values), condition, ...values);
-  }
-
-  async list(): Promise<VaultRecord[]> {
-    return await Array.fromAsync(this.each());
+    const names = await this.#names(condition, ...values);
+    return await Array.fromAsync(this.#inOrder(names, condition, ...values));
   }
 
   async names(): Promise<ListedName[]> {
