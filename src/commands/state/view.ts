@@ -1,7 +1,7 @@
 import { actorWords } from "../../actor.ts";
 import type { BackupFacts } from "../../parts/state.ts";
 import type { Cell } from "../../terminal/tables.ts";
-import { factsTable, listTable, tabbedLines } from "../../terminal/tables.ts";
+import { factsTable, listTable } from "../../terminal/tables.ts";
 import { relativeTime } from "../../terminal/time.ts";
 import type { Document } from "../../documents/schemas.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -39,20 +39,12 @@ const pendingCell = (pending: number, paint: (text: string) => string): Cell =>
 
 /** Who has locked which vault. */
 export function locksTable({ locks }: Document<"state locks">, view: View): string {
-  if (!view.isTTY)
-    return tabbedLines(
-      locks.map(({ uuid, holder, since, endsAt }) => [
-        uuid,
-        actorWords(holder, "process"),
-        since,
-        endsAt ?? "",
-      ]),
-    );
-  if (locks.length === 0) return "No vault is in use.\n";
-  const rows = locks.map(({ uuid, holder, since }) => [
+  const { isTTY, now } = view;
+  if (isTTY && locks.length === 0) return "No vault is in use.\n";
+  const rows = locks.map(({ uuid, holder, since, endsAt }) => [
     uuid,
     actorWords(holder, "process"),
-    relativeTime(Date.parse(since), view.now),
+    ...(isTTY ? [relativeTime(Date.parse(since), now)] : [since, endsAt ?? ""]),
   ]);
   return listTable(["Vault", "Used by", "Since"], rows, view);
 }

@@ -19,39 +19,32 @@ import type {
 } from "../../documents/state.ts";
 import type { Document } from "../../documents/schemas.ts";
 
-/** One row a vault: what matters most stands first, because a narrow terminal shows no more than fits. */
+/** Cells of a list of vaults, by the headings of their columns: what matters most stands first. */
+type Columns<Vault> = Readonly<Record<string, (vault: Vault) => Cell>>;
+
+/** One row a vault. A narrow terminal shows no more columns than fit. */
+function vaultList<Vault>(vaults: readonly Vault[], columns: Columns<Vault>, view: View): string {
+  const cells = Object.values(columns);
+  const rows = vaults.map((vault) => cells.map((cell) => cell(vault)));
+  return oneLineTable(Object.keys(columns), rows, view);
+}
+
 export function statusList(vaults: readonly ListedVault[], view: View): string {
   const { isTTY, now, palette } = view;
   if (!isTTY) return tabbedLines(vaults.map(statusFields));
   if (vaults.length === 0) return "No vaults yet. Add one: vault import\n";
-  const rows = vaults.map((vault) => {
-    const { lastReadAt, usesRemaining, exchange, kind } = vault;
-    return [
-      nameOf(vault),
-      statusCell(vault, view),
-      ...countersOf(vault, palette),
-      tokenLeft(exchange, now),
-      usesRemaining === null ? "" : String(usesRemaining),
-      lastReadAt === null ? "" : relativeTime(Date.parse(lastReadAt), now),
-      kind,
-      uuidIn(vault),
-    ];
-  });
-  return oneLineTable(
-    [
-      "Vault",
-      "Status",
-      "Unacked",
-      "Failures",
-      "Token left",
-      "Reads left",
-      "Last read",
-      "Kind",
-      "UUID",
-    ],
-    rows,
-    view,
-  );
+  const columns: Columns<ListedVault> = {
+    Vault: nameOf,
+    Status: (vault) => statusCell(vault, view),
+    Unacked: (vault) => unacked(vault, palette),
+    Failures: (vault) => failures(vault, palette),
+    "Token left": ({ exchange }) => tokenLeft(exchange, now),
+    "Reads left": ({ usesRemaining }) => String(usesRemaining ?? ""),
+    "Last read": ({ lastReadAt: at }) => (at === null ? "" : relativeTime(Date.parse(at), now)),
+    Kind: ({ kind }) => kind,
+    UUID: uuidIn,
+  };
+  return vaultList(vaults, columns, view);
 }
 
 /** The fields of a line, which stay what they are: a later version may add some behind them. */
@@ -60,7 +53,8 @@ const statusFields = (vault: ListedVault): string[] => [
   vault.label ?? "",
   vault.status,
   vault.kind,
-  ...countersOf(vault, plain).map(({ text }) => text),
+  unacked(vault, plain).text,
+  failures(vault, plain).text,
   vault.lastReadAt ?? "",
   String(vault.usesRemaining ?? ""),
   vault.exchange?.tokenExpiry ?? "",
@@ -88,11 +82,8 @@ export function statusTable(vault: ListedVault, view: View): string {
     // A terminal shows each on a line below.
     ...(isTTY ? [] : vault.next).map((way): Row => ["Next", wayText(way)]),
     ["Token left", tokenLeft(vault.exchange, view.now) || undefined],
-    ["Unacked", counter(vault.unackedStarts, vault.limits.unackedStarts, palette, "starts")],
-    [
-      "Failures",
-      counter(vault.failedAttempts, vault.limits.failedAttempts, palette, "attempts in a row"),
-    ],
+    ["Unacked", unacked(vault, palette, "starts")],
+    ["Failures", failures(vault, palette, "attempts in a row")],
     ["Last read", known(vault.lastReadAt, at)],
     ["Reads left", known(vault.usesRemaining, (n) => `${n} (at the last read, which counts)`)],
     ...dateRows(vault, view),
@@ -111,27 +102,28 @@ const known = <T>(value: T | null, shown: (value: T) => string): string | undefi
 
 /** The counters toward lockout, a row each vault; then the circuit breakers that are open. */
 export function guardList({ vaults, breakers }: Document<"guard">, view: View): string {
-  const { isTTY, columns, now, palette } = view;
+  const { isTTY, now, palette } = view;
   const open = breakers
     .filter(({ state }) => state === "open")
     .map((breaker) => printableLine(breakerLine(breaker, now)));
   if (!isTTY) return tabbedLines([...vaults.map(guardFields), ...open.map((line) => [line])]);
-  const below = open.map((line) => `${wrapMessage(line, columns)}\n`).join("");
+  const below = open.map((line) => `${wrapMessage(line, view.columns)}\n`).join("");
   if (vaults.length === 0) return `No vaults.\n${below}`;
-  const rows = vaults.map((vault) => [
-    nameOf(vault),
-    refusal(vault, palette),
-    ...countersOf(vault, palette),
-    uuidIn(vault),
-  ]);
-  const heading = ["Vault", "Guard refuses", "Unacked", "Failures", "UUID"];
-  return `${oneLineTable(heading, rows, view)}${below}`;
+  const columns: Columns<VaultGuard> = {
+    Vault: nameOf,
+    "Guard refuses": (vault) => refusal(vault, palette),
+    Unacked: (vault) => unacked(vault, palette),
+    Failures: (vault) => failures(vault, palette),
+    UUID: uuidIn,
+  };
+  return `${vaultList(vaults, columns, view)}${below}`;
 }
 
 const guardFields = (vault: VaultGuard): string[] => [
   vault.uuid,
   vault.label ?? "",
-  ...countersOf(vault, plain).map(({ text }) => text),
+  unacked(vault, plain).text,
+  failures(vault, plain).text,
   vault.refuses ?? "nothing",
   vault.refuses === null ? "" : vault.next.slice(0, 1).map(wayText).join(""),
 ];
@@ -161,17 +153,13 @@ const nameOf = ({ uuid, label }: Named): string => (label === null ? uuid : prin
 /** The UUID of a vault whose name is not that. */
 const uuidIn = ({ uuid, label }: Named): string => (label === null ? "" : uuid);
 
-const countersOf = (
-  {
-    unackedStarts,
-    failedAttempts,
-    limits,
-  }: Pick<VaultGuard, "failedAttempts" | "limits" | "unackedStarts">,
-  palette: Palette,
-): Painted[] => [
-  counter(unackedStarts, limits.unackedStarts, palette),
-  counter(failedAttempts, limits.failedAttempts, palette),
-];
+type Counters = Pick<VaultGuard, "failedAttempts" | "limits" | "unackedStarts">;
+
+const unacked = ({ unackedStarts, limits }: Counters, palette: Palette, unit?: string): Painted =>
+  counter(unackedStarts, limits.unackedStarts, palette, unit);
+
+const failures = ({ failedAttempts, limits }: Counters, palette: Palette, unit?: string): Painted =>
+  counter(failedAttempts, limits.failedAttempts, palette, unit);
 
 /** "2 of 5": yellow from the first, red where the next could be the one that locks. */
 function counter(count: number, limit: number, palette: Palette, unit?: string): Painted {
