@@ -184,18 +184,8 @@ export class VaultError extends Error {
 
   /** The `error` object of `vault help documents`: what is undefined is left out of its JSON. */
   toJSON() {
-    const {
-      hint,
-      next = [],
-      uuid,
-      label = null,
-      exchange,
-      service,
-      spent,
-      by,
-      since,
-      settled,
-    } = this.facts;
+    const { hint, next = [], uuid, label = null, ...facts } = this.facts;
+    const { isMissing, retry, exitCode, cause, ...more } = facts;
     return {
       code: this.code,
       message: this.message,
@@ -204,12 +194,7 @@ export class VaultError extends Error {
       exitCode: this.exitCode,
       retry: this.retry,
       ...(uuid === undefined ? {} : { uuid, label }),
-      exchange,
-      spent,
-      by,
-      since,
-      settled,
-      service,
+      ...more,
     };
   }
 }
