@@ -1,5 +1,4 @@
 import type { App } from "../../app.ts";
-import type { SettingsPart } from "../../parts/settings.ts";
 import { configPath, readConfiguration, profileValue } from "../../settings/config-file.ts";
 import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, typedValue, valueText } from "../../settings/config-keys.ts";
@@ -128,19 +127,14 @@ function effective(
   }
   if (name === "profile" && current !== undefined)
     return { key, value: profile.name, origin: "config key currentProfile" };
-  const value = defaultOf(settings, name);
-  return value === null
-    ? { key, value, origin: null }
-    : { key, value: typedValue(key, value), origin: "default" };
-}
-
-/** Default of a setting as `config list` shows it, or null. */
-export function defaultOf(settings: SettingsPart, name: SettingName): string | null {
   const ofMachine: Partial<Record<SettingName, string>> = {
     state: settings.stateDirectory(),
     configDir: settings.configuration.directory,
   };
-  return ofMachine[name] ?? definitionOf(name).fallback ?? null;
+  const value = ofMachine[name] ?? definitionOf(name).fallback;
+  return value === undefined
+    ? { key, value: null, origin: null }
+    : { key, value: typedValue(key, value), origin: "default" };
 }
 
 async function asTable(

@@ -8,16 +8,13 @@ import type { ConfigValue } from "../../settings/config-keys.ts";
 import { checkKey, formOf, parseConfigValue, valueText } from "../../settings/config-keys.ts";
 import { withoutPassword } from "../../protocol/address.ts";
 import { checkLocation, passwordDropped, passwordSeen } from "../../settings/location.ts";
-import { configKeys } from "../../settings/definitions.ts";
 import { withProfile, withValue } from "../../settings/config-file.ts";
-import { findSetting } from "../../settings/settings.ts";
 import { readValue } from "../../settings/given.ts";
 import { VaultError } from "../../errors.ts";
 import { shownSetting } from "../../terminal/secrets.ts";
 import type { OptionsOf } from "../../cli/command.ts";
 import type { Document } from "../../documents/schemas.ts";
 import type { set, unset, use } from "../config.ts";
-import { defaultOf } from "./list.ts";
 import { command } from "../../way.ts";
 
 /** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
@@ -48,20 +45,14 @@ export async function runConfigSet(
 
 /** Removes a setting from the profile; one that is not set is no error. */
 export async function runConfigUnset(app: App, { key }: OptionsOf<typeof unset>): Promise<void> {
-  const { io, settings } = app;
   checkKey(key);
-  const { name } = settings.profileInUse;
+  const { name } = app.settings.profileInUse;
   const { configuration } = await stateFor(app, key, undefined);
   await configuration.change((current) =>
     withProfile(current, name, withValue(profileIn(current, name), key, undefined)),
   );
-  const setting = configKeys.get(key);
-  const isSetElsewhere =
-    setting === undefined || findSetting(setting, {}, io.host.env, {}) !== undefined;
-  const fallback = isSetElsewhere ? null : defaultOf(settings, setting);
-  const applies = fallback === null ? "" : `; the default ${fallback} applies`;
   const document: Document<"config unset"> = { profile: name, key, value: null };
-  await io.output.printDone(document, `Removed ${key} from profile ${name}${applies}`);
+  await app.io.output.printDone(document, `Removed ${key} from profile ${name}`);
 }
 
 /**
