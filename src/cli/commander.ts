@@ -6,7 +6,7 @@ import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.t
 import { CliHelp } from "./help.ts";
 import type { Way } from "../way.ts";
 import { command as wayTo } from "../way.ts";
-import { oneOf, text } from "./values.ts";
+import { oneOf, text, valueOf } from "./values.ts";
 
 /** commander's command, with the descriptor of which it is made. */
 export class CliCommand extends CommanderCommand {
@@ -138,10 +138,7 @@ function reader(
   const read =
     choices === undefined
       ? parse
-      : (value: string): string => {
-          if (choices.includes(value)) return value;
-          throw new InvalidArgumentError(`must be ${oneOf(choices)}`);
-        };
+      : valueOf(`must be ${oneOf(choices)}`, (value) => choices.includes(value));
   return (value: string, before: unknown): unknown => {
     if (isOnce === true && before !== undefined)
       throw new VaultError("usage", `${name} is given twice, but prints only one value`, {

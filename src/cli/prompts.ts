@@ -105,7 +105,7 @@ export async function confirmOrFail(ask: Prompts, yes: boolean, question: string
       hint: "use --yes to confirm",
     });
   if (!(await ask.confirm(question)))
-    throw new VaultError("canceled", "canceled; nothing was sent or changed", { retry: "safe" });
+    throw new VaultError("canceled", "canceled; nothing was sent or changed");
 }
 
 /** Turns a check that throws into a rule. */

@@ -42,7 +42,6 @@ async function call<T>(
   if (document !== null) return document;
   throw new VaultError("network", `no sandbox is running (ready file: ${readyFile})`, {
     next: [command`vault sandbox start ${asGiven(options)}`],
-    retry: "safe",
   });
 }
 
