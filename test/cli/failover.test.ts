@@ -23,6 +23,16 @@ import type { Team } from "../support/shared-state.ts";
 const at = ({ lab, schema }: Team, { home, configDir }: Machine, server: Postgres): Machine =>
   lab.machine({ home, configDir, stateDir: server.location(schema) });
 
+type Three = [Machine, Machine, Machine];
+
+/** Another server takes over, as the state finds out. */
+const takeOver = async ({ sql }: Pick<Team, "sql">): Promise<unknown> =>
+  await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+
+/** What a standby of a team's server has of its state at that moment. */
+const rowsOf = async ({ schema }: Team): Promise<SchemaCopy> =>
+  new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+
 /** For a machine that has much else to do. */
 const patient = { timeout: 20_000 };
 
@@ -34,29 +44,19 @@ describe("a server that takes over, and lacks an exchange", () => {
     const all = await team(server);
     const { lab, uuid, machines } = all;
     const standby = await standbyOf(server);
-    await expect
-      .poll(
-        async () =>
-          await standby.sql("SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'"),
-        patient,
-      )
-      .toHaveLength(1);
+    const streaming = "SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming'";
+    await expect.poll(async () => await standby.sql(streaming), patient).toHaveLength(1);
     // What happens from here on does not reach it.
     await server.sql("ALTER SYSTEM SET max_wal_senders = 0");
     await server.stop();
     await server.start();
-    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
-    expectExit(await machines[1].vault("status", "--json"), 0);
+    await machines[0].ok("get", uuid, "--json");
+    await machines[1].ok("status", "--json");
     await server.crash();
     await promote(standby);
-    await expect
-      .poll(async () => await standby.sql("SELECT WHERE NOT pg_is_in_recovery()"), patient)
-      .toHaveLength(1);
-    const [first, second, third] = machines.map((machine) => at(all, machine, standby)) as [
-      Machine,
-      Machine,
-      Machine,
-    ];
+    const primary = "SELECT WHERE NOT pg_is_in_recovery()";
+    await expect.poll(async () => await standby.sql(primary), patient).toHaveLength(1);
+    const [first, second, third] = machines.map((machine) => at(all, machine, standby)) as Three;
 
     const { stderr } = await third.vault("status", "--json");
     expect(stderr).toMatch(/another server has taken over, and may lack the last changes/);
@@ -74,12 +74,12 @@ describe("a server that takes over, and lacks an exchange", () => {
 
 describe("a server that takes over, and lacks only that an exchange was acknowledged", () => {
   it.each([
-    { whose: "the machine that has made it", next: 0 },
-    { whose: "another one", next: 1 },
-  ])("$whose finds the new credentials", async ({ next }) => {
+    ["the machine that has made it", 0],
+    ["another one", 1],
+  ])("%s finds the new credentials", async (_, next) => {
     const all = await team();
-    const { lab, uuid, schema, machines, sql } = all;
-    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    const { lab, uuid, machines } = all;
+    const rows = await rowsOf(all);
     lab.faults("get-end:delay=1s");
     const sent = requests(all);
     const acknowledged = machines[0].vault("get", uuid, "--json");
@@ -87,7 +87,7 @@ describe("a server that takes over, and lacks only that an exchange was acknowle
     await rows.take();
     expectExit(await acknowledged, 0);
     await rows.putBack();
-    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+    await takeOver(all);
 
     const first = await (machines[next] as Machine).vault("get", uuid, "--json");
     expect(first.stderr).toContain("another server has taken over");
@@ -102,12 +102,12 @@ describe("a server that takes over, and lacks only that an exchange was acknowle
 describe("a status on each machine", () => {
   it("says that nothing is proven, gathers what they have kept, and sends nothing", async () => {
     const all = await team();
-    const { lab, uuid, schema, machines, sql } = all;
-    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    const { lab, uuid, machines } = all;
+    const rows = await rowsOf(all);
     await rows.take();
-    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+    await machines[0].ok("get", uuid, "--json");
     await rows.putBack();
-    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+    await takeOver(all);
     const sent = requests(all);
     expect(await machines[2].status(uuid)).toMatchObject({
       status: "unverified",
@@ -119,7 +119,7 @@ describe("a status on each machine", () => {
     expect(gathered.stderr).toContain("its credentials are candidates again");
     expect((await machines[0].vault("status")).stderr).toBe("");
     expect(requests(all)).toBe(sent);
-    expectExit(await machines[2].vault("get", uuid, "--json"), 0);
+    await machines[2].ok("get", uuid, "--json");
     expect(await machines[2].status(uuid)).toMatchObject({ status: "ready" });
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
@@ -128,18 +128,18 @@ describe("a status on each machine", () => {
 describe("what a machine has kept", () => {
   it("is dated by the database, whatever the machine's own clock says: ten days ahead, it keeps both of two vaults", async () => {
     const all = await team(undefined, {}, [offlineNote, offlineNote]);
-    const { lab, uuid, schema, machines, sql } = all;
+    const { lab, uuid, machines } = all;
     const [first] = machines;
     const other = lab.service.vaults[1] ?? lab.vault;
     expectExit(await firstGet(first, other), 0);
-    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    const rows = await rowsOf(all);
     await rows.take();
     await first.ok("get", uuid, "--json");
     const require = `--require=${join(import.meta.dirname, "..", "support", "clock-jump.cjs")}`;
     const env = { NODE_OPTIONS: require, CLOCK_SHIFT: String(10 * 86_400_000) };
     expectExit(await first.start({ env }, "get", other.uuid, "--json").exit, 0);
     await rows.putBack();
-    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
+    await takeOver(all);
     for (const id of [uuid, other.uuid]) {
       await first.ok("get", id, "--json");
       await expectInStep(lab, machines[1], id);
@@ -149,25 +149,22 @@ describe("what a machine has kept", () => {
 });
 
 describe("an exchange that is open when another server takes over", () => {
-  const takeOver = async ({ sql }: Team): Promise<unknown> =>
-    await sql("UPDATE schema.meta SET value = '00000000' WHERE name = 'timeline'");
   const stateOf = async (machine: Machine, uuid: string): Promise<unknown> =>
     (await machine.status(uuid)).exchange?.state;
 
   it.each([
-    { first: "none", command: undefined, exit: 0 },
-    { first: "`status` elsewhere", command: ["status"], exit: 0 },
-    { first: "`get` elsewhere", command: ["get"], exit: 11 },
+    [undefined, 0],
+    ["status", 0],
+    ["get", 11],
   ])(
-    "stays held while its token lives, and is acknowledged; first command: $first",
-    async ({ command, exit }) => {
+    "stays held while its token lives, and is acknowledged; first command elsewhere: %s",
+    async (command, exit) => {
       const all = await team();
       const { lab, uuid, machines } = all;
-      expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+      await machines[0].ok("get", uuid, "--no-ack");
       await takeOver(all);
-      if (command !== undefined) expectExit(await machines[1].vault(...command, uuid), exit);
-      const ack = await machines[0].vault("ack", uuid, "--json");
-      expectExit(ack, 0);
+      if (command !== undefined) expectExit(await machines[1].vault(command, uuid), exit);
+      const ack = await machines[0].ok("ack", uuid, "--json");
       expect(ack.stderr.includes("another server has taken over")).toBe(command === undefined);
       await expectInStep(lab, machines[2], uuid);
       expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
@@ -177,64 +174,58 @@ describe("an exchange that is open when another server takes over", () => {
   it("is in doubt where its token is dead, or the service says so", async () => {
     const all = await team();
     const { lab, uuid, machines, sql } = all;
-    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    await machines[0].ok("get", uuid, "--no-ack");
     await editShared(sql, ({ exchanges }) => {
       for (const row of exchanges)
         if (row.state === "held") row.tokenExpiry = "2020-01-01T00:00:00Z";
     });
     await takeOver(all);
-    expectExit(await machines[1].vault("status"), 0);
+    await machines[1].ok("status");
     expect(await stateOf(machines[1], uuid)).toBe("in-doubt");
     // One of the two at a time: another machine may have kept the right ones.
     expectExit(await machines[1].vault("get", uuid, "--json"), 6);
-    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
-    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    await machines[1].ok("get", uuid, "--json");
+    await machines[0].ok("get", uuid, "--no-ack");
     await takeOver(all);
     expect(await stateOf(machines[1], uuid)).toBe("held");
     lab.clock.ahead += 3_600_000;
     expectError(await machines[1].vault("ack", uuid, "--json"), "in-doubt");
     expectExit(await machines[1].vault("get", uuid, "--json"), 6);
-    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await machines[1].ok("get", uuid, "--json");
     await expectInStep(lab, machines[0], uuid);
     expectFarFromLock(lab, uuid);
   });
 
   it("was acknowledged since, which the new server lacks: its end call or the next read finds out, without a failed attempt", async () => {
     const all = await team();
-    const { lab, uuid, schema, machines } = all;
-    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
-    expectExit(await machines[0].vault("get", uuid, "--no-ack"), 0);
+    const { lab, uuid, machines } = all;
+    const rows = await rowsOf(all);
+    await machines[0].ok("get", uuid, "--no-ack");
     await rows.take();
-    expectExit(await machines[0].vault("ack", uuid), 0);
+    await machines[0].ok("ack", uuid);
     await rows.putBack();
     await takeOver(all);
     expect(await stateOf(machines[1], uuid)).toBe("held");
     await machines[1].vault("ack", uuid);
-    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await machines[1].ok("get", uuid, "--json");
     await expectInStep(lab, machines[0], uuid);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
 
   it("had only started, and was acknowledged since, which the new server lacks: the next read asks by its end call", async () => {
     const all = await team();
-    const { lab, uuid, schema, machines } = all;
-    const rows = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
+    const { lab, uuid, machines } = all;
+    const rows = await rowsOf(all);
     const go = join(machines[0].home, "go");
-    const running = machines[0].start(
-      {},
-      "get",
-      uuid,
-      "--json",
-      "--save-cmd",
-      `cat >/dev/null; until test -e '${go}'; do sleep 0.05; done`,
-    );
+    const save = `cat >/dev/null; until test -e '${go}'; do sleep 0.05; done`;
+    const running = machines[0].start({}, "get", uuid, "--json", "--save-cmd", save);
     await expect.poll(async () => await stateOf(machines[1], uuid), patient).toBe("started");
     await rows.take();
     writeFileSync(go, "");
     expectExit(await running.exit, 0);
     await rows.putBack();
     await takeOver(all);
-    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await machines[1].ok("get", uuid, "--json");
     await expectInStep(lab, machines[0], uuid);
     expect(lab.service.sandbox.inspect(uuid).maxFailedAccesses).toBe(0);
   });
@@ -245,7 +236,7 @@ describe("a schema that was dropped, of which there is no backup", () => {
     const server = await postgres();
     await server.sql(`DROP SCHEMA ${all.schema} CASCADE`);
     expectError(await all.machines[1].vault("get", all.uuid, "--json"), "state", /no state/);
-    expectExit(await all.machines[1].vault("state", "init", ...args), 0);
+    await all.machines[1].ok("state", "init", ...args);
     // Its key is a new one, unless one is given.
     if (args.length === 0)
       for (const machine of all.machines)
@@ -308,22 +299,15 @@ describe("a copy", () => {
     );
     await server.sql("CREATE DATABASE staging TEMPLATE postgres");
     const staging = server.location(schema).replace("/postgres?", "/staging?");
-    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
-    expectExit(await machines[1].vault("status", "--json"), 0);
+    await machines[0].ok("get", uuid, "--json");
+    await machines[1].ok("status", "--json");
     const stranger = all.another(staging);
     const sent = requests(all);
-    for (const command of [
-      ["get", uuid],
-      ["status"],
-      ["ack", uuid],
-      ["export", uuid],
-      ["forget", uuid, "--yes"],
-    ])
-      expectError(
-        await stranger.vault(...command, "--json"),
-        "state",
-        /is a copy \(it was made on another server or in another database\)/,
-      );
+    const copied = /is a copy \(it was made on another server or in another database\)/;
+    for (const command of ["get", "status", "ack", "export", "forget"]) {
+      const yes = command === "forget" ? ["--yes"] : [];
+      expectError(await stranger.vault(command, uuid, ...yes, "--json"), "state", copied);
+    }
     // As a dump brings it back.
     await server.sql(`UPDATE ${schema}.identity SET born = born`);
     expectError(await machines[1].vault("get", uuid, "--json"), "state", /is a copy/);
@@ -349,8 +333,8 @@ describe("a server whose volume is set back", () => {
     const all = await team(server);
     const { lab, uuid, machines } = all;
     const setBack = await snapshotOf(server);
-    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
-    expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+    await machines[0].ok("get", uuid, "--json");
+    await machines[0].ok("get", uuid, "--json");
     await setBack();
     const [first, second, third] = machines;
     const sent = requests(all);

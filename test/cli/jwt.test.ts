@@ -28,57 +28,39 @@ const good = (): string => makeJwt(keys, { role: "reader", exp: soon() });
 
 function configure(machine: Machine, profile: object): void {
   mkdirSync(machine.configDir, { recursive: true });
-  writeFileSync(
-    join(machine.configDir, "config.json"),
-    JSON.stringify({ profiles: { default: profile } }),
-  );
+  const config = JSON.stringify({ profiles: { default: profile } });
+  writeFileSync(join(machine.configDir, "config.json"), config);
 }
-
-const signing = (
-  machine: Machine,
-  privateKey = keys.privateKey,
-  claims: object = { role: "reader" },
-): object => ({
-  jwt: { privateKeyFile: machine.file("jwt.pem", privateKey), claims },
+const printing = (command: string): object => ({ jwt: { command } });
+const signing = (privateKeyFile: string, claims = { role: "reader" }): object => ({
+  jwt: { privateKeyFile, claims },
 });
 
 describe("a service that requires JWT", () => {
-  test.each<[string, (machine: Machine) => string[]]>([
-    ["in a file", (machine) => ["--jwt", `@${machine.file("token", `${good()}\n`)}`]],
-    [
-      "by command",
-      (machine) => {
-        configure(machine, { jwt: { command: `cat ${machine.file("token", good())}` } });
-        return [];
-      },
-    ],
-    [
-      "signed here",
-      (machine) => {
-        configure(machine, signing(machine));
-        return [];
-      },
-    ],
-  ])("%s: start and end carry it", async (_, prepare) => {
-    const { lab, machine, uuid } = await coldLab(undefined, { policy });
-    const more = prepare(machine);
-    await machine.ok("state", "init");
-    const result = await machine.ok(...firstGetArgs(machine, lab.vault), ...more, "--json");
-    expect(result.stderr).toBe("");
-    expect(lab.service.sandbox.requests().map(({ step, status }) => [step, status])).toEqual([
-      ["start", 200],
-      ["end", 200],
-    ]);
-    await expectInStep(lab, machine, uuid);
-  });
+  test.each(["in a file", "by command", "signed here"])(
+    "%s: start and end carry it",
+    async (how) => {
+      const { lab, machine, uuid } = await coldLab(undefined, { policy });
+      const token = machine.file("token", `${good()}\n`);
+      const more = how === "in a file" ? ["--jwt", `@${token}`] : [];
+      if (how === "by command") configure(machine, printing(`cat ${token}`));
+      if (how === "signed here")
+        configure(machine, signing(machine.file("jwt.pem", keys.privateKey)));
+      await machine.ok("state", "init");
+      const result = await machine.ok(...firstGetArgs(machine, lab.vault), ...more, "--json");
+      expect(result.stderr).toBe("");
+      expect(lab.service.sandbox.requests().map(({ step, status }) => [step, status])).toEqual([
+        ["start", 200],
+        ["end", 200],
+      ]);
+      await expectInStep(lab, machine, uuid);
+    },
+  );
 
   test("in the environment; on the command line, with a warning", async () => {
     const { lab, machine, uuid } = await coldLab(undefined, { policy });
-    await machine.okWith(
-      { env: { VAULTSVC_JWT: good() } },
-      ...firstGetArgs(machine, lab.vault),
-      "--json",
-    );
+    const env = { VAULTSVC_JWT: good() };
+    await machine.okWith({ env }, ...firstGetArgs(machine, lab.vault), "--json");
     const flagged = await machine.ok("get", uuid, "--jwt", good(), "--json");
     expect(flagged.stderr).toMatch(/^vault: warning: --jwt has a secret on the command line/);
   });
@@ -88,12 +70,8 @@ describe("a service that requires JWT", () => {
     ["expired", makeJwt(keys, { role: "reader", exp: soon(-60) }), /the JWT has expired/],
   ])("%s: unauthorized, and nothing counted", async (_, jwt, message) => {
     const { lab, machine } = await coldLab(undefined, { policy });
-    const args = firstGetArgs(machine, lab.vault);
-    const result = await machine.vaultWith(
-      { env: jwt === undefined ? {} : { VAULTSVC_JWT: jwt } },
-      ...args,
-      "--json",
-    );
+    const env = { VAULTSVC_JWT: jwt };
+    const result = await machine.vaultWith({ env }, ...firstGetArgs(machine, lab.vault), "--json");
     expectError(result, "unauthorized", message);
     expect(errorOf(result)).toMatchObject({
       retry: "after-fix",
@@ -109,25 +87,14 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
     lab = await openLab(undefined, { policy });
   });
 
-  test.each<[string, (machine: Machine) => object, RegExp]>([
-    [
-      "a command that fails",
-      () => ({ jwt: { command: "echo no luck >&2; exit 4" } }),
-      /^config key jwt\.command: .* failed with exit code 4$/,
-    ],
-    [
-      "no key",
-      () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }),
-      /^config key jwt\.privateKeyFile: cannot read/,
-    ],
-  ])("%s", async (_, profile, message) => {
+  test.each([
+    [printing("echo no luck >&2; exit 4"), /^config key jwt\.command: .* failed with exit code 4$/],
+    [signing("/nowhere/key.pem"), /^config key jwt\.privateKeyFile: cannot read/],
+  ])("%j", async (profile, message) => {
     const machine = lab.machine();
-    configure(machine, profile(machine));
-    expectError(
-      await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json").exit,
-      "invalid-input",
-      message,
-    );
+    configure(machine, profile);
+    const run = machine.start({}, ...firstGetArgs(machine, lab.vault), "--json");
+    expectError(await run.exit, "invalid-input", message);
     expect(lab.service.sandbox.requests()).toEqual([]);
     expect(lab.service.sandbox.inspect(lab.vault.uuid)).toMatchObject({
       failedAccesses: 0,
@@ -138,38 +105,25 @@ describe("a token that cannot be had: nothing is sent, and the config key is nam
 });
 
 describe("online vaults need none: what an application has for its offline ones does not stop them", () => {
-  test.each<[string, (machine: Machine) => object]>([
-    ["a command that fails", () => ({ jwt: { command: "exit 4" } })],
-    [
-      "a key that is not there",
-      () => ({ jwt: { privateKeyFile: "/nowhere/key.pem", claims: {} } }),
-    ],
-  ])("%s", async (_, profile) => {
-    const { lab, machine } = await coldLab(onlineCard, { policy });
-    configure(machine, profile(machine));
-    const { uuid } = lab.vault;
+  test.each([printing("exit 4"), signing("/nowhere/key.pem")])("%j", async (profile) => {
+    const { lab, machine, uuid } = await coldLab(onlineCard, { policy });
+    configure(machine, profile);
     await machine.ok(...firstGetArgs(machine, lab.vault), "--no-ack", "--json");
+    const create = ["create", "--content", "env:HOME", "--kind"];
+    const online = ["generic/online", "--device", `@${machine.file("device.json", device)}`];
     for (const args of [
       ["ack", uuid],
       ["info", uuid],
       ["delete", uuid, "--yes"],
-      [
-        "create",
-        "--kind",
-        "generic/online",
-        "--content",
-        "env:HOME",
-        "--device",
-        `@${machine.file("device.json", device)}`,
-      ],
     ])
-      await machine.ok(...args, "--json");
+      await machine.ok(...args);
+    await machine.ok(...create, ...online);
     // Those of offline vaults fail before anything is sent.
     const sent = lab.service.sandbox.requests().length;
-    for (const args of [
-      ["info", uuid, "--kind", "generic/offline"],
-      ["create", "--kind", "generic/offline", "--content", "env:HOME"],
-    ])
+    for (const args of [["info", uuid, "--kind"], create].map((args) => [
+      ...args,
+      "generic/offline",
+    ]))
       expectError(await machine.vault(...args, "--json"), "invalid-input", /^config key jwt\./);
     expect(lab.service.sandbox.requests()).toHaveLength(sent);
   });
@@ -177,44 +131,23 @@ describe("online vaults need none: what an application has for its offline ones 
   test("none is sent to them: it would be shown to an endpoint that does not ask for it", async () => {
     const sent: [string, boolean][] = [];
     const service = await startHostileService(({ path, headers }, { good, send }) => {
-      if (!path.includes(noVault))
-        sent.push([
-          path.replace(/^.*v1-2.vault.|.[0-9a-f-]{36}/g, ""),
-          headers.authorization !== undefined,
-        ]);
+      const endpoint = path.replace(/^.*v1-2.vault.|.[0-9a-f-]{36}/g, "");
+      if (!path.includes(noVault)) sent.push([endpoint, headers.authorization !== undefined]);
       send(good);
     });
-    const env = {
-      VAULTSVC_JWT: good(),
-      PAIR: JSON.stringify(oldPair),
-      DEVICE: JSON.stringify(device),
-    };
-    for (const kind of ["credit-card/online", "generic/offline"]) {
+    const env = { VAULTSVC_JWT: good(), DEVICE: JSON.stringify(device) };
+    for (const kind of ["credit-card/online", "generic/offline"] as const) {
       const machine = machineFor(service);
       const { uuid } = (await openLab()).vault;
-      await machine.okWith(
-        { env },
-        "get",
-        uuid,
-        "--kind",
-        kind,
-        "--credentials",
-        "env:PAIR",
-        "--device",
-        "env:DEVICE",
-      );
+      const given = [...machine.given(oldPair, kind), "--device", "env:DEVICE"];
+      await machine.okWith({ env }, "get", uuid, ...given);
       await machine.okWith({ env }, "info", uuid);
       await machine.okWith({ env }, "delete", uuid, "--yes");
     }
+    const calls = ["/get-start", "/get-end", "/info", ""];
     expect(sent).toEqual([
-      ["credit-card/online/get-start", false],
-      ["credit-card/online/get-end", false],
-      ["credit-card/online/info", false],
-      ["credit-card/online", false],
-      ["generic/offline/get-start", true],
-      ["generic/offline/get-end", true],
-      ["generic/offline/info", true],
-      ["generic/offline", true],
+      ...calls.map((call) => [`credit-card/online${call}`, false]),
+      ...calls.map((call) => [`generic/offline${call}`, true]),
     ]);
   });
 });
@@ -231,9 +164,7 @@ describe("renewal", () => {
 
   test("a token that is over when the end call is due is replaced for it", async () => {
     const { lab, machine, count } = await behind();
-    configure(machine, {
-      jwt: { command: `printf x >> ${count}; cat ${machine.file("token", dead)}` },
-    });
+    configure(machine, printing(`printf x >> ${count}; cat ${machine.file("token", dead)}`));
     await machine.ok(...firstGetArgs(machine, lab.vault), "--json");
     // And for the probe behind it.
     expect(readFileSync(count, "utf8")).toBe("xxx");
@@ -241,17 +172,11 @@ describe("renewal", () => {
 
   test("one that cannot be: the exchange is pending, and `ack` finishes it", async () => {
     const { lab, machine, count } = await behind();
-    configure(machine, {
-      jwt: {
-        command: `test ! -e ${count} && touch ${count} && cat ${machine.file("token", dead)}`,
-      },
-    });
+    const once = `test ! -e ${count} && touch ${count}`;
+    configure(machine, printing(`${once} && cat ${machine.file("token", dead)}`));
     const result = await machine.vault(...firstGetArgs(machine, lab.vault), "--json");
-    expectError(
-      result,
-      "pending",
-      /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/,
-    );
+    const why = /acknowledgement is outstanding: config key jwt\.command: .*exit code 1$/;
+    expectError(result, "pending", why);
     expect(errorOf(result).help).toMatch(new RegExp(`; vault ack ${lab.vault.uuid}$`));
     expect(lab.service.sandbox.requests().map(({ step }) => step)).toEqual(["start"]);
     await machine.okWith({ env: { VAULTSVC_JWT: good() } }, "ack", lab.vault.uuid);
@@ -267,96 +192,60 @@ test("no token is in any output or in the state, also where the service repeats 
     const token = authorization.replace("Bearer ", "");
     const parts = [authorization, token, token.split(".")[2] ?? ""];
     for (const part of parts) secrets.add("token", part);
-    const message = parts
-      .flatMap((part) => Object.values(spellings).map((spell) => spell(part)))
+    const message = Object.values(spellings)
+      .flatMap((spell) => parts.map(spell))
       .join(" | ");
-    const responseStatus = {
-      status: "ERROR",
-      detailedErrors: [{ property: "authorization", message, errorReasons: parts }],
-    };
-    response
-      .writeHead(401, { "content-type": "application/json" })
-      .end(JSON.stringify({ responseStatus }));
+    const detailedErrors = [{ property: "authorization", message, errorReasons: parts }];
+    const responseStatus = { status: "ERROR", detailedErrors };
+    response.writeHead(401, { "content-type": "application/json" });
+    response.end(JSON.stringify({ responseStatus }));
   });
   const lab = await openLab();
   const machine = lab.machine({ env: { VAULTSVC_BASE_URL: service.url } });
   const given = good();
   const ways: [object, Record<string, string>][] = [
     [{}, { VAULTSVC_JWT: given }],
-    [{ jwt: { command: `cat ${machine.file("token", given)}` } }, {}],
-    [signing(machine), {}],
+    [printing(`cat ${machine.file("token", given)}`), {}],
+    [signing(machine.file("jwt.pem", keys.privateKey)), {}],
   ];
   for (const [profile, env] of ways) {
     configure(machine, profile);
     for (const form of [["--json"], ["--verbose"]]) {
-      const result = await machine.vaultWith(
-        { env },
-        ...firstGetArgs(machine, lab.vault),
-        "--debug",
-        ...form,
-      );
+      const get = firstGetArgs(machine, lab.vault);
+      const result = await machine.vaultWith({ env }, ...get, "--debug", ...form);
       expectExit(result, 5);
       expect(result.stderr).toContain('"authorization":"«redacted');
       expect(secrets.in(result.stderr + result.stdout)).toEqual([]);
     }
   }
-  expect(sent.map((header) => header === `Bearer ${given}`)).toEqual([
-    true,
-    true,
-    true,
-    true,
-    false,
-    false,
-  ]);
+  const isGiven = sent.map((header) => header === `Bearer ${given}`);
+  expect(isGiven.join(" ")).toBe("true true true true false false");
   expect(claimsOf(sent[5] ?? "")).toMatchObject({ role: "reader" });
-  expect(
-    [machine.stateDir, machine.configDir].flatMap((folder) => secrets.inFolder(folder)),
-  ).toEqual([]);
+  for (const folder of [machine.stateDir, machine.configDir])
+    expect(secrets.inFolder(folder)).toEqual([]);
 });
 
 /** Each piece is written by a process of its own, so that it is read before the next one comes. */
-const inPieces = (file: string): string =>
-  `i=1; while [ $i -lt 400 ]; do tail -c +$i ${file} | head -c 25; i=$((i+25)); done`;
+const inPieces = "i=1; while [ $i -lt 400 ]; do tail -c +$i token | head -c 25; i=$((i+25)); done";
 
-test.each<[string, (file: string) => string, object, number]>([
-  ["before it prints it", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}`, {}, 0],
-  ["in pieces", (file) => `cat ${file}; { ${inPieces(file)}; echo talk; } >&2`, {}, 0],
-  [
-    "without the end of a line",
-    (file) => `printf 'talk %s' "$(cat ${file})" >&2; cat ${file}`,
-    {},
-    0,
-  ],
-  ["and fails", (file) => `cat ${file} >&2; echo talk >&2; cat ${file}; false`, {}, 3],
-  [
-    "and prints it with a word too many",
-    (file) => `cat ${file} >&2; echo talk >&2; echo "Bearer $(cat ${file})"`,
-    {},
-    3,
-  ],
-  [
-    "and prints it inside of JSON",
-    (file) => `cat ${file} >&2; echo talk >&2; echo "{\\"token\\":\\"$(cat ${file})\\"}"`,
-    {},
-    3,
-  ],
-  [
-    "and hangs",
-    (file) => `cat ${file} >&2; echo talk >&2; cat ${file}; exec sleep 60`,
-    { timeout: "1s" },
-    3,
-  ],
+test.each([
+  ["before it prints it", "cat token >&2; echo talk >&2; cat token", 0],
+  ["in pieces", `cat token; { ${inPieces}; echo talk; } >&2`, 0],
+  ["without the end of a line", `printf 'talk %s' "$(cat token)" >&2; cat token`, 0],
+  ["and fails", "cat token >&2; echo talk >&2; cat token; false", 3],
+  ["and a word too many", `cat token >&2; echo talk >&2; echo "Bearer $(cat token)"`, 3],
+  ["and JSON", `cat token >&2; echo talk >&2; printf '{"token":"%s"}' "$(cat token)"`, 3],
+  ["and hangs", "cat token >&2; echo talk >&2; cat token; exec sleep 60", 3],
 ])(
   "a command that prints the token on stderr %s: it is replaced there",
-  async (_, command, settings, exitCode) => {
+  async (how, command, exitCode) => {
     const { lab, machine } = await coldLab(undefined, { policy });
     const token = good();
-    configure(machine, {
-      ...settings,
-      jwt: { command: command(machine.file("token", `${token}\n`)) },
-    });
-    const { code, stderr } = await machine.start({}, ...firstGetArgs(machine, lab.vault), "--json")
-      .exit;
+    machine.file("token", `${token}\n`);
+    const timeout = how === "and hangs" ? "1s" : "30s";
+    configure(machine, { timeout, ...printing(command) });
+    const run = machine.start({}, ...firstGetArgs(machine, lab.vault), "--json");
+    const { code, stderr } = await run.exit;
     expect(stderr).toContain("talk");
     expect(stderr).toContain("«redacted»");
     for (const part of [token, token.split(".")[2] ?? "", token.slice(0, 50)])

@@ -90,7 +90,7 @@ test("with nothing to send, ack --all and export --all need no setup, and guard 
   expect(JSON.parse(nothing.stdout)).toEqual({ acknowledged: [], failed: [] });
   expect((await bare.ok("export", "--all")).stdout).toBe("");
   const machine = await lab.warmMachine();
-  expectExit(await machine.vault("guard", "--all", "--reset", "--unanswered"), 0);
+  await machine.ok("guard", "--all", "--reset", "--unanswered");
   // Now there is something to send, and the settings for it are needed.
   await machine.ok("get", lab.vault.uuid, "--no-ack");
   expectError(await machine.vaultWith({ env: missing }, "ack", "--all", "--json"), "usage");

@@ -118,9 +118,8 @@ describe.concurrent("--field of an exchange", () => {
     );
     await expectInStep(lab, machine, uuid);
     await machine.ok("get", uuid, "--field", "settled.0.outcome");
-    expect(
-      (await machine.vault("get", uuid, "--field", "vault.creditCard.expiryMonth")).stdout,
-    ).toBe("4");
+    const month = await machine.vault("get", uuid, "--field", "vault.creditCard.expiryMonth");
+    expect(month.stdout).toBe("4");
   });
 });
 
@@ -135,11 +134,8 @@ describe.concurrent("an output that cannot be written", () => {
         stdoutFails: { code: "ENOSPC", syscall: "write" },
       });
       const code = await main([command, uuid, "--json"], host);
-      expectError(
-        { code, signal: null, stdout: "", stderr: host.err },
-        "state",
-        /output could not be written: the disk is full/,
-      );
+      const result = { code, signal: null, stdout: "", stderr: host.err };
+      expectError(result, "state", /output could not be written: the disk is full/);
     },
   );
 
@@ -148,37 +144,17 @@ describe.concurrent("an output that cannot be written", () => {
     await machine.ok("get", uuid, "--no-ack");
     lab.faults("end:drop-before*all");
     const env = { ...machine.env, VAULTSVC_MAX_WAIT: "0s" };
-    const run = async (...args: string[]): Promise<number> =>
-      await main(
-        args,
-        fakeHost({
-          env,
-          home: machine.home,
-          now: Date.now(),
-          stdoutFails: { code: "EPIPE", syscall: "write" },
-        }),
-      );
-    expect(await run("ack", uuid, "--json")).toBe(11);
-    expect(await run("status", "--fail-on", "pending")).toBe(17);
+    const stdoutFails = { code: "EPIPE", syscall: "write" };
+    const host = () => fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails });
+    expect(await main(["ack", uuid, "--json"], host())).toBe(11);
+    expect(await main(["status", "--fail-on", "pending"], host())).toBe(17);
   });
 
   it("an update that cannot be receipted is still one", async () => {
     const { machine, uuid } = await warmLab(offlineCard);
-    const env = {
-      ...machine.env,
-      CARD: JSON.stringify({
-        number: "4111111111111111",
-        name: "Ada",
-        expiryMonth: 4,
-        expiryYear: 2031,
-      }),
-    };
-    const host = fakeHost({
-      env,
-      home: machine.home,
-      now: Date.now(),
-      stdoutFails: { code: "ENOSPC", syscall: "write" },
-    });
+    const env = { ...machine.env, CARD: JSON.stringify(card) };
+    const stdoutFails = { code: "ENOSPC", syscall: "write" };
+    const host = fakeHost({ env, home: machine.home, now: Date.now(), stdoutFails });
     const code = await main(["update", uuid, "--card", "env:CARD", "--json"], host);
     const result = { code, signal: null, stdout: "", stderr: host.err };
     expectError(result, "state", /the update is acknowledged, but the result could not be printed/);
@@ -190,18 +166,11 @@ describe.concurrent("an output that cannot be written", () => {
 
   it("for a reader that has gone is a failure, an export and a report alike", async () => {
     const { machine, uuid } = await warmLab(offlineNote);
-    const run = async (...args: string[]): Promise<number> =>
-      await main(
-        args,
-        fakeHost({
-          env: machine.env,
-          home: machine.home,
-          stdoutFails: { code: "EPIPE", syscall: "write" },
-        }),
-      );
-    expect(await run("export", uuid)).toBe(14);
-    expect(await run("export", "--all")).toBe(14);
-    expect(await run("status")).toBe(14);
+    const stdoutFails = { code: "EPIPE", syscall: "write" };
+    for (const args of [["export", uuid], ["export", "--all"], ["status"]]) {
+      const host = fakeHost({ env: machine.env, home: machine.home, stdoutFails });
+      expect(await main(args, host)).toBe(14);
+    }
   });
 });
 
@@ -270,18 +239,10 @@ describe.concurrent("an error", () => {
 describe.concurrent("vault sandbox", () => {
   it("refuses what it cannot use in words", async () => {
     const { machine } = await coldLab(offlineNote);
-    expectError(
-      await machine.vault("sandbox", "start", "--port", "99999", "--json"),
-      "invalid-input",
-      /--port.*65535/,
-    );
-    const inProc = await machine.vault(
-      "sandbox",
-      "start",
-      "--data",
-      "/proc/nowhere/here",
-      "--json",
-    );
+    const start = ["sandbox", "start", "--json"];
+    const port = await machine.vault(...start, "--port", "99999");
+    expectError(port, "invalid-input", /--port.*65535/);
+    const inProc = await machine.vault(...start, "--data", "/proc/nowhere/here");
     expectError(inProc, "state", /--data .*cannot be used/);
   });
 
@@ -290,15 +251,8 @@ describe.concurrent("vault sandbox", () => {
     const ready = join(tempDir("ready"), "ready.json");
     const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
     await sandbox.waitFor(/\}\s*$/);
-    const missing = await machine.vault(
-      "sandbox",
-      "audit",
-      "--ready-file",
-      ready,
-      "--export",
-      "no/such/folder/items.csv",
-      "--json",
-    );
+    const audit = ["sandbox", "audit", "--ready-file", ready, "--json"];
+    const missing = await machine.vault(...audit, "--export", "no/such/folder/items.csv");
     expectError(missing, "invalid-input", /--export: no\/such\/folder\/items.csv/);
     expect(existsSync(join(machine.home, "no"))).toBe(false);
     sandbox.kill("SIGTERM");

@@ -55,11 +55,8 @@ async function expectRefused(
   ...args: string[]
 ): Promise<void> {
   const sent = lab.service.sandbox.requests().length;
-  expectError(
-    await machine.vault(...(args.length > 0 ? args : ["get", lab.vault.uuid]), "--json"),
-    "state",
-    message,
-  );
+  const command = args.length > 0 ? args : ["get", lab.vault.uuid];
+  expectError(await machine.vault(...command, "--json"), "state", message);
   expect(lab.service.sandbox.requests()).toHaveLength(sent);
 }
 
@@ -79,38 +76,20 @@ describe
     it("a state whose journal is read, without its key", async () => {
       const { lab, machine } = await warm();
       give(machine.stateDir);
-      await expectRefused(
-        lab,
-        machine,
-        /the state cannot be used: .*belongs to another user/,
-        "audit-replay",
-      );
+      const why = /the state cannot be used: .*belongs to another user/;
+      await expectRefused(lab, machine, why, "audit-replay");
     });
 
     it("a configuration, whose command is not run", async () => {
       const { lab, machine } = await warm();
       const marker = join(machine.home, "ran");
       const file = join(machine.configDir, "config.json");
-      writeFileSync(
-        file,
-        JSON.stringify({
-          profiles: { default: { jwt: { command: `touch ${marker}; echo a.b.c` } } },
-        }),
-      );
+      const profile = { jwt: { command: `touch ${marker}; echo a.b.c` } };
+      writeFileSync(file, JSON.stringify({ profiles: { default: profile } }));
       give(file);
-      for (const args of [
-        ["get", lab.vault.uuid],
-        ["config", "list"],
-        ["config", "set", "rateLimit", "5"],
-        ["status"],
-      ]) {
-        await expectRefused(
-          lab,
-          machine,
-          /the configuration cannot be used: .*config\.json: it belongs to another user/,
-          ...args,
-        );
-      }
+      const why = /the configuration cannot be used: .*config\.json: it belongs to another user/;
+      for (const words of ["get x", "config list", "config set rateLimit 5", "status"])
+        await expectRefused(lab, machine, why, ...words.split(" "));
       expect(existsSync(marker)).toBe(false);
       give(file, 0);
       await machine.ok("get", lab.vault.uuid);
@@ -125,9 +104,8 @@ describe
       chmodSync(path, 0o600);
       rmSync(keyFileOf(machine));
       const config = { profiles: { default: { stateKeyFile: path } } };
-      writeFileSync(join(machine.configDir, "config.json"), JSON.stringify(config), {
-        mode: 0o600,
-      });
+      const file = join(machine.configDir, "config.json");
+      writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
       await expectRefused(lab, machine, new RegExp(`the key file cannot be used: ${path}: `));
       give(path, 0);
       await machine.ok("get", lab.vault.uuid);
@@ -137,19 +115,11 @@ describe
       const { lab, machine } = await coldLab(offlineNote);
       const keys = join(machine.configDir, "keys");
       mkdirSync(keys, { recursive: true, mode: 0o700 });
-      writeFileSync(join(keys, "config.key"), Buffer.alloc(32, 7).toString("base64"), {
-        mode: 0o600,
-      });
-      give(join(keys, "config.key"));
-      await expectRefused(
-        lab,
-        machine,
-        /the key file cannot be used: .*config\.key/,
-        "config",
-        "set",
-        "apiKey",
-        "env:VAULTSVC_API_KEY",
-      );
+      const file = join(keys, "config.key");
+      writeFileSync(file, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 });
+      give(file);
+      const set = ["config", "set", "apiKey", "env:VAULTSVC_API_KEY"];
+      await expectRefused(lab, machine, /the key file cannot be used: .*config\.key/, ...set);
     });
 
     it("a link of theirs, also one to a folder of ours, where ours is followed", async () => {
@@ -173,17 +143,12 @@ describe
       const machine = lab.machine({ home, stateDir });
       const args = firstGetArgs(machine, lab.vault);
       for (const file of args.filter((arg) => arg.startsWith("@"))) give(file.slice(1));
-      expectError(
-        await machine.start(...asOther([...args, "--json"])).exit,
-        "state",
-        /belongs to another user \(uid 65532\)/,
-      );
+      const theirs = await machine.start(...asOther([...args, "--json"])).exit;
+      expectError(theirs, "state", /belongs to another user \(uid 65532\)/);
       expect(lab.service.sandbox.requests()).toEqual([]);
       // One of its own beside it is as good as any.
-      expectExit(
-        await machine.start(...asOther([...args, "--state", join(shared, "mine"), "--json"])).exit,
-        0,
-      );
+      const mine = ["--state", join(shared, "mine"), "--json"];
+      expectExit(await machine.start(...asOther([...args, ...mine])).exit, 0);
       expect(lstatSync(join(shared, "mine")).mode & 0o777).toBe(0o700);
     });
   });
@@ -237,18 +202,11 @@ describe.concurrent(
 );
 
 describe.concurrent("a file that is to be written", () => {
+  const isLink = /a symbolic link/;
   const targets: [string, (folder: string) => string, RegExp][] = [
-    ["a link to a file", (folder) => linkTo(folder, join(folder, "precious")), /a symbolic link/],
-    [
-      "a link that leads nowhere",
-      (folder) => linkTo(folder, join(folder, "nowhere")),
-      /a symbolic link/,
-    ],
-    [
-      "a link to the output, as /dev/stdout is one",
-      (folder) => linkTo(folder, "/proc/self/fd/1"),
-      /a symbolic link/,
-    ],
+    ["a link to a file", (folder) => linkTo(folder, join(folder, "precious")), isLink],
+    ["a link that leads nowhere", (folder) => linkTo(folder, join(folder, "nowhere")), isLink],
+    ["a link as /dev/stdout is one", (folder) => linkTo(folder, "/proc/self/fd/1"), isLink],
     ["a pipe", (folder) => (fifo(join(folder, "pipe")), join(folder, "pipe")), /not a file/],
     ["a folder", (folder) => folder, /not a file/],
   ];
@@ -266,10 +224,8 @@ describe.concurrent("a file that is to be written", () => {
       writeFileSync(join(folder, "precious"), "precious");
       const path = make(folder);
       const before = lstatSync(path);
-      const items = machine.file(
-        "items.ndjson",
-        '{"time":"2026-11-20T12:00:00Z","action":"READ_VAULT"}\n',
-      );
+      const item = { time: "2026-11-20T12:00:00Z", action: "READ_VAULT" };
+      const items = machine.file("items.ndjson", item);
       for (const args of [
         ["get", uuid, "--credentials-out", path],
         ["state", "backup", path],
@@ -294,23 +250,13 @@ describe.concurrent("a file that is to be written", () => {
     symlinkSync(join(folder, "precious.ndjson"), link);
     const ready = join(folder, "ready.json");
     if (which === "ready-file") {
-      expectError(
-        await machine.vault("sandbox", "start", "--ready-file", link, "--json"),
-        "state",
-        /a symbolic link/,
-      );
+      const refused = await machine.vault("sandbox", "start", "--ready-file", link, "--json");
+      expectError(refused, "state", /a symbolic link/);
     } else {
       const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
       await sandbox.waitFor(/\}\s*$/);
-      const result = await machine.vault(
-        "sandbox",
-        "audit",
-        "--ready-file",
-        ready,
-        "--export",
-        link,
-        "--json",
-      );
+      const audit = ["sandbox", "audit", "--ready-file", ready, "--export", link, "--json"];
+      const result = await machine.vault(...audit);
       expectError(result, "invalid-input", /a symbolic link/);
       sandbox.kill("SIGTERM");
       await sandbox.exit;

@@ -6,7 +6,14 @@ import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Certificate } from "../support/keys.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
-import { expectError, expectExit, firstGet, offlineNote, openLab } from "../support/lab.ts";
+import {
+  expectError,
+  expectExit,
+  firstGet,
+  firstGetArgs,
+  offlineNote,
+  openLab,
+} from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
@@ -34,19 +41,8 @@ const runner = (): string => `postgres://runner:of-the-runner@${at}/postgres`;
 /** The first read of the vault with another address: what it says, and that nothing was sent. */
 async function refused(location: string): Promise<RunResult> {
   const sent = lab.service.sandbox.requests().length;
-  const pair = { VAULTSVC_STATE: location, PAIR: JSON.stringify(lab.vault.credentials) };
-  const args = [
-    "get",
-    lab.vault.uuid,
-    "--kind",
-    lab.vault.kind,
-    "--credentials",
-    "env:PAIR",
-    "--json",
-    "--max-wait",
-    "1s",
-  ];
-  const result = await machine.vaultWith({ env: pair }, ...args);
+  const args = [...firstGetArgs(machine, lab.vault), "--json", "--max-wait", "1s"];
+  const result = await machine.vaultWith({ env: { VAULTSVC_STATE: location } }, ...args);
   expect(lab.service.sandbox.requests()).toHaveLength(sent);
   expect(result.stdout).toBe("");
   expect(result.stderr.trimEnd().split("\n")).toHaveLength(1);
@@ -67,10 +63,8 @@ async function expectRefused(
 
 const expectSafe = (result: RunResult, message: RegExp, hint = "run it again"): void => {
   expectError(result, "state", message);
-  expect(errorOf(result)).toMatchObject({
-    retry: "safe",
-    help: expect.stringContaining(hint) as string,
-  });
+  expect(errorOf(result).retry).toBe("safe");
+  expect(errorOf(result).help).toContain(hint);
 };
 
 /** Changes settings of the running server; without a value the default. */
@@ -100,10 +94,8 @@ describe("who is not let in is told why, and nothing is sent", () => {
       /PGPASSWORD/,
     );
     await expectRefused(own, /empty password returned by client, 28P01\)$/, /PGPASSWORD/);
-    const file = machine.file(
-      ".pgpass",
-      `other:*:*:*:wrong\n127.0.0.1:${server.port}:postgres:postgres:password\n`,
-    );
+    const lines = `other:*:*:*:wrong\n127.0.0.1:${server.port}:postgres:postgres:password\n`;
+    const file = machine.file(".pgpass", lines);
     chmodSync(file, 0o600);
     const run = await machine.start({ env: { VAULTSVC_STATE: own } }, "status").exit;
     expectExit(run, 0);
@@ -125,19 +117,12 @@ describe("who is not let in is told why, and nothing is sent", () => {
     const granting = (settings: string): string =>
       `vault state init --state ${shellWord(`postgres://OWNER@${at}/postgres${settings}`)} --grant runner`;
     const denied = await refused(runner());
-    expectError(
-      denied,
-      "state",
-      /its role runner lacks a right \(permission denied for schema vaultsvc\)/,
-    );
+    const why = /its role runner lacks a right \(permission denied for schema vaultsvc\)/;
+    expectError(denied, "state", why);
     const owner = "(OWNER is the role that made the state, or owns the database)";
     expect(errorOf(denied).help).toBe(`${granting("")} ${owner}`);
-    const init = await machine.vaultWith(
-      { env: { VAULTSVC_STATE: `${runner()}?schema=own` } },
-      "state",
-      "init",
-      "--json",
-    );
+    const env = { VAULTSVC_STATE: `${runner()}?schema=own` };
+    const init = await machine.vaultWith({ env }, "state", "init", "--json");
     expectError(init, "state", /permission denied for database/);
     expect(errorOf(init).help).toBe(`${granting("?schema=own")} ${owner}`);
   });
@@ -242,10 +227,8 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     const unmade = { env: { VAULTSVC_STATE: server.location("unmade") } };
     expectExit(await machine.vaultWith(unmade, "state", "init"), 14);
     expect(await server.sql("SELECT FROM pg_namespace WHERE nspname = 'unmade'")).toEqual([]);
-    const vouched = await machine.vaultWith(
-      { env: { VAULTSVC_STATE: `${own}&durable=assumed` } },
-      "status",
-    );
+    const assumed = { env: { VAULTSVC_STATE: `${own}&durable=assumed` } };
+    const vouched = await machine.vaultWith(assumed, "status");
     await set({ fsync: "on" });
     expectExit(vouched, 0);
   });
@@ -257,9 +240,8 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
     await server.sql("UPDATE vaultsvc.meta SET value = '1' WHERE name = 'oldest'");
     await machine.ok("status");
     await machine.ok("state", "init");
-    expect((await server.sql("SELECT value FROM vaultsvc.meta WHERE name = 'version'"))[0]).toEqual(
-      { value: "9" },
-    );
+    const version = "SELECT value FROM vaultsvc.meta WHERE name = 'version'";
+    expect(await server.sql(version)).toEqual([{ value: "9" }]);
   });
 
   it("with an older schema, until state init has brought it up to date", async () => {
@@ -270,13 +252,9 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
       /it is of an older version$/,
       /^vault state init$/,
     );
-    expect(await machine.vault("state", "init")).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^Brought up to date: /) as string,
-    });
-    expect((await machine.vault("state", "init")).stdout).toMatch(
-      /^The shared state \S+ already exists /,
-    );
+    const init = async (): Promise<string> => (await machine.ok("state", "init")).stdout;
+    expect(await init()).toMatch(/^Brought up to date: /);
+    expect(await init()).toMatch(/^The shared state \S+ already exists /);
     await machine.ok("status");
   });
 
@@ -333,8 +311,9 @@ describe("a server that cannot keep what it is told is not used, and nothing is 
 });
 
 it("variables of PostgreSQL that are not used have no effect", async () => {
+  const options = "-c synchronous_commit=off -c foo=1";
   const env = {
-    PGOPTIONS: "-c synchronous_commit=off -c foo=1",
+    PGOPTIONS: options,
     PGSSLNEGOTIATION: "direct",
     PGREPLICATION: "true",
     PGAPPNAME: "x",

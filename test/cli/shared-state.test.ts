@@ -100,7 +100,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     dying.kill("SIGKILL");
     await dying.exit;
     await sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
-    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await machines[1].ok("get", uuid, "--json");
     await expectInStep(lab, machines[2], uuid);
     expectFarFromLock(lab, uuid);
   });
@@ -112,7 +112,7 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     await expect.poll(() => lab.service.sandbox.requests().length, { timeout: 20_000 }).toBe(3);
     stopped.kill("SIGSTOP");
     await sql(`UPDATE schema.vaults SET ends_at = '-infinity'`);
-    expectExit(await machines[1].vault("get", uuid, "--json"), 0);
+    await machines[1].ok("get", uuid, "--json");
     const sent = lab.service.sandbox.requests().length;
     stopped.kill("SIGCONT");
     expectError(await stopped.exit, "busy", /another one may use vault/);
@@ -144,8 +144,8 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
 
   it("holds no secret in plain text, and opens with its key alone", async () => {
     const { lab, uuid, machines, sql } = await team(server);
-    expectExit(await machines[0].vault("label", uuid, "under-the-palm"), 0);
-    expectExit(await machines[0].vault("get", uuid, "--no-ack", "--json"), 0);
+    await machines[0].ok("label", uuid, "under-the-palm");
+    await machines[0].ok("get", uuid, "--no-ack", "--json");
     const tables = ["vaults", "spent", "runs", "journal", "meta"];
     const rows = await Promise.all(
       tables.map(async (table) => await sql(`SELECT * FROM schema.${table}`)),
@@ -170,10 +170,8 @@ describe.each(ways)("a state that a team shares%s", (_way, reach) => {
     // Its vaults are where a shared state keeps what is for this machine.
     const own = lab.machine({ env: { VAULTSVC_STATE: "" } });
     const [, other] = lab.service.vaults;
-    const pair = { PAIR: JSON.stringify(other?.credentials) };
     const read = ["get", other?.uuid ?? "", "--json"];
-    const first = [...read, "--kind", "generic/offline", "--credentials", "env:PAIR"];
-    await own.okWith({ env: pair }, ...first);
+    await own.ok(...read, ...own.given(other?.credentials, "generic/offline"));
     await own.ok("config", "set", "timeout", "30s");
 
     // A profile has all settings: none comes from the environment.

@@ -19,7 +19,7 @@ function copyNewest(from: Machine, to: Machine): void {
 async function loseExchange({ schema, uuid, machines }: Team): Promise<void> {
   const copy = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
   await copy.take();
-  expectExit(await machines[0].vault("get", uuid, "--json"), 0);
+  await machines[0].ok("get", uuid, "--json");
   await copy.putBack();
 }
 
@@ -256,7 +256,7 @@ describe("the whole of a shared state", () => {
 
   it("has a journal, which is replayed", async () => {
     const { uuid, machines } = await team();
-    expectExit(await machines[1].vault("label", uuid, "under-the-palm"), 0);
+    await machines[1].ok("label", uuid, "under-the-palm");
     const { stdout } = await machines[2].vault("audit-replay", "--json");
     expect(JSON.parse(stdout)).toMatchObject({
       vaults: [{ uuid, label: "under-the-palm", verdict: "ok" }],

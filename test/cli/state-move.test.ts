@@ -31,11 +31,7 @@ const metaAt = (directory: string, name: string): unknown => {
   }
 };
 
-function vaultOf({ service }: Lab, n: number): KnownVault {
-  const vault = service.vaults[n];
-  if (vault === undefined) throw new Error(`there is no vault ${n}`);
-  return vault;
-}
+const vaultOf = ({ service }: Lab, n: number): KnownVault => service.vaults[n] as KnownVault;
 
 describe("a state that is moved", () => {
   it("goes from a database to a directory and back, with all that it holds", async () => {
@@ -53,24 +49,18 @@ describe("a state that is moved", () => {
     expect(documentOf(moved)).toMatchObject({ moved: { to: directory, vaults: 1 } });
     const here = another(directory);
     expect(await known(here)).toBe(before);
-    expectError(
-      await second.vault("get", uuid, "--json"),
-      "state",
-      new RegExp(`was moved to ${directory}`),
-    );
+    const left = await second.vault("get", uuid, "--json");
+    expectError(left, "state", new RegExp(`was moved to ${directory}`));
     await here.ok("ack", uuid);
     await expectInStep(lab, here, uuid);
 
     const { location } = await postgres();
     const back = another(location("moved_back"));
-    expectError(
-      await here.vault("state", "move", "--to", back.stateDir, "--yes", "--json"),
-      "state",
-      /it holds no state/,
-    );
+    const move = ["state", "move", "--to", back.stateDir, "--yes", "--json"];
+    expectError(await here.vault(...move), "state", /it holds no state/);
     await back.ok("state", "init");
     copyKeys(back, here);
-    await here.ok("state", "move", "--to", back.stateDir, "--yes");
+    await here.ok(...move);
     expectError(await here.vault("get", uuid, "--json"), "state", /was moved to postgres:/);
     expect(documentOf(await back.vault("get", "under-the-palm", "--json"))).toMatchObject({
       uuid,
@@ -88,34 +78,26 @@ describe("a state that is moved", () => {
     const { location, sql } = await postgres();
     const there = { VAULTSVC_STATE: location("gone_for_good") };
     await first.okWith({ env: there }, "state", "init");
-    await first.okWith(
-      { env: { VAULTSVC_STATE: directory } },
-      "state",
-      "move",
-      "--to",
-      there.VAULTSVC_STATE,
-      "--yes",
-    );
-    await first.okWith({ env: there }, "get", uuid, "--json");
-    await first.okWith({ env: there }, "state", "rekey", "--yes");
-    await first.okWith({ env: there }, "get", uuid, "--json");
+    const again = { VAULTSVC_STATE: directory };
+    await first.okWith({ env: again }, "state", "move", "--to", there.VAULTSVC_STATE, "--yes");
+    for (const args of [
+      ["get", uuid],
+      ["state", "rekey", "--yes"],
+      ["get", uuid],
+    ])
+      await first.okWith({ env: there }, ...args);
     await sql("DROP SCHEMA gone_for_good CASCADE");
 
-    const again = { VAULTSVC_STATE: directory };
     const gone = await first.vaultWith({ env: again }, "get", uuid, "--json");
     expectError(gone, "state", /was moved to postgres:/);
     expect(errorOf(gone).help).toContain(
       `vault state claim --state ${directory} (if the other place is gone for good)`,
     );
-    expectError(
-      await first.vaultWith({ env: again }, "state", "rekey", "--yes", "--json"),
-      "state",
-      /was moved to postgres:/,
-    );
+    const rekey = await first.vaultWith({ env: again }, "state", "rekey", "--yes", "--json");
+    expectError(rekey, "state", /was moved to postgres:/);
     await first.okWith({ env: again }, "state", "claim", "--yes");
-    expect(documentOf(await first.vaultWith({ env: again }, "status", "--json"))).toMatchObject({
-      vaults: [{ uuid, proven: false }],
-    });
+    const status = await first.vaultWith({ env: again }, "status", "--json");
+    expect(documentOf(status)).toMatchObject({ vaults: [{ uuid, proven: false }] });
     // It was used at the place that is gone, by this machine.
     const kept = await first.vaultWith({ env: again }, "get", uuid, "--json");
     expect(documentOf(kept).vault.content).toBe(note);
@@ -202,11 +184,8 @@ describe("a state that is moved", () => {
     const at = another(directory);
     await at.ok("state", "init");
     // As of a move that was killed after its fence.
-    const fence = {
-      move: "5e0b3f6e-0000-4000-8000-000000000000",
-      to: directory,
-      target: metaAt(directory, "state"),
-    };
+    const move = "5e0b3f6e-0000-4000-8000-000000000000";
+    const fence = { move, to: directory, target: metaAt(directory, "state") };
     const { sql } = await postgres();
     const schema = new URL(first.stateDir).searchParams.get("schema") ?? "";
     await sql(`INSERT INTO ${schema}.meta VALUES ('fence', '${JSON.stringify(fence)}')`);
@@ -214,7 +193,7 @@ describe("a state that is moved", () => {
     expectError(told, "state", /the move of the state .* was interrupted/);
     expect(errorOf(told).help).toContain("vault state claim");
     await second.ok("state", "claim", "--yes");
-    expect(metaAt(directory, "canceled")).toBe(JSON.stringify([fence.move]));
+    expect(metaAt(directory, "canceled")).toBe(JSON.stringify([move]));
     await second.ok("get", uuid, "--json");
   });
 
@@ -258,19 +237,13 @@ describe("a state that is moved", () => {
     const other = another(location("in_the_way"));
     await other.ok("state", "init");
     copyKeys(other, machines[0]);
-    expectExit(await machines[0].vault("state", "move", "--to", other.stateDir, "--yes"), 0);
+    const move = ["state", "move", "--to", other.stateDir, "--yes", "--json"];
+    await machines[0].ok(...move);
     const next = await team();
-    expectError(
-      await next.machines[0].vault("state", "move", "--to", other.stateDir, "--yes", "--json"),
-      "state", // Its key is another one, which the machine would need in vain.
-      /another state is there already/,
-    );
-    expectExit(await next.machines[0].vault("get", next.uuid, "--json"), 0);
-    expectError(
-      await other.vault("state", "move", "--to", other.stateDir, "--yes", "--json"),
-      "usage",
-      /the state is already there/,
-    );
+    // Its key is another one, which the machine would need in vain.
+    expectError(await next.machines[0].vault(...move), "state", /another state is there already/);
+    await next.machines[0].ok("get", next.uuid, "--json");
+    expectError(await other.vault(...move), "usage", /the state is already there/);
     expectError(await other.vault("state", "move", "--json"), "usage", /--to/);
   });
 });
