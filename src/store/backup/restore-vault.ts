@@ -45,24 +45,17 @@ export interface RestoredVault {
 
 type OpenState = "started" | "held" | "ending" | "in-doubt";
 
-/** How a vault is restored. */
-interface How {
-  /** Ids of exchanges of the file that the journal here has. */
-  past: ReadonlySet<string>;
-  /** The label of the file is another vault's here. */
-  isLabelTaken: boolean;
-}
-
 /**
  * Restores a vault of a backup, as a step: whole and unverified where it is unknown, else as an import behind what is here. A second time
  * it changes nothing. `theirs` is the vault of the file, with all its superseded fingerprints, sealed with the key of this state. Of the
- * file's pairs `rows` says which were superseded here.
+ * file's pairs `rows` says which were superseded here, `past` of its exchanges which the journal here has. With `isLabelTaken` its label
+ * is another vault's here.
  */
 export function restoreVault(
   rows: VaultRows,
   key: SealingKey,
   theirs: VaultRows,
-  { past, isLabelTaken }: How,
+  { past, isLabelTaken }: { past: ReadonlySet<string>; isLabelTaken: boolean },
 ): RestoredVault {
   const before = openExchangeOf(rows)?.id;
   const label = theirs.vault?.label ?? null;
@@ -237,16 +230,14 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
   const ours = vaultOf(rows).carriedUpTo;
   const isUnknown = (id: string): boolean =>
     id !== ours && !past.has(id) && findExchange(rows, id) === undefined;
-  const numberOf = (generation: number | null): number | null => {
+  const hereAs = (generation: number | null = null): CredentialsRow | undefined => {
     const print = findGeneration(theirs, generation)?.fingerprint;
-    return print === undefined ? null : (findCredentials(rows, print)?.generation ?? null);
+    return print === undefined ? undefined : findCredentials(rows, print);
   };
   const left = openExchangeOf(theirs);
-  const isOurs =
-    findGeneration(rows, numberOf(left?.baseGeneration ?? null))?.standing === "current";
-  const made = findGeneration(rows, numberOf(left?.newGeneration ?? null));
+  const made = hereAs(left?.newGeneration);
   const goesOn =
-    isOurs &&
+    hereAs(left?.baseGeneration)?.standing === "current" &&
     made !== undefined &&
     isLive(made) &&
     left?.state !== "in-doubt" &&
@@ -260,24 +251,21 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
   if (upTo !== null && isCarried && isUnknown(upTo)) carryToo(rows, counts, upTo);
   for (const row of fresh) {
     const isOpen = row === left && goesOn;
-    const isClosed = openStates.includes(row.state) && !isOpen;
+    const ended = openStates.includes(row.state) ? closed : { token: null };
     const added: ExchangeRow = {
       ...row,
-      baseGeneration: numberOf(row.baseGeneration) ?? 0,
-      newGeneration: numberOf(row.newGeneration),
-      token: isOpen ? row.token : null,
+      baseGeneration: hereAs(row.baseGeneration)?.generation ?? 0,
+      newGeneration: hereAs(row.newGeneration)?.generation ?? null,
       outcome: counts.each.has(row.id) ? row.outcome : "free",
       sole: false,
       adopted: true,
       run: null,
-      ...(isClosed ? closed : {}),
+      // No end call was sent from here.
+      ...(isOpen ? { endsUnanswered: 0 } : ended),
     };
     rows.exchanges.push(added);
     journal(rows, "merged", row.id);
-    if (!isOpen) continue;
-    // No end call was sent from here.
-    added.endsUnanswered = 0;
-    adopt(rows, added, null);
+    if (isOpen) adopt(rows, added, null);
   }
 }
 
