@@ -124,7 +124,7 @@ export function marksOf(connection: DatabaseSync): Marks {
   return marksIn(Object.fromEntries(rows.map(({ name, value }) => [name, value])));
 }
 
-export function configure(connection: DatabaseSync, platform: string): void {
+function configure(connection: DatabaseSync, platform: string): void {
   connection.exec("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0");
   if (platform === "darwin")
     connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
@@ -136,7 +136,7 @@ export const isOurs = (connection: DatabaseSync): boolean =>
   applicationId;
 
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
-export function checkOurs(connection: DatabaseSync, path: string): void {
+function checkOurs(connection: DatabaseSync, path: string): void {
   if (!isOurs(connection)) {
     throw unusable(path, "it is damaged, or was not created by this program", {
       hint: "nothing was changed; use another directory with --state",
@@ -147,7 +147,7 @@ export function checkOurs(connection: DatabaseSync, path: string): void {
 }
 
 /** The path as a URL with its mode, so that SQLite does not create a file that has just disappeared. */
-export function withMode(path: string, mode = "rw"): URL {
+function withMode(path: string, mode = "rw"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
   return url;

@@ -1,14 +1,12 @@
 import { existsSync, statSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import {
-  withMode,
-  checkOurs,
-  configure,
   createDatabase,
   isOlder,
   marksOf,
   migrate,
+  openDatabase,
   openSnapshot,
   retryBusyDatabase,
 } from "./open-database.ts";
@@ -48,8 +46,7 @@ interface LocalStore extends StoredState {
 /** The whole of the state in a directory of this machine. Paths are absolute. */
 export class SqliteWhole extends StoredWhole<LocalStore> {
   async read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null> {
-    if (!checkPrivateDirectory(this.shown) || !existsSync(this.store.database.opening.path))
-      return null;
+    if (!this.#isThere()) return null;
     // Whoever is to claim it or finish its move reads it, too.
     if (await this.#using("BEGIN", isOlder))
       await this.transact("move", this.store.database.migrating(), async () => Promise.resolve());
@@ -96,10 +93,9 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   }
 
   override async expectWhole(): Promise<void> {
-    const { path } = this.store.database.opening;
-    if (!checkPrivateDirectory(this.shown) || !existsSync(path)) return;
+    if (!this.#isThere()) return;
     const [problem] = await this.#using("BEGIN", problemsOf);
-    if (problem !== undefined) throw damagedState(path, problem);
+    if (problem !== undefined) throw damagedState(this.store.database.opening.path, problem);
   }
 
   async inspect(): Promise<StateFacts> {
@@ -123,17 +119,19 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     return rekeyed;
   }
 
+  #isThere(): boolean {
+    return checkPrivateDirectory(this.shown) && existsSync(this.store.database.opening.path);
+  }
+
   /** Does the work in one transaction of a connection of its own, whatever the version of the database. */
   async #using<T>(begin: string, work: (db: DatabaseSync) => T | Promise<T>): Promise<T> {
-    const { clock, platform } = this.store.parts;
-    const { path } = this.store.database.opening;
-    const db = new DatabaseSync(withMode(path));
+    const { clock } = this.store.parts;
+    const { opening } = this.store.database;
+    const { path } = opening;
+    const db = await retryBusyDatabase(clock, path, () => openDatabase(opening));
+    if (db === null) throw unusable(path, "it was removed meanwhile");
     try {
-      await retryBusyDatabase(clock, path, () => {
-        configure(db, platform);
-        checkOurs(db, path);
-        db.exec(begin);
-      });
+      await retryBusyDatabase(clock, path, () => db.exec(begin));
       const result = await work(db);
       await retryBusyDatabase(clock, path, () => db.exec("COMMIT"));
       return result;

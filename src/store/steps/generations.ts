@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { Placed, Standing } from "../../exchange/records.ts";
 import { isLive } from "../../exchange/records.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
@@ -90,12 +91,10 @@ interface SentWithPair {
 }
 
 /** A pair with its hashedPin, if there is one, and nothing else. */
-export const withPin = (pair: Pair, hashedPin: string | undefined): Credentials => {
-  const { encryptedData, payload } = pair;
-  return hashedPin === undefined
-    ? { encryptedData, payload }
-    : { encryptedData, payload, hashedPin };
-};
+export const withPin = (
+  { encryptedData, payload }: Pair,
+  hashedPin: string | undefined,
+): Credentials => defined({ encryptedData, payload, hashedPin });
 
 export const findGeneration = (
   { credentials }: VaultRows,
