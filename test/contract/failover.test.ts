@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { postgres } from "../support/postgres.ts";
 import { SchemaCopy, sharedState } from "../support/shared-state.ts";
 import type { SharedState } from "../support/shared-state.ts";
@@ -23,7 +23,6 @@ beforeEach(async () => {
   schema = new URL(state.location).searchParams.get("schema") ?? "";
   copy = new SchemaCopy((await postgres()).sql, schema, `${schema}_standby`);
 });
-afterEach(() => state.dispose());
 
 describe("the rows go back to what they were some commits ago, as after a failover", () => {
   it("and the next holder has the same numbers as the one before: their steps do not mix", async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { describeStore } from "./store-contract.ts";
 import type { Holder } from "../../src/actor.ts";
 import type { StoreFixture } from "./store-fixture.ts";
@@ -146,7 +146,6 @@ describeStore("the rate limit", (make) => {
   beforeEach(async () => {
     fixture = await make();
   });
-  afterEach(() => fixture.dispose());
 
   /** Milliseconds to a slot; the clock of a database goes on meanwhile. */
   const about = (ms: number): unknown =>

@@ -42,7 +42,6 @@ describe.skipIf(!hasPgBouncer())(
       );
       expect(n).toBe(pooled);
       expect(await state.store.list()).toHaveLength(vaults.length);
-      state.dispose();
     });
 
     it("changes a whole state in one transaction, and keeps others out meanwhile", async () => {
@@ -68,7 +67,6 @@ describe.skipIf(!hasPgBouncer())(
         vaults: 1,
       });
       expect(await target.store.list()).toMatchObject([{ label: "pooled" }]);
-      for (const each of [state, target]) each.dispose();
     });
   },
 );

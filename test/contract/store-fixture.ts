@@ -35,7 +35,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** One state, empty at first. */
+/** One state, empty at first, which is gone when the test has ended. */
 export interface StoreFixture {
   store: State;
   clock: TestClock;
@@ -43,7 +43,6 @@ export interface StoreFixture {
   pass(milliseconds: number): Promise<void> | void;
   /** The same state as another process has it. */
   another(): State;
-  dispose(): void;
 }
 
 /** Gives an empty state. */
@@ -80,10 +79,7 @@ export function eachOn(
     on.fixture = await make();
     on.session = await hold(on.fixture);
   });
-  afterEach(async () => {
-    await on.session.release();
-    on.fixture.dispose();
-  });
+  afterEach(async () => await on.session.release());
   return on;
 }
 

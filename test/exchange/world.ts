@@ -1,4 +1,3 @@
-import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { tempDir } from "../support/cleanup.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
@@ -9,8 +8,13 @@ import type { Credentials } from "../../src/protocol/requests.ts";
 import { openSandbox } from "../../src/sandbox/server.ts";
 import type { HttpRequest } from "../../src/service/request.ts";
 import { requestOf } from "../../src/service/request.ts";
-import { SqliteState } from "../../src/store/sqlite/store.ts";
-import { answerOf, application, serviceName, target } from "../support/in-process.ts";
+import {
+  answerOf,
+  application,
+  openLocalHere,
+  serviceName,
+  target,
+} from "../support/in-process.ts";
 import type { AckChoice } from "../../src/exchange/end.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import type { Delivery, Handover } from "../../src/exchange/delivery.ts";
@@ -90,14 +94,8 @@ export class World {
 
   #openStore(): Store {
     const keySource = { folder: join(this.directory, "config", "keys") };
-    return new SqliteState({
-      directory: join(this.directory, "state"),
-      keySource,
-      clock: this.clock,
-      platform: "linux",
-      by: actorOf(process.pid),
-      warn: () => undefined,
-    });
+    const directory = join(this.directory, "state");
+    return openLocalHere({ directory, keySource, clock: this.clock });
   }
 
   async record(): Promise<VaultRecord | undefined> {

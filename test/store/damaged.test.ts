@@ -1,6 +1,5 @@
 import type { VaultError } from "../../src/errors.ts";
 import { helpOf } from "../support/help.ts";
-import { actorOf } from "../../src/actor.ts";
 import {
   chmodSync,
   copyFileSync,
@@ -15,7 +14,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
@@ -27,7 +26,6 @@ describe("a state that cannot be used", () => {
   beforeEach(() => {
     state = temporaryState();
   });
-  afterEach(() => state.dispose());
 
   /** A state with one vault, wholly in the database file and not in the WAL. */
   const settled = async (): Promise<void> => {
@@ -131,7 +129,6 @@ describe("a state that cannot be used", () => {
   it("a directory that is a file, itself or above", async () => {
     writeFileSync(join(state.root, "deep"), "");
     await expectRefused(join(state.root, "deep"), "not a directory");
-    state.dispose();
     state = temporaryState();
     mkdirSync(dirname(state.directory));
     writeFileSync(state.directory, "");
@@ -139,15 +136,7 @@ describe("a state that cannot be used", () => {
   });
 
   it.skipIf(!existsSync("/proc/self"))("a place that takes no directories", async () => {
-    const keySource = { folder: state.keys };
-    const store = new SqliteState({
-      directory: "/proc/none/state",
-      keySource,
-      clock: state.clock,
-      platform: "linux",
-      by: actorOf(process.pid),
-      warn: () => undefined,
-    });
+    const store = new SqliteState({ ...state.options, directory: "/proc/none/state" });
     expect(await store.list()).toEqual([]);
     await expect(store.lock(service, uuid, patient(state.clock))).rejects.toMatchObject({
       code: "state",
@@ -157,7 +146,6 @@ describe("a state that cannot be used", () => {
   it("a database that is a directory, or leads nowhere", async () => {
     mkdirSync(state.path, { recursive: true, mode: 0o700 });
     await expect(state.store.list()).rejects.toMatchObject({ code: "state" });
-    state.dispose();
     state = temporaryState();
     mkdirSync(state.directory, { recursive: true, mode: 0o700 });
     symlinkSync(join(state.root, "nowhere"), state.path);

@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { actorOf } from "../../src/actor.ts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../src/exchange/ports.ts";
 import {
   exchange,
@@ -25,7 +25,6 @@ beforeEach(async () => {
   state = temporaryState();
   session = await imported(state);
 });
-afterEach(() => state.dispose());
 
 const tables = ["vaults", "spent", "runs", "journal"];
 const everything = () => tables.map((table) => state.sql(`SELECT * FROM ${table}`));

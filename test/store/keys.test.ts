@@ -2,7 +2,7 @@ import { command } from "../../src/way.ts";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { Store, VaultSession } from "../../src/exchange/ports.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
 import { deriveKey, seal, unseal } from "../../src/secrets/sealing.ts";
@@ -26,7 +26,6 @@ describe("the key that seals", () => {
   beforeEach(() => {
     state = temporaryState();
   });
-  afterEach(() => state.dispose());
 
   const keyId = (): string => basename(state.keyFile, ".key");
   const given = (key: string) => ({ folder: state.keys, given: givenKey(key) });
@@ -206,6 +205,5 @@ describe("sealed values", () => {
     const session = await held(state);
     await expect(session.credentials(2)).rejects.toMatchObject({ code: "state" });
     expect(await session.credentials(1)).toEqual(pair("first"));
-    state.dispose();
   });
 });

@@ -14,5 +14,4 @@ test("a copied state is told once where several vaults are locked at the same ti
   expect(state.warnings).toEqual([expect.stringMatching(/was copied or moved/)]);
   expect((await sessions[0]?.read())?.generations).toMatchObject([{ elsewhere: true }]);
   for (const session of sessions) await session.release();
-  state.dispose();
 });

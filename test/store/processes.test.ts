@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
@@ -19,7 +19,6 @@ describe("several processes on one state", () => {
   beforeEach(() => {
     state = temporaryState();
   });
-  afterEach(() => state.dispose());
 
   it("a vault that another process holds is busy, and free at once when that one is killed with SIGKILL", async () => {
     const child = await startChild("hold", state);

@@ -2,8 +2,7 @@ import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { actorOf } from "../../src/actor.ts";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { CreatedVault } from "../../src/exchange/records.ts";
 import type { KeySource } from "../../src/secrets/keys.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
@@ -19,17 +18,9 @@ let state: TemporaryState;
 beforeEach(() => {
   state = temporaryState();
 });
-afterEach(() => state.dispose());
 
 const at = (directory: string, keySource: KeySource): State =>
-  new SqliteState({
-    directory,
-    keySource,
-    clock: state.clock,
-    platform: "linux",
-    by: actorOf(process.pid),
-    warn: (message) => state.warnings.push(message),
-  });
+  new SqliteState({ ...state.options, directory, keySource });
 const open = (keySource: KeySource = { folder: state.keys }): State =>
   at(state.directory, keySource);
 

@@ -4,7 +4,7 @@ import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
 import {
@@ -47,7 +47,6 @@ describe("a state that is restored while others have it open", () => {
     await (await imported(state)).release();
     await whole.backup(file);
   });
-  afterEach(() => state.dispose());
 
   const restore = async () => await (await whole.prepareRestore(file)).run(patient(state.clock));
 

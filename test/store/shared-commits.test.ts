@@ -6,7 +6,7 @@ import { temporaryState } from "./temporary-state.ts";
 
 /** A database whose commands are recorded. */
 async function open() {
-  const { options, clock, path, dispose } = temporaryState();
+  const { options, clock, path } = temporaryState();
   const database = new StateDatabase(options);
   const connection = await database.ensure();
   connection.exec(`PRAGMA foreign_keys = ON;
@@ -30,7 +30,7 @@ async function open() {
         .all()
         .map((row) => row["text"]),
     );
-  return { dispose, path, connection, clock, database, count, note, notes };
+  return { path, connection, clock, database, count, note, notes };
 }
 
 describe("changes that are asked for at the same time", () => {
@@ -38,10 +38,7 @@ describe("changes that are asked for at the same time", () => {
   beforeEach(async () => {
     on = await open();
   });
-  afterEach(() => {
-    on.connection.close();
-    on.dispose();
-  });
+  afterEach(() => on.connection.close());
 
   const write = async (...texts: string[]) =>
     await Promise.allSettled(texts.map(async (text) => await on.database.write(on.note(text))));
@@ -149,7 +146,6 @@ test("steps of one vault that are asked for at the same time follow each other",
   const again = await held(state);
   expect(await standings(again)).toEqual(["2 current", "1 superseded"]);
   expect((await known(again)).last).toMatchObject({ id: "x1", state: "acknowledged" });
-  state.dispose();
 });
 
 test("a slot of the rate limit counts from when it is reserved, however long another program has the database before", async () => {
@@ -165,7 +161,6 @@ test("a slot of the rate limit counts from when it is reserved, however long ano
   expect(state.clock.slept.length).toBeGreaterThanOrEqual(40);
   expect(await next.reserveSlot("app", 1000)).toBe(1000);
   other.close();
-  state.dispose();
 });
 
 test("a slot that is refused is told to be too far away, even if it has come nearer meanwhile", async () => {
@@ -176,5 +171,4 @@ test("a slot that is refused is told to be too far away, even if it has come nea
   vi.spyOn(state.clock, "now").mockImplementation(() => at + 15_000 * looks++);
   expect(await state.store.reserveSlot("app", 40_000, 30_000)).toBeGreaterThan(30_000);
   expect(looks).toBe(2);
-  state.dispose();
 });

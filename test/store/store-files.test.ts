@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { migrations } from "../../src/store/sqlite/schema.ts";
 import type { State } from "../../src/store/state.ts";
 import {
@@ -25,7 +25,6 @@ let state: TemporaryState;
 beforeEach(() => {
   state = temporaryState();
 });
-afterEach(() => state.dispose());
 
 const filesOf = (directory: string): string[] =>
   readdirSync(directory, { recursive: true, withFileTypes: true })
@@ -49,7 +48,6 @@ describe("the files of a state", () => {
       const sessions = await Promise.all([first, second]);
       for (const session of sessions) await session.release();
       expect(filesOf(fresh.directory).filter((path) => path.endsWith(".db"))).toHaveLength(1);
-      fresh.dispose();
     }
   });
 

@@ -1,7 +1,6 @@
 import { actorOf } from "../../src/actor.ts";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { ChildProcess } from "node:child_process";
@@ -14,6 +13,7 @@ import type { KeySource } from "../../src/secrets/keys.ts";
 import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
+import { tempDir } from "../support/cleanup.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import {
   exchange,
@@ -52,7 +52,7 @@ export const lockPath = (directory: string, uuid: string): string =>
   );
 
 export function temporaryState(): TemporaryState {
-  const root = mkdtempSync(join(tmpdir(), "vault-state-"));
+  const root = tempDir("state");
   const directory = join(root, "deep", "state");
   const path = join(directory, "vault.db");
   const keys = join(root, "config", "keys");
@@ -90,7 +90,6 @@ export function temporaryState(): TemporaryState {
         connection.close();
       }
     },
-    dispose: () => rmSync(root, { recursive: true, force: true }),
   };
 }
 

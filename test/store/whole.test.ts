@@ -1,11 +1,8 @@
-import { actorOf } from "../../src/actor.ts";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { dialect } from "../../src/store/sqlite/query.ts";
-import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
-import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State, WholeState } from "../../src/store/state.ts";
 import type { Statement } from "../../src/store/statement.ts";
 import { marksIn } from "../../src/store/whole/marks.ts";
@@ -21,7 +18,7 @@ import {
   uuid,
 } from "../contract/store-fixture.ts";
 import type { SharedState } from "../support/shared-state.ts";
-import { sharedState } from "../support/shared-state.ts";
+import { localBeside, sharedState } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 interface Engine {
@@ -41,20 +38,7 @@ const engines: Record<string, () => Promise<Engine>> = {
   },
   SQLite: async () => {
     const state = await sharedState();
-    const { keySource } = state.store.parts;
-    const options = {
-      directory: join(tempDir("whole"), "state"),
-      keySource,
-      clock: state.clock,
-      platform: "linux",
-      by: actorOf(process.pid),
-      warn: () => undefined,
-    };
-    return {
-      state,
-      place: new SqliteWhole(new SqliteState(options)),
-      open: () => new SqliteState(options),
-    };
+    return { state, ...localBeside(state) };
   },
 };
 
@@ -108,7 +92,6 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     expect(await standings(again)).toEqual(["2 current", "1 superseded"]);
     expect(await known(again)).toMatchObject({ label: "written" });
     await again.release();
-    state.dispose();
   });
 
   it("comes 200 vaults at a time, of which none is missing", async () => {
@@ -132,14 +115,12 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     });
     expect(sizes).toEqual([200, 200, 51]);
     expect(await open().list()).toHaveLength(451);
-    state.dispose();
   });
 
   it("is made once, with its key; then nothing is left to make", async () => {
-    const { open, state } = await make();
+    const { open } = await make();
     expect(await open().create()).toMatchObject({ updated: false });
     expect(await open().create()).toMatchObject({ created: false, updated: false });
-    state.dispose();
   });
 
   it("says what it holds, who holds it, and what was done; another state takes its backup", async () => {
@@ -161,14 +142,7 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     const after = await open().lock(service, uuid, patient(state.clock));
     expect((await known(after)).generations.map((each) => each.elsewhere)).toEqual([true, true]);
     await after.release();
-    const { keySource } = state.store.parts;
-    const there = { directory: join(tempDir("other"), "state"), keySource, clock: state.clock };
-    const other = new SqliteState({
-      ...there,
-      platform: "linux",
-      by: actorOf(process.pid),
-      warn: () => undefined,
-    });
+    const other = localBeside(state).open();
     const { run } = await (await other.whole()).prepareRestore(file);
     expect(await run(patient(state.clock))).toMatchObject({
       vaults: [{ reason: "taken" }],
@@ -176,6 +150,5 @@ describe.each(Object.entries(engines))("a whole state in %s", (_, make) => {
     const restored = await other.lock(service, uuid, patient(state.clock));
     expect(await standings(restored)).toEqual(["2 current", "1 superseded"]);
     await restored.release();
-    state.dispose();
   });
 });

@@ -10,6 +10,8 @@ import type { Handler } from "../../src/sandbox/handler.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
 import { openShared } from "../../src/store/postgres/store.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
+import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
+import { SqliteState } from "../../src/store/sqlite/store.ts";
 
 // Exchanges without a process, a command or a socket: the real engine, against the emulated service as a function.
 
@@ -38,6 +40,17 @@ export const openSharedHere = (
     by: actorOf(process.pid),
     keys: new Map(),
     waiting: { deadline: Number.POSITIVE_INFINITY, signal: new AbortController().signal },
+    warn: () => undefined,
+  });
+
+/** A state on this machine as this process opens it. */
+export const openLocalHere = (
+  given: Pick<StoreOptions, "directory" | "keySource" | "clock">,
+): SqliteState =>
+  new SqliteState({
+    ...given,
+    platform: "linux",
+    by: actorOf(process.pid),
     warn: () => undefined,
   });
 

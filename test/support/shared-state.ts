@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { parseAddress } from "../../src/store/postgres/address.ts";
 import { PostgresStore } from "../../src/store/postgres/store.ts";
-import { actorOf } from "../../src/actor.ts";
-import type { Store } from "../../src/exchange/ports.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
-import { SqliteState } from "../../src/store/sqlite/store.ts";
+import type { SqliteState } from "../../src/store/sqlite/store.ts";
+import type { State } from "../../src/store/state.ts";
 import { tempDir } from "./cleanup.ts";
+import { openLocalHere } from "./in-process.ts";
 import type { StoreFixture } from "../contract/store-fixture.ts";
 import { TestClock } from "../contract/store-fixture.ts";
 import type { Postgres } from "./postgres.ts";
@@ -31,6 +30,8 @@ export interface SharedState extends StoreFixture {
   through(port: number, patienceMs?: number, machine?: string): PostgresStore;
   /** Runs SQL; `schema` stands for the state's. */
   sql(text: string): Promise<Record<string, unknown>[]>;
+  /** Ends its connections before the test has ended, where one makes many states. */
+  dispose(): void;
 }
 
 /**
@@ -61,7 +62,7 @@ let made = 0;
 
 export async function sharedState(given?: Postgres): Promise<SharedState> {
   const server = given ?? (await postgres());
-  const root = mkdtempSync(join(tmpdir(), "vault-shared-"));
+  const root = tempDir("shared");
   const clock = new TestClock("2026-11-21T10:00:00Z");
   const schema = `state_${(made += 1)}`;
   const location = server.location(schema);
@@ -84,6 +85,10 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
   };
   const store = through(server.port);
   await store.create();
+  const dispose = (): void => {
+    for (const each of stores.splice(0)) each.parts.database.close();
+  };
+  onTestFinished(dispose);
   return {
     store,
     clock,
@@ -96,23 +101,19 @@ export async function sharedState(given?: Postgres): Promise<SharedState> {
       );
     },
     sql: async (text) => await server.sql(text.replaceAll("schema.", `${schema}.`)),
-    dispose: () => {
-      for (const each of stores) each.parts.database.close();
-      rmSync(root, { recursive: true, force: true });
-    },
+    dispose,
   };
 }
 
 /** A state in a folder of this machine that is not there yet, with the keys of a shared one: its place, and further processes that use it. */
 export function localBeside({ store, clock }: Pick<SharedState, "store" | "clock">): {
   place: SqliteWhole;
-  open: () => Store;
+  open: () => State;
 } {
   const { keySource } = store.parts;
   const directory = join(tempDir("local"), "state");
-  const by = actorOf(process.pid);
-  const options = { directory, keySource, clock, platform: "linux", by, warn: () => undefined };
-  return { place: new SqliteWhole(new SqliteState(options)), open: () => new SqliteState(options) };
+  const open = (): SqliteState => openLocalHere({ directory, keySource, clock });
+  return { place: new SqliteWhole(open()), open };
 }
 
 /** Closes the gate of a state, as a rekey of a colleague does, for so long from now on. */

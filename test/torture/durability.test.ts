@@ -13,7 +13,6 @@ beforeEach(async () => {
 afterEach(async () => {
   await setStandbys(state.sql, "");
   await state.sql("ALTER ROLE postgres RESET ALL");
-  state.dispose();
 });
 
 const pair = {

@@ -30,7 +30,6 @@ it("a pipe that breaks is a lost answer, and no answer of the server: its code h
     last: { id: "x1", state: "intent" },
   });
   await session.release();
-  state.dispose();
 });
 
 it("queries that are under way when the connection breaks are all asked again", async () => {
@@ -39,7 +38,6 @@ it("queries that are under way when the connection breaks are all asked again", 
   breakPipe();
   const asked = [1, 2, 3].map(async (n) => await database.query({ sql: `SELECT ${n} AS n` }));
   expect(await Promise.all(asked)).toEqual([[{ n: 1 }], [{ n: 2 }], [{ n: 3 }]]);
-  state.dispose();
 });
 
 it("many transactions at a time share one connection, which is made anew where it has broken", async () => {
@@ -78,5 +76,4 @@ it("many transactions at a time share one connection, which is made anew where i
   expect((await state.store.list()).map(({ last }) => last?.id)).toEqual(sessions.map(() => "x1"));
   expect(connects()).toBe(before + 1);
   await Promise.all(sessions.map(async (session) => await session.release()));
-  state.dispose();
 });

@@ -31,7 +31,6 @@ describe("whatever a server, a role or a database has set, a step is durable bef
     expect(
       await state.sql(`SELECT exchange FROM schema.journal WHERE event = 'creating'`),
     ).toMatchObject([{ exchange: "c1" }]);
-    state.dispose();
   });
 
   test.each([
@@ -66,7 +65,6 @@ describe("whatever a server, a role or a database has set, a step is durable bef
         { durable: expected, messages: "warning" },
       ]);
       await (await held(state)).release();
-      state.dispose();
     },
   );
 });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Creation } from "../../../src/exchange/records.ts";
 import type { Database, Row } from "../../../src/store/postgres/database.ts";
@@ -40,7 +40,6 @@ let state: Fixture;
 beforeEach(async () => {
   state = await sharedState();
 });
-afterEach(() => state.dispose());
 
 const placeOf = (store: unknown): PostgresWhole => new PostgresWhole(store as PostgresStore);
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { sharedState } from "../../support/shared-state.ts";
 import type { SharedState } from "../../support/shared-state.ts";
 import { prepareClaim } from "../../../src/store/whole/claim.ts";
@@ -7,7 +7,6 @@ let state: SharedState;
 beforeEach(async () => {
   state = await sharedState();
 });
-afterEach(() => state.dispose());
 
 const numbers = async (): Promise<unknown> =>
   await state.sql(

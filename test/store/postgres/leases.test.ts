@@ -1,5 +1,5 @@
 import type { Holder } from "../../../src/actor.ts";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import {
   exchange,
@@ -22,7 +22,6 @@ let state: SharedState;
 beforeEach(async () => {
   state = await sharedState();
 });
-afterEach(() => state.dispose());
 
 /** The lease of the vault is over, as after a holder that has died or was stopped. */
 const expire = async (): Promise<unknown> =>
@@ -166,7 +165,6 @@ describe.each(["before", "after"] as const)(
           "ending",
           "acknowledged",
         ]);
-        own.dispose();
       }
     });
 
@@ -181,7 +179,6 @@ describe.each(["before", "after"] as const)(
           .catch((error: unknown) => error);
         if (session instanceof Error) expect(session).toMatchObject({ code: "state" });
         else expect(await own.store.locks()).toHaveLength(1);
-        own.dispose();
       }
     });
   },

@@ -174,7 +174,6 @@ describe.each([
       expect(vault?.exchanges.map((each) => each.id)).toEqual(
         here ? ["x3", "x2", "x1"] : ["x3", "x1"],
       );
-      state.dispose();
     },
   );
 
@@ -206,7 +205,6 @@ describe.each([
           },
         });
       else expect(failed).toBe(full);
-      state.dispose();
     },
   );
 });
@@ -247,7 +245,6 @@ describe("two machines that move into one shared state", () => {
     expect(await vaults(winner.open())).toBeNull();
     await goesOn(target.another(), target, winner.id);
     await goesOn(loser.open(), target, loser.id);
-    target.dispose();
   });
 
   it("a vault that is put there while a move is under way stays, and the move does not take place", async () => {
@@ -266,7 +263,6 @@ describe("two machines that move into one shared state", () => {
     }
     await goesOn(target.another(), target, b.id);
     await goesOn(a.open(), target, a.id);
-    target.dispose();
   });
 
   it("with the same path: who is killed finds its state as it was, whatever the other one has done there since", async () => {
@@ -288,7 +284,6 @@ describe("two machines that move into one shared state", () => {
     expect(await vaults(target.another())).toEqual([b.id]);
     await goesOn(target.another(), target, b.id);
     await goesOn(a.open(), target, a.id);
-    target.dispose();
   });
 });
 
@@ -318,7 +313,6 @@ describe("a move that is given up", () => {
     // A new one is another move.
     await moveState(a.place, to, patient(target.clock));
     expect(await vaults(target.another())).toEqual([a.id]);
-    target.dispose();
   });
 
   it("after the target has taken it: is not, and can be finished", async () => {
@@ -334,7 +328,6 @@ describe("a move that is given up", () => {
     expect(await vaults(a.open())).toBeNull();
     expect(await moveState(a.place, to, patient(target.clock))).toEqual({ vaults: null });
     await goesOn(target.another(), target, a.id);
-    target.dispose();
   });
 
   it("while it is being finished: one of both ends it", async () => {
@@ -352,7 +345,6 @@ describe("a move that is given up", () => {
     expect(ends).toMatchObject([{ status: "fulfilled", value: { vaults: 1 } }]);
     expect(await vaults(a.open())).toBeNull();
     await goesOn(target.another(), target, a.id);
-    target.dispose();
   });
 
   it.each(["by the command", "by a target in which another vault is"])(
@@ -378,7 +370,6 @@ describe("a move that is given up", () => {
       });
       await goesOn(a.open(), target, a.id);
       expect(await vaults(target.another())).toEqual(how === "by the command" ? [] : [b.id]);
-      target.dispose();
     },
   );
 
@@ -409,8 +400,6 @@ describe("a move that is given up", () => {
         cpSync(left ?? "", there ?? "", { recursive: true });
         expect(await vaults(target.another())).toEqual([uuids[0]]);
       }
-      from.dispose();
-      target.dispose();
     },
   );
 
@@ -426,7 +415,6 @@ describe("a move that is given up", () => {
     await expect(claim(patient(target.clock))).rejects.toMatchObject({ code: "state" });
     expect(await vaults(shared.another())).toBeNull();
     expect(await target.sql("SELECT uuid FROM schema.vaults")).toEqual([{ uuid: uuids[0] }]);
-    for (const state of [target, shared]) state.dispose();
   });
 });
 
@@ -458,7 +446,6 @@ it("a target that was made anew meanwhile takes nothing, and the fence stays", a
   ).toEqual([[false, false]]);
   await goesOn(a.open(), target, a.id);
   await expect(unanswered(a.place)).rejects.toMatchObject({ code: "usage" });
-  target.dispose();
 });
 
 describe("a claim does not undo a move that ended after it was asked for", () => {
@@ -476,7 +463,6 @@ describe("a claim does not undo a move that ended after it was asked for", () =>
     });
     expect(await vaults(a.open())).toBeNull();
     await goesOn(target.another(), target, a.id);
-    target.dispose();
   });
 
   it("of a shared state", async () => {
@@ -499,7 +485,6 @@ describe("a claim does not undo a move that ended after it was asked for", () =>
     await finished;
     const marks = await target.sql("SELECT name FROM schema.meta WHERE name IN ('fence', 'moved')");
     expect(marks).toEqual([{ name: "moved" }]);
-    target.dispose();
   });
 });
 
@@ -520,7 +505,6 @@ it("a state of which the tables are seen without their rows, as one that is just
       code: "state",
       message: expect.stringContaining("it holds no state") as string,
     });
-  target.dispose();
 });
 
 it("a target that was set back to before the move does not count as the place of the state", async () => {
@@ -539,7 +523,6 @@ it("a target that was set back to before the move does not count as the place of
     },
   });
   expect(await vaults(a.open())).toBeNull();
-  target.dispose();
 });
 
 it("a target that is a copy by now says how it is claimed, and by its name: the place that was moved there is none to claim", async () => {
@@ -563,7 +546,6 @@ it("a target that is a copy by now says how it is claimed, and by its name: the 
     await prepareClaim(copy, async () => Promise.resolve(a.place), raise)
   )(patient(target.clock));
   await goesOn(target.another(), target, a.id);
-  target.dispose();
 });
 
 describe.each(["before", "after"] as const)(

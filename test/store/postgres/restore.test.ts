@@ -86,7 +86,6 @@ it.each<Cut>(["before", "after"])(
       const session = await held({ ...state, store: state.another() }, uuids[1]);
       expect((await standings(session))[0]).toBe("4 current");
       await session.release();
-      state.dispose();
     }
     expect(found.before).toBeGreaterThan(0);
     expect(found.merged).toBeGreaterThan(0);
@@ -101,7 +100,6 @@ it("two machines that restore at once do it one after the other", async () => {
     ({ vaults }) => vaults[0]?.reason,
   );
   expect(outcomes.toSorted()).toEqual(["known", "returned"]);
-  state.dispose();
 });
 
 it("a backup is recorded before its file is there", async () => {
@@ -114,5 +112,4 @@ it("a backup is recorded before its file is there", async () => {
   store.parts.warn = () => isThere.push(existsSync(file));
   await backupsOf(store).backup(file);
   expect([...isThere, existsSync(file)]).toEqual([false, true]);
-  state.dispose();
 });

@@ -15,7 +15,6 @@ beforeEach(async () => {
 afterEach(async () => {
   vi.restoreAllMocks();
   await session.release();
-  state.dispose();
 });
 
 it("a step that the server refuses has not been made: the next one follows the one before", async () => {

@@ -1,5 +1,3 @@
-import { actorOf } from "../../../../src/actor.ts";
-import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import pg from "pg";
@@ -10,9 +8,8 @@ import type { VaultColumns } from "../../../../src/store/document.ts";
 import { columnsOf, rowsOf } from "../../../../src/store/document.ts";
 import type { VaultRows } from "../../../../src/store/steps/rows.ts";
 import { all, one } from "../../../../src/store/sqlite/query.ts";
-import { SqliteState } from "../../../../src/store/sqlite/store.ts";
 import { memoryFolder } from "../../../support/campaign.ts";
-import { openSharedHere, serviceName } from "../../../support/in-process.ts";
+import { openLocalHere, openSharedHere, serviceName } from "../../../support/in-process.ts";
 import { uuid } from "./service.ts";
 import type { PostgresStore } from "../../../../src/store/postgres/store.ts";
 import { postgres } from "../../../support/postgres.ts";
@@ -37,15 +34,9 @@ const since = { copies: 0, doubts: 0 };
 const read = "SELECT label, kind, doc, sealed FROM vaults";
 
 export async function openSqliteRows(clock: Clock, key: string): Promise<RealRows> {
-  const directory = mkdtempSync(join(memoryFolder, "vault-model-"));
-  const store = new SqliteState({
-    directory,
-    keySource: { folder: "", given: givenKey(key) },
-    clock,
-    platform: "linux",
-    by: actorOf(process.pid),
-    warn: () => undefined,
-  });
+  const directory = tempDir("model", memoryFolder);
+  const keySource = { folder: "", given: givenKey(key) };
+  const store = openLocalHere({ directory, keySource, clock });
   const lock = async (): Promise<VaultSession> =>
     await store.lock(serviceName, uuid, {
       deadline: clock.now() + 60_000,
@@ -83,7 +74,6 @@ export async function openSqliteRows(clock: Clock, key: string): Promise<RealRow
     close: async () => {
       await session.release();
       db.close();
-      rmSync(directory, { recursive: true, force: true });
     },
   };
 }
