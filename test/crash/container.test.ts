@@ -47,7 +47,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
       };
       return { ...killed, check };
     };
-    // How the state comes into being on a new machine is seen in first-get.test.ts.
+    // How the state comes into being on a new machine is seen in exchanges.test.ts.
     const whole = await run(0);
     const steps = await atEveryStep(run, whole.steps.indexOf("send"));
     expectSteps(steps, ["fsyncSync", "renameSync"]);

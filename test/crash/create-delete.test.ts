@@ -4,19 +4,20 @@ import { DatabaseSync } from "node:sqlite";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { stride } from "../support/campaign.ts";
-import { atEveryStep, expectSteps, runKilledAt, template } from "../support/crash.ts";
+import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectExit,
   expectFarFromLock,
   expectInStep,
   expectNothingLost,
-  firstGet,
   offlineNote,
   openLab,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { device } from "../support/examples.ts";
+import { warm } from "../torture/operations/operation.ts";
+import { openRewindLab } from "../torture/rewind-lab.ts";
 
 const others = ({ service, vault }: Lab): string[] =>
   service.sandbox.vaults().flatMap(({ uuid }) => (uuid === vault.uuid ? [] : [uuid]));
@@ -119,14 +120,13 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
 
 describe("vault delete, killed with SIGKILL before, between and after its steps", () => {
   it("the credentials are removed only after the vault is; the same command again finishes or says that it is gone", async () => {
-    const input = offlineNote;
-    const { lab, fresh } = await template(input, async (first, machine) =>
-      expectExit(await firstGet(machine, first.vault), 0),
-    );
-    const { service, vault } = lab;
+    const lab = await openRewindLab([offlineNote]);
+    await warm(lab);
+    lab.keep();
+    const { service, vault, machine } = lab;
     const codes = new Set<number | null>();
     const steps = await atEveryStep(async (n) => {
-      const machine = fresh();
+      lab.rewind();
       const args = ["delete", vault.uuid, "--yes", "--json"];
       const run = await runKilledAt(n, machine, args);
       const check = async (): Promise<void> => {

@@ -1,10 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import type { VaultInput } from "../../src/sandbox/seeds.ts";
 import { stride } from "./campaign.ts";
-import type { Lab } from "./lab.ts";
-import { openLab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
 import { tempDir } from "./cleanup.ts";
@@ -42,7 +39,7 @@ export async function runKilledAt(
   return { result, killed: result.signal === "SIGKILL", steps };
 }
 
-export interface Stopped {
+interface Stopped {
   run: RunningVault;
   /** The last one is that before which it was stopped. */
   steps: string[];
@@ -95,42 +92,4 @@ export async function atEveryStep(
 /** Every kind of step that an exchange consists of was met, so that the loop has not been looking at nothing. */
 export function expectSteps(steps: readonly string[], wanted: readonly string[]): void {
   expect(steps).toEqual(expect.arrayContaining([...wanted]));
-}
-
-export interface Template {
-  lab: Lab;
-  /** The service as it was after the preparation, and a machine with a copy of the state as it was then. */
-  fresh(): Machine;
-}
-
-/**
- * A service and a state in step with each other, to be had again and again: the preparation runs once against a first
- * sandbox; the second one, at the same address, begins with what that one held, and both go back to that with `fresh`.
- */
-export async function template(
-  input: VaultInput,
-  prepare: (lab: Lab, machine: Machine) => Promise<unknown>,
-): Promise<Template> {
-  const first = await openLab(input);
-  const { uuid } = first.vault;
-  const before = first.machine();
-  await prepare(first, before);
-  const { pair, usesRemaining } = first.service.sandbox.inspect(uuid);
-  const seed = {
-    ...input,
-    uuid,
-    credentials: pair,
-    ...(usesRemaining === null ? {} : { maxUsage: usesRemaining }),
-  };
-  await first.service.close();
-  const lab = await openLab(seed, { port: Number(new URL(first.service.baseUrl).port) });
-  const prepared = lab.machine({ home: before.home });
-  return {
-    lab,
-    fresh: () => {
-      lab.service.sandbox.rewind();
-      lab.service.faults.clear();
-      return prepared.copy();
-    },
-  };
 }

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { Dice } from "../support/dice.ts";
-import type { Template } from "../support/crash.ts";
-import { template } from "../support/crash.ts";
+import { defaults } from "../../src/protocol/limits.ts";
 import {
   card,
   expectError,
@@ -11,13 +10,15 @@ import {
   expectFarFromLock,
   expectInStep,
   expectNothingLost,
-  firstGet,
   offlineCard,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
+import { warm } from "./operations/operation.ts";
+import type { LocalRewindLab } from "./rewind-lab.ts";
+import { openRewindLab } from "./rewind-lab.ts";
 
 const hook = join(import.meta.dirname, "..", "support", "clock-jump.cjs");
 const hour = 3_600_000;
@@ -50,17 +51,19 @@ async function runAt(
 }
 
 describe("a clock that jumps", () => {
-  let made: Template;
+  let lab: LocalRewindLab;
+  let machine: Machine;
+  let uuid: string;
   beforeAll(async () => {
-    made = await template(offlineCard, async ({ vault }, machine) =>
-      expectExit(await firstGet(machine, vault), 0),
-    );
+    lab = await openRewindLab([offlineCard], defaults.tokenLifetimeMs);
+    ({ machine } = lab);
+    ({ uuid } = lab.vault);
+    await warm(lab);
+    lab.keep();
   });
 
-  async function expectAllWell(machine: Machine): Promise<void> {
-    const { lab } = made;
-    const { uuid } = lab.vault;
-    await expectNothingLost(lab, machine.copy());
+  async function expectAllWell(): Promise<void> {
+    await expectNothingLost(lab, lab.aside());
     expectExit(await machine.vault("get", uuid, "--json"), 0);
     await expectInStep(lab, machine, uuid);
     expectFarFromLock(lab, uuid);
@@ -74,25 +77,24 @@ describe("a clock that jumps", () => {
     { operation: "update", jump: 3 * hour },
     { operation: "update", jump: -3 * hour },
   ])("by $jump ms in the midst of $operation: all the same", async ({ operation, jump }) => {
-    const { lab, fresh } = made;
-    const { uuid } = lab.vault;
-    const argsOf = (machine: Machine): string[] =>
+    lab.rewind();
+    const argsOf = (): string[] =>
       operation === "get"
         ? ["get", uuid, "--json"]
         : ["update", uuid, "--json", "--card", `@${machine.file("new.json", card)}`];
-    const first = fresh();
-    const { looks } = await runAt({}, first, argsOf(first));
+    const { looks } = await runAt({}, machine, argsOf());
     expect(looks).toBeGreaterThan(3);
     const moments = Array.from({ length: looks }, (_, index) => index + 1);
     for (const at of isWhole ? moments : [Math.ceil(looks / 2)]) {
-      const machine = fresh();
-      expectExit(await runAt({ jump, at }, machine, argsOf(machine)), 0);
+      lab.rewind();
+      expectExit(await runAt({ jump, at }, machine, argsOf()), 0);
+      // The first ones were of the preparation.
       expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({
-        starts: 1,
-        ends: 1,
-        acknowledged: 1,
+        starts: 2,
+        ends: 2,
+        acknowledged: 2,
       });
-      await expectAllWell(machine);
+      await expectAllWell();
     }
   });
 
@@ -102,27 +104,23 @@ describe("a clock that jumps", () => {
   ] as const)(
     "back by hours while it waits ($fault): --max-wait ends the waiting all the same",
     async ({ fault, code }) => {
-      const { lab, fresh } = made;
-      const { uuid } = lab.vault;
       const args = ["get", uuid, "--json", "--max-wait", "900ms"];
-      const first = fresh();
+      lab.rewind();
       lab.faults(fault);
-      const { looks } = await runAt({}, first, args);
+      const { looks } = await runAt({}, machine, args);
       const moments = Array.from({ length: looks - 2 }, (_, index) => index + 2);
       for (const at of isWhole ? moments : [Math.ceil(looks / 2)]) {
-        const machine = fresh();
+        lab.rewind();
         lab.faults(fault);
         expectError(await runAt({ jump: -3 * hour, at }, machine, args), code);
         lab.service.faults.clear();
-        await expectAllWell(machine);
+        await expectAllWell();
       }
     },
   );
 
   it("from one run to the next, on both sides: every exchange is finished or begun anew", async () => {
-    const { lab, fresh } = made;
-    const { uuid } = lab.vault;
-    const machine = fresh();
+    lab.rewind();
     const dice = new Dice("clocks");
     for (let round = 0; round < (isWhole ? 60 : 4); round += 1) {
       lab.clock.ahead = dice.between(-8, 8) * hour;
@@ -138,6 +136,6 @@ describe("a clock that jumps", () => {
       expectFarFromLock(lab, uuid);
     }
     lab.clock.ahead = 0;
-    await expectAllWell(machine);
+    await expectAllWell();
   });
 });

@@ -86,7 +86,7 @@ async function killEverywhere(
 ): Promise<void> {
   await operation.prepare(lab);
   await lab.keep();
-  const goesOn = async (printed: string, ended: boolean): Promise<void> =>
+  const goesOn = async (printed: string, ended: boolean): Promise<unknown> =>
     await operation.goesOn((await next?.()) ?? lab, printed, ended);
   const whole = await wholeRun(lab, operation);
   expect(whole.result.code, whole.result.stderr).toBe(0);

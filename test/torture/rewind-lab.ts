@@ -1,7 +1,15 @@
-import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  realpathSync,
+  rmSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Faults } from "../../src/sandbox/faults.ts";
+import { Faults, parseFault } from "../../src/sandbox/faults.ts";
 import { createHandler } from "../../src/sandbox/handler.ts";
 import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { listen } from "../../src/sandbox/server.ts";
@@ -29,6 +37,8 @@ export interface RewindLab {
   vaults: readonly KnownVault[];
   clock: { ahead: number };
   machine: Machine;
+  /** Arms faults in the grammar of `sandbox fault`. */
+  faults(...rules: string[]): void;
   /** What the service held, after each of its changes; index 0 is what `rewind` goes back to. */
   history: State[];
   /** Service and machine as they are now are what `rewind` goes back to. */
@@ -39,7 +49,7 @@ export interface RewindLab {
 }
 
 /** With the state on the machine itself. */
-interface LocalRewindLab extends RewindLab {
+export interface LocalRewindLab extends RewindLab {
   keep(): void;
   rewind(): void;
   aside(): Machine;
@@ -54,7 +64,7 @@ interface LocalRewindLab extends RewindLab {
 /** The part of a lab that is the service. */
 interface RewindService extends Pick<
   RewindLab,
-  "service" | "vault" | "vaults" | "clock" | "history"
+  "service" | "vault" | "vaults" | "clock" | "faults" | "history"
 > {
   /** What the service holds now is what it goes back to without an argument. */
   keepService(): void;
@@ -66,12 +76,13 @@ const tokenLife = 12 * 3_600_000;
 
 /**
  * The program leaves its connections to the end of its process. Where its commands run in this one they are closed when their files go:
- * thousands of them would slow down each opening.
+ * thousands of them would slow down each opening. Those elsewhere are none of a lab.
  */
 const connections = new Set<DatabaseSync>();
+const labs = join(realpathSync(memoryFolder), "vault-rewind-");
 const { exec } = DatabaseSync.prototype;
 DatabaseSync.prototype.exec = function (sql: string): void {
-  connections.add(this);
+  if (this.location()?.startsWith(labs) === true) connections.add(this);
   exec.call(this, sql);
 };
 
@@ -83,7 +94,10 @@ function closeUnder(folder: string): void {
   }
 }
 
-async function openRewindService(seed: readonly VaultInput[]): Promise<RewindService> {
+async function openRewindService(
+  seed: readonly VaultInput[],
+  tokenTtlMs = tokenLife,
+): Promise<RewindService> {
   const clock = { ahead: 0 };
   const history: State[] = [];
   let state: State | undefined;
@@ -94,7 +108,7 @@ async function openRewindService(seed: readonly VaultInput[]): Promise<RewindSer
   const sandbox = new Sandbox({
     now: () => Date.now() + clock.ahead,
     seed,
-    policy: { rate: 0, tokenTtlMs: tokenLife },
+    policy: { rate: 0, tokenTtlMs },
     save,
   });
   const faults = new Faults();
@@ -115,6 +129,7 @@ async function openRewindService(seed: readonly VaultInput[]): Promise<RewindSer
     vault,
     vaults: sandbox.vaults(),
     clock,
+    faults: (...rules) => faults.add(rules.map(parseFault)),
     history,
     keepService: () => {
       kept = structuredClone(state as State);
@@ -138,8 +153,11 @@ function inHome(
   return machineFor(service, { env, ...at });
 }
 
-export async function openRewindLab(seed: readonly VaultInput[]): Promise<LocalRewindLab> {
-  const { keepService, ...served } = await openRewindService(seed);
+export async function openRewindLab(
+  seed: readonly VaultInput[],
+  tokenTtlMs?: number,
+): Promise<LocalRewindLab> {
+  const { keepService, ...served } = await openRewindService(seed, tokenTtlMs);
   const { service, rewindService } = served;
   const folder = tempDir("rewind", memoryFolder);
   const machine = machineFor(service, { home: join(folder, "home") });

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { defaults } from "../../src/protocol/limits.ts";
-import type { Stopped, Template } from "../support/crash.ts";
-import { runKilledAt, runStoppedAt, template } from "../support/crash.ts";
+import { runKilledAt, runStoppedAt } from "../support/crash.ts";
 import {
   card,
   expectError,
@@ -9,12 +8,14 @@ import {
   expectFarFromLock,
   expectInStep,
   expectNothingLost,
-  firstGet,
   offlineCard,
 } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
 import { isWhole, tried } from "../support/campaign.ts";
+import { warm } from "./operations/operation.ts";
+import type { LocalRewindLab } from "./rewind-lab.ts";
+import { openRewindLab } from "./rewind-lab.ts";
 
 const operations = [
   { operation: "get", args: (): string[] => [] },
@@ -27,23 +28,16 @@ const operations = [
 describe.each(isWhole ? operations : operations.slice(0, 1))(
   "$operation, stopped (SIGSTOP) until its token has expired, then continued (SIGCONT)",
   ({ operation, args }) => {
-    let made: Template;
+    let lab: LocalRewindLab;
     let steps: string[];
-    let start: (n: number, machine: Machine) => Promise<Stopped>;
+    let command: string[];
 
     beforeAll(async () => {
-      made = await template(offlineCard, async ({ vault }, machine) =>
-        expectExit(await firstGet(machine, vault), 0),
-      );
-      const machine = made.fresh();
-      const commandOf = (on: Machine): string[] => [
-        operation,
-        made.lab.vault.uuid,
-        "--json",
-        ...args(on),
-      ];
-      start = async (n, on) => await runStoppedAt(n, on, commandOf(on));
-      ({ steps } = await runKilledAt(0, machine, commandOf(machine)));
+      lab = await openRewindLab([offlineCard], defaults.tokenLifetimeMs);
+      await warm(lab);
+      command = [operation, lab.vault.uuid, "--json", ...args(lab.machine)];
+      lab.keep();
+      ({ steps } = await runKilledAt(0, lab.machine, command));
     });
 
     /** The step before which it is stopped, counted from 1: after ②, after ③, while the end call is on its way. */
@@ -56,10 +50,10 @@ describe.each(isWhole ? operations : operations.slice(0, 1))(
 
     /** Stops it there; another one is busy for as long as it holds the vault, and has its turn as soon as it has not. */
     async function expectTurnsAround(n: number): Promise<void> {
-      const { lab, fresh } = made;
+      const { machine } = lab;
       const { uuid } = lab.vault;
-      const machine = fresh();
-      const { run, steps: before } = await start(n, machine);
+      lab.rewind();
+      const { run, steps: before } = await runStoppedAt(n, machine, command);
       try {
         // From its lock to ④, which is the last commit; behind that it may have let the vault go already.
         const last = steps.findLastIndex((step) => step.startsWith("commit")) + 1;
@@ -68,7 +62,7 @@ describe.each(isWhole ? operations : operations.slice(0, 1))(
         if (!before.slice(0, -1).includes("lock")) expectExit(another, 0);
         else if (n <= last) expectError(another, "busy");
         else expectExit(another, 0, 15);
-        await expectNothingLost(lab, machine.copy());
+        await expectNothingLost(lab, lab.aside());
         const waiting = machine.start(
           { timeoutMs: 120_000 },
           "get",

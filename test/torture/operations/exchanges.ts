@@ -120,6 +120,7 @@ const fresh: Operation[] = [
       else expect(documentOf(again).vault.creditCard).toEqual(card);
       await inStep(lab);
       expect(lab.service.sandbox.inspect(lab.vault.uuid).counts.failed).toBe(0);
+      return again.code;
     },
   },
   {
@@ -142,6 +143,7 @@ const fresh: Operation[] = [
           message: expect.stringMatching(/gone/) as string,
         });
       expectFarFromLock(lab, lab.vault.uuid);
+      return arrived ? "arrived" : "read again";
     },
   },
   {

@@ -30,9 +30,9 @@ export interface Operation {
   onDisk?: true;
   /**
    * After it was cut off: nothing is lost, and the command that a user runs next goes on, to where state and service are in step. `printed`
-   * is what had reached stdout; `ended` whether it ended by itself.
+   * is what had reached stdout; `ended` whether it ended by itself. Resolves to what came of it, where that may be this or that.
    */
-  goesOn(lab: RewindLab, printed: string, ended: boolean): Promise<void>;
+  goesOn(lab: RewindLab, printed: string, ended: boolean): Promise<unknown>;
 }
 
 /** A command in this process; PAIR0, PAIR1, … are the pairs that the vaults had at first. */
@@ -77,6 +77,8 @@ export async function getGoesOn(
   // Starts that were cut off may have failed, and one attempt is left: a person decides, who has looked at the audit log.
   if (next.code === 8) next = await decide(lab, helpOf(errorOf(next)), more);
   expectExit(next, 0);
+  // That its state is a copy is said to the first one that takes the vault.
+  expect(next.stderr.replace(/^vault: warning: .* was copied or moved: .*\n/, "")).toBe("");
   expect(documentOf(next).vault).toMatchObject(contents);
   await inStep(lab);
   return documentOf(next);
@@ -112,12 +114,13 @@ export async function inStep(lab: RewindLab, index = 0): Promise<void> {
 }
 
 /** ack finishes it, or says that only a get can tell; the get after it goes on. */
-export async function ackGoesOn(lab: RewindLab): Promise<void> {
+export async function ackGoesOn(lab: RewindLab): Promise<string> {
   await nothingLost(lab);
   const ack = await here(lab, "ack", lab.vault.uuid, "--json");
   expectExit(ack, 0, 12);
   if (ack.code === 0) await expectInStep(lab, await lab.aside(), lab.vault.uuid);
-  await getGoesOn(lab);
+  const { settled } = await getGoesOn(lab);
+  return [ack.code, ...settled.map(({ outcome }) => outcome)].join(" ");
 }
 
 export function wholeDocument(text: string): GetDocument | null {
