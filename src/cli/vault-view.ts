@@ -1,6 +1,7 @@
 import type { Actor } from "../actor.ts";
 import type { Delivery } from "../exchange/delivery.ts";
 import { object } from "../protocol/answers.ts";
+import { fingerprint } from "../protocol/fingerprint.ts";
 import { printable, printableLine } from "../terminal/redactor.ts";
 import {
   shownCardNumber,
@@ -51,7 +52,7 @@ export const delivered = ({ vault, exchange, ...delivery }: Delivery): ShownVaul
   usesRemaining: vault["usesRemaining"],
   dates: vault,
   generation: exchange.newGeneration,
-  fingerprint: namedFingerprint(delivery.fingerprint),
+  fingerprint: namedFingerprint(fingerprint(delivery.uuid, delivery.credentials)),
   externalRef: exchange.externalRef,
 });
 

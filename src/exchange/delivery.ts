@@ -15,8 +15,6 @@ export interface Delivery {
   exchange: OpenExchange;
   /** The new pair. */
   credentials: Credentials;
-  /** Fingerprint of the new pair, as `status --history` shows it. */
-  fingerprint: string;
   settled: readonly Settled[];
   /** This may be the last read of a limited vault: an output that masks the contents does not deliver them. */
   lastRead: boolean;

@@ -273,12 +273,9 @@ export interface Store {
   /**
    * Records a created vault in one transaction: its pair as the current and proven generation, with hashedPin, device, label and
    * dates; counters zero. If the vault has credentials here already, the pair becomes an unproven generation instead. Needs no
-   * lock of the vault. Returns the generation and its fingerprint.
+   * lock of the vault. Returns the generation.
    */
-  completeCreation(
-    creation: Creation,
-    vault: CreatedVault,
-  ): Promise<{ generation: number; fingerprint: string }>;
+  completeCreation(creation: Creation, vault: CreatedVault): Promise<number>;
   /**
    * Reserves the next slot under an application's rate limit (GCRA), for all processes, by the clock of the state. Returns the
    * milliseconds from when the state is asked to the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0

@@ -72,7 +72,6 @@ async function recordNewPair(
     vault,
     exchange,
     credentials: bareCredentials({ ...success.pair, hashedPin }),
-    fingerprint: record.generations.find((g) => g.generation === generation)?.fingerprint ?? "",
     settled: [...context.settled.values()],
     lastRead:
       exchange.operation === "get" && exchange.limited && (exchange.usesRemaining ?? 0) <= 1,

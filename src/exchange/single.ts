@@ -102,13 +102,7 @@ export interface CreateRequest {
 }
 
 export type CreateOutcome =
-  | {
-      type: "created";
-      success: CreateSuccess;
-      credentials: Credentials;
-      generation: number;
-      fingerprint: string;
-    }
+  | { type: "created"; success: CreateSuccess; credentials: Credentials; generation: number }
   /** The vault exists, but its credentials could not be stored: they are here and nowhere else. */
   | { type: "unstored"; success: CreateSuccess; credentials: Credentials; error: VaultError }
   /** SUCCESS without recognizable credentials or uuid: if they exist, they are in this answer. */
@@ -161,7 +155,7 @@ async function keep(
   const credentials = { ...success.pair, ...defined({ hashedPin: vault.hashedPin }) };
   for (const secret of Object.values(credentials)) context.learnSecret(secret);
   try {
-    const stored = await context.store.completeCreation(creation, {
+    const generation = await context.store.completeCreation(creation, {
       ...success,
       credentials,
       device,
@@ -169,7 +163,7 @@ async function keep(
       usesRemaining: success.usesRemaining ?? vault.maxUsage ?? null,
       limited: success.usesRemaining !== null || vault.maxUsage !== undefined,
     });
-    return { type: "created", success, credentials, ...stored };
+    return { type: "created", success, credentials, generation };
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     return { type: "unstored", success, credentials, error };

@@ -26,7 +26,6 @@ import { written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
 import { placeOf } from "./steps/generations.ts";
 import { vaultRecord, vaultSummary } from "./steps/rows.ts";
-import type { Added } from "./steps/import.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
 /** Vaults, and names of vaults, that are read at a time. */
@@ -130,7 +129,7 @@ export abstract class StoredState {
   }
 
   /** Nobody else knows the vault yet, unless it is known here by a mistake. */
-  async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
+  async completeCreation(creation: Creation, vault: CreatedVault): Promise<number> {
     const deadline = this.parts.clock.elapsed() + 30_000;
     const waiting = { deadline, signal: new AbortController().signal };
     const session = await this.lock(creation.service, vault.uuid, waiting);

@@ -9,7 +9,6 @@ import type { SealingKey } from "../secrets/sealing.ts";
 import type { Made, Step, WrittenAs } from "./document.ts";
 import { make } from "./document.ts";
 import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/generations.ts";
-import type { Added } from "./steps/import.ts";
 import { adopt, completeCreation, recordPair } from "./steps/import.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
 import { findExchange, lockLost, vaultOf, vaultRecord } from "./steps/rows.ts";
@@ -97,7 +96,7 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   /** Implements `Store.completeCreation`. A label that another vault has taken meanwhile is no reason to lose the credentials. */
-  async completeCreation(creation: Creation, vault: CreatedVault): Promise<Added> {
+  async completeCreation(creation: Creation, vault: CreatedVault): Promise<number> {
     const complete = this.#sealing(completeCreation, (_, given) => [given.credentials]);
     try {
       return await complete(creation, vault);

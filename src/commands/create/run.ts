@@ -20,6 +20,7 @@ import {
   metadataKey,
   metadataValue,
 } from "../../protocol/fields.ts";
+import { fingerprint as fingerprintOf } from "../../protocol/fingerprint.ts";
 import { brokenRule, checkGiven } from "../../protocol/validate.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
@@ -193,7 +194,7 @@ async function reportOutcome(
     );
   }
   const { generation } = outcome;
-  const fingerprint = namedFingerprint(outcome.fingerprint);
+  const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
   const created = { generation, fingerprint };
   const document: Document<"create"> = { uuid, label, vault, kind, created };
   const { vaultTable } = await import("../../cli/vault-view.ts");

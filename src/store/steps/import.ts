@@ -193,19 +193,13 @@ function ensureGeneration(
   return { row, added: true };
 }
 
-/** The credentials of a vault that was created. */
-export interface Added {
-  generation: number;
-  fingerprint: string;
-}
-
 /** Implements `Store.completeCreation`. */
 export function completeCreation(
   rows: VaultRows,
   key: SealingKey,
   { id, kind, externalRef }: Creation,
   given: CreatedVault,
-): Added {
+): number {
   const isKnown = rows.credentials.length > 0;
   const vault = knownVault(rows, kind);
   const standing = isKnown ? "imported" : "current";
@@ -234,5 +228,5 @@ export function completeCreation(
   }
   const { generation } = row;
   journal(rows, "created", id, { kind, externalRef, generation, standing });
-  return { generation, fingerprint: row.fingerprint };
+  return generation;
 }
