@@ -192,12 +192,7 @@ function formOf(
   return "rows";
 }
 
-interface All<Vault extends Named>
-  extends ReportOptions, Pick<Turns<Vault>, "concurrency" | "maxFailures"> {
-  /** Does the exchange of one vault, whose contents the report prints. What it throws is its outcome. */
-  work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
-  /** Is told each outcome, too. */
-  tell?: (vault: Vault, outcome: Outcome) => void;
+interface All<Vault extends Named> extends ReportOptions, Turns<Vault> {
   /** Outcomes that are known already. */
   before: readonly (readonly [Named, Outcome])[];
 }
@@ -212,7 +207,6 @@ export async function runAll<Vault extends Named>(
   all: All<Vault>,
 ): Promise<void> {
   const { host, narrator } = app.io;
-  const { work, tell, before, concurrency, maxFailures } = all;
   const report = new Report(app, all);
   const onSignal = (): void =>
     narrator.note(
@@ -221,16 +215,8 @@ export async function runAll<Vault extends Named>(
   let failure: VaultError | undefined;
   host.interrupted.addEventListener("abort", onSignal, { once: true });
   try {
-    await report.outcomes(before);
-    const taken = await takeTurns(app, todo, {
-      work: async (vault, turn) => await work(vault, turn, report),
-      tell: async (vault, outcome) => {
-        tell?.(vault, outcome);
-        await report.outcome(vault, outcome);
-      },
-      concurrency,
-      maxFailures,
-    });
+    await report.outcomes(all.before);
+    const taken = await takeTurns(app, todo, report, all);
     failure = endOf(host, report, all, taken.stop);
     await report.outcomes(taken.left.map((vault) => [vault, { ok: false, skipped: "stopped" }]));
     await report.end(taken.calls, failure?.facts.next ?? []);

@@ -5,13 +5,13 @@ import type { Service } from "../exchange/ports.ts";
 import type { Remote } from "../parts/service.ts";
 import { once } from "../at-a-time.ts";
 import type { SecretScope } from "../terminal/redactor.ts";
-import type { Outcome } from "./report.ts";
+import type { Outcome, Report } from "./report.ts";
 
 export interface Turns<Vault extends Named> {
-  /** Does the exchange of one vault. What it throws is its outcome. */
-  work: (vault: Vault, turn: Turn) => Promise<Outcome>;
-  /** Is told each outcome. If it rejects, nothing more is begun. */
-  tell: (vault: Vault, outcome: Outcome) => Promise<void>;
+  /** Does the exchange of one vault, whose contents the report prints. What it throws is its outcome. */
+  work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
+  /** Is told each outcome, too. */
+  tell?: (vault: Vault, outcome: Outcome) => void;
   /** Most exchanges at a time. */
   concurrency?: number | undefined;
   /** Stop after so many. */
@@ -51,6 +51,7 @@ interface Run {
 export async function takeTurns<Vault extends Named>(
   app: Remote,
   vaults: readonly Vault[],
+  report: Report,
   { work, tell, concurrency = mostAtATime, maxFailures = Infinity }: Turns<Vault>,
 ): Promise<Taken<Vault>> {
   const { interrupted, killed } = app.io.host;
@@ -86,7 +87,9 @@ export async function takeTurns<Vault extends Named>(
     const turn = new Turn(app, vault.uuid, isLast, run);
     active.add(turn);
     try {
-      const outcome = await work(vault, turn).catch((error: unknown): Outcome => turn.fail(error));
+      const outcome = await work(vault, turn, report).catch((error: unknown): Outcome =>
+        turn.fail(error),
+      );
       const error = "error" in outcome ? outcome.error : undefined;
       const { code, retry } = error ?? {};
       // Not if the lock was lost in the middle: the start counts, and a limited vault has spent a read.
@@ -98,7 +101,8 @@ export async function takeTurns<Vault extends Named>(
         stop ??= unavailable(error);
         return void later.push(vault);
       }
-      await tell(vault, outcome);
+      tell?.(vault, outcome);
+      await report.outcome(vault, outcome);
       if (error === undefined) return;
       failures += 1;
       if (concernsAll.includes(error.code)) stop ??= error;

@@ -6,11 +6,14 @@ import type { Service } from "../../src/exchange/ports.ts";
 import type { ServicePart } from "../../src/parts/service.ts";
 import type { Turns } from "../../src/runs/turns.ts";
 import { takeTurns } from "../../src/runs/turns.ts";
+import type { Report } from "../../src/runs/report.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 import { command } from "../../src/way.ts";
 
 type Vault = { uuid: string; label: null };
 type Work = (context: ExchangeContext) => Promise<unknown>;
+
+const report = { outcome: async () => Promise.resolve() } as unknown as Report;
 
 const named = (...uuids: string[]): Vault[] => uuids.map((uuid) => ({ uuid, label: null }));
 
@@ -32,10 +35,9 @@ function taking(
     } as unknown as ServicePart,
   };
   const told: string[] = [];
-  const tell = async ({ uuid }: Vault): Promise<void> =>
-    Promise.resolve(void told.push(uuid)).then(() => undefined);
+  const tell = ({ uuid }: Vault): void => void told.push(uuid);
   const vaults = named(...Array.from({ length: count }, (_, n) => `${n}`));
-  const taken = takeTurns(app, vaults, { work, tell, concurrency });
+  const taken = takeTurns(app, vaults, report, { work, tell, concurrency });
   const place = async (): Promise<void> => {
     await expect.poll(() => waiting.length).toBeGreaterThan(0);
     waiting.shift()?.();
@@ -72,9 +74,8 @@ it("replaces the secrets of a vault in its failure, which outlives them", async 
     return await Promise.reject(new VaultError("locked", "no hunter2", { next }));
   };
   const app = { ...fakeBasics(), service: {} as ServicePart };
-  const tell = async (_: Vault, outcome: unknown): Promise<void> =>
-    Promise.resolve(void outcomes.push(outcome)).then(() => undefined);
-  await takeTurns(app, named("0"), { work, tell });
+  const tell = (_: Vault, outcome: unknown): void => void outcomes.push(outcome);
+  await takeTurns(app, named("0"), report, { work, tell });
   const told = { message: "no «redacted»", facts: { next: [command`vault get «redacted»`] } };
   expect(outcomes).toMatchObject([{ ok: false, error: told }]);
 });
