@@ -65,12 +65,10 @@ export async function takeTurns<Vault extends Named>(
   let stop: Taken<Vault>["stop"] = null;
 
   function mayBegin(): boolean {
-    const turns = [...active];
     if (stop !== null || interrupted.aborted) return false;
-    const isFed =
-      turns.filter(({ phase }) => phase === "coming").length >=
-      inQueue + Math.ceil((rate * run.preparationMs) / 1000);
-    return active.size < Math.min(concurrency, mostAtATime) && (rate === 0 || !isFed);
+    const coming = [...active].filter(({ phase }) => phase === "coming").length;
+    const enough = rate === 0 ? Infinity : inQueue + Math.ceil((rate * run.preparationMs) / 1000);
+    return active.size < Math.min(concurrency, mostAtATime) && coming < enough;
   }
 
   function goOn(): void {
@@ -93,14 +91,12 @@ export async function takeTurns<Vault extends Named>(
       const error = "error" in outcome ? outcome.error : undefined;
       const { code, retry } = error ?? {};
       // Not if the lock was lost in the middle: the start counts, and a limited vault has spent a read.
-      if (code === "busy" && retry === "safe" && !isLast) return void later.push(vault);
-      if (code === "interrupted" && error?.facts.exchange === undefined)
-        return void later.push(vault);
-      if (error !== undefined && code === "network" && retry === "safe") {
-        // It has waited for the service as long as a vault may, and nothing was sent for it.
-        stop ??= unavailable(error);
-        return void later.push(vault);
-      }
+      const isInUse = code === "busy" && retry === "safe" && !isLast;
+      const isStopped = code === "interrupted" && error?.facts.exchange === undefined;
+      // It has waited for the service as long as a vault may, and nothing was sent for it.
+      const isUnavailable = error !== undefined && code === "network" && retry === "safe";
+      if (isUnavailable) stop ??= unavailable(error);
+      if (isInUse || isStopped || isUnavailable) return void later.push(vault);
       tell?.(vault, outcome);
       await report.outcome(vault, outcome);
       if (error === undefined) return;

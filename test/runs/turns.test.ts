@@ -73,7 +73,7 @@ it("replaces the secrets of a vault in its failure, which outlives them", async 
     turn.learn("hunter2");
     return await Promise.reject(new VaultError("locked", "no hunter2", { next }));
   };
-  const app = { ...fakeBasics(), service: {} as ServicePart };
+  const app = { ...fakeBasics(fakeHost(), { rate: 0 }), service: {} as ServicePart };
   const tell = (_: Vault, outcome: unknown): void => void outcomes.push(outcome);
   await takeTurns(app, named("0"), report, { work, tell });
   const told = { message: "no «redacted»", facts: { next: [command`vault get «redacted»`] } };
