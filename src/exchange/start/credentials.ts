@@ -11,6 +11,7 @@ import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
 import { importOf } from "../dispositions.ts";
 import type { Generation, VaultRecord } from "../records.ts";
+import { bareCredentials } from "../recovery.ts";
 import { isLive } from "../records.ts";
 import type { Start } from "./start.ts";
 
@@ -40,11 +41,10 @@ export async function chosenPair(
 ): Promise<ChosenPair> {
   const stored = await context.session.credentials(generation.generation);
   const hashedPin = start.hashedPin ?? stored.hashedPin;
-  const credentials: Credentials = {
-    encryptedData: stored.encryptedData,
-    payload: stored.payload,
-    ...(hashedPin === undefined || !isOnline(kind) ? {} : { hashedPin }),
-  };
+  const credentials = bareCredentials({
+    ...stored,
+    hashedPin: isOnline(kind) ? hashedPin : undefined,
+  });
   for (const secret of Object.values(credentials) as string[]) context.learnSecret(secret);
   const device = isOnline(kind) ? (start.device ?? generation.device ?? undefined) : undefined;
   if (!start.force) guardDevice(vault, device);
