@@ -14,6 +14,17 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
     lab = await openLab(offlineNote);
   });
 
+  /** The volume has a file of the credentials that the service accepts, and nothing else but its lock. */
+  function expectCredentials(volume: string): void {
+    const { service, vault } = lab;
+    const file = join(volume, "pair.json");
+    const names = ["format", "uuid", "label", "kind", "credentials"];
+    expect(Object.keys(readJson(file) as object)).toEqual(names);
+    expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
+    expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
+    expectFarFromLock(lab, vault.uuid);
+  }
+
   it("another container goes on from the file that it left", async () => {
     const { service, vault } = lab;
     const left = { nothing: 0, recovery: 0, credentials: 0 };
@@ -33,16 +44,7 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
           content === null ? ["--credentials", "-"] : ["--credentials", `@${file}`];
         const next = await lab.machine().vaultWith({ input }, ...get, ...credentials);
         expectExit(next, 0);
-        expect(Object.keys(readJson(file) as object)).toEqual([
-          "format",
-          "uuid",
-          "label",
-          "kind",
-          "credentials",
-        ]);
-        expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
-        expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
-        expectFarFromLock(lab, vault.uuid);
+        expectCredentials(volume);
         expect(service.sandbox.inspect(vault.uuid).counts.failed).toBe(0);
       };
       return { ...killed, check };
@@ -63,32 +65,14 @@ describe("a container without a lasting disk, --credentials-out on a volume, kil
       const volume = tempDir("volume");
       const file = join(volume, "pair.json");
       writeFileSync(file, JSON.stringify(vault.credentials));
-      const get = [
-        "get",
-        vault.uuid,
-        "--kind",
-        vault.kind,
-        "--json",
-        "--credentials",
-        `@${file}`,
-        "--credentials-out",
-        file,
-      ];
+      const from = ["--kind", vault.kind, "--credentials", `@${file}`];
+      const get = ["get", vault.uuid, ...from, "--json", "--credentials-out", file];
       const killed = await runKilledAt(n, lab.machine(), get);
       const check = async (): Promise<void> => {
         const content = readJson(file) as object;
         left["old" in content ? "recovery" : "format" in content ? "credentials" : "given"] += 1;
         expectExit(await lab.machine().vault(...get), 0);
-        expect(Object.keys(readJson(file) as object)).toEqual([
-          "format",
-          "uuid",
-          "label",
-          "kind",
-          "credentials",
-        ]);
-        expect(service.sandbox.accepts(vault.uuid, pairIn(file))).toBe(true);
-        expect(readdirSync(volume)).toEqual([".pair.json.vault-lock", "pair.json"]);
-        expectFarFromLock(lab, vault.uuid);
+        expectCredentials(volume);
       };
       return { ...killed, check };
     };

@@ -1,9 +1,7 @@
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { stride } from "../support/campaign.ts";
-import type { KilledRun } from "../support/crash.ts";
-import { expectSteps, runKilledAt } from "../support/crash.ts";
+import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectExit,
@@ -26,29 +24,6 @@ function copyOf(lab: Lab, machine: Machine, env: Record<string, string>): Machin
   ] as const)
     cpSync(from, join(home, name), { recursive: true });
   return lab.machine({ home, env });
-}
-
-/** Runs it once to its end, then once for each of its steps, killed before that. Returns the steps. */
-async function atEachStep(
-  run: (n: number) => Promise<KilledRun & { check(): Promise<void> }>,
-): Promise<string[]> {
-  const whole = await run(0);
-  await whole.check();
-  const { steps } = whole;
-  for (let n = 1; n <= steps.length; n += 1) {
-    if (n % stride !== 0) continue;
-    const { killed, check, result } = await run(n);
-    expect(killed, `step ${n}, ${steps[n - 1]}: ${JSON.stringify(result)}`).toBe(true);
-    try {
-      await check();
-    } catch (error) {
-      throw new Error(
-        `killed after step ${n - 1}, ${steps[n - 2]}, before ${steps[n - 1]}: ${(error as Error).message}`,
-        { cause: error },
-      );
-    }
-  }
-  return steps;
 }
 
 const keysOf = ({ configDir }: Machine): string[] =>
@@ -82,7 +57,7 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
 
   it("from a key file to another: the next command works, and so does a second rekey", async () => {
     const [former = ""] = keysOf(first);
-    const steps = await atEachStep(async (n) => {
+    const steps = await atEveryStep(async (n) => {
       const machine = copyOf(lab, first, withoutKey);
       const run = await runKilledAt(n, machine, ["state", "rekey", "--yes"]);
       const check = async (): Promise<void> => {
@@ -101,7 +76,7 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
   it("to a given key: what is left opens with that key or with the file, and the same command finishes", async () => {
     const key = Buffer.alloc(32, 9).toString("base64");
     const given = { VAULTSVC_STATE_KEY: key };
-    await atEachStep(async (n) => {
+    await atEveryStep(async (n) => {
       const machine = copyOf(lab, first, withoutKey);
       const command = ["state", "rekey", "--new-state-key", "env:NEW_KEY", "--yes"];
       machine.env["NEW_KEY"] = key;
