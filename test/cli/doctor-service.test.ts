@@ -1,20 +1,11 @@
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { createServer as createTlsServer } from "node:https";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Certificate } from "../support/keys.ts";
 import { selfSigned } from "../support/keys.ts";
-import { onLoopback } from "../support/servers.ts";
+import { httpServer } from "../support/servers.ts";
 import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
-
-interface Received {
-  method: string | undefined;
-  url: string | undefined;
-  headers: NodeJS.Dict<string | string[]>;
-}
 
 /** A service that answers anything with `status` and a clock that is ahead by so many seconds. */
 async function service(
@@ -26,22 +17,12 @@ async function service(
   } = {},
 ) {
   const { status = 404, ahead = 0, certificate, answers = true } = options;
-  const requests: Received[] = [];
-  const answer = ({ method, url, headers }: IncomingMessage, response: ServerResponse): void => {
-    requests.push({ method, url, headers });
+  return await httpServer((_, response) => {
     response.sendDate = false;
     if (ahead !== null)
       response.setHeader("date", new Date(Date.now() + ahead * 1000).toUTCString());
     if (answers) response.writeHead(status).end();
-  };
-  const server =
-    certificate === undefined ? createServer(answer) : createTlsServer(certificate, answer);
-  const port = await onLoopback(server);
-  return {
-    url: `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`,
-    port,
-    requests,
-  };
+  }, certificate);
 }
 
 interface Finding {
@@ -85,6 +66,7 @@ describe.concurrent("vault doctor: the service", () => {
           connection: "close",
           "user-agent": expect.stringMatching(/^vault\//) as string,
         },
+        body: "",
       },
       expect.objectContaining({
         method: "PUT",

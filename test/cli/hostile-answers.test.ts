@@ -1,4 +1,3 @@
-import { createServer } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { errorKinds } from "../../src/errors.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
@@ -13,26 +12,21 @@ import {
 import type { HostileService } from "../support/hostile-service.ts";
 import { card, expectError, expectExit } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import { onLoopback } from "../support/servers.ts";
+import { tcpServer } from "../support/servers.ts";
 import { errorOf, machineFor } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { sample, tried } from "../support/campaign.ts";
 import type { Hostile } from "./hostile-answers-table.ts";
 import { answers, redirects, vaults } from "./hostile-answers-table.ts";
 
-const connections: string[] = [];
 /** Whoever is led here has been led away. */
-const elsewhere = createServer((socket) => {
-  connections.push(String(socket.remotePort));
-  socket.destroy();
-});
+const elsewhere = await tcpServer((socket) => void socket.destroy());
 let hostile: HostileService;
 let machine: Machine;
 let everything: Hostile[];
 
 beforeAll(async () => {
-  const there = `http://127.0.0.1:${await onLoopback(elsewhere)}`;
-  everything = [...answers, ...redirects(there)];
+  everything = [...answers, ...redirects(elsewhere.url)];
   hostile = await startHostileService();
   machine = machineFor(hostile, {
     env: {
@@ -103,7 +97,7 @@ async function throughAll(
       throw new Error(`${one.what}: ${(error as Error).message}`, { cause: error });
     }
   }
-  expect(connections).toEqual([]);
+  expect(elsewhere.connections).toEqual([]);
   expect(({} as Record<string, unknown>)["status"]).toBeUndefined();
   tried("hostile answers and files", chosen.length);
 }

@@ -1,11 +1,10 @@
 import type { Socket } from "node:net";
-import { createServer } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import { expectError, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { errorOf } from "../support/machine.ts";
-import { onLoopback } from "../support/servers.ts";
+import { tcpServer } from "../support/servers.ts";
 
 /** A message of the protocol: its type, and its body. */
 function message(type: string, ...body: (Buffer | string)[]): Buffer {
@@ -42,7 +41,7 @@ interface HostileServer {
 
 /** A server on loopback that speaks the protocol of PostgreSQL as far as it likes. Ended with the test file. Returns the location of a state. */
 async function hostilePostgres({ login, answer }: HostileServer): Promise<string> {
-  const server = createServer((socket) => {
+  const { host } = await tcpServer((socket) => {
     let isIn = false;
     socket.on("data", (chunk: Buffer) => {
       if (isIn) answer?.(socket, syncsIn(chunk));
@@ -51,7 +50,7 @@ async function hostilePostgres({ login, answer }: HostileServer): Promise<string
       isIn = true;
     });
   });
-  return `postgres://team@127.0.0.1:${await onLoopback(server)}/vaults`;
+  return `postgres://team@${host}/vaults`;
 }
 
 /** The program writes a request in one piece. */

@@ -2,7 +2,6 @@ import tls from "node:tls";
 import { once } from "node:events";
 import { createServer as createTlsServer, getCACertificates } from "node:tls";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { connectCause } from "../../src/service/causes.ts";
 import { certificateAuthority, selfSigned } from "../support/keys.ts";
@@ -15,6 +14,7 @@ import {
   httpServer,
   json,
   never,
+  onLoopback,
   startCall,
   success,
   tcpServer,
@@ -133,10 +133,7 @@ describe("TLS", () => {
         socket.on("data", () => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
       },
     );
-    server.listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
+    const port = await onLoopback(server);
     const client = clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert));
     expect(await client.call(startCall, never)).toMatchObject({ type: "answer" });
     expect(protocols).toEqual(["http/1.1"]);
@@ -215,11 +212,7 @@ describe("TLS", () => {
       maxVersion: "TLSv1.1",
       ciphers: "DEFAULT@SECLEVEL=0",
     });
-    server.on("tlsClientError", () => undefined);
-    server.listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
+    const port = await onLoopback(server);
     expect(
       await clientOf(`https://127.0.0.1:${port}`, trust(certificate.cert)).call(startCall, never),
     ).toMatchObject({

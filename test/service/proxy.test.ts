@@ -1,6 +1,3 @@
-import { once } from "node:events";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { Proxy } from "../../src/service/causes.ts";
 import { startProxy } from "../support/proxies.ts";
@@ -10,6 +7,7 @@ import {
   clientOf,
   closed,
   endCall,
+  freePort,
   httpServer,
   json,
   never,
@@ -137,11 +135,7 @@ describe("a proxy that does not lead to the service: surely not sent, with the p
   });
 
   test("nobody listens there", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    server.close();
-    await once(server, "close");
+    const port = await freePort();
     expect(await reply(`http://127.0.0.1:${port}`, "config key proxy")).toEqual({
       type: "not-sent",
       cause: `connection refused by the proxy 127.0.0.1:${port}`,

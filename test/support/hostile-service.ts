@@ -1,4 +1,3 @@
-import { createServer } from "node:http";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Pair } from "../../src/protocol/answers.ts";
@@ -7,7 +6,7 @@ import { card, expectExit } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
 import { spellings } from "./secret-search.ts";
-import { onLoopback } from "./servers.ts";
+import { httpServer } from "./servers.ts";
 
 type Json = Record<string, unknown>;
 
@@ -79,28 +78,22 @@ export async function startHostileService(malice: Malice = kind): Promise<Hostil
       current = next;
     },
   };
-  const server = createServer((message, response) => {
-    let body = "";
-    message.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
-    message.on("end", () => {
-      const { method = "", url: path = "", headers } = message;
-      const asked = { method, path, headers, body, what: path.split("/").at(-1) ?? "" };
-      service.asked.push(asked);
-      pairs += 1;
-      current(asked, {
-        good: goodAnswer(asked, pairs),
-        socket: message.socket,
-        send: (content, status = 200, more = {}) => {
-          const isBytes = typeof content === "string" || Buffer.isBuffer(content);
-          response.writeHead(status, { "content-type": "application/json", ...more });
-          response.end(isBytes ? content : JSON.stringify(content));
-        },
-      });
+  const { url } = await httpServer((received, response, { socket }) => {
+    const { method = "", url: path = "", headers, body } = received;
+    const asked = { method, path, headers, body, what: path.split("/").at(-1) ?? "" };
+    service.asked.push(asked);
+    pairs += 1;
+    current(asked, {
+      good: goodAnswer(asked, pairs),
+      socket,
+      send: (content, status = 200, more = {}) => {
+        const isBytes = typeof content === "string" || Buffer.isBuffer(content);
+        response.writeHead(status, { "content-type": "application/json", ...more });
+        response.end(isBytes ? content : JSON.stringify(content));
+      },
     });
   });
-  server.on("clientError", () => undefined);
-  service.baseUrl = `http://127.0.0.1:${await onLoopback(server)}`;
-  return service;
+  return Object.assign(service, { baseUrl: url });
 }
 
 function goodAnswer({ path, what }: Pick<Asked, "path" | "what">, n: number): Json {

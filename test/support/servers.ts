@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { createServer, createServer as createTcpServer } from "node:net";
+import { createServer } from "node:net";
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -10,7 +10,6 @@ import type {
 } from "node:http";
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
-import { onTestFinished } from "vitest";
 import { atEndOfFile } from "./cleanup.ts";
 import type { EndCall, Send, StartCall } from "../../src/exchange/ports.ts";
 import type { ClientOptions } from "../../src/service/client.ts";
@@ -84,6 +83,7 @@ interface TestServer {
   url: string;
   host: string;
   port: number;
+  server: Server;
   connections: Socket[];
   requests: Received[];
 }
@@ -92,7 +92,7 @@ type Answering = (request: Received, response: ServerResponse, message: Incoming
 
 export const success = { responseStatus: { status: "SUCCESS" } };
 
-/** An HTTP server that records every connection and every whole request. Stopped after the test. */
+/** An HTTP server that records every connection and every whole request. Stopped when the test file has ended. */
 export async function httpServer(
   answer: Answering = json(200, success),
   certificate?: Certificate,
@@ -111,7 +111,7 @@ export async function httpServer(
     certificate === undefined
       ? createHttpServer(listener)
       : createHttpsServer(certificate, listener);
-  const record = await listen(server, certificate === undefined ? "http" : "https", "connection");
+  const record = await recorded(server, certificate === undefined ? "http" : "https");
   return record;
 }
 
@@ -123,17 +123,13 @@ export const json =
       .end(JSON.stringify(body));
   };
 
-/** A TCP server, which reads from a socket only in `onConnection`. Stopped after the test. */
+/** A TCP server, which reads from a socket only in `onConnection`. Stopped when the test file has ended. */
 export async function tcpServer(
   onConnection: (socket: Socket) => void,
   scheme = "http",
   pauseOnConnect = false,
 ): Promise<TestServer> {
-  const server = createTcpServer({ pauseOnConnect }, (socket) => {
-    socket.on("error", () => undefined);
-    onConnection(socket);
-  });
-  return listen(server, scheme, "connection");
+  return await recorded(createServer({ pauseOnConnect }, onConnection), scheme);
 }
 
 /** A TCP server that gives this answer to every piece of a request; a small request comes in one piece. */
@@ -143,23 +139,13 @@ export function answeringTcp(
   return tcpServer((socket) => socket.on("data", (data) => onRequest(socket, data.toString())));
 }
 
-async function listen(server: Server, scheme: string, event: string): Promise<TestServer> {
+/** Has a server listen, and keeps its connections. */
+async function recorded(server: Server, scheme: string): Promise<TestServer> {
   const connections: Socket[] = [];
-  server.on(event, (socket: Socket) => connections.push(socket));
-  onTestFinished(() => {
-    for (const socket of connections) socket.destroy();
-    server.close();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `${scheme}://127.0.0.1:${port}`,
-    host: `127.0.0.1:${port}`,
-    port,
-    connections,
-    requests: [],
-  };
+  server.on("connection", (socket: Socket) => connections.push(socket));
+  const port = await onLoopback(server);
+  const host = `127.0.0.1:${port}`;
+  return { url: `${scheme}://${host}`, host, port, server, connections, requests: [] };
 }
 
 /** A client of a server. */

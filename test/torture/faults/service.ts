@@ -1,8 +1,6 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { createServer } from "node:http";
-import { createServer as createTlsServer } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { onLoopback } from "../../support/servers.ts";
+import { httpServer } from "../../support/servers.ts";
 import { createHandler } from "../../../src/sandbox/handler.ts";
 import type { Outcome } from "../../../src/sandbox/outcome.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
@@ -61,7 +59,6 @@ export class FaultyService {
   /** What a client sends next: an end call once a start has been answered. */
   #expected: Step = "start";
   #ahead = 0;
-  readonly #connections = new Set<Socket>();
 
   private constructor(seed: VaultInput) {
     this.sandbox = this.#newSandbox({ seed: [seed] });
@@ -72,17 +69,16 @@ export class FaultyService {
   /** With a certificate it speaks TLS, and a connection can fail before anything is sent on it. */
   static async open(seed: VaultInput, certificate?: Certificate): Promise<FaultyService> {
     const service = new FaultyService(seed);
-    const listener: RequestListener = (request, response) =>
-      void service.#receive(request, response);
-    const server =
-      certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
+    const { url, server, connections } = await httpServer(
+      ({ body }, response, request) => service.#receive(request, body, response),
+      certificate,
+    );
     server.on("connection", (socket: Socket) => service.#connect(socket));
-    const port = await onLoopback(server);
     service.close = () => {
-      for (const socket of service.#connections) socket.destroy();
+      for (const socket of connections) socket.destroy();
       server.close();
     };
-    service.baseUrl = `${certificate === undefined ? "http" : "https"}://127.0.0.1:${port}`;
+    service.baseUrl = url;
     return service;
   }
 
@@ -119,10 +115,7 @@ export class FaultyService {
     if (due === this.plan?.fault && due !== undefined) {
       this.seen[this.#expected] += 1;
       socket.resetAndDestroy();
-      return;
     }
-    this.#connections.add(socket);
-    socket.on("close", () => this.#connections.delete(socket)).on("error", () => undefined);
   }
 
   #due(step: Step, count: number): Fault | undefined {
@@ -133,14 +126,7 @@ export class FaultyService {
     return hit ? fault : undefined;
   }
 
-  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = "";
-    request.setEncoding("utf8");
-    try {
-      for await (const chunk of request) body += chunk as string;
-    } catch {
-      return;
-    }
+  #receive(request: IncomingMessage, body: string, response: ServerResponse): void {
     const step: Step = request.url?.endsWith("-end") === true ? "end" : "start";
     const isProbe = request.url?.includes("00000000-0000-0000-0000-000000000000") === true;
     if (!isProbe) this.seen[step] += 1;
