@@ -88,7 +88,8 @@ export const guard = command(descriptor, async (app: App, options) => {
   const read = async (): Promise<VaultRecord[]> => {
     if (given.length === 0) return await store.list();
     const known = new Map<string, VaultRecord[]>();
-    for (const uuid of given) known.set(uuid.toLowerCase(), await store.list(uuid));
+    for (const uuid of given)
+      known.set(uuid.toLowerCase(), await Array.fromAsync(store.each(uuid)));
     for (const [uuid, found] of known) if (found.length === 0) throw noCredentials(uuid);
     return [...known.values()].flat().toSorted(byLabel);
   };

@@ -251,10 +251,12 @@ export interface Store {
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
   /**
-   * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`. With a uuid, those alone that have
-   * it, under any service.
+   * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`. They are read a few at a time:
+   * there may be very many. With a uuid, those alone that have it, under any service.
    */
-  list(uuid?: string): Promise<VaultRecord[]>;
+  each(uuid?: string): AsyncIterable<VaultRecord>;
+  /** The same, at once. */
+  list(): Promise<VaultRecord[]>;
   /** How the same are called: no document is read. */
   names(): Promise<Named[]>;
   /** The vaults with this uuid under any service, without forgotten ones. */

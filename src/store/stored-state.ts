@@ -81,11 +81,14 @@ export abstract class StoredState {
   protected abstract prepareCreation(): Promise<void>;
   abstract now(): number;
 
-  async list(uuid?: string): Promise<VaultRecord[]> {
+  async *each(uuid?: string): AsyncGenerator<VaultRecord> {
     const condition = uuid === undefined ? isListed : `uuid = $1 AND ${isListed}`;
     const values = uuid === undefined ? [] : [uuid.toLowerCase()];
-    const names = await this.#names(condition, ...values);
-    return await Array.fromAsync(this.#inOrder(names, condition, ...values));
+    yield* this.#inOrder(await this.#names(condition, ...values), condition, ...values);
+  }
+
+  async list(): Promise<VaultRecord[]> {
+    return await Array.fromAsync(this.each());
   }
 
   async names(): Promise<ListedName[]> {

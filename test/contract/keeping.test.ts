@@ -122,7 +122,7 @@ describeStore("keeping vaults", (make) => {
     expect((await store.list()).map(last)).toEqual(["6", "4", "5", "2", "3"]);
     expect((await store.names()).map(last)).toEqual(["6", "4", "5", "2", "3"]);
     const fifth = uuid.replace(/1$/, "5").toUpperCase();
-    expect((await store.list(fifth)).map(last)).toEqual(["5"]);
+    expect((await Array.fromAsync(store.each(fifth))).map(last)).toEqual(["5"]);
     await on.session.recordPair({ credentials: pair("first"), kind: "generic/offline" });
     for (const id of ["x1", "x2", "x3"]) await on.session.recordIntent(intent(id, 1));
     expect((await known(on.session)).exchanges.map((e) => e.id)).toEqual(["x3", "x2", "x1"]);

@@ -22,8 +22,8 @@ export async function runStatus(
   await store.gather(io.host.interrupted);
   // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
   const before = await store.locks();
-  const records = await store.list(asked);
-  if (asked !== undefined && records.length === 0) throw noCredentials(asked);
+  const only = asked === undefined ? undefined : await Array.fromAsync(store.each(asked));
+  if (asked !== undefined && only?.length === 0) throw noCredentials(asked);
   const locks = [...before, ...(await store.locks())];
   const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
   const circumstances = { policy: settings.policy, clock: io.host };
@@ -32,39 +32,40 @@ export async function runStatus(
     now: io.output.format === "table" ? io.host.now() : null,
   };
   const found: { uuid: string; message: string }[] = [];
-  const vaults: ListedVault[] = [];
-  for (const record of records) {
-    const { uuid } = record;
-    const inUse = holders.get(uuid) ?? null;
-    const vault = describeVault(record, inUse, options, circumstances);
-    const { exchange } = vault;
-    if (options.pending === true && (exchange === null || inUse !== null)) continue;
-    vaults.push(vault);
-    for (const { finding, since } of findingsOf(record, vault)) {
-      const isNamed = options.failOn?.some((named) => named === finding || named === "any");
-      if (isNamed !== true || (since !== null && since > until)) continue;
-      const by =
-        finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-      found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+  const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
+  async function* vaults(): AsyncGenerator<ListedVault> {
+    for await (const record of only ?? store.each()) {
+      const { uuid } = record;
+      const inUse = holders.get(uuid) ?? null;
+      const vault = describeVault(record, inUse, options, circumstances);
+      const { exchange, next, locked } = vault;
+      if (options.pending === true && (exchange === null || inUse !== null)) continue;
+      if (next.length > 0 && !locked) toDo.push({ uuid, next });
+      for (const { finding, since } of findingsOf(record, vault)) {
+        const isNamed = options.failOn?.some((named) => named === finding || named === "any");
+        if (isNamed !== true || (since !== null && since > until)) continue;
+        const by =
+          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+        found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+      }
+      yield vault;
     }
   }
-  const [first] = found;
-  const failure =
-    first &&
-    new VaultError("finding", found.map(({ message }) => message).join("; "), {
-      next: [command`vault status ${first.uuid}`],
-    });
-  await io.output
-    .show({ vaults }, async (view) => await table(vaults, options, view))
-    .catch((error: unknown) => {
-      throw failure ?? error;
-    });
-  if (asked === undefined)
-    sayNext(
-      io.narrator,
-      vaults.filter(({ locked }) => !locked),
+  const failure = (): VaultError | undefined => {
+    const [first] = found;
+    const message = found.map((one) => one.message).join("; ");
+    return (
+      first && new VaultError("finding", message, { next: [command`vault status ${first.uuid}`] })
     );
-  if (failure !== undefined) throw failure;
+  };
+  await io.output
+    .showEach("vaults", vaults(), async (shown, view) => await table(shown, options, view))
+    .catch((error: unknown) => {
+      throw failure() ?? error;
+    });
+  if (asked === undefined) sayNext(io.narrator, toDo);
+  const finding = failure();
+  if (finding !== undefined) throw finding;
 }
 
 /** Most vaults that are named because they need a command of their own. */
