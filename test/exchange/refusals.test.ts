@@ -343,6 +343,30 @@ describe("a held exchange, where the guard refuses another start", () => {
   });
 });
 
+describe("an exchange that was left before its delivery", () => {
+  const guard = "vault guard V --reset --failed N --starts N";
+  const forced = "vault get V --generation 1 --force";
+
+  it.each<["get" | "update", Partial<Counters>, boolean, string[]]>([
+    ["get", {}, false, ["vault get V", "vault ack V"]],
+    ["get", {}, true, ["vault get V", "vault ack V --unread"]],
+    ["get", { unackedStarts: 4 }, false, ["vault ack V"]],
+    ["get", { unackedStarts: 4 }, true, [guard, forced, "vault ack V --unread"]],
+    ["update", {}, false, ["vault ack V"]],
+  ])("%s with %j, limited %s: %j", async (operation, counters, limited, commands) => {
+    const world = await knownVault();
+    await run(world, operation, { dies: true });
+    const { open, ...record } = await known(world);
+    if (open === null) throw new Error("nothing is open");
+    const left = { ...record, ...counters, open: { ...open, limited } };
+    expect(
+      commandsOf(waysOn(left, { policy, clock: Date })).map((line) =>
+        line.replace(world.uuid, "V"),
+      ),
+    ).toEqual(commands);
+  });
+});
+
 it("an update that starts again names its contents", async () => {
   const world = await knownVault();
   await run(world, "update", { noAck: true });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Handover } from "../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
+import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { deleteVault } from "../../src/exchange/run.ts";
 import type { World } from "./world.ts";
 import { ack, currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
@@ -40,6 +41,19 @@ describe("what is left at ②, not delivered", () => {
     expect(await ack(limited)).toBe("pending");
     expect(ends(limited)).toBe(0);
     expect(await ack(limited, { unread: true })).toBe("acknowledged");
+  });
+
+  it("ack tells when, even if a later start has not arrived", async () => {
+    const world = await knownVault();
+    await run(world, "get", { dies: true });
+    world.weather = ["request-lost"];
+    expect((await run(world, "get")).code).toBe("network");
+    const choice = { unread: false, saved: false };
+    const acknowledged = await world.hold(
+      async (context) => await acknowledgeOpen(context, choice),
+    );
+    expect(acknowledged).toMatchObject({ state: "acknowledged", newGeneration: 2 });
+    expect(acknowledged?.acknowledgedAt).toMatch(/^2026-/);
   });
 
   it("a vault stays limited where a later response does not say how many uses remain", async () => {
