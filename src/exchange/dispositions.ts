@@ -9,7 +9,7 @@ import type { ErrorClass } from "../protocol/classify.ts";
 import type { Way } from "../way.ts";
 import { command, noted } from "../way.ts";
 import type { StartOutcome } from "./counting.ts";
-import type { Reply, SingleCall } from "./ports.ts";
+import type { Call, Reply } from "./ports.ts";
 import { classify, errorStatus, findErrorUuid } from "../protocol/classify.ts";
 
 /** What an answer that an extended endpoint is not there may mean. */
@@ -132,7 +132,8 @@ export interface Refused extends Disposition {
 }
 
 /** What an answer is for. */
-type Called = { step: Step; kind: Kind; operation: Operation } | { step: SingleCall["step"] };
+type Called =
+  { step: Step; kind: Kind; operation: Operation } | { step: Exclude<Call["step"], Step> };
 
 /**
  * What an answer to this call means. The endpoint of an extended one may not exist: there, what sounds like a vault that is gone is

@@ -64,10 +64,9 @@ export interface DeleteCall extends Pick<
   step: "delete";
 }
 
-/** A call outside an exchange (extended operations). */
+/** A call outside an exchange that counts nothing toward lockout (extended operations). */
 export type SingleCall =
   | { step: "info"; kind: Kind; uuid: string }
-  | DeleteCall
   | {
       step: "create";
       kind: Kind;
@@ -85,7 +84,7 @@ export interface ProbeCall {
 }
 
 /** What can be sent to the service. */
-export type Call = StartCall | EndCall | SingleCall | ProbeCall;
+export type Call = StartCall | EndCall | DeleteCall | SingleCall | ProbeCall;
 
 /** How a call ended; nothing is thrown. */
 export type Reply =

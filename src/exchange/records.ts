@@ -235,22 +235,16 @@ export interface Creation {
 }
 
 /** What the service returned for a creation. */
-export interface CreatedVault extends VaultFacts {
+export interface CreatedVault extends VaultFacts, Omit<NewPair, "kind"> {
   uuid: string;
-  credentials: Credentials;
-  device?: Device | undefined;
-  label?: string | undefined;
 }
 
 /** What a state needs of the recovery document of an exchange that it adopts. */
-export interface AdoptedExchange {
+export interface AdoptedExchange extends Pick<OpenExchange, "operation" | "kind" | "tokenExpiry"> {
   exchangeId: string;
-  operation: Operation;
-  kind: Kind;
   old: Credentials;
   new: Credentials;
   token: string;
-  tokenExpiry: string | null;
   device?: Device | undefined;
   /** A read of a limited vault that was not delivered: it waits for a decision. */
   unread?: boolean | undefined;

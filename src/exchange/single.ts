@@ -29,7 +29,7 @@ export type SingleContext = Pick<
 >;
 
 /**
- * Sends a call that counts nothing toward lockout; an end call only if its exchange is not known here. Repeats it until the
+ * Sends a call outside an exchange; an end call only if its exchange is not known here. Repeats it until the
  * deadline if it surely did not arrive or came too early (429), and an end call if it got no answer. Returns the last reply.
  * @throws `interrupted`, only while nothing is under way, and what `admit` throws
  */

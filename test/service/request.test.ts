@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SingleCall, StartCall } from "../../src/exchange/ports.ts";
+import type { DeleteCall, SingleCall, StartCall } from "../../src/exchange/ports.ts";
 import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
 import { endpoints, singleEndpoint } from "../../src/protocol/endpoints.ts";
 import { requestSchema } from "../../src/protocol/requests.ts";
@@ -215,11 +215,11 @@ test("a header that cannot be written is not sent, and its value is not told", a
   expect(server.requests).toHaveLength(0);
 });
 
-describe("single calls (extended)", () => {
+describe("extended calls", () => {
   const metadata = { team: "ops" };
   const credentials = everything.credentials;
 
-  test.each<[string, SingleCall, string, Record<string, unknown>]>([
+  test.each<[string, DeleteCall | SingleCall, string, Record<string, unknown>]>([
     [
       "DELETE",
       { step: "delete", kind: "generic/offline", uuid, externalRef: "r", credentials, device },
