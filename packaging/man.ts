@@ -14,15 +14,23 @@ const root = join(import.meta.dirname, "..");
  * topic, vault-TOPIC.7. Their texts are those of vault help as they are, of 80 columns.
  */
 export function manPages(version: string, date: string): Record<string, string> {
-  const page = (file: string, summary: string, text: string): [string, string] => {
+  const all = (command: CliCommand): CliCommand[] => [command, ...command.commands.flatMap(all)];
+  const program = buildProgram(vault, { stdout: { columns: 80, color: false } });
+  const commands = all(program).map((command) => {
+    const summary = command.summary() || "read and update remote vaults";
+    return [`${pathOf(command).join("-")}.1`, summary, command.helpInformation()] as const;
+  });
+  const ofTopics = Object.entries(topics).map(([topic, summary]) => {
+    const [_title, _blank, ...lines] = readTopic(topic).split("\n");
+    return [`vault-${topic}.7`, summary, lines.join("\n")] as const;
+  });
+  const pages = [...commands, ...ofTopics].map(([file, summary, text]) => {
     const [name = "", section] = file.split(".");
     const seeAlso =
       file === "vault.1"
         ? "a page of each command, as vault-get(1), and of each topic, as vault-tour(7)"
         : "vault(1)";
-    return [
-      file,
-      `.TH ${name.toUpperCase()} ${section} ${date} "vault ${version}" "vault manual"
+    const page = `.TH ${name.toUpperCase()} ${section} ${date} "vault ${version}" "vault manual"
 .SH NAME
 ${escape(name)} \\- ${escape(summary.replaceAll(/(.{1,50})(?: |$)/g, "$1\n"))}.SH DESCRIPTION
 .in 0
@@ -30,26 +38,10 @@ ${escape(name)} \\- ${escape(summary.replaceAll(/(.{1,50})(?: |$)/g, "$1\n"))}.S
 ${escape(text)}.EE
 .SH SEE ALSO
 ${escape(seeAlso)}
-`,
-    ];
-  };
-  return Object.fromEntries([
-    ...commandTexts().map(({ path, summary, text }) => page(`${path.join("-")}.1`, summary, text)),
-    ...Object.entries(topics).map(([topic, summary]) => {
-      const [_title, _blank, ...lines] = readTopic(topic).split("\n");
-      return page(`vault-${topic}.7`, summary, lines.join("\n"));
-    }),
-  ]);
-}
-
-/** What `--help` of each command prints. */
-function commandTexts(): { path: string[]; summary: string; text: string }[] {
-  const program = buildProgram(vault, { stdout: { columns: 80, color: false } });
-  const all = (command: CliCommand): CliCommand[] => [command, ...command.commands.flatMap(all)];
-  return all(program).map((command) => {
-    const summary = command.summary() || "read and update remote vaults";
-    return { path: pathOf(command), summary, text: command.helpInformation() };
+`;
+    return [file, page];
   });
+  return Object.fromEntries(pages) as Record<string, string>;
 }
 
 /** Text as it is read: its backslashes, its hyphens, which can be pasted, and no line is a request. */
