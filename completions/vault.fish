@@ -23,8 +23,6 @@ function __vaultsvc_complete
                 set reply (__fish_complete_directories "$path")
             end
             set reply $start$reply
-        case ''
-            return 1
     end
     test -n "$reply"
     and printf '%s\n' $reply
