@@ -26,8 +26,6 @@ export interface SettingDefinition {
   example?: string;
   /** The words for it in the error about missing settings: nothing can be sent without it. */
   required?: string;
-  /** `vault init` does not keep its flag in the profile. */
-  init?: "not-kept";
   /**
    * Parses a value that was given. Without this it stays as it is, and is read from a file or stdin when it is used.
    * @throws `usage` or `invalid-input`, which names the flag, variable or config key
@@ -111,7 +109,6 @@ export const settingDefinitions = {
     flag: "--profile <name>",
     env: "VAULTSVC_PROFILE",
     key: "currentProfile",
-    init: "not-kept",
     fallback: "default",
     parse: text,
     help: "profile to use (default)",
@@ -274,7 +271,6 @@ export const settingDefinitions = {
     flag: "-o, --output <format>",
     env: "VAULTSVC_OUTPUT",
     key: "output",
-    init: "not-kept",
     fallback: "table",
     example: "json",
     parse: word(outputFormats),

@@ -18,7 +18,7 @@ import {
 } from "../../settings/config-file.ts";
 import { formOf, parseConfigValue } from "../../settings/config-keys.ts";
 import type { SettingName } from "../../settings/definitions.ts";
-import { definitionOf, settingNames } from "../../settings/definitions.ts";
+import { configKeys, definitionOf } from "../../settings/definitions.ts";
 import { readValue } from "../../settings/given.ts";
 import { isShared, passwordDropped } from "../../settings/location.ts";
 import type { Settings } from "../../settings/settings.ts";
@@ -194,12 +194,11 @@ async function mayChange({ io, settings }: Basics, name: string, force: boolean)
 /** The former profile with the settings that are given by flags. */
 async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Profile> {
   let profile = former;
-  for (const name of settingNames) {
-    const { init, key, required } = definitionOf(name);
+  for (const [key, name] of configKeys) {
     const flag = settings.flags[name];
-    // The required ones are asked for.
-    if (init !== undefined || required !== undefined) continue;
-    if (key === undefined || typeof flag !== "string") continue;
+    // The required ones are asked for; the output is that of this command alone.
+    if (definitionOf(name).required !== undefined || name === "output") continue;
+    if (typeof flag !== "string") continue;
     const text = formOf(key) === "json" ? await readValue(flag, `--${name}`, io.sources) : flag;
     const isPath = formOf(key) === "path" && !/^[a-z]+:\/\//i.test(text);
     const value = storable(io, isPath ? io.host.resolve(text) : text);
