@@ -266,8 +266,8 @@ export function storedVault(
   return { ...rows, id: row?.id ?? null, version: row?.version ?? 0 };
 }
 
-/** A step on a vault; `key` is the one that seals the state. */
-export type Step<T> = (rows: VaultRows, key: () => SealingKey) => T;
+/** A step on a vault, which has the key that seals the state. */
+export type Step<T> = (rows: VaultRows) => T;
 
 /** What a step has made of a vault: nothing is written yet. */
 export interface Made<T> {
@@ -277,7 +277,7 @@ export interface Made<T> {
 }
 
 /** Lets a step edit a copy of the vault. */
-export function make<T>(before: VaultRows, step: Step<T>, key: () => SealingKey): Made<T> {
+export function make<T>(before: VaultRows, step: Step<T>): Made<T> {
   const after: VaultRows = {
     ...before,
     vault: before.vault && { ...before.vault },
@@ -287,7 +287,7 @@ export function make<T>(before: VaultRows, step: Step<T>, key: () => SealingKey)
     refusals: new Map(before.refusals),
     journal: [],
   };
-  const result = step(after, key);
+  const result = step(after);
   trim(after);
   return { result, before, after };
 }

@@ -59,7 +59,7 @@ export abstract class StoredVaultSession implements VaultSession {
    * @throws `state`
    */
   protected abstract ensureRoom(): void;
-  /** Makes sure of a key for a step that seals: a new one where nothing is sealed yet. */
+  /** Makes sure of the key for a step: a new one where nothing is sealed yet. */
   protected abstract prepareKey(): Promise<void>;
   /** The key that seals what was read. */
   protected abstract key(): SealingKey;
@@ -72,13 +72,13 @@ export abstract class StoredVaultSession implements VaultSession {
   protected abstract writeStep(made: Made<unknown>, isLast: boolean): Promise<WrittenAs>;
 
   readonly noteOutcome = this.#step(exchanges.noteOutcome);
-  readonly recordStarted = this.#sealing(exchanges.recordStarted);
+  readonly recordStarted = this.#step(exchanges.recordStarted);
   readonly hold = this.#step(exchanges.hold);
   readonly noteSaved = this.#step(exchanges.noteSaved);
   readonly recordEnding = this.#step(exchanges.recordEnding);
   readonly settle = this.#step(exchanges.settle);
-  readonly recordPair = this.#sealing(recordPair, ({ credentials }) => [credentials]);
-  readonly adopt = this.#sealing(adopt, (document) => [document.old, document.new]);
+  readonly recordPair = this.#step(recordPair, ({ credentials }) => [credentials]);
+  readonly adopt = this.#step(adopt, (document) => [document.old, document.new]);
   readonly markElsewhere = this.#step(vaults.markElsewhere);
   readonly resetCounters = this.#step(vaults.resetCounters);
   readonly setLabel = this.#step(vaults.setLabel);
@@ -87,17 +87,16 @@ export abstract class StoredVaultSession implements VaultSession {
 
   async recordIntent(intent: Intent): Promise<void> {
     this.ensureRoom();
-    const isSealing = intent.run?.digest !== undefined;
-    await this.#write((rows, key) => exchanges.recordIntent(rows, key, intent), { isSealing });
+    await this.#write((rows) => exchanges.recordIntent(rows, intent));
   }
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
-    await this.#write((rows) => exchanges.acknowledge(rows, exchangeId), { isLast });
+    await this.#write((rows) => exchanges.acknowledge(rows, exchangeId), [], isLast);
   }
 
   /** Implements `Store.completeCreation`. A label that another vault has taken meanwhile is no reason to lose the credentials. */
   async completeCreation(creation: Creation, vault: CreatedVault): Promise<number> {
-    const complete = this.#sealing(completeCreation, (_, given) => [given.credentials]);
+    const complete = this.#step(completeCreation, (_, given) => [given.credentials]);
     try {
       return await complete(creation, vault);
     } catch (error) {
@@ -106,9 +105,9 @@ export abstract class StoredVaultSession implements VaultSession {
     }
   }
 
-  /** Runs a step of an operation on the whole state, which seals; of the pairs with these fingerprints it learns which are superseded. */
+  /** Runs a step of an operation on the whole state; of the pairs with these fingerprints it learns which are superseded. */
   async run<T>(step: Step<T>, prints: readonly string[]): Promise<T> {
-    return await this.#write(step, { isSealing: true, prints });
+    return await this.#write(step, prints);
   }
 
   async read(): Promise<VaultRecord | null> {
@@ -140,42 +139,25 @@ export abstract class StoredVaultSession implements VaultSession {
     return [...(await this.#stored()).refusals.keys()];
   }
 
-  /** A step that needs no key. */
-  #step<Input extends unknown[]>(step: (rows: VaultRows, ...input: Input) => void) {
-    return async (...input: Input): Promise<void> => {
-      await this.#write((rows) => step(rows, ...input), {});
+  /** The method of a step. Of the pairs that `pairsOf` finds in its input is read whether they are superseded. */
+  #step<Input extends unknown[], T>(
+    step: (rows: VaultRows, ...input: Input) => T,
+    pairsOf: (...input: Input) => readonly Pair[] = () => [],
+  ) {
+    return async (...input: Input): Promise<T> => {
+      const prints = pairsOf(...input).map((pair) => fingerprint(this.uuid, pair));
+      return await this.#write((rows) => step(rows, ...input), prints);
     };
   }
 
-  /** A step that seals: it makes sure of the key first. Of the pairs that `pairsOf` finds in its input is read whether they are superseded. */
-  #sealing<Input extends unknown[], T>(
-    step: (rows: VaultRows, key: SealingKey, ...input: Input) => T,
-    pairsOf: (...input: Input) => readonly Pair[] = () => [],
-  ) {
-    return async (...input: Input): Promise<T> =>
-      await this.#write((rows, key) => step(rows, key(), ...input), {
-        isSealing: true,
-        prints: pairsOf(...input).map((pair) => fingerprint(this.uuid, pair)),
-      });
-  }
-
-  /** Runs a step on what the one before it has left. */
-  async #write<T>(
-    step: Step<T>,
-    how: {
-      isLast?: boolean;
-      isSealing?: boolean;
-      /** Fingerprints of which the step asks whether they are superseded. */
-      prints?: readonly string[];
-    },
-  ): Promise<T> {
-    const { isLast = false, isSealing = false, prints } = how;
+  /** Runs a step on what the one before it has left. Of pairs with these fingerprints the step asks whether they are superseded. */
+  async #write<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
     const written = this.#written.then(async () => {
-      if (isSealing) await this.prepareKey();
+      await this.prepareKey();
       const stored = await this.#stored(prints);
       const before = { ...stored, ...this.#place() };
       try {
-        const made = make(before, step, () => this.key());
+        const made = make(before, step);
         if (this.isReleased)
           throw new VaultError(
             "internal",
@@ -205,6 +187,6 @@ export abstract class StoredVaultSession implements VaultSession {
 
   #place(): Place {
     const at = new Date(this.now()).toISOString();
-    return { service: this.service, uuid: this.uuid, at, by: this.#by };
+    return { service: this.service, uuid: this.uuid, at, by: this.#by, key: () => this.key() };
   }
 }

@@ -54,13 +54,13 @@ export class OneVault {
 
   /** Runs a step, which changes nothing if it throws. */
   run<T>(step: (rows: VaultRows) => T, n = (this.minutes.n += 1)): T {
-    const rows = { ...this.rows, at: this.minutes.at(n) };
-    const { result, after } = make(rows, step, () => key);
+    const rows = { ...this.rows, at: this.minutes.at(n), key: () => key };
+    const { result, after } = make(rows, step);
     for (const { exchange } of after.journal) if (exchange !== null) this.past.add(exchange);
     // As it is stored, which asserts what must be true of every vault.
     const stored = after.vault === null ? after : rowsOf(after, columnsOf(after), after.since);
     for (const print of after.superseded) stored.superseded.add(print);
-    this.rows = stored;
+    this.rows = { ...stored, key: undefined };
     return result;
   }
 
@@ -75,7 +75,7 @@ export class OneVault {
 
   import(name: string): this {
     const given = { credentials: pair(name), kind: "credit-card/offline" } as const;
-    return this.does((rows) => void recordPair(rows, key, given));
+    return this.does((rows) => void recordPair(rows, given));
   }
 
   /** An exchange with the current credentials, or the named ones, that brings `made` and gets as far as `stage`. */
@@ -84,7 +84,7 @@ export class OneVault {
       base === undefined
         ? (this.current()?.generation ?? this.rows.credentials.at(-1)?.generation ?? 0)
         : this.generation(base);
-    this.run((rows) => exchanges.recordIntent(rows, () => key, intent(id, generation)));
+    this.run((rows) => exchanges.recordIntent(rows, intent(id, generation)));
     const name = this.rows.credentials.find((row) => row.generation === generation);
     const combination = `combination-of-${name === undefined ? "" : this.nameOf(name)}`;
     if (stage === "intent") return this;
@@ -102,8 +102,7 @@ export class OneVault {
       return this.does((rows) => exchanges.noteOutcome(rows, id, "free", problem));
     const tokenExpiry = this.minutes.at(this.minutes.n + 5);
     this.run(
-      (rows) =>
-        void exchanges.recordStarted(rows, key, id, started(made, { combination, tokenExpiry })),
+      (rows) => void exchanges.recordStarted(rows, id, started(made, { combination, tokenExpiry })),
     );
     return this.goOn(id, stage);
   }
@@ -143,7 +142,7 @@ export class OneVault {
   delete(id: string): this {
     const generation = this.current()?.generation ?? 0;
     this.run((rows) =>
-      exchanges.recordIntent(rows, () => key, intent(id, generation, { operation: "delete" })),
+      exchanges.recordIntent(rows, intent(id, generation, { operation: "delete" })),
     );
     return this.does((rows) => vaults.recordDeleted(rows, id));
   }
@@ -157,7 +156,7 @@ export class OneVault {
   restore(file: VaultRows, n?: number, isLabelTaken = false): RestoredVault {
     const { past } = this;
     const theirs = structuredClone(file);
-    return this.run((rows) => restoreVault(rows, key, theirs, { past, isLabelTaken }), n);
+    return this.run((rows) => restoreVault(rows, theirs, { past, isLabelTaken }), n);
   }
 
   /** Names of the credentials that a start would try, in this order. */

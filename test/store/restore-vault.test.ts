@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import * as exchanges from "../../src/store/steps/exchange.ts";
 import { vaultRecord } from "../../src/store/steps/rows.ts";
 import { intent, problem } from "../contract/store-fixture.ts";
-import { key, Minutes, OneVault } from "./one-vault.ts";
+import { Minutes, OneVault } from "./one-vault.ts";
 
 /** A state that has read its vault once: B is current, A superseded. */
 const read = (): OneVault => new OneVault(new Minutes()).import("A").exchange("x1", "B");
@@ -338,7 +338,7 @@ describe("what a restored backup counts", () => {
     const there = new OneVault(new Minutes()).import("A").exchange("z1", "", "rejected").forget();
     there.import("X").exchange("z2", "Y");
     const here = read();
-    here.run((rows) => exchanges.recordIntent(rows, () => key, intent("y1", 2, { sole: true })));
+    here.run((rows) => exchanges.recordIntent(rows, intent("y1", 2, { sole: true })));
     here.does((rows) => exchanges.noteOutcome(rows, "y1", "none", problem)).restore(there.backup());
     expect(here.counters()).toEqual({ starts: 1, failed: 0, possibly: 0 });
   });

@@ -3,12 +3,12 @@ import { counting, countToCarry } from "../../exchange/counting.ts";
 import { candidates } from "../../exchange/next-action.ts";
 import { isLive } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
 import { doubt } from "../document.ts";
 import {
   addGeneration,
   findCredentials,
   findGeneration,
+  keyOf,
   openCredentials,
 } from "../steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../steps/rows.ts";
@@ -53,13 +53,12 @@ type OpenState = "started" | "held" | "ending" | "in-doubt";
  */
 export function restoreVault(
   rows: VaultRows,
-  key: SealingKey,
   theirs: VaultRows,
   { past, isLabelTaken }: { past: ReadonlySet<string>; isLabelTaken: boolean },
 ): RestoredVault {
   const before = openExchangeOf(rows)?.id;
   const label = theirs.vault?.label ?? null;
-  const reason = restored(rows, key, theirs, past, isLabelTaken ? null : label);
+  const reason = restored(rows, theirs, past, isLabelTaken ? null : label);
   const isOurs = ["known", "older", "gone"].includes(reason);
   if (!isOurs) journal(rows, "merged", null, { outcome: reason });
   const isDropped = isLabelTaken && isOfFile(reason);
@@ -93,7 +92,6 @@ const isOfFile = (reason: RestoredVault["reason"]): boolean =>
 
 function restored(
   rows: VaultRows,
-  key: SealingKey,
   theirs: VaultRows,
   past: ReadonlySet<string>,
   label: string | null,
@@ -113,7 +111,7 @@ function restored(
   const isOurs = ({ fingerprint: print }: CredentialsRow): boolean =>
     rows.credentials.some((row) => row.fingerprint === print && isLive(row));
   const isAllOurs = live.every(isOurs);
-  const place = join(rows, key, theirs, past, isForgotten);
+  const place = join(rows, theirs, past, isForgotten);
   if (isForgotten) return "returned";
   return place ?? (isAllOurs ? "known" : "older");
 }
@@ -165,7 +163,6 @@ function comeBack(rows: VaultRows, here: VaultRow, theirs: VaultRow, label: stri
  */
 function join(
   rows: VaultRows,
-  key: SealingKey,
   theirs: VaultRows,
   past: ReadonlySet<string>,
   isForgotten: boolean,
@@ -182,9 +179,9 @@ function join(
     for (const own of rows.credentials) if (own.fingerprint === print) own.elsewhere = true;
     if (isHere.has(print) || rows.superseded.has(print)) continue;
     const standing = !isLive(row) ? "void" : isForgotten ? row.standing : "imported";
-    const added = addGeneration(rows, key, {
+    const added = addGeneration(rows, {
       standing,
-      credentials: openCredentials(key, theirs, row),
+      credentials: openCredentials(keyOf(rows), theirs, row),
       device: row.device,
       elsewhere: true,
       placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",

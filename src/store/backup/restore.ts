@@ -8,6 +8,7 @@ import type { Keyring } from "../keyring.ts";
 import type { Restore, RestoreFacts } from "../state.ts";
 import { marking } from "../statement.ts";
 import type { Owner } from "../steps/generations.ts";
+import { keyOf } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import { withPredecessors } from "../whole/marks.ts";
@@ -85,14 +86,9 @@ async function restoreAll(
     try {
       const session = await place.store.lock(service, uuid, waiting, false);
       const restore = async (isLabelTaken: boolean): Promise<RestoredVault> =>
-        await session.run((rows, key) => {
-          const theirs = rowsIn(mapSealed(row, resealing(from, key())));
-          return restoreVault(
-            rows,
-            key(),
-            { ...theirs, superseded: spent },
-            { past, isLabelTaken },
-          );
+        await session.run((rows) => {
+          const theirs = rowsIn(mapSealed(row, resealing(from, keyOf(rows))));
+          return restoreVault(rows, { ...theirs, superseded: spent }, { past, isLabelTaken });
         }, prints);
       try {
         vaults.push(

@@ -2,7 +2,6 @@ import type { StartOutcome } from "../../exchange/counting.ts";
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
 import type { HoldReason } from "../../exchange/states.ts";
 import { endedByStart, openStates } from "../../exchange/states.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
 import { seal } from "../../secrets/sealing.ts";
 import {
   begun,
@@ -24,6 +23,7 @@ import {
   updateSentWithPair,
   findGeneration,
   keptGeneration,
+  keyOf,
   provenByEnd,
   provenByStart,
   withPin,
@@ -33,7 +33,7 @@ import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 // The steps of an exchange. Each function implements the method of `VaultSession` by its name, or helps one.
 
 /** Step ①: a start may now be sent. */
-export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Intent): void {
+export function recordIntent(rows: VaultRows, intent: Intent): void {
   const { exchangeId, operation, kind, externalRef, generation, sole, seen, run } = intent;
   rows.seen = seen;
   keptGeneration(rows, generation);
@@ -59,7 +59,7 @@ export function recordIntent(rows: VaultRows, key: () => SealingKey, intent: Int
       digest:
         digest === undefined
           ? null
-          : seal(key(), placeOf(rows, "exchanges.digest", exchangeId), digest),
+          : seal(keyOf(rows), placeOf(rows, "exchanges.digest", exchangeId), digest),
       delivery,
     };
   }
@@ -106,19 +106,14 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
 }
 
 /** Step ②: the new pair is stored. */
-export function recordStarted(
-  rows: VaultRows,
-  key: SealingKey,
-  exchangeId: string,
-  started: Started,
-): number {
+export function recordStarted(rows: VaultRows, exchangeId: string, started: Started): number {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.baseGeneration);
   endInterrupted(rows, exchange);
   provenByStart(rows, base);
-  updateSentWithPair(rows, key, base, { hashedPin: started.hashedPin, device: started.device });
-  const hashedPin = started.hashedPin ?? openCredentials(key, rows, base).hashedPin;
-  const offered = addGeneration(rows, key, {
+  updateSentWithPair(rows, base, { hashedPin: started.hashedPin, device: started.device });
+  const hashedPin = started.hashedPin ?? openCredentials(keyOf(rows), rows, base).hashedPin;
+  const offered = addGeneration(rows, {
     standing: "offered",
     credentials: withPin(started.pair, hashedPin),
     device: started.device ?? base.device,
@@ -130,7 +125,7 @@ export function recordStarted(
     state: "started",
     outcome: "success",
     newGeneration: generation,
-    token: sealToken(key, rows, exchangeId, started.token),
+    token: sealToken(keyOf(rows), rows, exchangeId, started.token),
     tokenExpiry,
     usesRemaining,
     limited,

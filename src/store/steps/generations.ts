@@ -21,6 +21,12 @@ export const placeOf = (
   row: string | number,
 ): VaultPlace => ({ service, uuid, column, row: String(row) });
 
+/** The key for a step that seals or opens. */
+export function keyOf({ key }: Place): SealingKey {
+  if (key === undefined) throw new TypeError("a vault that is only read seals nothing");
+  return key();
+}
+
 /**
  * The pair of a generation.
  * @throws `state` if it is no longer kept, or the key does not open it
@@ -112,7 +118,6 @@ export function keptGeneration(rows: VaultRows, generation: number): Credentials
 /** Adds a pair under the next number, which this vault has never used. Returns the row. */
 export function addGeneration(
   rows: VaultRows,
-  key: SealingKey,
   pair: {
     standing: Standing;
     credentials: Credentials;
@@ -130,7 +135,7 @@ export function addGeneration(
     generation,
     standing: pair.standing,
     proven: false,
-    sealed: sealCredentials(key, rows, generation, pair.credentials),
+    sealed: sealCredentials(keyOf(rows), rows, generation, pair.credentials),
     fingerprint: fingerprint(rows.uuid, pair.credentials),
     device: pair.device,
     createdAt: rows.at,
@@ -146,11 +151,11 @@ export function addGeneration(
 /** Updates what is stored with a pair. */
 export function updateSentWithPair(
   rows: VaultRows,
-  key: SealingKey,
   row: CredentialsRow,
   { hashedPin, device }: SentWithPair,
 ): void {
   if (hashedPin !== undefined) {
+    const key = keyOf(rows);
     const credentials = openCredentials(key, rows, row);
     if (credentials.hashedPin !== hashedPin)
       row.sealed = sealCredentials(key, rows, row.generation, withPin(credentials, hashedPin));
@@ -161,12 +166,11 @@ export function updateSentWithPair(
 /** Whether something is given that differs from what is stored with a pair. */
 export function isSentWithOther(
   rows: VaultRows,
-  key: SealingKey,
   row: CredentialsRow,
   { hashedPin, device }: SentWithPair,
 ): boolean {
   const otherPin =
-    hashedPin !== undefined && openCredentials(key, rows, row).hashedPin !== hashedPin;
+    hashedPin !== undefined && openCredentials(keyOf(rows), rows, row).hashedPin !== hashedPin;
   return otherPin || (device !== undefined && !isSameDevice(row.device, device));
 }
 

@@ -11,7 +11,6 @@ import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Pair } from "../../protocol/answers.ts";
-import type { SealingKey } from "../../secrets/sealing.ts";
 import {
   begun,
   findExchange,
@@ -30,6 +29,7 @@ import {
   findGeneration,
   forgetRefusal,
   isSpent,
+  keyOf,
   liveGeneration,
   withPin,
 } from "./generations.ts";
@@ -37,11 +37,11 @@ import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 import { command, noted } from "../../way.ts";
 
 /** Implements `VaultSession.recordPair`. */
-export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): number {
+export function recordPair(rows: VaultRows, pair: NewPair): number {
   const vault = knownVault(rows, pair.kind);
   vault.kind = pair.kind;
   vault.label = pair.label ?? vault.label;
-  const { row, added } = ensureGeneration(rows, key, pair);
+  const { row, added } = ensureGeneration(rows, pair);
   // Importing a refused pair again says that it is valid; the guard counts it like any other.
   if (!added) forgetRefusal(rows, row);
   journal(rows, added ? "imported" : "imported-again", null, {
@@ -52,11 +52,7 @@ export function recordPair(rows: VaultRows, key: SealingKey, pair: NewPair): num
 }
 
 /** Implements `VaultSession.adopt`. */
-export function adopt(
-  rows: VaultRows,
-  key: SealingKey,
-  document: AdoptedExchange,
-): AdoptionOutcome {
+export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutcome {
   const { exchangeId, operation, kind, device, unread = false } = document;
   const vault = knownVault(rows, kind);
   const known = findExchange(rows, exchangeId);
@@ -73,7 +69,7 @@ export function adopt(
   }
   const add = (credentials: Credentials, as: Placed | null): number | null => {
     if (isSpent(rows, fingerprint(rows.uuid, credentials))) return null;
-    return ensureGeneration(rows, key, { credentials, kind, device }, as).row.generation;
+    return ensureGeneration(rows, { credentials, kind, device }, as).row.generation;
   };
   const base = add(document.old, placed === "older" ? placed : null);
   const generation = add(withPin(document.new, document.old.hashedPin), placed);
@@ -91,7 +87,7 @@ export function adopt(
     baseGeneration: base,
     newGeneration: generation,
     startedAt: known?.startedAt ?? rows.at,
-    token: sealToken(key, rows, exchangeId, document.token),
+    token: sealToken(keyOf(rows), rows, exchangeId, document.token),
     tokenExpiry: document.tokenExpiry,
     limited: unread,
     holdReason: unread ? "delivery" : null,
@@ -153,7 +149,6 @@ function placedBy(rows: VaultRows, document: AdoptedExchange): Placed | "known" 
  */
 function ensureGeneration(
   rows: VaultRows,
-  key: SealingKey,
   { credentials, device }: NewPair,
   placed: Placed | null = null,
 ): { row: CredentialsRow; added: boolean } {
@@ -162,9 +157,9 @@ function ensureGeneration(
   const beside = { hashedPin: credentials.hashedPin, device };
   if (
     live !== undefined &&
-    ((live.standing === "imported" && !live.proven) || !isSentWithOther(rows, key, live, beside))
+    ((live.standing === "imported" && !live.proven) || !isSentWithOther(rows, live, beside))
   ) {
-    updateSentWithPair(rows, key, live, beside);
+    updateSentWithPair(rows, live, beside);
     live.elsewhere = true;
     return { row: live, added: false };
   }
@@ -182,8 +177,8 @@ function ensureGeneration(
   const last = kept.find(({ standing }) => standing === "current") ?? kept.at(-1);
   const hashedPin =
     credentials.hashedPin ??
-    (last === undefined ? undefined : openCredentials(key, rows, last).hashedPin);
-  const row = addGeneration(rows, key, {
+    (last === undefined ? undefined : openCredentials(keyOf(rows), rows, last).hashedPin);
+  const row = addGeneration(rows, {
     standing: "imported",
     credentials: withPin(credentials, hashedPin),
     device: device ?? last?.device ?? null,
@@ -196,14 +191,13 @@ function ensureGeneration(
 /** Implements `Store.completeCreation`. */
 export function completeCreation(
   rows: VaultRows,
-  key: SealingKey,
   { id, kind, externalRef }: Creation,
   given: CreatedVault,
 ): number {
   const isKnown = rows.credentials.length > 0;
   const vault = knownVault(rows, kind);
   const standing = isKnown ? "imported" : "current";
-  const row = addGeneration(rows, key, {
+  const row = addGeneration(rows, {
     standing,
     credentials: withPin(given.credentials, given.credentials.hashedPin),
     device: given.device ?? null,

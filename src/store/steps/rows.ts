@@ -15,6 +15,7 @@ import type {
 import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import type { Value } from "../statement.ts";
 
@@ -27,6 +28,8 @@ export interface Place {
   readonly at: string;
   /** Who changes it; undefined where it is only read, or merged. */
   readonly by?: Actor | undefined;
+  /** The key that seals it; undefined where it is only read. */
+  readonly key?: (() => SealingKey) | undefined;
 }
 
 /**
@@ -67,7 +70,7 @@ export interface Since {
 
 /** A vault that is not known. */
 export const unknownVault = (
-  { service, uuid, at, by }: Place,
+  { service, uuid, at, by, key }: Place,
   since: Since = { copies: 0, doubts: 0 },
 ): VaultRows => ({
   id: null,
@@ -77,6 +80,7 @@ export const unknownVault = (
   uuid,
   at,
   by,
+  key,
   vault: null,
   credentials: [],
   exchanges: [],
