@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { httpServer } from "../support/servers.ts";
 import { asOther, mayBeOther, othersDir } from "../support/disks.ts";
+import type { JsonError } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { runVault, startVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -11,22 +12,9 @@ import { tempDir } from "../support/cleanup.ts";
 const uuid = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
 const pair = { encryptedData: "some-data", payload: "some-payload" };
 const apiKey = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
-const application = [
-  "--app-uuid",
-  "11111111-2222-4333-8444-555555555555",
-  "--api-key",
-  "env:API_KEY",
-];
-const get = [
-  "get",
-  uuid,
-  "--kind",
-  "generic/offline",
-  "--credentials",
-  "env:PAIR",
-  ...application,
-  "--json",
-];
+const appUuid = "11111111-2222-4333-8444-555555555555";
+const given = [uuid, "--kind", "generic/offline", "--credentials", "env:PAIR"];
+const get = ["get", ...given, "--app-uuid", appUuid, "--api-key", "env:API_KEY", "--json"];
 
 /** Where a relative home, or a relative folder of its own, would have the configuration looked for. */
 const folders = [
@@ -50,25 +38,16 @@ async function plantedFolder() {
   const planted = { baseUrl: url, jwt: { command: `touch ${marker}; echo a.b.c` } };
   for (const folder of folders) {
     mkdirSync(join(cwd, folder), { recursive: true, mode: 0o700 });
-    writeFileSync(join(cwd, folder, "config.json"), JSON.stringify({ profiles: { planted } }), {
-      mode: 0o600,
-    });
+    const config = JSON.stringify({ profiles: { planted } });
+    writeFileSync(join(cwd, folder, "config.json"), config, { mode: 0o600 });
   }
   const files = (): string[] => readdirSync(cwd, { recursive: true, encoding: "utf8" }).sort();
   const before = files();
+  const usual = { API_KEY: apiKey, PAIR: JSON.stringify(pair), VAULTSVC_STATE: tempDir("state") };
   const run = async (
     env: Record<string, string | undefined>,
     ...args: string[]
-  ): Promise<RunResult> =>
-    await runVault(args, {
-      cwd,
-      env: {
-        API_KEY: apiKey,
-        PAIR: JSON.stringify(pair),
-        VAULTSVC_STATE: tempDir("state"),
-        ...env,
-      },
-    });
+  ): Promise<RunResult> => await runVault(args, { cwd, env: { ...usual, ...env } });
   const expectUntouched = (): void => {
     expect(existsSync(marker)).toBe(false);
     expect(asked).toEqual([]);
@@ -82,10 +61,7 @@ const homes: [string, Record<string, string | undefined>][] = [
   ["no HOME", { HOME: undefined }],
   ["HOME=.", { HOME: "." }],
   ["a relative HOME", { HOME: "home" }],
-  [
-    "a relative XDG_CONFIG_HOME beside it",
-    { HOME: "", XDG_CONFIG_HOME: "xdg", XDG_STATE_HOME: "xdg" },
-  ],
+  ["a relative XDG_CONFIG_HOME", { HOME: "", XDG_CONFIG_HOME: "xdg", XDG_STATE_HOME: "xdg" }],
 ];
 
 describe("nothing is looked for in the current folder", () => {
@@ -99,12 +75,8 @@ describe("nothing is looked for in the current folder", () => {
 
   it.each(homes)("%s: the home of the password database", async (_, env) => {
     const { run, expectUntouched } = await plantedFolder();
-    const { code, stdout } = await run(
-      { ...env, VAULTSVC_STATE: undefined },
-      "config",
-      "path",
-      "--json",
-    );
+    const none = { ...env, VAULTSVC_STATE: undefined };
+    const { code, stdout } = await run(none, "config", "path", "--json");
     expect(code).toBe(0);
     const paths = Object.values(JSON.parse(stdout) as Record<string, string>);
     expect(paths.filter((path) => path.startsWith(userInfo().homedir))).toHaveLength(3);
@@ -113,12 +85,8 @@ describe("nothing is looked for in the current folder", () => {
 
   it("a relative VAULTSVC_CONFIG_DIR is refused", async () => {
     const { run, expectUntouched } = await plantedFolder();
-    for (const args of [
-      [...get, "--profile", "planted"],
-      ["status"],
-      ["config", "path"],
-      ["doctor"],
-    ]) {
+    const planted = [...get, "--profile", "planted"];
+    for (const args of [planted, ["status"], ["config", "path"], ["doctor"]]) {
       const { code, stderr, stdout } = await run({ VAULTSVC_CONFIG_DIR: "own" }, ...args);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toMatch(/VAULTSVC_CONFIG_DIR: must be an absolute path/);
@@ -160,13 +128,10 @@ describe.skipIf(!mayBeOther)(
     it("without a home: says which variable, and reads nothing", async () => {
       const { code, stderr, stdout } = await runAsOther({}, "status", "--json");
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(JSON.parse(stderr)).toMatchObject({
-        error: {
-          code: "usage",
-          message: expect.stringMatching(/HOME/) as string,
-          next: [expect.objectContaining({ argv: ["export", "HOME=/path/to/home"] })],
-        },
-      });
+      const { error } = JSON.parse(stderr) as { error: JsonError };
+      expect(error.code).toBe("usage");
+      expect(error.message).toMatch(/HOME/);
+      expect(error.next).toMatchObject([{ argv: ["export", "HOME=/path/to/home"] }]);
     });
 
     it("needs none where both folders are named, nor for help", async () => {
@@ -182,14 +147,9 @@ describe.skipIf(!mayBeOther)(
       });
       // Completion asks for it only where a path begins with ~.
       const pairs = JSON.stringify(pair);
-      const imported = ["import", uuid, "--kind", "generic/offline", "--credentials", "env:PAIR"];
-      const at = ["--base-url", "https://vaults.example.com"];
-      expect(await runAsOther({ ...env, PAIR: pairs }, ...imported, ...at)).toMatchObject({
-        code: 0,
-      });
-      expect(await runAsOther(env, "__complete", "get", "")).toMatchObject({
-        stdout: expect.stringContaining(uuid) as string,
-      });
+      const imported = ["import", ...given, "--base-url", "https://vaults.example.com"];
+      expect((await runAsOther({ ...env, PAIR: pairs }, ...imported)).code).toBe(0);
+      expect((await runAsOther(env, "__complete", "get", "")).stdout).toContain(uuid);
       for (const words of [["--help"], ["help", "get"], ["completion", "bash"]])
         expect(await runAsOther({}, ...words)).toMatchObject({ code: 0, stderr: "" });
     });

@@ -9,31 +9,32 @@ export interface Hostile {
   what: string;
   malice: Malice;
   /** The answer is one by the rules of the interface all the same: it may be taken. */
-  good?: true;
+  good: boolean;
 }
 
 const deep = (depth: number): string => "[".repeat(depth) + "]".repeat(depth);
 const deepObjects = (depth: number): string => '{"a":'.repeat(depth) + "1" + "}".repeat(depth);
 
-const raw = (
-  what: string,
-  bytes: (body: string) => string,
-  more: Partial<Hostile> = {},
-): Hostile => ({
+const hostile = (what: string, malice: Malice, isGood = false): Hostile => ({
   what,
-  malice: (_, { good, socket }) => socket.end(bytes(JSON.stringify(good))),
-  ...more,
+  malice,
+  good: isGood,
 });
-const headed = (
-  what: string,
-  headers: (length: number) => string[],
-  more: Partial<Hostile> = {},
-): Hostile =>
+
+const raw = (what: string, bytes: (body: string) => string, isGood = false): Hostile =>
+  hostile(what, (_, { good, socket }) => socket.end(bytes(JSON.stringify(good))), isGood);
+const headed = (what: string, headers: (length: number) => string[], isGood = false): Hostile =>
   raw(
     what,
     (body) => `HTTP/1.1 200 OK\r\n${headers(Buffer.byteLength(body)).join("\r\n")}\r\n\r\n${body}`,
-    more,
+    isGood,
   );
+/** The good answer as another text. */
+const rewritten = (
+  what: string,
+  text: (body: string) => string | Buffer,
+  isGood = false,
+): Hostile => hostile(what, (_, { good, send }) => send(text(JSON.stringify(good))), isGood);
 
 /** Writes it again and again until the client has had enough. */
 function endlessly({ socket }: Answered, begin: string, piece: string): void {
@@ -81,9 +82,7 @@ const http: Hostile[] = [
       ...Array.from({ length: 1000 }, (_, n) => `x-${n}: y`),
       `content-length: ${length}`,
     ],
-    {
-      good: true,
-    },
+    true,
   ),
   headed("ten thousand headers", (length) => [
     ...Array.from({ length: 10_000 }, (_, n) => `x-${n}: y`),
@@ -96,7 +95,7 @@ const http: Hostile[] = [
   headed(
     "a header of prototypes",
     (length) => ["__proto__: x", "constructor: y", `content-length: ${length}`],
-    { good: true },
+    true,
   ),
   headed("chunks that are none", () => ["transfer-encoding: chunked"]),
   headed("an encoding that nobody knows", (length) => [
@@ -111,7 +110,7 @@ const http: Hostile[] = [
     "a hundred announcements first",
     (body) =>
       `${"HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n".repeat(100)}HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-    { good: true },
+    true,
   ),
   raw(
     "another protocol from here on",
@@ -121,58 +120,47 @@ const http: Hostile[] = [
     "a second answer behind the first",
     (body) =>
       `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}HTTP/1.1 400 Bad\r\ncontent-length: 2\r\n\r\n{}`,
-    { good: true },
+    true,
   ),
-  {
-    what: "announcements without end",
-    malice: (_, answered) =>
-      endlessly(answered, "", "HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n".repeat(100)),
-  },
-  {
-    what: "headers without end",
-    malice: (_, answered) =>
-      endlessly(answered, "HTTP/1.1 200 OK\r\n", `x: ${"y".repeat(1000)}\r\n`),
-  },
-  {
-    what: "a body without end",
-    malice: (_, answered) => endlessly(answered, "HTTP/1.1 200 OK\r\n\r\n", " ".repeat(65_536)),
-  },
-  {
-    what: "chunks without end",
-    malice: (_, answered) =>
-      endlessly(
-        answered,
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
-        `4000\r\n${" ".repeat(0x4000)}\r\n`,
-      ),
-  },
-  {
-    what: "headers that stop coming",
-    malice: (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\nx: "),
-  },
-  {
-    what: "a body that stops coming",
-    malice: (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
-  },
+  hostile("announcements without end", (_, answered) =>
+    endlessly(answered, "", "HTTP/1.1 103 Early Hints\r\nlink: <x>\r\n\r\n".repeat(100)),
+  ),
+  hostile("headers without end", (_, answered) =>
+    endlessly(answered, "HTTP/1.1 200 OK\r\n", `x: ${"y".repeat(1000)}\r\n`),
+  ),
+  hostile("a body without end", (_, answered) =>
+    endlessly(answered, "HTTP/1.1 200 OK\r\n\r\n", " ".repeat(65_536)),
+  ),
+  hostile("chunks without end", (_, answered) =>
+    endlessly(
+      answered,
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+      `4000\r\n${" ".repeat(0x4000)}\r\n`,
+    ),
+  ),
+  hostile(
+    "headers that stop coming",
+    (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\nx: "),
+  ),
+  hostile(
+    "a body that stops coming",
+    (_, { socket }) => void socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
+  ),
 ];
 
 const compress = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
 const compressed = Object.entries(compress).flatMap(([name, pack]): Hostile[] => [
-  {
-    what: `compressed: ${name}`,
-    malice: (_, { good, send }) =>
-      send(pack(JSON.stringify(good)), 200, { "content-encoding": name }),
-  },
-  {
-    what: `a bomb: ${name}`,
-    malice: (_, { send }) =>
-      send(pack(Buffer.alloc(32_000_000, " ")), 200, { "content-encoding": name }),
-  },
-  {
-    what: `said to be ${name}, and is not`,
-    malice: (_, { good, send }) => send(good, 200, { "content-encoding": name }),
-    good: true,
-  },
+  hostile(`compressed: ${name}`, (_, { good, send }) =>
+    send(pack(JSON.stringify(good)), 200, { "content-encoding": name }),
+  ),
+  hostile(`a bomb: ${name}`, (_, { send }) =>
+    send(pack(Buffer.alloc(32_000_000, " ")), 200, { "content-encoding": name }),
+  ),
+  hostile(
+    `said to be ${name}, and is not`,
+    (_, { good, send }) => send(good, 200, { "content-encoding": name }),
+    true,
+  ),
 ]);
 
 /** `elsewhere` is a place whose connections are counted: there must be none. */
@@ -185,150 +173,81 @@ export const redirects = (elsewhere: string): Hostile[] =>
       elsewhere.replace("http:", "https:"),
       "javascript:alert(1)",
       "\u0000",
-    ].map((location) => ({
-      what: `${status} to ${JSON.stringify(location)}`,
-      malice: (_, { socket }) =>
+    ].map((location) =>
+      hostile(`${status} to ${JSON.stringify(location)}`, (_, { socket }) =>
         socket.end(
           `HTTP/1.1 ${status} Elsewhere\r\nlocation: ${location}\r\ncontent-length: 2\r\n\r\n[]`,
         ),
-    })),
+      ),
+    ),
   );
 
-const types = [
-  "text/html",
-  "application/xml",
-  "application/json; charset=utf-16",
-  "",
-  "multipart/form-data; boundary=x",
-].map((type): Hostile => ({
-  what: `type ${type}`,
-  malice: (_, { good, send }) => send(good, 200, { "content-type": type }),
-  good: true,
-}));
+const odd = ["application/json; charset=utf-16", "", "multipart/form-data; boundary=x"];
+const types = ["text/html", "application/xml", ...odd].map((type): Hostile =>
+  hostile(`type ${type}`, (_, { good, send }) => send(good, 200, { "content-type": type }), true),
+);
 
 /** The good answer as text, with `"HERE"` at the top level and in the vault put in the place of `text`. */
-const withText = (what: string, text: string, more: Partial<Hostile> = {}): Hostile => ({
-  what,
-  malice: (_, { good, send }) => {
-    const marked = { ...("vault" in good ? withVault(good, { x: "HERE" }) : good), x: "HERE" };
-    send(JSON.stringify(marked).replaceAll('"HERE"', text));
-  },
-  ...more,
-});
+const withText = (what: string, text: string, isGood = false): Hostile =>
+  hostile(
+    what,
+    (_, { good, send }) => {
+      const marked = { ...("vault" in good ? withVault(good, { x: "HERE" }) : good), x: "HERE" };
+      send(JSON.stringify(marked).replaceAll('"HERE"', text));
+    },
+    isGood,
+  );
+
+/** An error with more in its `responseStatus`. */
+const refusal = (what: string, more: string, status = 418): Hostile =>
+  hostile(what, (_, { send }) => send(`{"responseStatus":{"status":"ERROR",${more}}}`, status));
 
 const forms: Hostile[] = [
-  {
-    what: "a byte-order mark",
-    malice: (_, { good, send }) => send(`\uFEFF${JSON.stringify(good)}`),
-    good: true,
-  },
-  {
-    what: "UTF-16",
-    malice: (_, { good, send }) => send(Buffer.from(`\uFEFF${JSON.stringify(good)}`, "utf16le")),
-  },
-  {
-    what: "bytes that are not UTF-8",
-    malice: (_, { good, send }) =>
-      send(
-        Buffer.concat([
-          Buffer.from(JSON.stringify(good).slice(0, -1)),
-          Buffer.from(',"x":"\xff"}', "latin1"),
-        ]),
-      ),
-  },
-  { what: "two documents", malice: (_, { good, send }) => send(JSON.stringify(good).repeat(2)) },
-  {
-    what: "a document in a string",
-    malice: (_, { good, send }) => send(JSON.stringify(JSON.stringify(good))),
-  },
-  { what: "a list of documents", malice: (_, { good, send }) => send(JSON.stringify([good])) },
-  { what: "comments", malice: (_, { good, send }) => send(`/* */${JSON.stringify(good)}`) },
-  {
-    what: "a comma too many",
-    malice: (_, { good, send }) => send(JSON.stringify(good).replace(/}$/, ",}")),
-  },
+  rewritten("a byte-order mark", (body) => `\uFEFF${body}`, true),
+  rewritten("UTF-16", (body) => Buffer.from(`\uFEFF${body}`, "utf16le")),
+  rewritten("bytes that are not UTF-8", (body) =>
+    Buffer.from(`${body.slice(0, -1)},"x":"\xff"}`, "latin1"),
+  ),
+  rewritten("two documents", (body) => body.repeat(2)),
+  rewritten("a document in a string", (body) => JSON.stringify(body)),
+  rewritten("a list of documents", (body) => `[${body}]`),
+  rewritten("comments", (body) => `/* */${body}`),
+  rewritten("a comma too many", (body) => body.replace(/}$/, ",}")),
   withText("lists in lists, 100,000 deep", deep(100_000)),
   withText("objects in objects, 100,000 deep", deepObjects(100_000)),
   withText("lists in lists, 5,000 deep", deep(5000)),
-  withText("lists in lists, 50 deep", deep(50), { good: true }),
+  withText("lists in lists, 50 deep", deep(50), true),
   withText("four million brackets that are never closed", "[".repeat(4_000_000)),
-  withText("a number beyond all numbers", "1e999999", { good: true }),
-  withText("a number of a million digits", "9".repeat(1_000_000), { good: true }),
-  withText("prototypes", '{"__proto__":{"status":"SUCCESS"},"constructor":{"prototype":{"x":1}}}', {
-    good: true,
-  }),
-  withText("half a character and a NUL", '"\\ud800\\u0000"', { good: true }),
+  withText("a number beyond all numbers", "1e999999", true),
+  withText("a number of a million digits", "9".repeat(1_000_000), true),
+  withText("prototypes", '{"__proto__":{"status":"SUCCESS"},"constructor":{"prototype":{}}}', true),
+  withText("half a character and a NUL", '"\\ud800\\u0000"', true),
   withText("not a number", "NaN"),
-  {
-    what: "a prototype at the top",
-    malice: (_, { good, send }) => send(`{"__proto__":${JSON.stringify(good)}}`),
-  },
-  {
-    what: "a constructor at the top",
-    malice: (_, { good, send }) => send(`{"constructor":${JSON.stringify(good)}}`),
-  },
-  {
-    what: "the status twice, the error last",
-    malice: (_, { good, send }) =>
-      send(JSON.stringify(good).replace(/}$/, ',"responseStatus":{"status":"ERROR"}}')),
-  },
-  {
-    what: "the status twice, the success last",
-    malice: (_, { good, send }) =>
-      send(JSON.stringify(good).replace("{", '{"responseStatus":{"status":"ERROR"},')),
-    good: true,
-  },
-  {
-    what: "an error, 100,000 deep",
-    malice: (_, { send }) =>
-      send(`{"responseStatus":{"status":"ERROR","x":${deep(100_000)}}}`, 400),
-  },
-  {
-    what: "an error of a server, 100,000 deep",
-    malice: (_, { send }) =>
-      send(`{"responseStatus":{"status":"ERROR","x":${deep(100_000)}}}`, 500),
-  },
-  {
-    what: "an error of a hundred thousand details",
-    malice: (_, { send }) =>
-      send(
-        {
-          responseStatus: {
-            status: "ERROR",
-            detailedErrors: Array.from({ length: 100_000 }, () => ({ message: "no" })),
-          },
-        },
-        418,
-      ),
-  },
-  {
-    what: "details of the wrong kind",
-    malice: (_, { send }) =>
-      send(
-        {
-          responseStatus: {
-            status: "ERROR",
-            code: {},
-            detailedErrors: [null, 1, [], { message: {}, property: [], errorReasons: 7 }],
-          },
-        },
-        418,
-      ),
-  },
-  {
-    what: "a wait of years",
-    malice: (_, { send }) =>
-      send({ responseStatus: { status: "ERROR" }, retryAfter: 1e15 }, 429, {
-        "retry-after": "99999999999",
-      }),
-  },
-  {
-    what: "a wait that is no number",
-    malice: (_, { send }) =>
-      send({ responseStatus: { status: "ERROR" }, retryAfter: -1e300 }, 429, {
-        "retry-after": "NaN",
-      }),
-  },
+  rewritten("a prototype at the top", (body) => `{"__proto__":${body}}`),
+  rewritten("a constructor at the top", (body) => `{"constructor":${body}}`),
+  rewritten("the status twice, the error last", (body) =>
+    body.replace(/}$/, ',"responseStatus":{"status":"ERROR"}}'),
+  ),
+  rewritten(
+    "the status twice, the success last",
+    (body) => body.replace("{", '{"responseStatus":{"status":"ERROR"},'),
+    true,
+  ),
+  refusal("an error, 100,000 deep", `"x":${deep(100_000)}`, 400),
+  refusal("an error of a server, 100,000 deep", `"x":${deep(100_000)}`, 500),
+  refusal(
+    "an error of a hundred thousand details",
+    `"detailedErrors":[${'{"message":"no"},'.repeat(99_999)}{"message":"no"}]`,
+  ),
+  refusal(
+    "details of the wrong kind",
+    '"code":{},"detailedErrors":[null,1,[],{"message":{},"property":[],"errorReasons":7}]',
+  ),
+  ...Object.entries({ "99999999999": 1e15, NaN: -1e300 }).map(([header, retryAfter]) =>
+    hostile(`a wait of ${header}`, (_, { send }) =>
+      send({ responseStatus: { status: "ERROR" }, retryAfter }, 429, { "retry-after": header }),
+    ),
+  ),
 ];
 
 const another = "99999999-8888-4777-8666-555555555555";
@@ -340,12 +259,12 @@ const token =
         ? { ...good, transactionToken: { ...(good["transactionToken"] as Json), ...change } }
         : good,
     );
-const vault = (what: string, change: Json, more: Partial<Hostile> = {}): Hostile => ({
-  what: `a vault with ${what}`,
-  malice: (_, { good, send }) =>
-    send("vault" in good ? withVault(good, change) : { ...good, ...change }),
-  ...more,
-});
+const vault = (what: string, change: Json, isGood = false): Hostile =>
+  hostile(
+    `a vault with ${what}`,
+    (_, { good, send }) => send("vault" in good ? withVault(good, change) : { ...good, ...change }),
+    isGood,
+  );
 
 /** For the answers that hand out a vault. */
 export const vaults: Hostile[] = [
@@ -365,11 +284,11 @@ export const vaults: Hostile[] = [
     vault(
       `the pair ${JSON.stringify(text.slice(0, 9))}`,
       { credentials: { encryptedData: `${text}1`, payload: text } },
-      { good: true },
+      true,
     ),
   ),
   ...[-1, 0, 1e308, 2 ** 53, 0.5, "1", null, []].map((usesRemaining) =>
-    vault(`${JSON.stringify(usesRemaining)} uses`, { usesRemaining }, { good: true }),
+    vault(`${JSON.stringify(usesRemaining)} uses`, { usesRemaining }, true),
   ),
   ...[
     "+275760-09-13T00:00:00Z",
@@ -383,24 +302,22 @@ export const vaults: Hostile[] = [
     vault(
       `the dates ${JSON.stringify(date)}`,
       { expiryDate: date, autoLockDate: date, dateCreated: date, lastModified: date },
-      { good: true },
+      true,
     ),
   ),
-  ...[null, "", {}, [], 7].map((text): Hostile => ({
-    what: `the token ${JSON.stringify(text)}`,
-    malice: token({ token: text }),
-  })),
-  ...["\u0000\uD800\r\n", "x".repeat(1_000_000)].map((text): Hostile => ({
-    what: `the token ${JSON.stringify(text.slice(0, 9))}`,
-    malice: token({ token: text }),
-    good: true,
-  })),
+  ...[null, "", {}, [], 7].map((text): Hostile =>
+    hostile(`the token ${JSON.stringify(text)}`, token({ token: text })),
+  ),
+  ...["\u0000\uD800\r\n", "x".repeat(1_000_000)].map((text): Hostile =>
+    hostile(`the token ${JSON.stringify(text.slice(0, 9))}`, token({ token: text }), true),
+  ),
   ...["0000-01-01T00:00:00Z", "2020-01-01T00:00:00Z", "9999-12-31T23:59:59Z", null, 7, "soon"].map(
-    (expiry): Hostile => ({
-      what: `a token until ${JSON.stringify(expiry)}`,
-      malice: token({ expiry, timeToExpire: "soon" }),
-      good: true,
-    }),
+    (expiry): Hostile =>
+      hostile(
+        `a token until ${JSON.stringify(expiry)}`,
+        token({ expiry, timeToExpire: "soon" }),
+        true,
+      ),
   ),
 ];
 

@@ -4,7 +4,6 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { HostileService, Malice } from "../support/hostile-service.ts";
 import { kind, startHostileService, withVault } from "../support/hostile-service.ts";
-import { card } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { documentOf, errorOf, machineFor } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -21,19 +20,12 @@ const inBytes = evil.replace("\uD800", "\uFFFD");
 
 const refused: Malice = (_, { send }) => {
   const detail = { property: evil, message: evil, errorReasons: [evil] };
-  send(
-    { errorUuid: evil, responseStatus: { status: "ERROR", code: evil, detailedErrors: [detail] } },
-    418,
-  );
+  const responseStatus = { status: "ERROR", code: evil, detailedErrors: [detail] };
+  send({ errorUuid: evil, responseStatus }, 418);
 };
 /** No command takes such a label, but somebody may have written it into the state. */
 async function importLabelled(machine: Machine, each: string): Promise<void> {
-  const line = {
-    uuid: each,
-    kind: "generic/offline",
-    credentials: JSON.parse(pair.PAIR) as unknown,
-  };
-  await machine.ok("import", "--file", machine.file("line.ndjson", line));
+  await machine.ok("import", each, "--kind", "generic/offline", "--credentials", "env:PAIR");
   const database = new DatabaseSync(join(machine.stateDir, "vault.db"));
   database.prepare("UPDATE vaults SET label = ? WHERE uuid = ?").run(`${evil}${each}`, each);
   database.close();
@@ -48,33 +40,19 @@ const inContents: Malice = ({ what, path }, { good, send }) => {
   const contents = path.includes("credit-card")
     ? { creditCard: { number: evil, name: evil, expiryMonth: evil, expiryYear: evil } }
     : { content: evil };
-  send(
-    withVault(good, {
-      ...contents,
-      [evil]: evil,
-      expiryDate: evil,
-      autoLockDate: evil,
-      usesRemaining: 5,
-    }),
-  );
+  const more = { [evil]: evil, expiryDate: evil, autoLockDate: evil, usesRemaining: 5 };
+  send(withVault(good, { ...contents, ...more }));
 };
 /** Each end call is refused for the application's sake: the exchange stays open. */
 const acknowledgedBadly: Malice = ({ what }, { good, send }) => {
   if (!what.endsWith("-end")) return send(good);
-  send(
-    {
-      responseStatus: {
-        status: "ERROR",
-        detailedErrors: [{ property: "application.apiKey", message: evil }],
-      },
-    },
-    401,
-  );
+  const detailedErrors = [{ property: "application.apiKey", message: evil }];
+  send({ responseStatus: { status: "ERROR", detailedErrors } }, 401);
 };
 
-const first = (kind: string): string[] => [
+const first = (kind: string, of = uuid): string[] => [
   "get",
-  uuid,
+  of,
   "--kind",
   kind,
   "--credentials",
@@ -94,11 +72,8 @@ const unfit =
   /[^\P{Cc}\n]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]|[\uFE00-\uFE0D]/u;
 
 async function expectVisible(machine: Machine, ...args: string[]): Promise<string> {
-  const { raw } = await vaultInPty(args, {
-    env: { ...machine.env, FORCE_COLOR: "1" },
-    cwd: machine.home,
-    columns: 120,
-  }).exit;
+  const env = { ...machine.env, FORCE_COLOR: "1" };
+  const { raw } = await vaultInPty(args, { env, cwd: machine.home, columns: 120 }).exit;
   const text = raw.replaceAll(ownColors, "");
   expect(text).not.toMatch(unfit);
   // It was there to be seen.
@@ -139,28 +114,12 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     const { service, machine } = await world(acknowledgedBadly);
     const vaults = [uuid, uuid.replace("0", "1")];
     for (const each of vaults) {
-      const args = [
-        "get",
-        each,
-        "--kind",
-        "generic/offline",
-        "--credentials",
-        "env:PAIR",
-        "--json",
-      ];
-      await machine.vault(...args, "--no-ack");
+      await machine.vault(...first("generic/offline", each), "--json", "--no-ack");
       await importLabelled(machine, each);
     }
-    for (const args of [
-      // Without the bar, which erases its line.
-      ["ack", "--all", "--quiet"],
-      ["status"],
-      ["status", uuid],
-      ["status", "--json"],
-      ["guard"],
-    ]) {
-      expect(await expectVisible(machine, ...args)).not.toMatch(forged);
-    }
+    // Without the bar, which erases its line.
+    for (const line of ["ack --all --quiet", "status", `status ${uuid}`, "status --json", "guard"])
+      expect(await expectVisible(machine, ...line.split(" "))).not.toMatch(forged);
     expect(service.asked.filter(({ what }) => what === "get-end").length).toBeGreaterThan(0);
   });
 
@@ -169,14 +128,9 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
     [["delete", uuid], /permanently/],
   ])("labels in a question: %j", async (args, asked) => {
     const { machine } = await world(kind);
-    for (const each of [uuid, uuid.replace("0", "1")]) {
-      await importLabelled(machine, each);
-    }
-    const asking = vaultInPty(args, {
-      env: { ...machine.env, FORCE_COLOR: "1" },
-      cwd: machine.home,
-      columns: 800,
-    });
+    for (const each of [uuid, uuid.replace("0", "1")]) await importLabelled(machine, each);
+    const env = { ...machine.env, FORCE_COLOR: "1" };
+    const asking = vaultInPty(args, { env, cwd: machine.home, columns: 800 });
     await asking.waitFor(asked);
     asking.type("\u0003");
     const { raw } = await asking.exit;
@@ -189,32 +143,14 @@ describe.concurrent("hostile text on a terminal is visible text, and no line of 
 
   it("audit items, in every form", async () => {
     const { machine } = await world(refused);
-    const item = {
-      time: "2026-11-20T12:00:00Z",
-      action: "READ_VAULT",
-      outcome: evil,
-      vaultUuid: uuid,
-      externalRef: evil,
-      ipAddress: evil,
-    };
-    const lines = [
-      item,
-      { ...item, action: evil, id: evil },
-      { ...item, description: evil, outcome: "FAILURE" },
-    ];
-    const items = machine.file(
-      "items.ndjson",
-      lines.map((line) => JSON.stringify(line)).join("\n"),
-    );
-    for (const how of [
-      [],
-      ["--vault", uuid, "--timeline"],
-      ["--json"],
-      ["-o", "ndjson"],
-      ["--field", "vaults.0.lastAt"],
-    ]) {
-      expect(await expectVisible(machine, "audit-replay", items, ...how)).not.toMatch(forged);
-    }
+    const read = { time: "2026-11-20T12:00:00Z", action: "READ_VAULT", vaultUuid: uuid };
+    const item = { ...read, outcome: evil, externalRef: evil, ipAddress: evil };
+    const failure = { ...item, description: evil, outcome: "FAILURE" };
+    const lines = [item, { ...item, action: evil, id: evil }, failure];
+    machine.file("items", lines.map((line) => JSON.stringify(line)).join("\n"));
+    const ways = [`--vault ${uuid} --timeline`, "--json", "-o ndjson", "--field vaults.0.lastAt"];
+    for (const line of ["audit-replay items", ...ways.map((way) => `audit-replay items ${way}`)])
+      expect(await expectVisible(machine, ...line.split(" "))).not.toMatch(forged);
   });
 });
 
@@ -227,20 +163,9 @@ describe.concurrent("a program gets the exact values", () => {
       expect(stdout).not.toMatch(unfit);
       expect(stderr).not.toMatch(unfit);
       const { vault } = documentOf({ code, stdout, stderr, signal: null });
-      expect(vault).toMatchObject({
-        [evil]: evil,
-        ...(kind === "generic/offline"
-          ? { content: evil }
-          : {
-              creditCard: {
-                ...card,
-                name: evil,
-                number: evil,
-                expiryMonth: evil,
-                expiryYear: evil,
-              },
-            }),
-      });
+      const creditCard = { name: evil, number: evil, expiryMonth: evil, expiryYear: evil };
+      const contents = kind === "generic/offline" ? { content: evil } : { creditCard };
+      expect(vault).toMatchObject({ [evil]: evil, ...contents });
       const field = kind === "generic/offline" ? "vault.content" : "vault.creditCard.name";
       expect((await machine.vault("get", uuid, "--field", field)).stdout).toBe(inBytes);
     }
@@ -264,10 +189,8 @@ describe.concurrent("a program gets the exact values", () => {
   it("of the calls that --debug shows, a line of JSON each", async () => {
     const { machine } = await world(refused);
     const { stderr } = await machine.vault(...first("generic/offline"), "--json", "--debug");
-    const lines = stderr
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type?: string; body?: unknown });
+    const printed = stderr.trimEnd().split("\n");
+    const lines = printed.map((line) => JSON.parse(line) as { type?: string; body?: unknown });
     // The start, and the probe behind it.
     const call = ["request", "response"];
     expect(lines.map(({ type }) => type)).toEqual([...call, ...call, undefined]);
