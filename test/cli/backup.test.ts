@@ -5,7 +5,14 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { Pair } from "../../src/protocol/answers.ts";
 import { backupOf, warm } from "../support/state-file.ts";
-import { expectError, expectExit, expectInStep, offlineNote, coldLab } from "../support/lab.ts";
+import {
+  coldLab,
+  expectError,
+  expectExit,
+  expectInStep,
+  importAll,
+  offlineNote,
+} from "../support/lab.ts";
 import { errorOf, keyFileOf } from "../support/machine.ts";
 import { Secrets } from "../support/secret-search.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -37,22 +44,17 @@ describe.concurrent("vault state backup", () => {
 
   it("holds what is in the WAL, and is consistent while other processes go on", async () => {
     const { lab, machine } = await coldLab([offlineNote, offlineNote, offlineNote]);
-    const list = machine.file(
-      "all.ndjson",
-      lab.service.vaults.map((vault) => JSON.stringify({ ...vault, label: null })).join("\n"),
-    );
-    await machine.ok("import", "--file", list);
+    await importAll(lab, machine);
     const folder = tempDir("backups");
     let running = true;
     const readers = lab.service.vaults.map(async ({ uuid }) => {
       while (running) await machine.ok("get", uuid, "--max-wait", "10h");
     });
     const files = ["1", "2", "3", "4"].map((name) => join(folder, name));
-    for (const file of files)
-      expect(backupOf(await machine.vault("state", "backup", file, "--json"))).toMatchObject({
-        file,
-        vaults: 3,
-      });
+    for (const file of files) {
+      const made = await machine.vault("state", "backup", file, "--json");
+      expect(backupOf(made)).toMatchObject({ file, vaults: 3 });
+    }
     running = false;
     await Promise.all(readers);
     for (const file of files) {
@@ -80,38 +82,24 @@ describe.concurrent("vault state backup", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const key = keyFileOf(machine);
     const before = readFileSync(key);
-    expectError(
-      await machine.vault("state", "backup", key, "--force", "--json"),
-      "invalid-input",
-      /this program's own/,
-    );
-    for (const name of ["vault.db", "vault.db-wal", "other.db", "locks/x"]) {
-      expectError(
-        await machine.vault("state", "backup", join(machine.stateDir, name), "--force", "--json"),
-        "invalid-input",
-        /program's own/,
-      );
+    const inState = ["vault.db", "vault.db-wal", "other.db", "locks/x"];
+    for (const [path, why] of [
+      ...[key, ...inState.map((name) => join(machine.stateDir, name))].map(
+        (path) => [path, /this program's own/] as const,
+      ),
+      [join(file, "..", "none", "b"), /does not exist/],
+      [join(file, ".."), /not a file/],
+    ] as const) {
+      const backup = await machine.vault("state", "backup", path, "--force", "--json");
+      expectError(backup, "invalid-input", why);
     }
     expect(readFileSync(key)).toEqual(before);
-    expectError(
-      await machine.vault("state", "backup", join(file, "..", "none", "b"), "--json"),
-      "invalid-input",
-      /does not exist/,
-    );
-    expectError(
-      await machine.vault("state", "backup", join(file, ".."), "--json"),
-      "invalid-input",
-      /not a file/,
-    );
   });
 
   it("needs a state, and makes none", async () => {
     const { machine } = await coldLab(offlineNote);
-    expectError(
-      await machine.vault("state", "backup", join(tempDir("b"), "b"), "--json"),
-      "state",
-      /no state/,
-    );
+    const backup = await machine.vault("state", "backup", join(tempDir("b"), "b"), "--json");
+    expectError(backup, "state", /no state/);
     expect(existsSync(machine.stateDir)).toBe(false);
   });
 

@@ -9,10 +9,7 @@ import { Secrets } from "../support/secret-search.ts";
 
 const uuid = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";
 const kind = "credit-card/offline";
-const newPair = {
-  encryptedData: "the+new/data-of-a-document=",
-  payload: "the+new/payload-of-a-document=",
-};
+const newPair = { encryptedData: "the+new/data-of-a=", payload: "the+new/payload-of-a=" };
 const documentToken = "the+token/of-a-document=";
 
 /** As a service may write them in a message. */
@@ -31,15 +28,8 @@ const echo =
   ({ what, body }, { good, send }) => {
     if (!what.endsWith("-end")) return send(good);
     const message = [body, (JSON.parse(body) as { token: string }).token, ...known].join(" | ");
-    send(
-      {
-        responseStatus: {
-          status: "ERROR",
-          detailedErrors: [{ property: "token", message, errorReasons: [message] }],
-        },
-      },
-      status,
-    );
+    const detailedErrors = [{ property: "token", message, errorReasons: [message] }];
+    send({ responseStatus: { status: "ERROR", detailedErrors } }, status);
   };
 
 /** A machine, all that its runs have said, and all that must not be in it. */
@@ -57,10 +47,8 @@ async function prepare(malice: Malice) {
     secrets.add("token", `token-${n}+of/the-service=`);
   }
   const run = async (...args: string[]): Promise<RunResult> => {
-    const result = await machine.vaultWith(
-      { env: { DOCUMENT: JSON.stringify(document), CARD: JSON.stringify(card) } },
-      ...args,
-    );
+    const env = { DOCUMENT: JSON.stringify(document), CARD: JSON.stringify(card) };
+    const result = await machine.vaultWith({ env }, ...args);
     runs.push(result);
     return result;
   };
@@ -130,14 +118,10 @@ describe("secrets that a service repeats in its messages", () => {
   });
 
   test("token and both pairs of a recovery document: import --file", async () => {
-    const { machine, runs, expectClean } = await prepare(
-      echo(Object.values({ ...oldPair, ...newPair })),
-    );
-    const file = machine.file(
-      "vaults.ndjson",
-      `${JSON.stringify({ uuid, kind, credentials: document })}\n`,
-    );
-    runs.push(await machine.vault("import", "--file", file, ...talk));
+    const malice = echo(Object.values({ ...oldPair, ...newPair }));
+    const { machine, run, expectClean } = await prepare(malice);
+    const file = machine.file("vaults.ndjson", { uuid, kind, credentials: document });
+    await run("import", "--file", file, ...talk);
     await expectClean();
   });
 
@@ -160,12 +144,9 @@ describe("secrets that a service repeats in its messages", () => {
       });
       await importOld(machine, uuid, kind);
       const { stderr } = await run("get", uuid, "--json");
-      expect(errorOf({ code: 13, signal: null, stdout: "", stderr })).toMatchObject({
-        message: expect.stringMatching(
-          /^the service no longer accepts the token \(service: /,
-        ) as string,
-        help: `vault get ${uuid}`,
-      });
+      const { message, help } = errorOf({ code: 13, signal: null, stdout: "", stderr });
+      expect(message).toMatch(/^the service no longer accepts the token \(service: /);
+      expect(help).toBe(`vault get ${uuid}`);
     },
   );
 
@@ -173,15 +154,8 @@ describe("secrets that a service repeats in its messages", () => {
     const { machine, run, expectClean } = await prepare(({ what, body }, { good, send }) => {
       if (!what.endsWith("-start")) return send(good);
       const message = [body, ...numbers, ...names].join(" | ");
-      send(
-        {
-          responseStatus: {
-            status: "ERROR",
-            detailedErrors: [{ property: "vault.credentials", message }],
-          },
-        },
-        400,
-      );
+      const detailedErrors = [{ property: "vault.credentials", message }];
+      send({ responseStatus: { status: "ERROR", detailedErrors } }, 400);
     });
     await importOld(machine, uuid, kind);
     expectExit(await run("update", uuid, "--card", "env:CARD", ...talk), 6);
@@ -189,12 +163,8 @@ describe("secrets that a service repeats in its messages", () => {
   });
 
   test("what an answer brings itself: shown by --debug, or refused as unusable", async () => {
-    const words = [
-      "token-1+of/the-service=",
-      "data-1+of/the-hostile-service=",
-      ...numbers,
-      ...names,
-    ].join(" | ");
+    const own = ["token-1+of/the-service=", "data-1+of/the-hostile-service="];
+    const words = [...own, ...numbers, ...names].join(" | ");
     for (const lacks of [false, true]) {
       const { machine, run, expectClean } = await prepare((_, { good, send }) => {
         const { vault } = good as { vault?: object };

@@ -2,7 +2,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
 import { documentOf } from "../support/machine.ts";
 import { hostileWorld } from "../support/hostile-service.ts";
 
@@ -10,71 +9,33 @@ const another = "99999999-8888-4777-8666-555555555555";
 const deep = "[".repeat(100_000) + "]".repeat(100_000);
 
 describe.concurrent("what is nested without end", () => {
-  it.each<[string, (machine: Machine, uuid: string) => string[]]>([
+  it.each([
+    ["import ANOTHER --kind generic/offline --credentials @f", `{"format":2,"x":${deep}}`],
+    ["import --file f", `[{"uuid":"${another}","credentials":{"a":${deep}}}]`],
     [
-      "credentials",
-      (m) => [
-        "import",
-        another,
-        "--kind",
-        "generic/offline",
-        "--credentials",
-        `@${m.file("f", `{"format":2,"x":${deep}}`)}`,
-      ],
+      "import --file f",
+      `{"uuid":"${another}","kind":"generic/offline","credentials":{"a":${deep}}}`,
     ],
-    [
-      "a list to import",
-      (m) => [
-        "import",
-        "--file",
-        m.file("f", `[{"uuid":"${another}","credentials":{"a":${deep}}}]`),
-      ],
-    ],
-    [
-      "a line to import",
-      (m) => [
-        "import",
-        "--file",
-        m.file("f", `{"uuid":"${another}","kind":"generic/offline","credentials":{"a":${deep}}}`),
-      ],
-    ],
-    [
-      "a device",
-      (m) => [
-        "get",
-        another,
-        "--kind",
-        "generic/online",
-        "--credentials",
-        "env:PAIR",
-        "--device",
-        `@${m.file("f", deep)}`,
-      ],
-    ],
-    ["a card", (m, uuid) => ["update", uuid, "--card", `@${m.file("f", deep)}`]],
-    ["claims", (m) => ["config", "set", "jwt.claims", `@${m.file("f", `{"a":${deep}}`)}`]],
-    ["a policy", (m) => ["sandbox", "start", "--policy", m.file("f", `{"jwt":${deep}}`)]],
-    ["a seed", (m) => ["sandbox", "start", "--seed", m.file("f", deep)]],
-  ])("in a file of the user is refused: %s", async (_, args) => {
+    ["get ANOTHER --kind generic/online --credentials env:PAIR --device @f", deep],
+    ["update UUID --card @f", deep],
+    ["config set jwt.claims @f", `{"a":${deep}}`],
+    ["sandbox start --policy f", `{"jwt":${deep}}`],
+    ["sandbox start --seed f", deep],
+  ])("in a file of the user is refused: %s", async (line, text) => {
     const { service, machine, uuid } = await hostileWorld();
-    const result = await machine.vault(...args(machine, uuid), "--json");
+    machine.file("f", text);
+    const words = line.replace("UUID", uuid).replace("ANOTHER", another).split(" ");
+    const result = await machine.vault(...words, "--json");
     expectError(result, "invalid-input");
     expect(service.asked).toEqual([]);
   });
 
   it("in the configuration is refused, and the file stays as it is", async () => {
     const { machine, uuid } = await hostileWorld();
-    writeFileSync(
-      join(machine.configDir, "config.json"),
-      `{"profiles":{"default":{"jwt":{"claims":{"a":${deep}}}}}}`,
-    );
-    for (const args of [
-      ["get", uuid],
-      ["config", "list"],
-      ["config", "set", "rateLimit", "5"],
-      ["status"],
-    ]) {
-      const result = await machine.vault(...args, "--json");
+    const config = `{"profiles":{"default":{"jwt":{"claims":{"a":${deep}}}}}}`;
+    writeFileSync(join(machine.configDir, "config.json"), config);
+    for (const line of [`get ${uuid}`, "config list", "config set rateLimit 5", "status"]) {
+      const result = await machine.vault(...line.split(" "), "--json");
       expect([0, 14]).toContain(result.code);
       expect(result.stderr).not.toMatch(/call stack/);
     }

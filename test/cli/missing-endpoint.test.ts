@@ -8,6 +8,8 @@ const error = (message: string, property?: string) => ({
   responseStatus: { status: "ERROR", detailedErrors: [{ message, property }] },
 });
 
+const nothing = { unackedStarts: 0, failedAttempts: 0 };
+
 /** Answers of something that lacks the endpoint: a gateway, another server, or the service itself. */
 const lacking: [string, Malice][] = [
   [
@@ -46,22 +48,16 @@ describe.concurrent("an endpoint that is not there", () => {
       service.be(malice);
       for (let times = 0; times < 4; times += 1) {
         const refused = await machine.vault("get", uuid, "--json");
-        expectError(
-          refused,
-          "service",
-          /no such endpoint.*base URL, the prefix or the service's version.*nothing was counted/,
-        );
-        expect(errorOf(refused)).toMatchObject({
-          retry: "after-fix",
-          spent: { unackedStarts: 0, failedAttempts: 0 },
-        });
+        const why =
+          /no such endpoint.*base URL, the prefix or the service's version.*nothing was counted/;
+        expectError(refused, "service", why);
+        expect(errorOf(refused)).toMatchObject({ retry: "after-fix", spent: nothing });
         expect(errorOf(refused).help).toMatch(/--base-url and --api-prefix/);
       }
       expect(await machine.status(uuid)).toMatchObject({
         status: "ready",
         locked: false,
-        unackedStarts: 0,
-        failedAttempts: 0,
+        ...nothing,
       });
       expect(await machine.exported(uuid)).not.toBeNull();
       service.be(kind);
@@ -81,8 +77,7 @@ describe.concurrent("an endpoint that is not there", () => {
       expect(await machine.status(uuid)).toMatchObject({
         status: "ready",
         locked: false,
-        unackedStarts: 0,
-        failedAttempts: 0,
+        ...nothing,
       });
       service.be(kind);
       await machine.ok("get", "--all", "-o", "ndjson");
@@ -137,19 +132,10 @@ describe.concurrent("an update where the service has none", () => {
     const uuid = "1f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";
     await machine.ok("import", uuid, "--kind", "credit-card/offline", "--credentials", "env:PAIR");
     service.be((_, { send }) => send({ timestamp: 1, status: 404, error: "Not Found" }, 404));
-    const refused = await machine.vault(
-      "update",
-      uuid,
-      "--card",
-      `@${machine.file("card.json", card)}`,
-      "--json",
-    );
+    const file = `@${machine.file("card.json", card)}`;
+    const refused = await machine.vault("update", uuid, "--card", file, "--json");
     expectError(refused, "service", /no such endpoint/);
-    expect(await machine.status(uuid)).toMatchObject({
-      status: "unverified",
-      locked: false,
-      unackedStarts: 0,
-      failedAttempts: 0,
-    });
+    const was = { status: "unverified", locked: false, ...nothing };
+    expect(await machine.status(uuid)).toMatchObject(was);
   });
 });

@@ -7,13 +7,13 @@ import {
   expectInStep,
   note,
   offlineNote,
-  openLab,
   warmLab,
   coldLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
 import type { Machine } from "../support/machine.ts";
+import { readJson } from "../support/machine.ts";
 
 /** What a lost response counts: with sole credentials, which nobody else can have used, no failed attempt. */
 async function failedByLostStart(lab: Lab, machine: Machine): Promise<number> {
@@ -23,26 +23,15 @@ async function failedByLostStart(lab: Lab, machine: Machine): Promise<number> {
   return (await machine.status(uuid)).failedAttempts;
 }
 
+const writeV = `printf '{"vault":%s}' "$V" > got`;
+
 describe("who receives contents gets no keys of the vault, unless --with-credentials says so", () => {
   it.each<[string, (uuid: string) => string[], string]>([
     ["--out", (uuid) => ["get", uuid, "--out", "got"], "got"],
     ["--out-dir", (uuid) => ["get", uuid, "--out-dir", "dir"], "dir/UUID.json"],
     ["--exec", (uuid) => ["get", uuid, "--exec", "cat > got"], "got"],
     ["run --stdin", (uuid) => ["run", uuid, "--stdin", "--", "tee", "got"], "got"],
-    [
-      "run --env of all of it",
-      (uuid) => [
-        "run",
-        uuid,
-        "--env",
-        "V=vault",
-        "--",
-        "sh",
-        "-c",
-        'echo "{\\"vault\\":$V}" > got',
-      ],
-      "got",
-    ],
+    ["run --env", (uuid) => ["run", uuid, "--env", "V=vault", "--", "sh", "-c", writeV], "got"],
   ])("%s", async (_, line, file) => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     const vault = async (...args: string[]): Promise<unknown> => {
@@ -83,11 +72,9 @@ describe("who receives contents gets no keys of the vault, unless --with-credent
     const { lab, machine, uuid } = await warmLab(offlineNote);
     const sent = lab.service.sandbox.requests().length;
     const line = ["run", uuid, "--json", "--env", "X=vault.credentials.payload"];
-    expectError(
-      await machine.vault(...line, "--", "true"),
-      "usage",
-      /^--env X: a program receives no credentials without --with-credentials; nothing was sent$/,
-    );
+    const why =
+      /^--env X: a program receives no credentials without --with-credentials; nothing was sent$/;
+    expectError(await machine.vault(...line, "--", "true"), "usage", why);
     expect(lab.service.sandbox.requests().length).toBe(sent);
   });
 });
@@ -108,65 +95,42 @@ describe.concurrent("vault get --out", () => {
       expect(result).toMatchObject({ stdout: "", stderr: "" });
     }
     const file = join(machine.home, "note.json");
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
-      uuid,
-      vault: { content: note },
-      exchange: { generation: 5 },
-    });
+    const exchange = { generation: 5 };
+    expect(readJson(file)).toMatchObject({ uuid, vault: { content: note }, exchange });
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(machine.home).filter((name) => name.includes("note"))).toEqual([
-      "note.json",
-    ]);
+    const beside = readdirSync(machine.home).filter((name) => name.includes("note"));
+    expect(beside).toEqual(["note.json"]);
     await expectInStep(lab, machine, uuid);
   });
 
   it("delivers the last read whole, where a masked table would not", async () => {
     const { machine, uuid, kind, credentials } = await coldLab({ ...offlineNote, maxUsage: 1 });
-    const pair = machine.file("pair", credentials);
-    await machine.ok(
-      "get",
-      uuid,
-      "--kind",
-      kind,
-      "--credentials",
-      `@${pair}`,
-      "--out",
-      "note.json",
-    );
-    expect(JSON.parse(readFileSync(join(machine.home, "note.json"), "utf8"))).toMatchObject({
-      vault: { content: note, usesRemaining: 1 },
-    });
+    await machine.ok("get", uuid, ...machine.given(credentials, kind), "--out", "note.json");
+    const vault = { content: note, usesRemaining: 1 };
+    expect(readJson(join(machine.home, "note.json"))).toMatchObject({ vault });
   });
 
   it("refuses, before anything is sent, a file that holds something else, and what cannot be written or combined", async () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     const pair = machine.file("pair.json", lab.vault.credentials);
     const sent = lab.service.sandbox.requests().length;
-    const refused = async (...args: string[]) =>
-      await machine.vault("get", uuid, "--json", ...args);
-    expectError(
-      await refused("--out", pair),
-      "invalid-input",
-      /^--out: .*holds something else.*nothing was sent/,
-    );
-    expect(JSON.parse(readFileSync(pair, "utf8"))).toEqual(lab.vault.credentials);
-    expectError(
-      await refused("--out", "no/folder.json"),
-      "invalid-input",
-      /^--out: the folder .* does not exist/,
-    );
-    expectError(
-      await refused("--out", "/dev/stdout"),
-      "invalid-input",
-      /^--out: .* is a symbolic link/,
-    );
-    expectError(await refused("--out", join(machine.stateDir, "x")), "invalid-input", /own files/);
-    expectError(await refused("--out", "one", "--credentials-out", "./one"), "usage", /same file/);
-    expectError(
-      await refused("--out", "one", "--field", "vault.content"),
-      "usage",
-      /cannot be used with --field/,
-    );
+    for (const [file, why] of [
+      [pair, /^--out: .*holds something else.*nothing was sent/],
+      ["no/folder.json", /^--out: the folder .* does not exist/],
+      ["/dev/stdout", /^--out: .* is a symbolic link/],
+      [join(machine.stateDir, "x"), /own files/],
+    ] as const)
+      expectError(await machine.vault("get", uuid, "--json", "--out", file), "invalid-input", why);
+    expect(readJson(pair)).toEqual(lab.vault.credentials);
+    for (const [more, why] of [
+      [["--credentials-out", "./one"], /same file/],
+      [["--field", "vault.content"], /cannot be used with --field/],
+    ] as const)
+      expectError(
+        await machine.vault("get", uuid, "--json", "--out", "one", ...more),
+        "usage",
+        why,
+      );
     await machine.ok("get", uuid, "--out", "one", "--dry-run");
     expect(existsSync(join(machine.home, "one"))).toBe(false);
     expect(lab.service.sandbox.requests().length).toBe(sent);
@@ -175,18 +139,14 @@ describe.concurrent("vault get --out", () => {
   it.runIf(mayMount)(
     "holds the exchange where the disk is full; the file of before stays whole",
     async () => {
-      const lab = await openLab({ ...offlineNote, content: "x".repeat(60_000) });
-      const { uuid } = lab.vault;
+      const content = "x".repeat(60_000);
+      const { lab, machine, uuid } = await warmLab({ ...offlineNote, content });
       const { sandbox } = lab.service;
-      const machine = await lab.warmMachine();
       const file = join(smallDisk(96), "note.json");
       await machine.ok("get", uuid, "--out", file);
       const [before, ends] = [readFileSync(file, "utf8"), sandbox.inspect(uuid).counts.ends];
-      expectError(
-        await machine.vault("get", uuid, "--json", "--out", file),
-        "pending",
-        /could not be delivered: the disk is full/,
-      );
+      const full = await machine.vault("get", uuid, "--json", "--out", file);
+      expectError(full, "pending", /could not be delivered: the disk is full/);
       expect(readFileSync(file, "utf8")).toBe(before);
       expect(sandbox.inspect(uuid).counts.ends).toBe(ends);
       expect(await machine.status(uuid)).toMatchObject({

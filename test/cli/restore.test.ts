@@ -33,6 +33,17 @@ import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
 
+interface History {
+  generations: { proven: boolean }[];
+  exchanges: { id: string; state: string }[];
+}
+
+async function historyOf(machine: Machine, uuid: string): Promise<History> {
+  const { stdout } = await machine.ok("status", uuid, "--history", "--json");
+  const [vault] = (JSON.parse(stdout) as { vaults: [History] }).vaults;
+  return vault;
+}
+
 describe.concurrent("vault state restore", () => {
   it("brings the state back where it was lost: pairs unproven, and the next get goes on", async () => {
     const { lab, machine, uuid, file } = await warm();
@@ -41,20 +52,13 @@ describe.concurrent("vault state restore", () => {
     const result = await other.vault("state", "restore", file, "--json");
     expect(result).toMatchObject({ code: 0, stderr: "" });
     const vaults = [{ uuid, kept: "file", reason: "taken", exchange: null }];
-    expect(restoredOf(result)).toMatchObject({
-      file,
-      state: other.stateDir,
-      pending: 0,
-      vaults,
-    });
+    const state = other.stateDir;
+    expect(restoredOf(result)).toMatchObject({ file, state, pending: 0, vaults });
     const names = ["locks", "vault.db", "vault.db-shm", "vault.db-wal"];
     expect(readdirSync(other.stateDir).sort()).toEqual(names);
     expect(statSync(join(other.stateDir, "vault.db")).mode & 0o777).toBe(0o600);
-    const history = await other.vault("status", uuid, "--history", "--json");
-    const [vault] = (
-      JSON.parse(history.stdout) as { vaults: { generations: { proven: boolean }[] }[] }
-    ).vaults;
-    expect(vault?.generations.map(({ proven }) => proven)).toEqual([false, false]);
+    const { generations } = await historyOf(other, uuid);
+    expect(generations.map(({ proven }) => proven)).toEqual([false, false]);
     await other.ok("get", uuid);
     await expectInStep(lab, other, uuid);
     expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
@@ -64,31 +68,19 @@ describe.concurrent("vault state restore", () => {
     const { lab, machine, uuid, file } = await warm();
     await machine.ok("state", "backup", file);
     const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
-    const pair = JSON.stringify(lab.vault.credentials);
-    await machine.ok("import", extra, ...machine.given(pair, "generic/offline"));
+    await machine.ok("import", extra, ...machine.given(lab.vault.credentials, "generic/offline"));
     const refused = await machine.vault("state", "restore", file, "--json");
-    expectError(
-      refused,
-      "usage",
-      /Restore 1 vault from the backup into the state in .*\? What is there stays\./,
-    );
+    const asked = /Restore 1 vault from the backup into the state in .*\? What is there stays\./;
+    expectError(refused, "usage", asked);
     expect(errorOf(refused).help).toContain("--yes");
     const result = await machine.ok("state", "restore", file, "--yes", "--json");
     expect(result.stderr).toBe("");
-    const reasons = restoredOf(result).vaults.map((vault) => [
-      vault.uuid,
-      vault.kept,
-      vault.reason,
-    ]);
-    expect(reasons).toEqual(
-      [
-        [uuid, "here", "known"],
-        [extra, "here", "missing"],
-      ].toSorted(),
+    const reasons = restoredOf(result).vaults.map(
+      (each) => `${each.uuid} ${each.kept} ${each.reason}`,
     );
-    const { vaults } = JSON.parse((await machine.vault("status", "--json")).stdout) as {
-      vaults: { uuid: string }[];
-    };
+    expect(reasons).toEqual([`${uuid} here known`, `${extra} here missing`].toSorted());
+    const { stdout } = await machine.vault("status", "--json");
+    const { vaults } = JSON.parse(stdout) as { vaults: { uuid: string }[] };
     expect(vaults.map((vault) => vault.uuid).toSorted()).toEqual([uuid, extra].toSorted());
     await machine.ok("get", uuid);
     await expectInStep(lab, machine, uuid);
@@ -123,60 +115,37 @@ describe.concurrent("vault state restore", () => {
     await expectInStep(lab, machine, uuid);
   });
 
-  it.each<[string, (file: string, machine: Machine) => void, RegExp, ErrorCode]>([
+  const halve = (file: string): void =>
+    truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096);
+  const moveValues = (file: string): void =>
+    editVaults(file, ({ sealed: { "credentials.sealed": pairs } }) => {
+      for (const generation of Object.keys(pairs)) pairs[generation] = pairs["2"] ?? "";
+    });
+  const foreign = /not written by vault state backup/;
+  it.each<[string, (file: string, state: string) => void, RegExp, ErrorCode?]>([
     ["is not there", (file) => rmSync(file), /no such file: /, "invalid-input"],
     ["is a folder", (file) => (rmSync(file), mkdirSync(file)), /not a file/, "invalid-input"],
-    [
-      "is text",
-      (file) => writeFileSync(file, "not a database\n".repeat(500)),
-      /not written by vault state backup/,
-      "state",
-    ],
-    ["is empty", (file) => writeFileSync(file, ""), /not written by vault state backup/, "state"],
-    [
-      "is cut",
-      (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / 4096) * 4096),
-      /it is damaged \(/,
-      "state",
-    ],
-    ["has a damaged page", (file) => damage(file), /damaged/, "state"],
-    [
-      "is a database of another program",
-      (file) => (rmSync(file), sql(file, "CREATE TABLE t (x)")),
-      /not written by vault state backup/,
-      "state",
-    ],
-    [
-      "is of a newer version",
-      (file) => sql(file, "PRAGMA user_version = 99"),
-      /newer version/,
-      "state",
-    ],
-    [
-      "is a copied database without its WAL",
-      (file, { stateDir }) => copyFileSync(join(stateDir, "vault.db"), file),
-      /incomplete without its WAL/,
-      "state",
-    ],
-    [
-      "has a value that was moved",
-      (file) =>
-        editVaults(file, ({ sealed: { "credentials.sealed": pairs } }) => {
-          for (const generation of Object.keys(pairs)) pairs[generation] = pairs["2"] ?? "";
-        }),
-      /copied from another place/,
-      "state",
-    ],
-  ])("a file that %s is refused, and the state stays", async (_, spoil, message, code) => {
-    const { lab, machine, uuid, file } = await warm();
-    await machine.ok("state", "backup", file);
-    spoil(file, machine);
-    const result = await machine.vault("state", "restore", file, "--yes", "--json");
-    expectError(result, code, message);
-    // The way out of a damaged state leads back to the same file.
-    expect(result.stderr).not.toContain("vault state restore FILE");
-    await expectInStep(lab, machine, uuid);
-  });
+    ["is text", (file) => writeFileSync(file, "not a database\n".repeat(500)), foreign],
+    ["is empty", (file) => writeFileSync(file, ""), foreign],
+    ["is cut", halve, /it is damaged \(/],
+    ["has a damaged page", (file) => damage(file), /damaged/],
+    ["is another program's", (file) => (rmSync(file), sql(file, "CREATE TABLE t (x)")), foreign],
+    ["is of a newer version", (file) => sql(file, "PRAGMA user_version = 99"), /newer version/],
+    ["lacks its WAL", (file, state) => copyFileSync(state, file), /incomplete without its WAL/],
+    ["has a value that was moved", moveValues, /copied from another place/],
+  ])(
+    "a file that %s is refused, and the state stays",
+    async (_, spoil, message, code = "state") => {
+      const { lab, machine, uuid, file } = await warm();
+      await machine.ok("state", "backup", file);
+      spoil(file, join(machine.stateDir, "vault.db"));
+      const result = await machine.vault("state", "restore", file, "--yes", "--json");
+      expectError(result, code, message);
+      // The way out of a damaged state leads back to the same file.
+      expect(result.stderr).not.toContain("vault state restore FILE");
+      await expectInStep(lab, machine, uuid);
+    },
+  );
 
   it("refuses a damaged state; once that is moved aside it restores", async () => {
     const { lab, machine, uuid, file } = await warm();
@@ -214,24 +183,14 @@ describe.concurrent("vault state restore", () => {
     await machine.ok("state", "backup", file);
     lab.faults("get-start:delay=1m");
     const get = machine.start({}, "get", uuid);
-    await vi.waitFor(
-      () => expect(lab.service.sandbox.requests().length).toBeGreaterThan(2),
-      10_000,
-    );
-    const busy = await machine.vault(
-      "state",
-      "restore",
-      file,
-      "--yes",
-      "--json",
-      "--max-wait",
-      "300ms",
-    );
-    expectError(busy, "busy");
+    const sent = (): number => lab.service.sandbox.requests().length;
+    await vi.waitFor(() => expect(sent()).toBeGreaterThan(2), 10_000);
+    const restore = ["state", "restore", file, "--yes", "--json"];
+    expectError(await machine.vault(...restore, "--max-wait", "300ms"), "busy");
     get.kill("SIGKILL");
     await get.exit;
     lab.service.faults.clear();
-    await machine.ok("state", "restore", file, "--yes");
+    await machine.ok(...restore);
     // The start that was killed is remembered, although the backup does not know of it.
     expect(await machine.status(uuid)).toMatchObject({ unackedStarts: 1 });
     expectFarFromLock(lab, uuid);
@@ -316,12 +275,10 @@ describe.concurrent("a backup that is older than what has happened since", () =>
       for (const command of more) await machine.ok(command, uuid);
       const other = anew(lab, machine);
       const result = await other.ok("state", "restore", file, "--json");
-      expect(result.stderr).toMatch(
-        /1 exchange may have been acknowledged since the backup was made/,
-      );
-      expect(restoredOf(result).vaults).toMatchObject([
-        { exchange: { state: "in-doubt", from: "file" } },
-      ]);
+      const why = "1 exchange may have been acknowledged since the backup was made";
+      expect(result.stderr).toContain(why);
+      const doubtful = { state: "in-doubt", from: "file" };
+      expect(restoredOf(result).vaults).toMatchObject([{ exchange: doubtful }]);
       const { exchange } = await other.status(uuid);
       expect(exchange).toMatchObject({ state: "in-doubt" });
       const requests = lab.service.sandbox.requests().length;
@@ -332,11 +289,8 @@ describe.concurrent("a backup that is older than what has happened since", () =>
       await other.ok("get", uuid);
       await expectInStep(lab, other, uuid);
       expectFarFromLock(lab, uuid);
-      const history = await other.vault("status", uuid, "--history", "--json");
-      const [vault] = (
-        JSON.parse(history.stdout) as { vaults: { exchanges: { id: string; state: string }[] }[] }
-      ).vaults;
-      expect(vault?.exchanges.find(({ id }) => id === exchange?.id)?.state).toBe(state);
+      const { exchanges } = await historyOf(other, uuid);
+      expect(exchanges.find(({ id }) => id === exchange?.id)?.state).toBe(state);
     },
   );
 

@@ -13,6 +13,7 @@ import {
   onlineCard,
   openLab,
 } from "../support/lab.ts";
+import type { KnownVault } from "../../src/sandbox/model.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { Secrets } from "../support/secret-search.ts";
@@ -47,9 +48,7 @@ describe("secrets", () => {
   beforeAll(async () => {
     lab = await openLab([offlineNote, offlineCard, onlineCard]);
     machine = lab.machine();
-    const [text, offline, online] = lab.service.vaults;
-    if (text === undefined || offline === undefined || online === undefined)
-      throw new Error("three vaults");
+    const [text, offline, online] = lab.service.vaults as [KnownVault, KnownVault, KnownVault];
     secrets.add("api key", lab.service.application.apiKey);
     secrets.add("card number", card.number);
     secrets.add("content", note);
@@ -67,14 +66,8 @@ describe("secrets", () => {
     for (const { uuid } of lab.service.vaults) await run(["get", uuid, "--json", ...talk]);
     await run(["status", "--json", "--history", ...talk]);
     await run(["ack", text.uuid, ...talk]);
-    for (const fault of [
-      "start:wrong-types",
-      "start:no-credentials",
-      "start:garbage",
-      "end:status=500",
-      "end:cut",
-      "start:error-after=502",
-    ]) {
+    const faults = "start:wrong-types start:no-credentials start:garbage start:error-after=502";
+    for (const fault of [...faults.split(" "), "end:status=500", "end:cut"]) {
       lab.service.faults.clear();
       lab.faults(fault);
       await run(["get", text.uuid, "--json", "--max-wait", "1s", ...talk]);
@@ -83,13 +76,7 @@ describe("secrets", () => {
     lab.service.faults.clear();
     await run(["guard", text.uuid, "--reset", "--yes", "--json", ...talk]);
     await run(["ack", "--all", "--json", ...talk]);
-    await run([
-      "get",
-      text.uuid,
-      "--credentials",
-      `@${machine.file("wrong.json", text.credentials)}`,
-      ...talk,
-    ]);
+    await run(["get", text.uuid, ...machine.given(text.credentials), ...talk]);
     // Services that repeat what they are sent.
     for (const [status, property] of [
       [400, "vault.credentials"],
@@ -99,24 +86,10 @@ describe("secrets", () => {
       [401, "application"],
     ] as const) {
       const { baseUrl } = await startHostileService(echoing(status, property));
+      const at = ["--base-url", baseUrl, "--max-wait", "1s", "--timeout", "5s", ...talk];
       for (const format of [["--json"], []]) {
-        const base = [
-          "--base-url",
-          baseUrl,
-          "--max-wait",
-          "1s",
-          "--timeout",
-          "5s",
-          ...format,
-          ...talk,
-        ];
-        await run([
-          ...firstGetArgs(machine, { ...online, credentials: text.credentials }),
-          ...pin,
-          "--state",
-          `${machine.home}/echo-state`,
-          ...base,
-        ]);
+        const get = firstGetArgs(machine, { ...online, credentials: text.credentials });
+        await run([...get, ...pin, "--state", `${machine.home}/echo-state`, ...format, ...at]);
       }
       const recovery = {
         format: 2,
@@ -128,46 +101,23 @@ describe("secrets", () => {
         new: lab.service.sandbox.inspect(offline.uuid).pair,
         token: lab.service.sandbox.inspect(online.uuid).pending?.token ?? "token-of-some-exchange",
       };
-      const args = [
-        "get",
-        offline.uuid,
-        "--credentials",
-        `@${machine.file("recovery.json", recovery)}`,
-        "--base-url",
-        baseUrl,
-      ];
-      await run([
-        ...args,
-        "--state",
-        `${machine.home}/end-state-${status}`,
-        "--max-wait",
-        "1s",
-        "--json",
-        ...talk,
-      ]);
+      const state = ["--state", `${machine.home}/end-state-${status}`, "--json"];
+      await run(["get", offline.uuid, ...machine.given(recovery), ...state, ...at]);
     }
-    await run([
-      "get",
-      offline.uuid,
-      "--device",
-      `@${machine.file("bad.json", `{"x": "${card.number}`)}`,
-      ...talk,
-    ]);
+    const bad = `@${machine.file("bad.json", `{"x": "${card.number}`)}`;
+    await run(["get", offline.uuid, "--device", bad, ...talk]);
     learn();
   });
 
   it("were there to be found: each kind of them, in stdout of a get", () => {
     expect(secrets.count).toBeGreaterThan(12);
-    const shown = new Set(
-      runs.flatMap(({ result }) => secrets.in(result.stdout)).map((name) => name.split(" ")[0]),
-    );
+    const names = runs.flatMap(({ result }) => secrets.in(result.stdout));
+    const shown = new Set(names.map((name) => name.split(" ")[0]));
     expect([...shown].sort()).toEqual(["card", "content", "encryptedData", "payload"]);
-    expect(
-      runs.filter(({ result }) => result.stderr.includes('"type":"request"')).length,
-    ).toBeGreaterThan(15);
-    expect(
-      runs.filter(({ result }) => result.stderr.includes("«redacted»")).length,
-    ).toBeGreaterThan(3);
+    const saying = (text: string): number =>
+      runs.filter(({ result }) => result.stderr.includes(text)).length;
+    expect(saying('"type":"request"')).toBeGreaterThan(15);
+    expect(saying("«redacted»")).toBeGreaterThan(3);
   });
 
   it("are in no stderr: errors, --debug and --verbose, and messages of services that repeat them", () => {
@@ -201,19 +151,12 @@ describe("secrets", () => {
       const vault = lab.service.vaults[0] as (typeof lab.service.vaults)[0];
       const other = lab.machine();
       lab.service.sandbox.unlock(vault.uuid);
-      const current = {
-        ...vault,
-        credentials: lab.service.sandbox.inspect(vault.uuid).pair,
-      };
+      const current = { ...vault, credentials: lab.service.sandbox.inspect(vault.uuid).pair };
       lab.faults("get-start:hang");
       const running = other.start({}, ...firstGetArgs(other, current), "--verbose");
       await running.waitFor(/start \(get\)/, "stderr");
       const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
-      const lines = pids
-        .map((pid) =>
-          existsSync(`/proc/${pid}/cmdline`) ? readIfThere(`/proc/${pid}/cmdline`) : "",
-        )
-        .join("\n");
+      const lines = pids.map((pid) => readIfThere(`/proc/${pid}/cmdline`)).join("\n");
       expect(lines).toContain(vault.uuid);
       expect(secrets.in(lines)).toEqual([]);
       running.kill("SIGKILL");
