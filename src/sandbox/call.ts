@@ -1,5 +1,5 @@
 import { isOnline, type Endpoint } from "../protocol/endpoints.ts";
-import type { CreditCard, Device, Metadata } from "../protocol/fields.ts";
+import type { Device, Metadata } from "../protocol/fields.ts";
 import { uuid as uuidField } from "../protocol/fields.ts";
 import { requestSchema, type Application, type Credentials } from "../protocol/requests.ts";
 import { validate } from "../protocol/validate.ts";
@@ -7,6 +7,7 @@ import { rateLimited, Refusal, refuse, refuseInvalid } from "./outcome.ts";
 import { isWhitelisted, refuseJwt } from "./policy.ts";
 import { findVault, record, sameSecret } from "./model.ts";
 import type { AuditAction, VaultState, World } from "./model.ts";
+import type { VaultInput } from "./seeds.ts";
 
 /** One request of a vault endpoint. */
 export interface Call {
@@ -30,20 +31,14 @@ interface Body {
 
 /** Validated body of a start or delete call, for all kinds. */
 export interface StartBody extends Body {
-  newVault?: { creditCard?: CreditCard; content?: string };
+  newVault?: Pick<VaultInput, "creditCard" | "content">;
   vault: { credentials: Credentials };
 }
 
 /** Validated body of a create call. */
 export interface CreateBody extends Body {
   metadata?: Metadata;
-  vault: {
-    creditCard?: CreditCard;
-    content?: string;
-    hashedPin?: string;
-    maxUsage?: number;
-    expiryDate?: string;
-  };
+  vault: Pick<VaultInput, "creditCard" | "content" | "hashedPin" | "maxUsage" | "expiryDate">;
 }
 
 /**

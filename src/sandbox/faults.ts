@@ -1,15 +1,8 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { parseDuration } from "../duration.ts";
-import type { Endpoint, Step } from "../protocol/endpoints.ts";
+import type { Endpoint } from "../protocol/endpoints.ts";
 import { rateLimited, serverError, type Outcome } from "./outcome.ts";
-
-/** Requests that a fault applies to; an absent property matches all. */
-interface FaultMatch {
-  operation?: Endpoint["operation"];
-  step?: Step;
-  uuid?: string;
-}
 
 /** Faults without parameters. */
 export const plainActions = [
@@ -38,16 +31,18 @@ type FaultAction =
   /** Processes the request, and responds with an error of this HTTP status. */
   | { errorAfter: number };
 
+/** What a fault looks at in a request. */
+type Fallible = Pick<Endpoint, "operation" | "step"> & { uuid: string };
+
 export interface FaultRule {
-  match: FaultMatch;
+  /** Requests that it applies to; an absent property matches all. */
+  match: Partial<Fallible>;
   action: FaultAction;
   /** Number of matching requests to let through first. */
   skip: number;
   /** Number of times to fire after that. */
   times: number;
 }
-
-type Fallible = Pick<Endpoint, "operation" | "step"> & { uuid: string };
 
 /** The rules that are set. The first one that matches and is due fires; later rules do not see the request. */
 export class Faults {
@@ -79,7 +74,7 @@ export class Faults {
   }
 }
 
-const matches = ({ operation, step, uuid }: FaultMatch, request: Fallible): boolean =>
+const matches = ({ operation, step, uuid }: Partial<Fallible>, request: Fallible): boolean =>
   (operation ?? request.operation) === request.operation &&
   (step ?? request.step) === request.step &&
   (uuid ?? request.uuid).toLowerCase() === request.uuid.toLowerCase();
@@ -118,7 +113,11 @@ export function parseFault(text: string): FaultRule {
     );
   const { operation, either, step, each, uuid, skip = "0", times = "1" } = found;
   return {
-    match: defined({ operation: operation ?? either, step: step ?? each, uuid }) as FaultMatch,
+    match: defined({
+      operation: operation ?? either,
+      step: step ?? each,
+      uuid,
+    }) as Partial<Fallible>,
     action: actionOf(found),
     skip: Number(skip),
     times: times === "all" ? Number.POSITIVE_INFINITY : Number(times),
