@@ -7,7 +7,6 @@ import { trimUndici, undiciSwitch } from "./packaging/undici.ts";
 
 const root = import.meta.dirname;
 const dist = join(root, "dist");
-const notices = "THIRD-PARTY-NOTICES.md";
 
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
@@ -104,7 +103,7 @@ export async function build(): Promise<void> {
   const former = `${dist}.old-${process.pid}`;
   try {
     await bundleTo(fresh);
-    renameSync(join(fresh, notices), join(root, notices));
+    renameSync(join(fresh, "THIRD-PARTY-NOTICES.md"), join(root, "THIRD-PARTY-NOTICES.md"));
     if (existsSync(dist)) renameSync(dist, former);
     renameSync(fresh, dist);
   } finally {

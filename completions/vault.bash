@@ -84,7 +84,6 @@ _vaultsvc_complete() {
     printf -v piece '%*s' $((width - ${#candidate})) ''
     COMPREPLY[index]="$candidate$piece  -- ${meanings[index]}"
   done
-  return 0
 }
 
 complete -o default -F _vaultsvc_complete vaultsvc
