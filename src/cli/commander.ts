@@ -194,9 +194,8 @@ function usageError(command: CliCommand, code: string, message: string): VaultEr
   const names = pathOf(command);
   const [, found = ""] = /\(Did you mean (?:one of )?(.*)\?\)$/.exec(message) ?? [];
   const near = found === "" ? [] : found.split(", ");
-  const [, word = ""] = /'([^']*)'/.exec(message) ?? [];
   const isCommand = code === "commander.unknownCommand";
-  return new VaultError("usage", messageOf(code, message, word, names.join(" ")), {
+  return new VaultError("usage", messageOf(code, message, names.join(" ")), {
     hint: isCommand || near.length === 0 ? undefined : `did you mean ${near.join(" or ")}?`,
     next: [
       ...(isCommand ? near.map((name) => wayTo`${names} ${name}`) : []),
@@ -206,30 +205,15 @@ function usageError(command: CliCommand, code: string, message: string): VaultEr
   });
 }
 
-/** commander's message in the words of this program. The value of an option may be a secret. */
-function messageOf(code: string, message: string, word: string, called: string): string {
-  const flags = [...message.matchAll(/'(?:-\w, )?(--[\w-]+)/g)].map(([, flag]) => flag);
-  switch (code) {
-    case "commander.help":
-      return "a command is missing";
-    case "commander.missingArgument":
-      return `<${word}> is missing`;
-    case "commander.optionMissingArgument":
-      return `${word}: a value is missing`;
-    case "commander.excessArguments":
-      return `too many arguments for ${called}`;
-    case "commander.conflictingOption":
-      return flags.join(" cannot be used with ");
-    case "commander.invalidArgument":
-      return message.replace(
-        /^.* argument '(\w+)'\. Allowed choices are (.*)\.$/,
-        "<$1>: must be one of $2",
-      );
-    case "commander.unknownOption":
-      return `unknown option '${word.split("=", 1)[0]}'`;
-    default:
-      return `unknown command '${word}'`;
-  }
+/** commander's message, without values, which may be secrets, and options by their names alone. */
+function messageOf(code: string, message: string, called: string): string {
+  if (code === "commander.help") return "a command is missing";
+  if (code === "commander.excessArguments") return `too many arguments for ${called}`;
+  return message
+    .replace(/^error: /, "")
+    .replace(/\n\(Did you mean .*/s, "")
+    .replace(/(unknown option '[^=]*)=.*/s, "$1'")
+    .replaceAll(/(?<!unknown )option '(?:-\w, )?(--[\w-]+)[^']*'/g, "$1");
 }
 
 /** Whether a program to run stands behind `--`. */
