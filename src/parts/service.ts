@@ -13,6 +13,8 @@ import type { Settings } from "../settings/settings.ts";
 import type { Basics } from "./settings.ts";
 import type { Local } from "./state.ts";
 
+export type { Reach };
+
 /** The service, and the exchange with it. Nothing is connected before the first call. */
 export interface ServicePart {
   /** The client. Throws `usage` where the application's uuid or key is missing. */

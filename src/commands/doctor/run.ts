@@ -1,20 +1,20 @@
 import type { StateFacts, StatePart } from "../../parts/state.ts";
-import type { Basics } from "../../parts/settings.ts";
+import type { SettingsPart } from "../../parts/settings.ts";
 import type { Remote } from "../../parts/service.ts";
-import { configPath } from "../../settings/config-file.ts";
+import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { DoctorOptions } from "../doctor.ts";
 import type { Finding } from "../../documents/setup.ts";
-import { bad, failed, ok, unverified } from "./finding.ts";
+import { failed, ok, unverified } from "./finding.ts";
 import { probeFinding, reachFindings } from "./service.ts";
 import { stateFindings } from "./state.ts";
 import type { Palette } from "../../terminal/palette.ts";
 import type { Cell, Painted, TableOptions } from "../../terminal/tables.ts";
 import { count } from "../../terminal/count.ts";
 import { printableLine } from "../../terminal/redactor.ts";
-import { command, wayLines, wayText } from "../../way.ts";
+import { wayLines, wayText } from "../../way.ts";
 
 /** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export async function runDoctor(app: App, options: DoctorOptions): Promise<void> {
@@ -43,34 +43,21 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
     }),
     isOffline ? [] : serviceFindings(app),
   ]);
-  return [...findings, await configurationFinding(app), application, ...state, ...service];
+  return [...findings, configurationFinding(app.settings), application, ...state, ...service];
 }
 
 const inspect = async (state: StatePart): Promise<StateFacts> =>
   await (await (await state.open()).state.whole()).inspect();
 
-async function configurationFinding({
-  io: { host },
-  settings: {
-    configuration: { directory, profile },
-  },
-}: Basics): Promise<Finding> {
-  const file = configPath(directory);
+/** The file can be read, or is not there: else the settings have a problem. */
+function configurationFinding({ configuration: { directory, profile } }: SettingsPart): Finding {
   const named = profile === undefined ? "" : `, profile ${profile}`;
-  try {
-    await host.readFile(file);
-    return ok("configuration", `${file}${named}`);
-  } catch (error) {
-    const { code } = error as { code?: string };
-    if (code === "ENOENT")
-      return ok(
-        "configuration",
-        "no configuration file; settings come from flags and the environment",
-      );
-    return bad("configuration", `${file} cannot be read (${code ?? ""})`, [
-      command`chmod u+r ${file}`,
-    ]);
-  }
+  return ok(
+    "configuration",
+    readConfiguration(directory) === null
+      ? "no configuration file; settings come from flags and the environment"
+      : `${configPath(directory)}${named}`,
+  );
 }
 
 /** Base URL, and all that a request needs to be written; and what the service says of it. */

@@ -1,4 +1,4 @@
-import type { ServicePart } from "../../parts/service.ts";
+import type { Reach } from "../../parts/service.ts";
 import type { Finding } from "../../documents/setup.ts";
 import { bad, ok, warning } from "./finding.ts";
 import { wording } from "../../exchange/dispositions.ts";
@@ -8,7 +8,6 @@ import { classify } from "../../protocol/classify.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import { isLoopback } from "../../protocol/address.ts";
 
-type Reach = Awaited<ReturnType<ServicePart["reach"]>>;
 type Reached = Extract<Reach, { reached: true }>;
 
 /** A clock that is further off draws a warning, in seconds. */
