@@ -399,6 +399,16 @@ describe.concurrent("a sealed apiKey", () => {
     expectError(result, "state", why);
   });
 
+  it("is not revealed in place of the one in use", async () => {
+    const machine = bare();
+    await machine.ok(...init);
+    const other = "99999999-2222-4333-8444-555555555555";
+    const get = ["config", "get", "apiKey", "--reveal"];
+    const used = await machine.okWith({ env: { VAULTSVC_API_KEY: other } }, ...get);
+    expect(used.stdout).toBe(`${other}\n`);
+    expect((await machine.ok(...get)).stdout).not.toContain(other);
+  });
+
   it("with its key gone is exit 14 and names the file; it is set again", async () => {
     const { lab, machine, uuid } = await coldLab(offlineNote);
     await machine.ok("init");

@@ -43,25 +43,17 @@ export async function runConfigGet(app: App, { key }: OptionsOf<typeof get>): Pr
   const { io, settings, state } = app;
   warnOfProblem(app);
   if (key !== "currentProfile") checkKey(key);
+  const name = configKeys.get(key);
   const shown = everySetting(app).find((setting) => setting.key === key);
-  if (shown?.value === undefined || shown.value === null) {
-    const name = configKeys.get(key);
+  if (shown?.value === undefined || shown.value === null)
     throw new VaultError("usage", `${key} is not set`, {
       hint: `set it with ${name === undefined ? key : waysToSet(name)}`,
       next: [command`vault config set ${key} VALUE`],
     });
-  }
-  const sealed =
-    io.output.reveal && formOf(key) === "secret"
-      ? profileValue(settings.profileInUse.settings, key)
-      : undefined;
-  const revealed =
-    sealed === undefined
-      ? undefined
-      : await (
-          await state.open()
-        ).configuration.open({ profile: settings.profileInUse.name, key }, sealed);
-  const value = revealed ?? shown.value;
+  const { flags, profileInUse } = settings;
+  const found = name && findSetting(name, flags, io.host.env, profileInUse.settings);
+  const isRevealed = io.output.reveal && found !== undefined && formOf(key) === "secret";
+  const value = isRevealed ? await state.secretSetting(found) : shown.value;
   const document: Document<"config get"> = { ...shown, value };
   await io.output.print(document, () => `${valueText(value)}\n`);
 }
