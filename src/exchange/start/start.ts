@@ -31,7 +31,7 @@ export interface Start {
   newVault?: VaultContents | undefined;
   /** Hold the exchange after the delivery. */
   noAck: boolean;
-  /** Another program has a part in the delivery, and takes its time: a place for the end call, asked for ahead, would be lost. */
+  /** Another program has a part in the delivery, and the end call waits for it. */
   takesTime?: boolean | undefined;
   /** Start again with the old credentials, although an exchange is open. */
   discardPending: boolean;
