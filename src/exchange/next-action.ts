@@ -41,14 +41,11 @@ export interface SoFar {
   refused?: ReadonlySet<number>;
 }
 
-const atFirst: SoFar = { tried: [] };
-
 /** Why nothing is done. */
 export type Reason =
-  /** Somebody must decide on an exchange that waits: held, a read that may be unseen, a save that is owed, any one before a removal. */
+  /** Somebody must decide on an exchange that waits: held, or with a save owed; a read that may be unseen; any one before a removal. */
   | "held"
   | "unread"
-  | "save-owed"
   | "open"
   | "in-doubt"
   /** One more start could lock the vault; or would be the last that cannot, and is not acknowledged at once. */
@@ -95,7 +92,7 @@ export function nextAction(
   vault: VaultRecord,
   wish: Wish,
   circumstances: Circumstances,
-  soFar: SoFar = atFirst,
+  soFar: SoFar = { tried: [] },
 ): NextAction {
   if (soFar.tried.length > 0 && untried(vault, wish, soFar).length === 0) return refuse("refused");
   return beforeStart(vault, wish, circumstances) ?? choose(vault, wish, circumstances, soFar);
@@ -128,7 +125,7 @@ function withOpen(
     if (open.state === "in-doubt") return "in-doubt";
     if (open.state === "ending") return "end";
     if (isUnread(open) && unread !== true) return "unread";
-    return open.saveOwed && saved !== true ? "save-owed" : "end";
+    return open.saveOwed && saved !== true ? "held" : "end";
   }
   if (operation === "delete") {
     if (discardPending) return "start";

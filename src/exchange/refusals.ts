@@ -31,8 +31,7 @@ export function refusalError(
   const pending = (what: string, next = waysOn(vault, circumstances)): VaultError =>
     new VaultError("pending", what, { uuid, exchange: exchangeOf(open), next });
   switch (because) {
-    case "held":
-    case "save-owed": {
+    case "held": {
       const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
       if (!wish.discardPending || open?.operation !== "update") return pending(held);
       const next = [

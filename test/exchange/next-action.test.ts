@@ -73,7 +73,7 @@ it.each<[OpenExchange | null, Partial<Wish>, string, string]>([
   [left("started", "get"), { operation: "ack" }, "end", "end"],
   [left("started", "get", limited), { operation: "ack" }, "unread", "unread"],
   [left("started", "get", limited), { operation: "ack", unread: true }, "end", "end"],
-  [left("held", "get", { saveOwed: true }), { operation: "ack" }, "save-owed", "save-owed"],
+  [left("held", "get", { saveOwed: true }), { operation: "ack" }, "held", "held"],
   [left("held", "get", { saveOwed: true }), { operation: "ack", saved: true }, "end", "end"],
   [left("ending", "get", limited), { operation: "ack" }, "end", "end"],
   [left("in-doubt", "get"), { operation: "ack" }, "in-doubt", "in-doubt"],
