@@ -78,16 +78,11 @@ function whatCame(value: unknown, isWrongType: string | undefined): string {
   return ` (${typeWords[type] ?? type}, ${isWrongType})`;
 }
 
-const unseen: readonly (readonly [RegExp, string])[] = [
-  [/ $/, "a space at the end"],
-  [/^ /, "a space at the beginning"],
-  [/[\s\p{Cc}\p{Cf}]$/u, "an invisible character at the end"],
-  [/^[\s\p{Cc}\p{Cf}]/u, "an invisible character at the beginning"],
-  [/[^\S ]|[\p{Cc}\p{Cf}]/u, "an invisible character in it"],
-];
-
 /** What nobody sees in a value that is not valid, in parentheses, for the end of a rule; "" if there is nothing. */
 export function unseenIn(value: string): string {
-  const found = unseen.find(([form]) => form.test(value));
-  return found === undefined ? "" : ` (${found[1]})`;
+  const [found] = /^[\s\p{Cc}\p{Cf}]|[^\S ]|[\p{Cc}\p{Cf}]|\s$/u.exec(value) ?? [];
+  if (found === undefined) return "";
+  const what = found === " " ? "a space" : "an invisible character";
+  const at = value.startsWith(found) ? "at the beginning" : "in it";
+  return ` (${what} ${value.endsWith(found) ? "at the end" : at})`;
 }
