@@ -195,17 +195,8 @@ function deviceMatches(known: Device, given: Device): boolean {
   return (
     given.browserType === known.browserType &&
     given.osType === known.osType &&
-    !isOlder(given.browserVersion, known.browserVersion) &&
+    // By the numbers in them.
+    given.browserVersion.localeCompare(known.browserVersion, "en", { numeric: true }) >= 0 &&
     known.fonts.every((font) => given.fonts.includes(font))
   );
-}
-
-/** Compares dotted versions number by number; missing parts count as 0. */
-function isOlder(version: string, than: string): boolean {
-  const [a, b] = [version.split(".").map(Number), than.split(".").map(Number)];
-  for (let i = 0; i < Math.max(a.length, b.length); i += 1) {
-    const difference = (a[i] ?? 0) - (b[i] ?? 0);
-    if (difference !== 0) return difference < 0;
-  }
-  return false;
 }
