@@ -31,8 +31,9 @@ export class Program {
   readonly #io: Io;
   readonly #given: ProgramOptions;
   readonly #file: string;
-  #ended: Promise<Ended> | undefined;
-  #isRunning = false;
+  /** How it has ended, or will end; undefined if it was not started. */
+  ended: Promise<Ended> | undefined;
+  isRunning = false;
 
   /** @throws `usage` for variables that cannot be, for none, and (with exit code 127) for a program that cannot be started */
   constructor(io: Io, given: ProgramOptions) {
@@ -53,18 +54,9 @@ export class Program {
     this.#file = executable(io.host, given.command[0] ?? "");
   }
 
-  /** How it has ended, or will end; undefined if it was not started. */
-  get ended(): Promise<Ended> | undefined {
-    return this.#ended;
-  }
-
   /** What tells it from another one. */
   get line(): readonly unknown[] {
     return [this.#given.command, [...this.fields], this.#given.stdin === true];
-  }
-
-  get isRunning(): boolean {
-    return this.#isRunning;
   }
 
   /** Whether it receives the whole contents. */
@@ -87,8 +79,7 @@ export class Program {
   async run(document: GetDocument): Promise<void> {
     const { stdin, ackAfterMs } = this.#given;
     const { host, narrator } = this.#io;
-    const failed = (message: string): HandoverFailure => new HandoverFailure("run", message);
-    const env = this.#environment(document, failed);
+    const env = this.#environment(document);
     const { tokenExpiry } = document.exchange;
     const ackAt = ackAfterMs === undefined ? undefined : host.now() + ackAfterMs;
     if (ackAt !== undefined && tokenExpiry !== null && Date.parse(tokenExpiry) <= ackAt)
@@ -96,8 +87,8 @@ export class Program {
         `--ack-after: the token expires before that, at ${tokenExpiry}, so the read cannot be acknowledged`,
       );
     const over = new AbortController();
-    this.#isRunning = true;
-    this.#ended = host
+    this.isRunning = true;
+    this.ended = host
       .runForeground({
         file: this.#file,
         command: this.#given.command,
@@ -105,20 +96,20 @@ export class Program {
         input: stdin === true ? `${JSON.stringify(document)}\n` : undefined,
       })
       .finally(() => {
-        this.#isRunning = false;
+        this.isRunning = false;
         over.abort(new Error("ended"));
       });
-    narrator.yieldTo(this.#ended);
+    narrator.yieldTo(this.ended);
     const stillRuns =
       ackAfterMs === undefined
         ? []
         : [
             host.sleep(ackAfterMs, over.signal).then(
               () => undefined,
-              async () => await this.#ended,
+              async () => await this.ended,
             ),
           ];
-    const ended = await Promise.race([this.#ended, ...stillRuns]).catch((error: unknown) => {
+    const ended = await Promise.race([this.ended, ...stillRuns]).catch((error: unknown) => {
       if (host.interrupted.aborted) throw error;
       const { code, message } = error as NodeJS.ErrnoException;
       const why = code === "E2BIG" ? "the fields are too long for an environment" : message;
@@ -136,11 +127,8 @@ export class Program {
     return printableLine(this.#given.command[0] ?? "");
   }
 
-  /** The environment without our secrets, and with the fields. @throws what `failed` makes */
-  #environment(
-    document: GetDocument,
-    failed: (message: string) => HandoverFailure,
-  ): Record<string, string> {
+  /** The environment without our secrets, and with the fields. @throws HandoverFailure */
+  #environment(document: GetDocument): Record<string, string> {
     const { host, redactor, narrator } = this.#io;
     const env = environmentWithoutSecrets(host.env, redactor);
     const { run } = this.#given;
@@ -162,6 +150,8 @@ export class Program {
     return env;
   }
 }
+
+const failed = (message: string): HandoverFailure => new HandoverFailure("run", message);
 
 const usage = (message: string, facts: ErrorFacts): VaultError =>
   new VaultError("usage", `${message}; nothing was sent`, facts);
