@@ -153,7 +153,9 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
   const problem = `${lines} could not be read as an audit item; line ${line.line}: ${line.reason}`;
   const hint = line.reason.startsWith("invalid time")
     ? timesHint
-    : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV";
+    : line.reason.startsWith("no vault's")
+      ? "have the vaults exported by their UUIDs, or name the column that has them (--map vault=COLUMN)"
+      : "have the items exported as NDJSON, JSON or CSV with a header line; save a spreadsheet as CSV";
   return new VaultError("invalid-input", `${names}: ${problem}`, { hint });
 }
 

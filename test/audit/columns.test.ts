@@ -152,7 +152,7 @@ test.each(
   rows(`
 host=h dateCreated=perVault endpoint=path outcome=word |
 _time=at ts=at outcome=word |
-Time (UTC)=zoneless time=none outcome=word |
+Time_(UTC)=zoneless time=none outcome=word |
 time=zoneless tz=Europe/Berlin outcome=word |
 outcome=word @timestamp=late | time is taken for time; --map time=@timestamp takes @timestamp
 outcome=word vault=none subjectId=user url=path | url is taken for vault; --map vault=subjectId takes subjectId

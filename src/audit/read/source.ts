@@ -3,7 +3,7 @@ import type { Columns, InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
 import { TimeReader } from "../columns/times.ts";
-import { uuidOf } from "../columns/looks.ts";
+import { endOf, type EventKind } from "../fold/events.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
 import { textOf, viewOf } from "./bytes.ts";
 import { grouped } from "../../terminal/count.ts";
@@ -150,9 +150,12 @@ export class Source implements Sink {
     const entry = this.#items.complete(item, line, given, from, to);
     if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
       return this.skip(line, doubt, text());
-    // The column of the vault holds something else: what the record names may be the vault.
-    if (entry.vault < 0 && item.vault !== undefined && uuidOf(item.vault) === null)
-      this.unread(text());
+    if (entry.vault < 0 && mayCount(entry.event)) {
+      // A call of a vault with a label, or a masked name. What else names a vault may be about it.
+      if (item.vault !== undefined && entry.event !== "other")
+        return this.skip(line, `no vault's UUID: ${clip(item.vault)}`, text());
+      this.unread(item.vault === undefined ? (item.description ?? "") : text());
+    }
     this.add(entry, list);
   }
 
@@ -180,6 +183,10 @@ export class Source implements Sink {
     this.warnings.push(`${name}: what looks like no audit item was passed over: ${listed(lists)}.`);
   }
 }
+
+/** Whether an event may count toward the lockout of its vault. */
+const mayCount = (event: EventKind): boolean =>
+  event === "other" || (endOf(event) !== undefined && event !== "not-performed");
 
 /** Name of what says why there are no items. */
 const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
