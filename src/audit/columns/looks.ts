@@ -36,7 +36,7 @@ const spellings = {
   /** Words for the outcome of a call. */
   outcome:
     "outcome result actionresult operationresult eventoutcome eventresult actionoutcome operationoutcome resultstatus resulttype ergebnis resultat resultado " +
-    "esito risultato",
+    "esito risultato resultaat uitkomst",
   /** Whether it succeeded, or failed. */
   success:
     "success succeeded issuccess successful issuccessful wassuccessful ok isok allowed granted accepted erfolg erfolgreich succes reussi exito",

@@ -187,7 +187,8 @@ export class TimeReader {
     };
     if (momentOf !== undefined && isAbbreviation.test(zone ?? ""))
       doubt("are read by a zone that may mean others");
-    return momentOf?.(shown, () => doubt("come twice, when clocks go back")) ?? null;
+    const time = momentOf?.(shown, () => doubt("come twice, when clocks go back")) ?? earliest;
+    return time <= earliest ? null : time;
   }
 
   /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
@@ -219,6 +220,9 @@ export class TimeReader {
     this.#end = viewOf(Buffer.from(end));
   }
 }
+
+/** The service is younger; what has no time is written as one of 1970 or of the year 1. */
+const earliest = Date.UTC(2000, 0);
 
 const zero = 48;
 

@@ -244,7 +244,11 @@ function refusal(
   if (isAcknowledgement(base)) return [reason === "service" ? "unclear-ack" : "failed-ack"];
   const kind = reason && refusals[reason];
   if (base === undefined) {
-    if (kind !== undefined && ofAnyCall.test(kind)) return [kind];
+    if (kind !== undefined && ofAnyCall.test(kind)) {
+      // What is not known to be a call of the vault may have had other credentials.
+      const isOfVault = reasonOf(undefined, [action]) === reason || /vault/i.test(action);
+      return isOfVault ? [kind] : [weaker(kind), "action"];
+    }
     return reason === "application" || isAboutApplication(action)
       ? ["application"]
       : ["other", "action"];

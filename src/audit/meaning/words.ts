@@ -1,4 +1,4 @@
-// Words of outcomes and of reasons, in English, German, French and Spanish: neither fields nor texts are documented.
+// Words of outcomes and of reasons, in English, German, French and Spanish, outcomes also in Italian, Dutch and Portuguese: neither fields nor texts are documented.
 // What no row knows is unknown, and counts for nothing certain. Rows are for texts as `plainWords` returns them.
 
 /** What a text says: words in lower case without accents, with spaces in place of underscores, hyphens and dots between them. */
@@ -13,9 +13,18 @@ export const plainWords = (text: string): string =>
     .replace(/[\s.!]+$/, "")
     .trim();
 
+/** Words before the credentials of a vault. With any other word they are somebody else's: "merchant credentials". */
+const ours =
+  "vault|tresors?|the|this|these|that|your|its|an?|of|or|and|supplied|provided|given|presented|submitted|sent|stored|current|old|new|pair|because|as|since|but|with|" +
+  "error|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen|ubermittelten|aktuellen";
+
 const nouns: Readonly<Record<string, string>> = {
   LOCKED: "(?:locked|gesperrt|verrouillee?s?|bloquead[ao]s?|bloquee?s?)",
   VAULT: "(?:vault|tresor|coffre|boveda)",
+  THEIR: `(?:(?:${ours}) )*`,
+  OWN: `(?<!(?<![\\w'])(?!(?:${ours}) )[\\w']+ )`,
+  OTHERS:
+    "(?:users?|login|accounts?|services?|admin\\w*|operator|console|tenant|merchant|partner|customer|bank|card|database|db|proxy|ldap|smtp|imap|s?ftp|ssh|kerberos|saml|sso|registry|cloud|aws|azure|gcp|s3|hsm|kms|upstream|backend)",
   PAIR: "(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)",
   SECRET:
     "(?:credentials?|encrypted ?data|hashed ?pin|pin|device|zugangsdaten|anmeldedaten|identifiants|credenciales)",
@@ -44,7 +53,7 @@ const misleading = row(String.raw`
   LOCKED by (?:another|other|a different|transaction|process|thread|session)
   SECRET(?: (?:were|are|is|was|checks?))* (?:ok|okay|valid|accepted|correct|verified|matched|fine|good|current|gultig|korrekt|valides|validas|correct[ao]?s)
   (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the)(?: \w+){0,3} SECRET
-  (?:user|login|account|service|admin\w*|database|db|proxy|ldap|smtp) ?(?:credentials?|password|zugangsdaten|anmeldedaten)
+  OTHERS(?: \w+)? ?(?:credentials?|password|zugangsdaten|anmeldedaten)|OTHERS: [^.;]*|credentials? (?:of|for|from) (?:the |this |an? )?OTHERS[^.;,:]*
   (?:left on|block|storage|usb) device|device (?:busy|driver|or resource)|(?:certificate|cert|key|ssl|tls) pin
   VAULT(?: \w+){0,2} (?:unavailable|not available|indisponible|no disponible)`);
 
@@ -102,8 +111,8 @@ const rows = {
     (?:pin|nip|geheimzahl)(?: (?:is|was|ist|est|es))? (?:invalid\w*|wrong|incorrect\w*|mis ?match|(?:does|did)(?:n't| not) match|not valid|rejected|refused|falsch|ungu?e?ltig|errone\w*|no valido|non valide)`),
   credentials: row(String.raw`
     ^vault credentials(?: payload| encrypted ?data)?$|credentials \(vault credentials
-    (?:invalid|bad|wrong|incorrect|mis ?match\w*|stale|outdated|superseded|unknown|no (?:longer )?valid|no matching|rejected|refused|denied|failed|failure|ungu?e?ltige?[rsn]?|falsche?[rsn]?|veraltete?[rsn]?) (?:[^.;]{0,40} )?PAIR
-    PAIR(?: [^.;]{0,40})? (?:invalid|bad|wrong|incorrect|mis ?match\w*|(?:do|does|did)(?:n't| not) match|not (?:match\w*|valid|current|accepted|recogni[sz]ed)|no longer (?:valid|current)|stale|outdated|superseded|unknown|rejected|refused|denied|fail\w*|ungu?e?ltig|falsch|abgelehnt|veraltet|stimmen nicht|nicht (?:gultig|korrekt))
+    (?:invalid|bad|wrong|incorrect|mis ?match\w*|stale|outdated|superseded|unknown|no (?:longer )?valid|no matching|rejected|refused|denied|failed|failure|ungu?e?ltige?[rsn]?|falsche?[rsn]?|veraltete?[rsn]?) (?:THEIR)PAIR
+    (?:OWN)PAIR(?: [^.;]{0,40})? (?:invalid|bad|wrong|incorrect|mis ?match\w*|(?:do|does|did)(?:n't| not) match|not (?:match\w*|valid|current|accepted|recogni[sz]ed)|no longer (?:valid|current)|stale|outdated|superseded|unknown|rejected|refused|denied|fail\w*|ungu?e?ltig|falsch|abgelehnt|veraltet|stimmen nicht|nicht (?:gultig|korrekt))
     identifiants (?:\w+ ){0,3}(?:invalides|incorrects|errones|refuses|perimes|non valides)|(?:mauvais|faux) identifiants
     credenciales (?:\w+ ){0,3}(?:no validas|invalidas|incorrectas|rechazadas|erroneas|caducadas)|payload (?:mis ?match|(?:do|does|did) not match)`),
   /** The application's credentials, or the vault's. */
@@ -176,13 +185,14 @@ const noFailure = row(String.raw`
   (?:no|0|without|kein|keine|ohne|sans|aucune|sin) (?:errors?|failures?|fehler|erreurs?|errores)|(?:errors?|failures?|failed)\W{1,3}(?:false|no|none|null|0)`);
 const yes = "true|t|yes|y|ja|oui|si|wahr|vrai|verdadero";
 const no = "false|f|no|n|nein|non|falso|faux|falsch";
-const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]`;
+const done = String.raw`success(?:ful(?:ly)?)?|succeed(?:ed|s)?|ok(?:ay)?|done|completed?|allow(?:ed)?|accept(?:ed)?|granted|permit(?:ted)?|approved|pass(?:ed)?|erfolg(?:reich)?|zugelassen|gelungen|akzeptiert|erlaubt|succes|reussi(?:e|te)?s?|acceptee?|autorisee?|accordee?|exito(?:so|sa)?|correct[oa]|aceptad[oa]|autorizad[oa]|permitid[oa]|sucesso|sucedid[oa]|riuscit[oa]|geslaagd|gelukt`;
 const good = row(String.raw`^(?:${yes}|s)$|^i ?o$|${done}`);
 const bad = row(String.raw`
   ^(?:${no}|nok|ko)$|^n ?i ?o|NOT (?:\w+ )?(?:${done}|valid|found|authori[sz]ed)|(?:success|succeeded|ok)\W{1,3}(?:false|no|0)|in(?:complete|correct[oa]?s?|valid[aeo]?s?)
   fail(?:s|ed|ure|ing)?|bad|wrong|den(?:y|ied)|refused?|reject(?:ed)?|un(?:authori[sz]ed|authenticated|successful)|forbidden|blocked|mis ?match\w*|errors?|too many|permission denied
   fehler\w*|fehlgeschlagen|fehlschlag|erfolglos|abgelehnt|abgewiesen|verweigert|zuruckgewiesen|ungu?e?ltig\w*|falsche?\w?|gescheitert
-  echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?`);
+  echec|echoue\w*|refuse\w*|rejete\w*|erreurs?|interdit\w*|non valide\w*|fallo|fallid[ao]|fracas(?:o|ado)|denegad[oa]|rechazad[oa]|no valid[oa]s?
+  nack|abort(?:ed)?|fal(?:ha|hou)|fallit[oa]|negad[oa]|negat[oa]|recusad[oa]|rifiutat[oa]|mislukt|geweigerd|afgewezen`);
 /** Words of a success that may be none. */
 const partly = row(
   String.raw`partial\w*|partly|almost|pending|expected|teilweise|partiel\w*|parcial\w*`,

@@ -117,7 +117,8 @@ export class Source implements Sink {
   /** Says what the input is, if it has no items. */
   emptiness(): string {
     const text = textOf(this.input.head).replaceAll("\0", "");
-    return text.trim() === "" ? "it is empty" : "it holds no items";
+    if (text.trim() === "") return "it is empty";
+    return anyUuid.test(text) ? "nothing in it looks like one" : "it holds no items";
   }
 
   /** Adds the entries, in the order of the input. Yields the number of bytes read, after each piece. */
