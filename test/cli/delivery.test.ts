@@ -37,22 +37,10 @@ async function shell(
 
 describe.concurrent("contents that cannot be written", () => {
   it.each([
-    {
-      where: "a pipe whose reader has gone",
-      line: "{ vault get $UUID --json; echo $? >code; } | true; cat code",
-      why: /the output was closed/,
-    },
-    {
-      where: "a full disk",
-      line: "vault get $UUID --json >/dev/full; echo $?",
-      why: /disk is full/,
-    },
-    {
-      where: "a full disk, as a table",
-      line: "vault get $UUID -o table --reveal >/dev/full; echo $?",
-      why: /disk is full/,
-    },
-  ])("to $where: nothing is acknowledged, and they can be read again", async ({ line, why }) => {
+    ["{ vault get $UUID --json; echo $? >code; } | true; cat code", /the output was closed/],
+    ["vault get $UUID --json >/dev/full; echo $?", /disk is full/],
+    ["vault get $UUID -o table --reveal >/dev/full; echo $?", /disk is full/],
+  ])("by %s: nothing is acknowledged, and they can be read again", async (line, why) => {
     if (line.includes("/dev/full") && !existsSync("/dev/full")) return;
     const { lab, machine, uuid } = await warmLab({ ...offlineNote, maxUsage: 2 });
     const result = await shell(machine, line.replace("$UUID", uuid));
@@ -76,10 +64,8 @@ describe.concurrent("contents that cannot be written", () => {
 
   it("of a vault without a limit: ack finishes it", async () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
-    const result = await shell(
-      machine,
-      `{ vault get ${uuid} --json; echo $? >code; } | true; cat code`,
-    );
+    const line = `{ vault get ${uuid} --json; echo $? >code; } | true; cat code`;
+    const result = await shell(machine, line);
     expect(result.stdout.trim()).toBe("11");
     await machine.ok("ack", uuid);
     await expectInStep(lab, machine, uuid);
@@ -88,13 +74,11 @@ describe.concurrent("contents that cannot be written", () => {
 
 describe.concurrent("a closed stdout", () => {
   const pretence = join(import.meta.dirname, "..", "bin", "fixtures", "old-node.cjs");
+  const older = ["env", "PRETEND_NODE=20.20.2", process.execPath, "-r", pretence, vaultBin];
   it.each([
-    { what: "of this runtime", program: [process.execPath, vaultBin] },
-    {
-      what: "through an older one's launcher",
-      program: ["env", "PRETEND_NODE=20.20.2", process.execPath, "-r", pretence, vaultBin],
-    },
-  ])("$what is told before anything is sent", async ({ program }) => {
+    ["of this runtime", [process.execPath, vaultBin]],
+    ["through an older one's launcher", older],
+  ])("%s is told before anything is sent", async (_, program) => {
     const { lab, machine, uuid } = await warmLab({ ...offlineNote, maxUsage: 2 });
     const closed = await shell(machine, `vault get ${uuid} --json >&-`, program);
     expectError(closed, "usage", /standard output is closed/);
@@ -149,14 +133,11 @@ describe.concurrent("contents that can be written", () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.faults("get-end:hang");
     const out = `${machine.home}/out.json`;
-    const child = spawn(
-      process.execPath,
-      [vaultBin, "get", uuid, "--json", "--timeout", "4s", "--max-wait", "4s"],
-      {
-        env: cleanEnv({ env: machine.env }),
-        stdio: ["ignore", openSync(out, "w"), "ignore"],
-      },
-    );
+    const get = [vaultBin, "get", uuid, "--json", "--timeout", "4s", "--max-wait", "4s"];
+    const child = spawn(process.execPath, get, {
+      env: cleanEnv({ env: machine.env }),
+      stdio: ["ignore", openSync(out, "w"), "ignore"],
+    });
     const [code] = (await once(child, "close")) as [number | null];
     expect(code).toBe(11);
     expect((await shell(machine, "cat out.json")).stdout).toContain(JSON.stringify(note));

@@ -12,9 +12,8 @@ import {
 } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { damage } from "../support/state-file.ts";
+import { damage, sql } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,
@@ -51,6 +50,13 @@ const checksOf = (result: RunResult): Finding[] =>
 /** Lets folders lie on a disk in a process, too. */
 const onDisk = `--require=${join(import.meta.dirname, "..", "support", "answer-statfs.cjs")}`;
 
+/** A machine on which nothing is set up. */
+function fresh(): { home: string; machine: Pick<Machine, "vault"> } {
+  const home = tempDir("home");
+  const env = { HOME: home, NODE_OPTIONS: onDisk };
+  return { home, machine: { vault: async (...args) => await runVault(args, { env }) } };
+}
+
 const isProblem = ({ level }: Finding): boolean => level === "warn" || level === "error";
 
 /** Those findings that something is to be done about, of a run that ended well. */
@@ -78,18 +84,23 @@ const finding = (check: string, level: string, message: RegExp, help: RegExp) =>
     help: expect.stringMatching(help) as string,
   }) as Finding;
 
+type Expected = Parameters<typeof finding>;
+
+/** Nothing else is found. */
+async function expectProblems(
+  machine: Pick<Machine, "vault">,
+  args: readonly string[],
+  ...expected: Expected[]
+): Promise<void> {
+  expect(await problems(machine, ...args)).toEqual(expected.map((each) => finding(...each)));
+}
+
 /** A machine with a rate limit of its own that has read its vault once, by a process that has ended. */
 async function healthy(): Promise<{ lab: Lab; machine: Machine; uuid: string; database: string }> {
   const lab = await openLab(offlineNote);
   const machine = lab.machine({ env: { VAULTSVC_RATE: "25" } });
   expectExit(await firstGet(machine, lab.vault), 0);
   return { lab, machine, uuid: lab.vault.uuid, database: join(machine.stateDir, "vault.db") };
-}
-
-function sql(path: string, text: string): void {
-  const db = new DatabaseSync(path);
-  db.exec(text);
-  db.close();
 }
 
 /** Everything about the files of a folder that a look may not change. */
@@ -127,18 +138,14 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     const sent = lab.withProbes().length;
     await problems(machine);
     expect([traces(machine.stateDir), traces(machine.configDir)]).toEqual(before);
-    const atRest = lab.machine({
-      configDir: machine.configDir,
-      stateDir: join(tempDir("rest"), "state"),
-    });
+    const stateDir = join(tempDir("rest"), "state");
+    const atRest = lab.machine({ configDir: machine.configDir, stateDir });
     const file = join(tempDir("backups"), "b");
     await machine.ok("state", "backup", file);
     await atRest.ok("state", "restore", file);
     // Without a WAL, as where the last one that had it open has closed it.
     const path = join(atRest.stateDir, "vault.db");
-    const db = new DatabaseSync(path);
-    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
-    db.close();
+    sql(path, "PRAGMA wal_checkpoint(TRUNCATE)");
     for (const suffix of ["-wal", "-shm"]) rmSync(path + suffix, { force: true });
     await problems(atRest, "--offline", "--rate", "25");
     expect(readdirSync(atRest.stateDir).sort()).toEqual(["locks", "vault.db"]);
@@ -150,10 +157,8 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
     const run = await vaultInPty(["doctor"], { env: machine.env, cwd: machine.home }).exit;
     expect(run.code).toBe(0);
     expect(run.raw).toContain("\u001b[32mok");
-    const plain = await vaultInPty(["doctor"], {
-      env: { ...machine.env, NO_COLOR: "1" },
-      cwd: machine.home,
-    }).exit;
+    const env = { ...machine.env, NO_COLOR: "1" };
+    const plain = await vaultInPty(["doctor"], { env, cwd: machine.home }).exit;
     expect(plain.raw).not.toContain("\u001b[32m");
   });
 
@@ -167,14 +172,12 @@ describe.concurrent("vault doctor on a machine where all is well", () => {
 
 describe.concurrent("vault doctor: configuration", () => {
   it("without any: says what is missing and how to give it, and makes no state", async () => {
-    const home = tempDir("home");
-    const machine = {
-      vault: async (...args: string[]) =>
-        await runVault(args, { env: { HOME: home, NODE_OPTIONS: onDisk } }),
-    };
-    expect(await problems(machine)).toEqual([
-      finding("application", "error", /base URL/, /--base-url, VAULTSVC_BASE_URL/),
-    ]);
+    const { home, machine } = fresh();
+    await expectProblems(
+      machine,
+      [],
+      ["application", "error", /base URL/, /--base-url, VAULTSVC_BASE_URL/],
+    );
     expect(await problems(machine, "--base-url", "http://127.0.0.1:1")).toMatchObject([
       finding(
         "application",
@@ -191,17 +194,17 @@ describe.concurrent("vault doctor: configuration", () => {
     const { machine } = await healthy();
     mkdirSync(machine.configDir, { recursive: true });
     writeFileSync(join(machine.configDir, "config.json"), "{ not json");
-    expect(await problems(machine)).toEqual([
-      finding("configuration", "error", /cannot be read/, /fix the file/),
-    ]);
+    await expectProblems(machine, [], ["configuration", "error", /cannot be read/, /fix the file/]);
     writeFileSync(
       join(machine.configDir, "config.json"),
       JSON.stringify({ profiles: { default: { timeout: "soon" } } }),
     );
-    expect(await problems(machine)).toEqual([finding("configuration", "error", /timeout/, /./)]);
-    expect(await problems(machine, "--profile", "other")).toEqual([
-      finding("configuration", "error", /no such profile: other/, /default/),
-    ]);
+    await expectProblems(machine, [], ["configuration", "error", /timeout/, /./]);
+    await expectProblems(
+      machine,
+      ["--profile", "other"],
+      ["configuration", "error", /no such profile: other/, /default/],
+    );
     const checked = await machine.vault("doctor", "--json");
     expectError(checked, "finding", /^1 error: configuration$/);
     expect(errorOf(checked).help, "the findings say what to do").toBe("");
@@ -211,43 +214,43 @@ describe.concurrent("vault doctor: configuration", () => {
     const { lab, machine } = await healthy();
     const wrong = { ...machine.env, VAULTSVC_API_KEY: "00000000-0000-4000-8000-000000000000" };
     const mistaken = lab.machine({ ...machine, env: wrong });
-    expect(await problems(mistaken)).toEqual([
-      finding(
+    await expectProblems(
+      mistaken,
+      [],
+      [
         "application",
         "error",
         /refused by the service \(service: .*HTTP 401/,
         /^check --app-uuid, --api-key/,
-      ),
-    ]);
+      ],
+    );
     expect(await checkOf(mistaken, "application")).toMatchObject({ level: "info" });
   });
 
   it("a key for JWT that cannot be read", async () => {
     const { machine } = await healthy();
-    const file = join(machine.configDir, "config.json");
-    writeFileSync(
-      file,
-      JSON.stringify({
-        profiles: {
-          default: { jwt: { privateKeyFile: "/nowhere/key.pem", claims: { role: "a" } } },
-        },
-      }),
-    );
-    expect(await problems(machine, "--offline")).toEqual([
-      finding(
+    const jwt = { privateKeyFile: "/nowhere/key.pem", claims: { role: "a" } };
+    const config = JSON.stringify({ profiles: { default: { jwt } } });
+    writeFileSync(join(machine.configDir, "config.json"), config);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      [
         "application",
         "error",
         /jwt.privateKeyFile: cannot read/,
         /a relative path .* starts in the current folder/,
-      ),
-    ]);
+      ],
+    );
   });
 
   it("an application that is none", async () => {
     const { machine } = await healthy();
-    expect(await problems(machine, "--app-uuid", "42", "--offline")).toEqual([
-      finding("configuration", "error", /--app-uuid/, /./),
-    ]);
+    await expectProblems(
+      machine,
+      ["--app-uuid", "42", "--offline"],
+      ["configuration", "error", /--app-uuid/, /./],
+    );
   });
 });
 
@@ -266,17 +269,17 @@ describe.concurrent("vault doctor: key and state", () => {
     ]);
     const key = keyFileOf(machine);
     rmSync(key);
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("key", "error", /missing/, /from its backup/),
-    ]);
+    await expectProblems(machine, ["--offline"], ["key", "error", /missing/, /from its backup/]);
     expect(existsSync(key)).toBe(false);
   });
 
   it("a location that is none", async () => {
     const { machine } = await healthy();
-    expect(await problems(machine, "--offline", "--state", "mysql://db/vaults")).toEqual([
-      finding("configuration", "error", /must be a directory/, /--state/),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline", "--state", "mysql://db/vaults"],
+      ["configuration", "error", /must be a directory/, /--state/],
+    );
   });
 
   it("a value that was changed", async () => {
@@ -284,9 +287,11 @@ describe.concurrent("vault doctor: key and state", () => {
     editVaults(database, ({ sealed: { "credentials.sealed": pairs } }) => {
       pairs["1"] = `${pairs["1"]?.slice(0, 40)}AAAA${pairs["1"]?.slice(44)}`;
     });
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("key", "error", /generation|credentials.sealed 1/, /vault state restore/),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["key", "error", /generation|credentials.sealed 1/, /vault state restore/],
+    );
   });
 
   it("a database that is damaged, is none, or is newer", async () => {
@@ -301,15 +306,19 @@ describe.concurrent("vault doctor: key and state", () => {
       message: expect.stringMatching(/damaged/) as string,
     });
     writeFileSync(database, "not a database\n".repeat(500));
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("state", "error", /damaged/, /vault state restore/),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["state", "error", /damaged/, /vault state restore/],
+    );
     expect((await checkOf(machine, "backup"))?.message).toMatch(/not known/);
     writeFileSync(database, whole);
     sql(database, "PRAGMA user_version = 99");
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("state", "error", /newer version/, /update this program/),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["state", "error", /newer version/, /update this program/],
+    );
   });
 
   it("loose permissions, which it names and leaves", async () => {
@@ -318,16 +327,18 @@ describe.concurrent("vault doctor: key and state", () => {
     chmodSync(database, 0o644);
     chmodSync(key, 0o640);
     chmodSync(machine.stateDir, 0o775);
-    expect(await problems(machine, "--offline")).toEqual([
-      finding(
+    await expectProblems(
+      machine,
+      ["--offline"],
+      [
         "permissions",
         "error",
         /other users can write to/,
         new RegExp(`^chmod 700 ${machine.stateDir}$`),
-      ),
-      finding("permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${database}$`)),
-      finding("permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${key}$`)),
-    ]);
+      ],
+      ["permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${database}$`)],
+      ["permissions", "warn", /other users can read/, new RegExp(`^chmod 600 ${key}$`)],
+    );
     expect([database, key, machine.stateDir].map((path) => statSync(path).mode & 0o777)).toEqual([
       0o644, 0o640, 0o775,
     ]);
@@ -338,9 +349,11 @@ describe.concurrent("vault doctor: key and state", () => {
       [machine.configDir, 0o775],
     ] as const)
       chmodSync(path, mode);
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("permissions", "error", /write to .*config$/, /^chmod 755 .*config$/),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["permissions", "error", /write to .*config$/, /^chmod 755 .*config$/],
+    );
     chmodSync(machine.configDir, 0o755);
     expect(await problems(machine, "--offline")).toEqual([]);
   });
@@ -364,36 +377,40 @@ describe.concurrent("vault doctor: backup", () => {
 
     // Without a rate limit: its queue is waited for on a clock that runs ahead of the next command's.
     await machine.ok("get", uuid, "--rate", "0");
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("backup", "warn", /1 vault has newer credentials/, again),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["backup", "warn", /1 vault has newer credentials/, again],
+    );
     await machine.ok("state", "backup", file, "--force");
     expect(await problems(machine, "--offline")).toEqual([]);
     await machine.ok("get", uuid, "--no-ack", "--rate", "0");
     await machine.ok("ack", uuid);
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("backup", "warn", /1 vault has newer credentials/, again),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["backup", "warn", /1 vault has newer credentials/, again],
+    );
 
     await machine.ok("state", "backup", file, "--force");
     writeFileSync(file, "something else");
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("backup", "warn", /is gone, or is no backup any more/, again),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["backup", "warn", /is gone, or is no backup any more/, again],
+    );
     rmSync(file);
-    expect(await problems(machine, "--offline")).toEqual([
-      finding("backup", "warn", /is gone, or is no backup any more/, again),
-    ]);
+    await expectProblems(
+      machine,
+      ["--offline"],
+      ["backup", "warn", /is gone, or is no backup any more/, again],
+    );
   });
 });
 
 describe.concurrent("vault doctor: a fresh machine", () => {
   it("says how much space there is where the state will be", async () => {
-    const home = tempDir("home");
-    const machine = {
-      vault: async (...args: string[]) =>
-        await runVault(args, { env: { HOME: home, NODE_OPTIONS: onDisk } }),
-    };
+    const { home, machine } = fresh();
     expect(await checkOf(machine, "disk")).toMatchObject({
       level: "ok",
       message: expect.stringMatching(/^\d+ [MG]iB free, local$/) as string,

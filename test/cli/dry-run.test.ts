@@ -22,14 +22,8 @@ interface DryRun {
   counts: { before: object; atMostAfter: object };
 }
 
-async function dryRun(
-  machine: Machine,
-  more: Readonly<Record<string, string>>,
-  ...args: string[]
-): Promise<DryRun> {
-  const result = await machine.okWith({ env: more }, ...args, "--dry-run", "--json");
-  return JSON.parse(result.stdout) as DryRun;
-}
+const dryRun = async (machine: Machine, ...args: string[]): Promise<DryRun> =>
+  JSON.parse((await machine.ok(...args, "--dry-run", "--json")).stdout) as DryRun;
 
 describe.concurrent("--dry-run", () => {
   it("sends nothing, records nothing and shows no secret", async () => {
@@ -82,24 +76,16 @@ describe.concurrent("--dry-run", () => {
     expectError(await machine.vault(...asked), "guard", /refused generation 1/);
     expectExit(await machine.vault("get", uuid, "--force"), 6);
     expectError(await machine.vault(...asked), "guard", /2 of 3 failed attempts used/);
-    expect(await dryRun(machine, {}, "get", uuid, "--force")).toMatchObject({ dryRun: true });
+    expect(await dryRun(machine, "get", uuid, "--force")).toMatchObject({ dryRun: true });
   });
 
   it("raises what a run would raise: an unknown generation, a held exchange", async () => {
     const { machine, uuid } = await warmLab(offlineNote);
-    const unknown = await machine.vault(
-      "get",
-      uuid,
-      "--generation",
-      "99",
-      "--force",
-      "--dry-run",
-      "--json",
-    );
-    expectError(unknown, "no-credentials", /generation 99/);
+    const unknown = ["get", uuid, "--generation", "99", "--force", "--dry-run", "--json"];
+    expectError(await machine.vault(...unknown), "no-credentials", /generation 99/);
     await machine.ok("get", uuid, "--no-ack");
     expectError(await machine.vault("get", uuid, "--dry-run", "--json"), "pending", /held/);
-    expect(await dryRun(machine, {}, "get", uuid, "--discard-pending")).toMatchObject({
+    expect(await dryRun(machine, "get", uuid, "--discard-pending")).toMatchObject({
       settlesFirst: expect.stringMatching(/drops exchange/) as string,
       request: { generation: 2 },
     });
@@ -109,7 +95,7 @@ describe.concurrent("--dry-run", () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     lab.faults("end:drop-before");
     expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 11);
-    expect(await dryRun(machine, {}, "get", uuid)).toMatchObject({
+    expect(await dryRun(machine, "get", uuid)).toMatchObject({
       settlesFirst: expect.stringMatching(/^acknowledge exchange .* ending$/) as string,
       request: { generation: 3 },
       counts: { before: { unackedStarts: 0 } },
@@ -125,10 +111,8 @@ describe.concurrent("--dry-run", () => {
   it("takes the kind from a recovery document", async () => {
     const { lab, machine, uuid } = await warmLab(offlineNote);
     await machine.ok("get", uuid, "--no-ack");
-    const more = { DOCUMENT: JSON.stringify(await machine.exported(uuid)) };
-    expect(
-      await dryRun(lab.machine(), more, "get", uuid, "--credentials", "env:DOCUMENT"),
-    ).toMatchObject({
+    const given = machine.given(await machine.exported(uuid));
+    expect(await dryRun(lab.machine(), "get", uuid, ...given)).toMatchObject({
       kind: lab.vault.kind,
       settlesFirst: expect.stringContaining("of the recovery document") as string,
       request: { generation: "the new credentials of the recovery document" },

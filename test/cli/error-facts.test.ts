@@ -15,12 +15,7 @@ describe.concurrent("what an error says was counted", () => {
       const { lab, machine, uuid } = await warmLab(offlineNote);
       if (fault === "") lab.service.sandbox.lock(uuid);
       else lab.faults(fault);
-      const failed = await machine.vaultWith(
-        { env: { VAULTSVC_MAX_WAIT: "0s" } },
-        "get",
-        uuid,
-        "--json",
-      );
+      const failed = await machine.vault("get", uuid, "--max-wait", "0s", "--json");
       expectExit(failed, exitCode);
       const { unackedStarts, failedAttempts } = await machine.status(uuid);
       expect(errorOf(failed).spent).toMatchObject({
@@ -114,11 +109,8 @@ describe.concurrent("a lock", () => {
     expectExit(await machine.vault("get", uuid), 7);
     lab.faults("start:drop-before*all");
     expectExit(await machine.vaultWith({ env: { VAULTSVC_MAX_WAIT: "0s" } }, "get", uuid), 10);
-    expectError(
-      await machine.vault("status", "--fail-on", "locked", "--json"),
-      "finding",
-      /locked/,
-    );
+    const found = await machine.vault("status", "--fail-on", "locked", "--json");
+    expectError(found, "finding", /locked/);
     lab.service.faults.clear();
     lab.service.sandbox.unlock(uuid);
     await machine.ok("get", uuid);

@@ -27,6 +27,12 @@ const inPty = (machine: Machine, args: readonly string[], options: PtyOptions = 
     ...options,
     env: { ...machine.env, ...options.env },
   });
+const answersFor = (baseUrl: string): [question: RegExp, answer: string][] => [
+  [/Profile name/, ""],
+  [/Base URL/, baseUrl],
+  [/Application UUID/, appUuid],
+  [/API key/, apiKey],
+];
 const configPath = (machine: Machine): string => join(machine.configDir, "config.json");
 
 describe.concurrent("vault init on a terminal", () => {
@@ -94,13 +100,7 @@ describe.concurrent("vault init on a terminal", () => {
     async (question) => {
       const machine = bare();
       const run = inPty(machine, ["init"]);
-      const answers: [RegExp, string][] = [
-        [/Profile name/, ""],
-        [/Base URL/, "https://vaults.example.com"],
-        [/Application UUID/, appUuid],
-        [/API key/, apiKey],
-      ];
-      for (const [shown, answer] of answers) {
+      for (const [shown, answer] of answersFor("https://vaults.example.com")) {
         await run.waitFor(shown);
         if (String(shown) === String(question)) break;
         run.type(answer + enter);
@@ -114,17 +114,8 @@ describe.concurrent("vault init on a terminal", () => {
 
   it("asks before it changes a profile; no is no", async () => {
     const machine = bare();
-    const given = [
-      "init",
-      "--profile",
-      "work",
-      "--base-url",
-      "https://vaults.example.com",
-      "--app-uuid",
-      appUuid,
-      "--api-key",
-      "env:KEY",
-    ];
+    const at = ["--base-url", "https://vaults.example.com", "--app-uuid", appUuid];
+    const given = ["init", "--profile", "work", ...at, "--api-key", "env:KEY"];
     await machine.ok(...given);
     const before = readFileSync(configPath(machine), "utf8");
     const run = inPty(machine, [...given, "--rate", "3"]);
@@ -175,13 +166,7 @@ describe.concurrent("vault init asks for the place of the state", () => {
     env: PtyOptions["env"] = {},
   ): Promise<{ code: number | null; text: string }> {
     const run = inPty(machine, ["init"], { columns: 250, env: { VAULTSVC_STATE: "", ...env } });
-    const answers: [RegExp, string][] = [
-      [/Profile name/, ""],
-      [/Base URL/, "http://127.0.0.1:1"],
-      [/Application UUID/, appUuid],
-      [/API key/, apiKey],
-    ];
-    for (const [shown, answer] of answers) {
+    for (const [shown, answer] of answersFor("http://127.0.0.1:1")) {
       await run.waitFor(shown);
       run.type(answer + enter);
     }

@@ -1,4 +1,4 @@
-import { errorOf } from "../support/machine.ts";
+import { errorOf, readJson } from "../support/machine.ts";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -17,31 +17,18 @@ import type { ManyVaults } from "../support/lab.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { mayMount, resizeDisk, smallDisk } from "../support/disks.ts";
 
-const notes = async (count: number, size = 20): Promise<ManyVaults> =>
-  await manyVaults(
-    Array.from({ length: count }, (_, n) => ({
-      ...offlineNote,
-      content: `note ${n} `.padEnd(size, "x"),
-    })),
-  );
+const notes = async (count: number, size = 20): Promise<ManyVaults> => {
+  const contents = Array.from({ length: count }, (_, n) => `note ${n} `.padEnd(size, "x"));
+  return await manyVaults(contents.map((content) => ({ ...offlineNote, content })));
+};
 
 /** Of a whole shell line in place of the program, which is `"$@"` there. */
 const shell = (line: string): string[] => ["/bin/sh", "-c", line, "sh"];
 
 /** Each child of --exec says that it has begun, and waits until it may go on. */
 const waiting = `cat >/dev/null; echo "$$" >>begun; until test -e go; do sleep 0.05; done`;
-const inPairs = [
-  "get",
-  "--all",
-  "-o",
-  "ndjson",
-  "--run",
-  "may",
-  "--concurrency",
-  "2",
-  "--exec",
-  waiting,
-];
+const all = ["get", "--all", "-o", "ndjson", "--run", "may"];
+const inPairs = [...all, "--concurrency", "2", "--exec", waiting];
 
 const begun = (home: string): string[] =>
   existsSync(join(home, "begun"))
@@ -63,11 +50,8 @@ async function expectWhole(
 ): Promise<void> {
   expectExit(last, 0);
   expect(summaryOf(last)).toMatchObject({ run: "may", done: uuids.length, failed: 0, skipped: 0 });
-  expect(
-    outcomesOf(last)
-      .map(({ uuid }) => uuid)
-      .toSorted(),
-  ).toEqual(uuids.toSorted());
+  const told = outcomesOf(last).map(({ uuid }) => uuid);
+  expect(told.toSorted()).toEqual(uuids.toSorted());
   expect(acknowledged(lab)).toEqual(uuids.filter((uuid) => !twice.includes(uuid)));
   for (const uuid of uuids) {
     await expectInStep(lab, machine, uuid);
@@ -92,13 +76,8 @@ describe("a run of many vaults", () => {
       expectExit(result, code);
       expect(outcomesOf(result).filter(({ ok }) => ok)).toHaveLength(2);
       expect(outcomesOf(result).filter(({ skipped }) => skipped === "stopped")).toHaveLength(3);
-      expect(summaryOf(result)).toMatchObject({
-        run: "may",
-        done: 2,
-        failed: 0,
-        skipped: 3,
-        calls: 4,
-      });
+      const summary = { run: "may", done: 2, failed: 0, skipped: 3, calls: 4 };
+      expect(summaryOf(result)).toMatchObject(summary);
       expect(result.stderr).toMatch(/run may was interrupted/);
       expect(errorOf(result).help).toMatch(/--run may/);
       expect([starts(many), acknowledged(lab).length]).toEqual([2, 2]);
@@ -138,7 +117,7 @@ describe("a run of many vaults", () => {
   it("killed in the middle: the same line sends nothing for what was acknowledged", async () => {
     const many = await notes(30);
     const { lab, machine } = many;
-    const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "4"];
+    const args = [...all, "--concurrency", "4"];
     const run = machine.start({}, ...args);
     await run.waitFor(/(?:"outcome"[^]*){8}/);
     run.kill("SIGKILL");
@@ -151,19 +130,13 @@ describe("a run of many vaults", () => {
     const twice = acknowledged(lab, 2);
     expect(twice.length).toBeLessThanOrEqual(4);
     await expectWhole(many, again, twice);
-    const sent = new Set(
-      lab.service.sandbox
-        .requests()
-        .slice(before)
-        .map(({ uuid }) => uuid),
-    );
+    const since = lab.service.sandbox.requests().slice(before);
+    const sent = new Set(since.map(({ uuid }) => uuid));
     expect(done.filter((uuid) => sent.has(uuid))).toEqual([]);
     const earlier = outcomesOf(again).filter((outcome) => outcome.earlier);
     expect(earlier.map(({ uuid }) => uuid)).toEqual(expect.arrayContaining(done));
-    const delivered = new Set(
-      [...contentsOf(killed), ...contentsOf(again)].map(({ uuid }) => uuid),
-    );
-    expect(delivered.size).toBe(30);
+    const delivered = [...contentsOf(killed), ...contentsOf(again)].map(({ uuid }) => uuid);
+    expect(new Set(delivered).size).toBe(30);
   });
 });
 
@@ -174,11 +147,9 @@ describe("the output of a run", () => {
   it("closed: what was not delivered is held, and not acknowledged", async () => {
     const many = await notes(6, large);
     const { lab, machine, uuids } = many;
-    const args = ["get", "--all", "-o", "ndjson", "--run", "may"];
-    const result = await machine.start(
-      { through: shell('{ "$@"; echo $? >code; } | head -1') },
-      ...args,
-    ).exit;
+
+    const through = shell('{ "$@"; echo $? >code; } | head -1');
+    const result = await machine.start({ through }, ...all).exit;
     expect(readFileSync(join(machine.home, "code"), "utf8").trim(), result.stderr).toBe("16");
     expect(result.stderr).toMatch(
       /run may was stopped, because the output could not be written: it was closed/,
@@ -187,15 +158,15 @@ describe("the output of a run", () => {
     expect(contentsOf(result).map(({ uuid }) => uuid)).toEqual(acknowledged(lab));
     expect(acknowledged(lab)).toHaveLength(1);
     await expectHeldOrUntouched(many, uuids);
-    await expectWhole(many, await machine.vault(...args, "--discard-pending"));
+    await expectWhole(many, await machine.vault(...all, "--discard-pending"));
   });
 
   it("not read: nothing is acknowledged that the pipe does not hold, and a signal ends the wait", async () => {
     const many = await notes(8, 30_000);
     const { lab, machine, uuids } = many;
-    const args = ["get", "--all", "-o", "ndjson", "--run", "may"];
+
     const unread = `"$@" | { until test -e go; do sleep 0.05; done; cat; }`;
-    const run = machine.start({ through: shell(`echo $$ >pid; ${unread}`) }, ...args);
+    const run = machine.start({ through: shell(`echo $$ >pid; ${unread}`) }, ...all);
     await expect.poll(() => starts(many), { interval: 10, timeout: 20_000 }).toBe(8);
     await expect.poll(() => acknowledged(lab).length, { interval: 10, timeout: 20_000 }).toBe(2);
     const [program] = childrenOf(Number(readFileSync(join(machine.home, "pid"), "utf8")));
@@ -207,7 +178,7 @@ describe("the output of a run", () => {
     expect(wholeContents(result.stdout)).toEqual(expect.arrayContaining(acknowledged(lab)));
     expect(acknowledged(lab)).toHaveLength(2);
     await expectHeldOrUntouched(many, uuids);
-    await expectWhole(many, await machine.vault(...args, "--discard-pending"));
+    await expectWhole(many, await machine.vault(...all, "--discard-pending"));
   });
 
   it.skipIf(!mayMount)(
@@ -216,8 +187,8 @@ describe("the output of a run", () => {
       const many = await notes(8, 30_000);
       const { lab, machine, uuids } = many;
       const disk = smallDisk(128);
-      const args = ["get", "--all", "-o", "ndjson", "--run", "may"];
-      const result = await machine.start({ through: shell(`"$@" >'${disk}/out'`) }, ...args).exit;
+
+      const result = await machine.start({ through: shell(`"$@" >'${disk}/out'`) }, ...all).exit;
       expectExit(result, 16);
       expect(result.stderr).toMatch(
         /run may was stopped, because the output could not be written: the disk is full/,
@@ -226,7 +197,7 @@ describe("the output of a run", () => {
       expect(whole).toEqual(expect.arrayContaining(acknowledged(lab)));
       expect(acknowledged(lab).length).toBeLessThan(5);
       await expectHeldOrUntouched(many, uuids);
-      await expectWhole(many, await machine.vault(...args, "--discard-pending"));
+      await expectWhole(many, await machine.vault(...all, "--discard-pending"));
     },
   );
 
@@ -237,28 +208,20 @@ describe("the output of a run", () => {
       const { lab, machine, uuids } = many;
       const disk = smallDisk(128);
       const folder = join(disk, "out");
-      const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--out-dir", folder];
+      const args = [...all, "--out-dir", folder];
       const result = await machine.vault(...args);
       expectExit(result, 16);
       const failed = outcomesOf(result).filter(({ ok }) => !ok);
       expect(failed.length).toBeGreaterThan(3);
-      for (const { error } of failed)
-        expect(error).toMatchObject({
-          code: "pending",
-          message: expect.stringMatching(/disk is full/) as string,
-        });
-      const kept = readdirSync(folder).filter(
-        (name) => name.endsWith(".json") && !name.startsWith("."),
-      );
-      expect(kept.toSorted()).toEqual(
-        acknowledged(lab)
-          .map((uuid) => `${uuid}.json`)
-          .toSorted(),
-      );
+      for (const { error } of failed) {
+        expect(error?.code).toBe("pending");
+        expect(error?.message).toMatch(/disk is full/);
+      }
+      const kept = readdirSync(folder).filter((name) => /^[^.].*\.json$/.test(name));
+      const done = acknowledged(lab).map((uuid) => `${uuid}.json`);
+      expect(kept.toSorted()).toEqual(done.toSorted());
       for (const name of kept)
-        expect(JSON.parse(readFileSync(join(folder, name), "utf8"))).toMatchObject({
-          uuid: name.slice(0, 36),
-        });
+        expect(readJson(join(folder, name))).toMatchObject({ uuid: name.slice(0, 36) });
       await expectHeldOrUntouched(many, uuids);
       resizeDisk(disk, 1024);
       if (way === "--discard-pending")

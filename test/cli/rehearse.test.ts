@@ -14,22 +14,12 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
     async () => {
       const call = `curl --silent --data '{}' "$VAULTSVC_BASE_URL/vaultsvc/v1-2/vault/generic/offline/${demoNote}/get-start"`;
       const once = `test -e tried && exit; touch tried; ${call} && touch answered`;
-      const { code, stderr, document } = await rehearse(
-        "--check",
-        "test -e answered",
-        "--",
-        "sh",
-        "-c",
-        once,
+      const program = ["--", "sh", "-c", once];
+      const { code, stderr, document } = await rehearse("--check", "test -e answered", ...program);
+      const failures = ["lost-before", "lost-after", "killed-before", "killed-after"];
+      expect(document.scenarios).toMatchObject(
+        failures.map((failure) => ({ failure, outcome: "lost", check: 1 })),
       );
-      expect(
-        document.scenarios.map(({ failure, outcome, check }) => `${failure} ${outcome} ${check}`),
-      ).toEqual([
-        "lost-before lost 1",
-        "lost-after lost 1",
-        "killed-before lost 1",
-        "killed-after lost 1",
-      ]);
       expect(code).toBe(17);
       expect(stderr).toContain(
         '"code":"finding","message":"4 of 4 scenarios lost the vault","hint":"save the new credentials before',
@@ -38,12 +28,9 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
   );
 
   test("a program that fails anyway is told before anything is rehearsed", async () => {
-    expect(await rehearse("--check", "true", "--", "false")).toMatchObject({ code: 2 });
-    expect(await rehearse("--check", "true", "--", "true")).toMatchObject({ code: 2 });
-    expect(await rehearse("--check", "false", "--", "vault", "get", demoNote)).toMatchObject({
-      code: 2,
-    });
-    expect(await rehearse("--", "true")).toMatchObject({ code: 2 });
+    const lines = ["--check true -- false", "--check true -- true", "-- true"];
+    for (const line of [...lines, `--check false -- vault get ${demoNote}`])
+      expect(await rehearse(...line.split(" ")), line).toMatchObject({ code: 2 });
   });
 
   /** Runs `vault sandbox rehearse` in this process, in a folder with two programs. */
@@ -70,22 +57,12 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
     expect((await here("--check", "true", "--", "./idle.sh")).err).toContain("makes no call");
   });
 
+  const file = "./read-vault.sh";
+  const setUp = ["--setup", "vault export x", "--check", "true", "--", "true"];
   test.each([
-    [
-      ["--check", "true", "--", "sh", "./read-vault.sh"],
-      "exits with \\d+ even .*",
-      "sh ./read-vault.sh",
-    ],
-    [
-      ["--check", "./read-vault.sh", "--", "./read-vault.sh"],
-      "exits with 127 .*",
-      "/bin/sh -c ./read-vault.sh",
-    ],
-    [
-      ["--setup", "vault export x", "--check", "true", "--", "true"],
-      "--setup exits with 4: vault: .*",
-      "/bin/sh -c 'vault export x'",
-    ],
+    [["--check", "true", "--", "sh", file], "exits with \\d+ even .*", `sh ${file}`],
+    [["--check", file, "--", file], "exits with 127 .*", `/bin/sh -c ${file}`],
+    [setUp, "--setup exits with 4: vault: .*", "/bin/sh -c 'vault export x'"],
   ])(
     "%j fails with what the program said, and the command that runs it",
     async (args, said, run) => {
@@ -97,18 +74,8 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
   );
 
   test("Ctrl-C ends the program that runs, and the rehearsal", async () => {
-    const running = startVault([
-      "sandbox",
-      "rehearse",
-      "--json",
-      "--setup",
-      "echo ready; sleep 60",
-      "--check",
-      "true",
-      "--debug",
-      "--",
-      "true",
-    ]);
+    const args = ["--setup", "echo ready; sleep 60", "--check", "true", "--debug", "--", "true"];
+    const running = startVault(["sandbox", "rehearse", "--json", ...args]);
     await running.waitFor(/ready/, "stderr");
     running.kill("SIGINT");
     const { code, stderr } = await running.exit;

@@ -162,16 +162,8 @@ describe.concurrent("vault run on a terminal", () => {
   it("asks what it lacks first; the program has the terminal then", async ({ expect }) => {
     const { lab, machine } = await coldLab(offlineCard);
     const [, uuid = "", , , ...credentials] = firstGetArgs(machine, lab.vault);
-    const args = [
-      "run",
-      uuid,
-      ...credentials,
-      "--stdin",
-      "--",
-      "sh",
-      "-c",
-      'cat >/dev/null; read -r word </dev/tty; echo "<$word>"',
-    ];
+    const script = 'cat >/dev/null; read -r word </dev/tty; echo "<$word>"';
+    const args = ["run", uuid, ...credentials, "--stdin", "--", "sh", "-c", script];
     const pty = startInPty([...vaultCommand, ...args], { env: machine.env, cwd: machine.home });
     await pty.waitFor(/What kind of vault is it\?/);
     pty.type("\x1b[B\r");

@@ -42,12 +42,8 @@ describe("sandbox exec", () => {
       vaultsvc --version
       vault sandbox fault get-start:drop-before
       echo "mine: $VAULTSVC_PROFILE$PGHOST$VAULTSVC_RATE"`;
-    const mine = {
-      VAULTSVC_PROFILE: "prod",
-      VAULTSVC_RATE: "7",
-      PGHOST: "db.example.com",
-      VAULTSVC_STATE: "/nowhere",
-    };
+    const settings = { VAULTSVC_PROFILE: "prod", VAULTSVC_RATE: "7", VAULTSVC_STATE: "/nowhere" };
+    const mine = { ...settings, PGHOST: "db.example.com" };
     const { code, stdout, stderr, temporary } = await inSandbox(script, mine);
     expect(stderr).toBe("");
     expect(stdout).toMatch(/^Grace Hopper\n5\n\d+\.\d+\.\d+\n1 fault (armed|set)\.\nmine: \n$/);
@@ -108,14 +104,10 @@ test("vaults of a seed may have one label, or none: a state gives it to the firs
   const home = tempDir("home");
   const vault = { kind: "generic/offline", content: "text" };
   const seed = join(home, "seed.json");
-  writeFileSync(
-    seed,
-    JSON.stringify([vault, vault, { ...vault, label: "twice" }, { ...vault, label: "twice" }]),
-  );
-  const run = await runVault(
-    ["sandbox", "exec", "--seed", seed, "--", "vault", "status", "--json"],
-    { env: { HOME: home } },
-  );
+  const twice = { ...vault, label: "twice" };
+  writeFileSync(seed, JSON.stringify([vault, vault, twice, twice]));
+  const exec = ["sandbox", "exec", "--seed", seed, "--", "vault", "status", "--json"];
+  const run = await runVault(exec, { env: { HOME: home } });
   expect(run).toMatchObject({ code: 0 });
   const { vaults } = JSON.parse(run.stdout) as { vaults: { label: string | null }[] };
   expect(vaults.map(({ label }) => label)).toEqual(["generic/offline", "twice", null, null]);
@@ -171,15 +163,15 @@ describe("a sandbox that serves a user", () => {
     });
 
     // The state of that shell is another one, but every command about the sandbox finds it.
-    for (const command of [
-      ["status"],
-      ["lock", card],
-      ["unlock", card],
-      ["audit"],
-      ["fault", "get-start:drop-before"],
-      ["reset"],
-    ])
-      expect((await at(home, env)("sandbox", ...command)).code, command.join(" ")).toBe(0);
+    const theirs = [
+      "status",
+      `lock ${card}`,
+      `unlock ${card}`,
+      "audit",
+      "fault get-start:drop-before",
+    ];
+    for (const line of [...theirs, "reset"])
+      expect((await at(home, env)("sandbox", ...line.split(" "))).code, line).toBe(0);
     expect((await at(home, env)("sandbox", "lock", card, "--field", "status")).stdout).toBe(
       "locked",
     );
@@ -203,17 +195,9 @@ describe("a sandbox that serves a user", () => {
       expect(await vault("sandbox", "stop")).toMatchObject({ code: 0 });
       await running.exit;
     }
-    const other = [
-      "--base-url",
-      "https://vaults.example.com",
-      "--app-uuid",
-      card,
-      "--api-key",
-      "env:KEY",
-    ];
-    expect(await at(home, { KEY: card })("init", "--profile", "prod", ...other)).toMatchObject({
-      code: 0,
-    });
+    const at443 = ["--base-url", "https://vaults.example.com", "--app-uuid", card];
+    const init = ["init", "--profile", "prod", ...at443, "--api-key", "env:KEY"];
+    expect(await at(home, { KEY: card })(...init)).toMatchObject({ code: 0 });
     expect(await vault("sandbox", "start", "--profile", "prod")).toMatchObject({ code: 2 });
     expect((await vault("config", "get", "baseUrl", "--profile", "prod")).stdout).toBe(
       "https://vaults.example.com\n",

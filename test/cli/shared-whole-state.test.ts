@@ -2,6 +2,7 @@ import { cpSync, readFileSync, renameSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
+import type { Pair } from "../../src/protocol/answers.ts";
 import type { Machine, Recovery } from "../support/machine.ts";
 import { documentOf, errorOf, keyFileOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
@@ -31,10 +32,7 @@ describe("the whole of a shared state", () => {
     expect(documentOf(await first.vault("state", "backup", file, "--json"))).toMatchObject({
       backup: { file, vaults: 1, pending: 0 },
     });
-    const { encryptedData, payload } = (await second.exported(uuid)) as {
-      encryptedData: string;
-      payload: string;
-    };
+    const { encryptedData, payload } = (await second.exported(uuid)) as Pair;
     const text = readFileSync(file, "latin1");
     for (const secret of [encryptedData, payload, note]) expect(text).not.toContain(secret);
 
@@ -61,9 +59,8 @@ describe("the whole of a shared state", () => {
     const { uuid, machines, sql } = await team();
     const [first, second, third] = machines;
     const other = uuid.replace(/^.{8}/, "0f9b1c1e");
-    const pair = { PAIR: JSON.stringify({ encryptedData: "data", payload: "payload" }) };
-    const more = ["--kind", "generic/offline", "--credentials", "env:PAIR", "--label", "Grace"];
-    await first.okWith({ env: pair }, "import", other, ...more);
+    const pair = first.given({ encryptedData: "data", payload: "payload" }, "generic/offline");
+    await first.ok("import", other, ...pair, "--label", "Grace");
     await first.ok("label", uuid, "Ada");
     expectError(await second.vault("label", uuid, "Grace", "--json"), "usage", /already has/);
     const atOnce = async (one: typeof first, two: typeof first, label: string): Promise<void> => {
@@ -120,11 +117,8 @@ describe("the whole of a shared state", () => {
       copyNewest(second, first);
       const sent = lab.service.sandbox.requests().length;
       const stopped = await first.vault("get", uuid, "--json");
-      expectError(
-        stopped,
-        "state",
-        /has lost the last exchange .* is encrypted with key [0-9a-f]{16}, which/,
-      );
+      const why = /has lost the last exchange .* is encrypted with key [0-9a-f]{16}, which/;
+      expectError(stopped, "state", why);
       expect(lab.service.sandbox.requests()).toHaveLength(sent);
       // A vault that nothing was lost of is no concern of it.
       await first.ok("status");
@@ -158,9 +152,8 @@ describe("the whole of a shared state", () => {
       const again = await first.vaultWith({ env: there }, "get", uuid, "--json");
       expect(documentOf(again).vault.content).toBe(note);
       expect(again.stderr).toContain("had lost the last exchange");
-      expect(
-        documentOf(await second.vaultWith({ env: there }, "get", uuid, "--json")).vault.content,
-      ).toBe(note);
+      const last = await second.vaultWith({ env: there }, "get", uuid, "--json");
+      expect(documentOf(last).vault.content).toBe(note);
       expectFarFromLock(lab, uuid);
     },
   );
@@ -173,10 +166,9 @@ describe("the whole of a shared state", () => {
     second.env["VAULTSVC_API_KEY"] = "";
     // Leaves an exchange in its outbox.
     await second.ok("get", uuid, "--json");
-    const { rekeyed } = JSON.parse(
-      (await first.vault("state", "rekey", "--yes", "--json")).stdout,
-    ) as { rekeyed: { keyFile: string; machines: string[] } };
-    expect(rekeyed).toMatchObject({ keyFile: keyFileOf(first), machines: ["desk"] });
+    const rekeyed = documentOf(await first.vault("state", "rekey", "--yes", "--json"));
+    const keyFile = keyFileOf(first);
+    expect(rekeyed).toMatchObject({ rekeyed: { keyFile, machines: ["desk"] } });
     const told = await second.vault("get", uuid, "--json");
     const why =
       /the key file .* is missing, and the secrets in postgres:.* are encrypted with key \w+$/;
@@ -206,11 +198,9 @@ describe("the whole of a shared state", () => {
   it("changes its key on two machines at once: one of both wins, the other one lacks the key", async () => {
     const { lab, uuid, machines } = await team();
     const [first, second] = machines;
-    const [one, other] = await Promise.all(
-      [first, second].map(
-        async (machine) => await machine.vault("state", "rekey", "--yes", "--json"),
-      ),
-    );
+    const rekey = async (machine: Machine) =>
+      await machine.vault("state", "rekey", "--yes", "--json");
+    const [one, other] = await Promise.all([first, second].map(rekey));
     const [winner, loser] = one?.code === 0 ? [first, second] : [second, first];
     expect([one?.code, other?.code].sort()).toEqual([0, 14]);
     await winner.ok("get", uuid, "--json");
@@ -222,10 +212,8 @@ describe("the whole of a shared state", () => {
   it("keeps its key where that of another state with the same configuration is changed", async () => {
     const { lab, uuid, machines } = await team();
     const [first] = machines;
-    for (const state of [
-      join(first.home, "another-state"),
-      (await postgres()).location("another"),
-    ]) {
+    const another = (await postgres()).location("another");
+    for (const state of [join(first.home, "another-state"), another]) {
       const env = { VAULTSVC_STATE: state };
       await first.okWith({ env }, "state", "init");
       await first.okWith({ env }, "state", "rekey", "--yes");
