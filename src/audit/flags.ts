@@ -135,7 +135,10 @@ export const newestRelease = "1.2.28";
 
 /** Whether a release is older than another; both are X.Y.Z. */
 export const beforeRelease = (release: string, other: string): boolean =>
-  release.localeCompare(other, "en", { numeric: true }) < 0;
+  sortable(release) < sortable(other);
+
+const sortable = (release: string): string =>
+  release.replaceAll(/\d+/g, (number) => number.padStart(9, "0"));
 
 export interface WhatIf {
   text: string;

@@ -51,6 +51,8 @@ interface Profile {
   /** By the number of their record. */
   values: ReadonlyMap<number, string>;
   texts: readonly string[];
+  /** Numbers of records by value: what a text means is found out once. */
+  counts: ReadonlyMap<string, number>;
   /** Number of different values, ignoring case. */
   distinct: number;
   isWhole: boolean;
@@ -71,8 +73,15 @@ function profilesOf(records: readonly { fields: Fields }[]): Profile[] {
   return [...found].map(([name, values]) => {
     const texts = [...values.values()];
     const distinct = new Set(texts.map((text) => text.toLowerCase())).size;
-    return { name, values, texts, distinct, isWhole: texts.length === records.length };
+    const isWhole = texts.length === records.length;
+    return { name, values, texts, counts: countsOf(texts), distinct, isWhole };
   });
+}
+
+function countsOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
 }
 
 /** Gives a date the time of day that is in a column of its own. */
@@ -83,14 +92,19 @@ function withClock(profiles: readonly Profile[]): readonly Profile[] {
   if (date === undefined || clock === undefined) return profiles;
   const texts = [...date.values].map(([at, day]) => `${day} ${clock.values.get(at) ?? ""}`);
   const values = new Map([...date.values.keys()].map((at, index) => [at, texts[index] as string]));
-  return profiles.map((one) => (one === date ? { ...date, values, texts, and: clock.name } : one));
+  const dated = { ...date, values, texts, counts: countsOf(texts), and: clock.name };
+  return profiles.map((one) => (one === date ? dated : one));
 }
 
 /** Whether a share of the values matches, half of them if no other is given. */
-function mostly({ texts }: Profile, is: (text: string) => boolean, part = 0.5): boolean {
-  let others = 0;
-  return texts.every((text) => is(text) || ++others <= texts.length * (1 - part) + 1e-9);
+function mostly({ texts, counts }: Profile, is: (text: string) => boolean, part = 0.5): boolean {
+  let others = texts.length * (1 - part) + 1e-9;
+  return [...counts].every(([text, count]) => is(text) || (others -= count) >= 0);
 }
+
+/** Number of values that match. */
+const countOf = ({ counts }: Profile, is: (text: string) => boolean): number =>
+  [...counts].reduce((sum, [text, count]) => sum + (is(text) ? count : 0), 0);
 
 const varies = ({ distinct }: Profile): boolean => distinct > 1;
 
@@ -112,7 +126,7 @@ const holdsOutcomes = (profile: Profile): boolean => {
 
 /** Whether the values of a column are words of outcomes, good and bad: where no name says it, true, false and numbers are none. */
 const tellsOutcomes = (profile: Profile): boolean => {
-  const outcomes = new Set(profile.texts.map((text) => outcomeOf(text)));
+  const outcomes = new Set([...profile.counts.keys()].map((text) => outcomeOf(text)));
   const isOther = (text: string): boolean => looks.looksLikeFlag(text) || isNumber(text);
   return (
     outcomes.size === 2 &&
@@ -332,8 +346,7 @@ class Search {
 
   /** Assigns the action. Known values weigh more than a name: with the early client they are in `description`. */
   #chooseAction(): void {
-    const shareOf = ({ texts }: Profile) =>
-      texts.filter(looks.looksLikeAction).length / texts.length;
+    const shareOf = (one: Profile) => countOf(one, looks.looksLikeAction) / one.texts.length;
     const most = Math.max(...this.#free().map(shareOf));
     const named = this.#named("action").find((one) => shareOf(one) * 2 >= most);
     const best = this.#free().find((one) => most > 0 && shareOf(one) === most);
@@ -375,9 +388,7 @@ class Search {
   #chooseReason(): void {
     const outcome = this.#column("outcome");
     const isReason = (text: string): boolean => describedOutcome(text) === "bad";
-    const found = this.#named("reason").map((one) => {
-      return { one, reasons: one.texts.filter(isReason).length };
-    });
+    const found = this.#named("reason").map((one) => ({ one, reasons: countOf(one, isReason) }));
     const [best] = found.sort((a, b) => b.reasons - a.reasons);
     const isError = outcome?.isWhole === false && looks.rankOf("error", outcome.name) < Infinity;
     this.#take("reason", best?.one ?? (isError ? outcome : undefined));
