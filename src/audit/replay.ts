@@ -97,7 +97,7 @@ class Intake {
   readonly changed: Fold | undefined;
   readonly overlap = new Overlap();
   readonly order = new TimeOrder(
-    (entry, back) => this.overlap.learn(entry, back),
+    (entry, beginsAnew) => this.overlap.learn(entry, beginsAnew),
     (entry) => this.#take(entry),
   );
   items = 0;

@@ -114,9 +114,12 @@ export class Entries {
 /** Number of items held back: an item that is no further out of order can be moved to its position. */
 const windowSize = 4096;
 
+/** How far back the times of an input go, in milliseconds, if it begins anew: several exports in one file. */
+const jump = 60_000;
+
 /** Sorts items by time, of what is passed on early within a window: one that comes later than that is passed on out of order. */
 export class TimeOrder extends Entries {
-  readonly #look: (entry: Entry, back: number) => void;
+  readonly #look: (entry: Entry, beginsAnew: boolean) => void;
   readonly #pass: (entry: Entry) => void;
   /** Of the input at hand: 1, or -1 if it has the newest item first; its first entry, and its last time so far, times that. */
   #direction = 1;
@@ -125,10 +128,10 @@ export class TimeOrder extends Entries {
   #isSorted = true;
 
   /**
-   * `look` sees each item as it is added, and how far it is behind those before it, `pass` in the order of time. It is given the same object
-   * each time.
+   * `look` sees each item as it is added, and whether its input begins anew with it, `pass` in the order of time. It is given the same
+   * object each time.
    */
-  constructor(look: (entry: Entry, back: number) => void, pass: (entry: Entry) => void) {
+  constructor(look: (entry: Entry, beginsAnew: boolean) => void, pass: (entry: Entry) => void) {
     super();
     this.#look = look;
     this.#pass = pass;
@@ -143,7 +146,7 @@ export class TimeOrder extends Entries {
 
   override push(entry: Entry): void {
     const time = entry.time * this.#direction;
-    this.#look(entry, this.#last - time);
+    this.#look(entry, this.#last - time > jump);
     if (time >= this.#last) this.#last = time;
     else this.#isSorted = false;
     super.push(entry);

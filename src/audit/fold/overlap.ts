@@ -10,9 +10,6 @@ interface Known extends Pick<Entry, "time" | "event" | "idHash"> {
 /** The precisions of times that inputs have, in milliseconds. */
 const precisions = [60_000, 1000, 1];
 
-/** How far back the times of an input go if it begins anew: several exports in one file. */
-const jump = 60_000;
-
 /**
  * Finds items that count once: those with the same id, and those without that several inputs have. Equal items of one input are events; of
  * those that two inputs have, the larger number of either counts.
@@ -28,9 +25,9 @@ export class Overlap {
   #bucket = Number.NaN;
   count = 0;
 
-  /** Learns about an input from its items, in their order: `back` is how far one is behind those before it. */
-  learn({ input, time }: Entry, back: number): void {
-    this.#beginsAnew ||= back > jump;
+  /** Learns about an input from its items, in their order: whether it begins anew with one, as a copy of what came before does. */
+  learn({ input, time }: Entry, beginsAnew: boolean): void {
+    this.#beginsAnew ||= beginsAnew;
     const known = this.#precisions[input] ?? Infinity;
     if (known === 1 || time % known === 0) return;
     this.#precisions[input] = precisions.find((one) => time % one === 0) ?? 1;

@@ -28,8 +28,8 @@ export class Entry {
   input = 0;
   /** Line where the record begins, or number of the element; from 1. */
   line = 0;
-  /** Offset of the record in the text of the input, and its length, in bytes. */
-  offset = 0;
+  /** Offset of the record in the text of the input, and its length, in bytes. NaN: a double from the start, or V8 compiles all of it anew. */
+  offset = Number.NaN;
   length = 0;
   /** Hash of the item's id or, without one, of its content (bytes.ts). */
   idHash = 0;
