@@ -318,11 +318,11 @@ export function writingBeside(
   const claim = seen?.claim ?? null;
   if (seen !== null && claim !== null)
     parts.push((put) => replacing(prefix, service, seen.breaker, claim, from, put));
-  const add = (table: Table, rows: readonly object[], conflict: "NOTHING" | "UPDATE"): void => {
+  const add = (table: Table, rows: readonly object[]): void => {
     const [first] = rows;
     if (first === undefined) return;
     parts.push((put) =>
-      inserting(dialect, table, Object.keys(first), put(JSON.stringify(rows)), from, conflict),
+      inserting(dialect, table, Object.keys(first), put(JSON.stringify(rows)), from),
     );
   };
   // All of them: a failover may have lost what an earlier step has written.
@@ -330,7 +330,6 @@ export function writingBeside(
     add(
       "spent",
       [...after.superseded].map((fingerprint) => ({ service, uuid, fingerprint })),
-      "NOTHING",
     );
   // Of one run, the newest exchange takes the place of those before.
   const begun = new Map<string, object>();
@@ -348,7 +347,7 @@ export function writingBeside(
           AND EXISTS (SELECT 1 FROM ${from})`,
       );
   }
-  add("runs", [...begun.values()], "UPDATE");
+  add("runs", [...begun.values()]);
   const entries = after.journal.map(({ detail, ...entry }) => ({
     at,
     service,

@@ -46,8 +46,9 @@ export type Table = keyof typeof keys;
 export type Row = Record<string, Value>;
 
 /**
- * The SQL that adds rows with the same columns to a table, in their order, if `from` has a row. What numbers a row in its
- * place is made anew: the id and version of a vault, the `seq` of an entry. `list` are the rows as JSON. Without `conflict` none may be there already.
+ * The SQL that adds rows with the same columns to a table, in their order, if `from` has a row, or puts them in the place of those with
+ * their key; entries are only added. What numbers a row in its place is made anew: the id and version of a vault, the `seq` of an entry.
+ * `list` are the rows as JSON.
  */
 export function inserting(
   dialect: Dialect,
@@ -55,7 +56,6 @@ export function inserting(
   columns: readonly string[],
   list: string,
   from = "(SELECT 1) AS always",
-  conflict?: "NOTHING" | "UPDATE",
 ): string {
   const items = dialect.list(table, list);
   const own = columns.filter((name) => name !== "seq");
@@ -66,10 +66,10 @@ export function inserting(
       .map((name) => `${quoted(name)} = excluded.${quoted(name)}`),
     ...(table === "vaults" ? ["version = vaults.version + 1"] : []),
   ];
-  const then = conflict === "UPDATE" ? `UPDATE SET ${set.join(", ")}` : "NOTHING";
+  const then = set.length === 0 ? "NOTHING" : `UPDATE SET ${set.join(", ")}`;
   return `INSERT INTO ${dialect.prefix}${table} (${own.map(quoted).join(", ")})
     SELECT ${own.map(items.column).join(", ")} FROM ${from}, ${items.from}
-    WHERE true ORDER BY n ${conflict === undefined ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
+    WHERE true ORDER BY n ${table === "journal" ? "" : `ON CONFLICT (${key.join(", ")}) DO ${then}`}`;
 }
 
 /** Records a fact in `meta`; a mark as JSON. */

@@ -48,14 +48,6 @@ const tables = Object.keys(keys) as readonly Table[];
 /** Vaults that are known. Others have a row for a lease alone. */
 const isThere = "status <> 'absent'";
 
-/** What is done with a row whose key is there already. */
-const conflicts: Partial<Record<Table, "NOTHING" | "UPDATE">> = {
-  vaults: "UPDATE",
-  spent: "NOTHING",
-  runs: "NOTHING",
-  breakers: "UPDATE",
-};
-
 /** How an engine runs the SQL of an operation, in its transaction. */
 export interface Engine extends Dialect {
   query(statement: Statement): Promise<Row[]>;
@@ -173,16 +165,15 @@ export class Whole extends WholeReader {
         await this.put(
           table,
           rows.map((row) => mapSealed(row as never, counted)),
-          "UPDATE",
         );
     return count;
   }
 
   /** Adds rows, or puts them in the place of those with their key. */
-  async put(table: Table, rows: readonly object[], conflict = conflicts[table]): Promise<void> {
+  async put(table: Table, rows: readonly object[]): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
-    const sql = inserting(this.engine, table, Object.keys(first), "$1", undefined, conflict);
+    const sql = inserting(this.engine, table, Object.keys(first), "$1");
     for (const list of listsOf(rows)) await this.engine.query({ sql, values: [list] });
   }
 
