@@ -38,10 +38,8 @@ const fatal = /^(?:08...|57P..|25P0[345])$/;
  * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or a database has set. What waits for
  * standbys longer than that stays.
  */
-const durable: Statement = {
-  sql: `SELECT set_config('client_min_messages', 'warning', true),
-    set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`,
-};
+const durable = `SELECT set_config('client_min_messages', 'warning', true),
+  set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`;
 
 /** What `pg` does not declare of a client. */
 interface Wire {
@@ -187,12 +185,14 @@ export class Database {
 
   /**
    * Runs statements as one transaction, in one round trip; repeated after a conflict with another transaction. Returns the rows of each.
+   * One that waits for a lock longer than `lockMs` fails as `isLocked`.
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws `state` if it may get lost although it was committed
    */
-  async transact(statements: readonly Statement[]): Promise<Row[][]> {
+  async transact(statements: readonly Statement[], lockMs?: number): Promise<Row[][]> {
     const begin = { sql: "BEGIN ISOLATION LEVEL READ COMMITTED" };
-    const all = [begin, durable, ...statements, { sql: "COMMIT" }];
+    const waiting = lockMs === undefined ? "" : `, set_config('lock_timeout', '${lockMs}', true)`;
+    const all = [begin, { sql: durable + waiting }, ...statements, { sql: "COMMIT" }];
     for (let tries = 5; ; tries -= 1) {
       try {
         const results = await this.#send(all);
@@ -216,7 +216,7 @@ export class Database {
       (await connection.send([statement], wholeMs))[0];
     try {
       await run({ sql: `BEGIN ISOLATION LEVEL ${begin}` });
-      await run(durable);
+      await run({ sql: durable });
       const result = await work(async (statement) => (await run(statement))?.rows ?? []);
       this.#expectCommitted(await run({ sql: "COMMIT" }));
       return result;

@@ -54,11 +54,6 @@ const isClosed = (row = ""): string =>
 export const isOpen = (schema: string): string => `NOT EXISTS (SELECT FROM ${schema}.meta
   WHERE name IN ('fence', 'moved') OR CASE name WHEN 'closing' THEN ${isClosed()} END)`;
 
-/** Lets what follows in the transaction wait so long for a lock, and then fail as `isLocked`. */
-export const waitingFor = (ms: number): Statement => ({
-  sql: `SELECT set_config('lock_timeout', '${ms}', true)`,
-});
-
 /** The error for whoever finds the gate closed: names who has closed it, or is behind it. */
 export async function busyAtGate(
   database: Pick<Database, "address" | "query">,
@@ -81,7 +76,7 @@ export async function transactAtGate(
   statements: readonly Statement[],
 ): Promise<Row[]> {
   try {
-    return (await database.transact([waitingFor(patienceMs), ...statements]))[1] ?? [];
+    return (await database.transact(statements, patienceMs))[0] ?? [];
   } catch (error) {
     throw isLocked(error) ? await busyAtGate(database) : error;
   }
@@ -117,8 +112,8 @@ export async function transactWhole<T>(
     values: [said, token],
   };
   const attempt = async (): Promise<{ result: T } | VaultError> => {
-    const closing = await unlessLocked(database.transact([waitingFor(takingMs), close]));
-    if (closing?.[1]?.length !== 1) return await busyAtGate(database);
+    const closing = await unlessLocked(database.transact([close], takingMs));
+    if (closing?.[0]?.length !== 1) return await busyAtGate(database);
     const done = await behindGate(place, token, work);
     if (done !== null) return done;
     await clock.sleep(lockMs, waiting.signal);
@@ -128,8 +123,7 @@ export async function transactWhole<T>(
     return (await waitForLock(clock, waiting, undefined, attempt)).result;
   } catch (error) {
     // The gate ends by itself where that fails.
-    const open = [waitingFor(takingMs), opening(schema, token)];
-    await database.transact(open).catch(() => undefined);
+    await database.transact([opening(schema, token)], takingMs).catch(() => undefined);
     throw error;
   }
 }

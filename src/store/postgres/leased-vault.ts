@@ -31,7 +31,6 @@ import {
   isOpen,
   leaseMs,
   takingMs,
-  waitingFor,
 } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
 import { aboutIn, aboutStatement } from "./schema.ts";
@@ -110,15 +109,15 @@ export class LeasedVault extends StoredVaultSession {
     return await waitForLock(clock, waiting, uuid, async () => {
       const sent = instant(clock);
       try {
-        const [, [taken] = [], [owner] = [], [facts] = [], breaker = [], ...read] =
-          await database.transact([
-            waitingFor(takingMs),
-            take,
-            holding,
-            aboutStatement(schema),
-            breakerOf(dialect.prefix, service),
-            ...readVault(dialect, parts, prints),
-          ]);
+        const asked = [
+          take,
+          holding,
+          aboutStatement(schema),
+          breakerOf(dialect.prefix, service),
+          ...readVault(dialect, parts, prints),
+        ];
+        const [[taken] = [], [owner] = [], [facts] = [], breaker = [], ...read] =
+          await database.transact(asked, takingMs);
         if (taken !== undefined) {
           parts.breakers.set(service, breakerIn(breaker));
           const at = new Date(parts.now()).toISOString();
@@ -212,7 +211,7 @@ export class LeasedVault extends StoredVaultSession {
       const sent = instant(clock);
       try {
         const step = this.#statement(made, version, isLast);
-        const [, [row] = []] = await database.transact([waitingFor(steppingMs), step]);
+        const [[row] = []] = await database.transact([step], steppingMs);
         if (row === undefined) throw await this.#notWritten(version, made.after);
         this.#renewedAt = sent;
         if (isLast) this.#stopRenewing();
@@ -290,7 +289,7 @@ export class LeasedVault extends StoredVaultSession {
   async #transact(sql: string, ...more: number[]): Promise<Row[]> {
     const values = [this.#id, this.#epoch, ...more];
     const { database } = this.#parts;
-    return (await database.transact([waitingFor(steppingMs), { sql, values }]))[1] ?? [];
+    return (await database.transact([{ sql, values }], steppingMs))[0] ?? [];
   }
 
   #stopRenewing(): void {

@@ -14,7 +14,7 @@ import type { Address } from "./address.ts";
 import { parseAddress, passwordFromFile } from "./address.ts";
 import type { Row } from "./database.ts";
 import { Database } from "./database.ts";
-import { holders, lockIn, takingMs, transactAtGate, unlessLocked, waitingFor } from "./gate.ts";
+import { holders, lockIn, takingMs, transactAtGate, unlessLocked } from "./gate.ts";
 import { LeasedVault } from "./leased-vault.ts";
 import type { About } from "./schema.ts";
 import { aboutIn, aboutStatement, checkIncarnation, dialectOf } from "./schema.ts";
@@ -206,9 +206,7 @@ export class PostgresStore extends StoredState implements State {
     );
     const before = prunedBefore(about.oldest, about.now);
     if (before !== null)
-      await unlessLocked(
-        database.transact([waitingFor(takingMs), ...pruning(this.dialect.prefix, before)]),
-      );
+      await unlessLocked(database.transact(pruning(this.dialect.prefix, before), takingMs));
     return { ...about, key: await keyring.key(about.keyId), isTakenOver };
   }
 }

@@ -63,8 +63,8 @@ async function stalled(
   const { parts } = state.another() as PostgresStore;
   const { database } = parts;
   let isFirst = true;
-  const transact = async (statements: readonly Statement[]): Promise<Row[][]> => {
-    const rows = await database.transact(statements);
+  const transact: Database["transact"] = async (...given) => {
+    const rows = await database.transact(...given);
     if (isFirst) {
       isFirst = false;
       await meanwhile();

@@ -38,7 +38,7 @@ it("a step whose answer is lost, and which arrives after it was looked for, find
   // What looks for it comes first.
   const arrive = async <T>(looked: Promise<T>): Promise<T> => {
     const rows = await looked;
-    await (arrived ??= transact(late).then(([, own]) =>
+    await (arrived ??= transact(late).then(([own]) =>
       own?.length === 0 ? "found no row" : "was made",
     ));
     return rows;
@@ -49,7 +49,7 @@ it("a step whose answer is lost, and which arrives after it was looked for, find
       late = statements;
       return await Promise.reject(new AnswerLost(database.address, "cut"));
     })
-    .mockImplementation(async (given) => await arrive(transact(given)));
+    .mockImplementation(async (...given) => await arrive(transact(...given)));
   await session.recordIntent(intent("x1", 1));
   expect(await arrived).toBe("found no row");
   await session.recordStarted("x1", started("second"));
@@ -60,8 +60,8 @@ it("a step whose answer is lost, and which was made, is not made again, however 
   const { database } = state.store.parts;
   const transact = database.transact.bind(database);
   let calls = 0;
-  vi.spyOn(database, "transact").mockImplementation(async (statements) => {
-    const rows = await transact(statements);
+  vi.spyOn(database, "transact").mockImplementation(async (...given) => {
+    const rows = await transact(...given);
     // Its own answer, and that of the first look.
     if ((calls += 1) <= 2) throw new AnswerLost(database.address, "cut");
     return rows;
@@ -78,8 +78,8 @@ it("the last step of a vault, of which every answer is lost: no later one is mad
   await session.recordIntent(intent("x1", 1));
   await session.recordStarted("x1", started("second"));
   await session.recordEnding("x1", true);
-  const spy = vi.spyOn(database, "transact").mockImplementation(async (statements) => {
-    await transact(statements);
+  const spy = vi.spyOn(database, "transact").mockImplementation(async (...given) => {
+    await transact(...given);
     throw new AnswerLost(database.address, "cut");
   });
   await expect(session.acknowledge("x1", true)).rejects.toMatchObject({ code: "state" });
