@@ -133,7 +133,8 @@ test("compiled code is cached in a private folder of this user, and only there",
   expect(existsSync(join(home, "missing"))).toBe(false);
 });
 
-test("compiled code that is not whole, or of something else, is compiled anew", async () => {
+/** `status` of a user without vaults, and the file with its compiled code. */
+function cachedStatus() {
   const home = tempDir("home");
   const [stateDir, configDir] = [tempDir("state"), tempDir("config")];
   const status = async () =>
@@ -142,8 +143,12 @@ test("compiled code that is not whole, or of something else, is compiled anew", 
       stateDir,
       configDir,
     });
+  return { status, file: join(home, ".cache", "vaultsvc", "status") };
+}
+
+test("compiled code that is not whole, or of something else, is compiled anew", async () => {
+  const { status, file } = cachedStatus();
   expect(await status()).toMatchObject({ code: 0 });
-  const file = join(home, ".cache", "vaultsvc", "status");
   const whole = readFileSync(file);
   const headOf = (bytes: Buffer) =>
     JSON.parse(bytes.toString("utf8", 0, bytes.indexOf("\n"))) as {
@@ -173,17 +178,9 @@ test("compiled code that is not whole, or of something else, is compiled anew", 
 });
 
 test("compiled code with one bit flipped is not run, and is replaced", async () => {
-  const home = tempDir("home");
-  const [stateDir, configDir] = [tempDir("state"), tempDir("config")];
-  const status = async () =>
-    await runVault(["status", "--json"], {
-      env: { HOME: home, XDG_CACHE_HOME: undefined },
-      stateDir,
-      configDir,
-    });
+  const { status, file } = cachedStatus();
   const expected = await status();
   expect(expected).toMatchObject({ code: 0, stderr: "" });
-  const file = join(home, ".cache", "vaultsvc", "status");
   for (const part of [0.002, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.9999]) {
     const whole = readFileSync(file);
     const at = Math.floor(whole.length * part);

@@ -3,11 +3,10 @@ import { describe, expect, it } from "vitest";
 import type { ForAll, ListChoice } from "../../src/input/list.ts";
 import { VaultNames } from "../../src/cli/vault-name.ts";
 import { readNames, readStarts } from "../../src/input/list.ts";
-import { asVaultError } from "../../src/errors.ts";
 
 import type { KnownVault, Named } from "../../src/exchange/records.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
-import { fakeBasics, fakeHost } from "../support/fake-host.ts";
+import { failure, fakeBasics, fakeHost } from "../support/fake-host.ts";
 
 const uuidOf = (n: number): string => `${String(n).padStart(8, "0")}-0000-4000-8000-00000000abcd`;
 const generation = { proven: true, device: null };
@@ -69,13 +68,6 @@ const listed = async (
     operation,
     lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
   );
-
-async function failure(reading: Promise<unknown>): Promise<string> {
-  return await reading.then(
-    () => "read",
-    (error: unknown) => `${asVaultError(error).code}: ${asVaultError(error).message}`,
-  );
-}
 
 describe("a list in a file", () => {
   it("has a vault a line, by UUID, label or first digits, or objects; empty lines are ignored", async () => {

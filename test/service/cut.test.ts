@@ -77,17 +77,11 @@ describe("an answer that is cut short is none, even where its JSON is whole", ()
 });
 
 describe("no answer after the request was written", () => {
-  test("closed after it was read", async () => {
-    const server = await answeringTcp((socket) => socket.end());
-    expect(await clientOf(server.url).call(startCall, never)).toEqual({
-      type: "no-answer",
-      cause: `connection closed by ${server.host} before it responded`,
-    });
-    expect(server.connections).toHaveLength(1);
-  });
-
-  test("reset after it was read", async () => {
-    const server = await answeringTcp((socket) => socket.resetAndDestroy());
+  test.each([
+    ["closed", (socket: Socket) => socket.end()],
+    ["reset", (socket: Socket) => socket.resetAndDestroy()],
+  ])("%s after it was read", async (_, end) => {
+    const server = await answeringTcp(end);
     expect(await clientOf(server.url).call(startCall, never)).toEqual({
       type: "no-answer",
       cause: `connection closed by ${server.host} before it responded`,

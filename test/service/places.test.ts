@@ -151,6 +151,8 @@ describe("places under the rate limit", () => {
       const from = Date.now();
       return await waiting.then(() => Date.now() - from);
     };
+    const hundredStarts = () =>
+      Array.from({ length: 100 }, async () => await waitOf(open().admit(startCall, never)));
 
     beforeEach(() => {
       vi.useFakeTimers();
@@ -159,10 +161,7 @@ describe("places under the rate limit", () => {
     afterEach(() => void vi.useRealTimers());
 
     test("an end call goes ahead of starts that came before it, and these go one after the other", async () => {
-      const starts = Array.from(
-        { length: 100 },
-        async () => await waitOf(open().admit(startCall, never)),
-      );
+      const starts = hundredStarts();
       await vi.advanceTimersByTimeAsync(100);
       const ends = Array.from({ length: 10 }, async () => await waitOf(open().admit(end, never)));
       await vi.advanceTimersByTimeAsync(10_000);
@@ -173,10 +172,7 @@ describe("places under the rate limit", () => {
     test("so do starts that are late for their places", async () => {
       const late = open();
       await late.admit(startCall, never);
-      const starts = Array.from(
-        { length: 100 },
-        async () => await waitOf(open().admit(startCall, never)),
-      );
+      const starts = hundredStarts();
       await vi.advanceTimersByTimeAsync(100);
       const turns = Array.from({ length: 10 }, async () => await waitOf(late.inTurn(never)));
       await vi.advanceTimersByTimeAsync(10_000);

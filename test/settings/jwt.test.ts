@@ -6,10 +6,9 @@ import { describe, expect, test } from "vitest";
 import type { BearerToken } from "../../src/settings/jwt.ts";
 import { createBearerToken } from "../../src/settings/jwt.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
-import { asVaultError } from "../../src/errors.ts";
 import { claimsOf, jwtKeys, makeJwt } from "../support/keys.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { fakeIo } from "../support/fake-host.ts";
+import { failure, fakeIo } from "../support/fake-host.ts";
 
 const never = new AbortController().signal;
 const keys = jwtKeys();
@@ -30,12 +29,6 @@ async function ready(token: BearerToken | undefined): Promise<string | undefined
   await token?.ready(never);
   return token?.current();
 }
-
-const failure = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => "nothing was raised",
-    (error: unknown) => `${asVaultError(error).code}: ${asVaultError(error).message}`,
-  );
 
 describe("which token", () => {
   const profile = { jwt: { command: "echo from.the.profile" } };

@@ -3,9 +3,8 @@ import { describe, expect, test } from "vitest";
 import { matchesNoProxy } from "../../src/settings/transport.ts";
 import { resolveSettings } from "../../src/settings/settings.ts";
 import { readTransport } from "../../src/settings/transport.ts";
-import { asVaultError } from "../../src/errors.ts";
 import { certificateAuthority } from "../support/keys.ts";
-import { fakeIo } from "../support/fake-host.ts";
+import { failure, fakeIo } from "../support/fake-host.ts";
 
 const baseUrl = "https://vaults.example.com";
 
@@ -30,12 +29,6 @@ async function transport(given: Given) {
   );
   return { ...read, told: made.told };
 }
-
-const failure = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => "nothing was raised",
-    (error: unknown) => `${asVaultError(error).code}: ${asVaultError(error).message}`,
-  );
 
 describe("which proxy", () => {
   const env = { HTTPS_PROXY: "http://env:1", HTTP_PROXY: "http://plain:1" };

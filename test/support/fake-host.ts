@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
+import { asVaultError } from "../../src/errors.ts";
 import { endGroup } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { DataStream, MessageStream } from "../../src/terminal/streams.ts";
@@ -241,6 +242,13 @@ export const shown = (screen: string): string =>
     .join("\n");
 
 export const uuid = (n: number): string => `123e4567-e89b-42d3-a456-${String(n).padStart(12, "0")}`;
+
+/** Code and message of the error that a promise is rejected with. */
+export const failure = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => "nothing was raised",
+    (error: unknown) => `${asVaultError(error).code}: ${asVaultError(error).message}`,
+  );
 
 /** Files, variables and time as they are given, with a record of secrets, warnings and output. */
 export function fakeIo({
