@@ -120,13 +120,16 @@ export function readStartSuccess(call: StartedWith, answer: Answer): StartSucces
   const token = nonEmpty(transaction?.["token"]);
   if (vault === undefined || pair === undefined || token === null) return undefined;
   if (nonEmpty(vault["uuid"])?.toLowerCase() !== call.uuid.toLowerCase()) return undefined;
+  const warnings = brokenRules(responseSchema({ ...call, step: "start" }), answer);
+  if (answer.httpStatus < 200 || answer.httpStatus > 299)
+    warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
   return {
     vault,
     pair,
     token,
     tokenExpiry: date(transaction?.["expiry"]),
     ...factsOf(vault),
-    warnings: deviations(call, answer),
+    warnings,
   };
 }
 
@@ -145,13 +148,6 @@ function factsOf(vault: Record<string, unknown>): AnsweredFacts {
 /** Whether the answer says SUCCESS, which is all that an end call needs. */
 export function isSuccess(answer: Answer): boolean {
   return object(answer.body["responseStatus"])?.["status"] === "SUCCESS";
-}
-
-function deviations(call: StartedWith, answer: Answer): string[] {
-  const warnings = brokenRules(responseSchema({ ...call, step: "start" }), answer);
-  if (answer.httpStatus < 200 || answer.httpStatus > 299)
-    warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
-  return warnings;
 }
 
 /** The rules of a schema that an answer breaks, a sentence each. */

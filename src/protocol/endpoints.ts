@@ -77,14 +77,11 @@ export function findEndpoint(kind: Kind, operation: Operation, step: Step): Endp
 export const isOnline = (kind: Kind): boolean => kind.endsWith("/online");
 export const isCreditCard = (kind: Kind): boolean => kind.startsWith("credit-card/");
 
-/** Kinds whose read is an extended operation. */
-const extendedKinds: readonly Kind[] = kinds.filter(
-  (kind) => findEndpoint(kind, "get", "start")?.extended === true,
-);
-
-/** The kinds for help texts, with a mark on extended ones. */
+/** The kinds for help texts, with a mark on those whose read is an extended operation. */
 export const kindList: string = joined(
-  kinds.map((kind) => (extendedKinds.includes(kind) ? `${kind} (extended)` : kind)),
+  kinds.map((kind) =>
+    findEndpoint(kind, "get", "start")?.extended === true ? `${kind} (extended)` : kind,
+  ),
   "or",
 );
 
