@@ -71,9 +71,7 @@ export function createState({ io, settings }: Basics): StatePart {
 }
 
 /** What opening a state takes of the program. */
-interface Needs extends Basics {
-  secretSetting: (setting: Sourced) => Promise<string>;
-}
+type Needs = Basics & Pick<StatePart, "secretSetting">;
 
 /** The state that the settings name, and the configuration. */
 export interface OpenState {
