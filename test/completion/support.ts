@@ -4,7 +4,6 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
-import { expectExit } from "../support/lab.ts";
 import { startInPty } from "../support/pty.ts";
 import { cleanEnv, vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -40,18 +39,7 @@ export async function machineWithVaults(): Promise<Machine> {
     application: { uuid: vaults[0].uuid, apiKey: "c2VjcmV0LWtleQ==" },
   });
   for (const { uuid, kind, label } of vaults) {
-    expectExit(
-      await machine.vaultWith(
-        { env: { PAIR: JSON.stringify(pair) } },
-        "import",
-        uuid,
-        "--kind",
-        kind,
-        "--credentials",
-        "env:PAIR",
-      ),
-      0,
-    );
+    await machine.ok("import", uuid, ...machine.given(pair, kind));
     // No command takes it, but somebody may have written it there.
     const database = new DatabaseSync(join(machine.stateDir, "vault.db"));
     database.prepare("UPDATE vaults SET label = ? WHERE uuid = ?").run(label ?? null, uuid);

@@ -71,8 +71,7 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
         const stored = await known(machine);
         if (run.result.stdout !== "") expect(stored).toEqual([made]);
         const reference = referenceIn(machine);
-        const again = await machine.vault(...create);
-        expectExit(again, 0);
+        const again = await machine.ok(...create);
         expect(again.stderr).toBe("");
         const items = service.sandbox
           .audit()
@@ -82,8 +81,7 @@ describe("vault create, killed with SIGKILL before, between and after its steps"
           expect(stored).toEqual([made]);
           const pair = await machine.exported(made ?? "");
           expect(service.sandbox.accepts(made ?? "", pair as Pair)).toBe(true);
-          const read = await machine.vault("get", made ?? "", "--json");
-          expectExit(read, 0);
+          await machine.ok("get", made ?? "", "--json");
           await expectInStep(lab, machine, made ?? "");
         } else if (made !== undefined) {
           outcomes.add("found by its reference");
@@ -141,7 +139,7 @@ describe("vault delete, killed with SIGKILL before, between and after its steps"
         expectExit(again, 0, 13, 4);
         if (again.code === 13) {
           expectExit(await machine.vault("get", vault.uuid, "--json"), 7);
-          expectExit(await machine.vault("forget", vault.uuid, "--yes"), 0);
+          await machine.ok("forget", vault.uuid, "--yes");
         }
         expect(isDeleted()).toBe(true);
         expect(await machine.exported(vault.uuid)).toBeNull();

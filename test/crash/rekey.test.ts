@@ -39,8 +39,8 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
     lab = await openLab(offlineNote);
     first = lab.machine();
     expectExit(await firstGet(first, lab.vault), 0);
-    expectExit(await first.vault("config", "set", "apiKey", "env:VAULTSVC_API_KEY"), 0);
-    expectExit(await first.vaultWith({ env: withoutKey }, "get", lab.vault.uuid, "--no-ack"), 0);
+    await first.ok("config", "set", "apiKey", "env:VAULTSVC_API_KEY");
+    await first.okWith({ env: withoutKey }, "get", lab.vault.uuid, "--no-ack");
   });
 
   async function checkAll(machine: Machine): Promise<void> {
@@ -50,8 +50,7 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
 
   /** The secrets of the configuration have a key of their own. */
   async function checkKey(machine: Machine): Promise<void> {
-    const shown = await machine.vault("config", "get", "apiKey", "--reveal");
-    expectExit(shown, 0);
+    const shown = await machine.ok("config", "get", "apiKey", "--reveal");
     expect(shown.stdout.trim()).toBe(lab.service.application.apiKey);
   }
 
@@ -62,8 +61,7 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
       const run = await runKilledAt(n, machine, ["state", "rekey", "--yes"]);
       const check = async (): Promise<void> => {
         await checkAll(machine);
-        const again = await machine.vault("state", "rekey", "--yes", "--json");
-        expectExit(again, 0);
+        const again = await machine.ok("state", "rekey", "--yes", "--json");
         expect(again.stderr).toBe("");
         expect(keysOf(machine)).toContain(former);
         await checkAll(machine);
@@ -84,13 +82,13 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
       const check = async (): Promise<void> => {
         const early = await machine.vault("export", lab.vault.uuid, "--json");
         // Where it was killed late the key is needed already; where early, the key file still does.
-        if (early.code === 0) expectExit(await machine.vault(...command), 0);
+        if (early.code === 0) await machine.ok(...command);
         else
           expect(errorOf(early)).toMatchObject({
             code: "state",
             message: expect.stringMatching(/key file .* is missing/) as string,
           });
-        expectExit(await machine.vaultWith({ env: given }, "export", lab.vault.uuid), 0);
+        await machine.okWith({ env: given }, "export", lab.vault.uuid);
         await checkKey(machine);
       };
       return { ...run, check };
@@ -99,8 +97,8 @@ describe("state rekey, killed with SIGKILL before, between and after its steps",
 
   it("leaves an exchange that can be acknowledged", async () => {
     const machine = copyOf(lab, first, withoutKey);
-    expectExit(await machine.vault("state", "rekey", "--yes"), 0);
-    expectExit(await machine.vault("ack", lab.vault.uuid), 0);
+    await machine.ok("state", "rekey", "--yes");
+    await machine.ok("ack", lab.vault.uuid);
     await expectInStep(lab, machine, lab.vault.uuid);
   });
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,
-  expectExit,
   expectFarFromLock,
   expectInStep,
   firstGetArgs,
@@ -37,10 +36,10 @@ describe.concurrent("a pair that is not proven here", () => {
       expectFarFromLock(lab, vault.uuid);
       service.faults.clear();
       service.sandbox.unlock(vault.uuid);
-      expectExit(await machine.vault("guard", vault.uuid, "--reset", "--yes"), 0);
+      await machine.ok("guard", vault.uuid, "--reset", "--yes");
       // The service answers again, which only a person knows: the probe let out its one trial.
-      expectExit(await machine.vault("guard", vault.uuid, "--reset", "--unanswered", "--yes"), 0);
-      expectExit(await machine.vault(...get), 0);
+      await machine.ok("guard", vault.uuid, "--reset", "--unanswered", "--yes");
+      await machine.ok(...get);
       await expectInStep(lab, machine, vault.uuid);
     },
   );
@@ -67,7 +66,7 @@ describe.concurrent("an unanswered start of a proven pair", () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("export", uuid), 0);
+    await machine.ok("export", uuid);
     lab.faults("get-start:drop-before*all");
     for (const [code, requests] of [
       ["network", 3],

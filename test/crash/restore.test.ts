@@ -20,8 +20,7 @@ const extra = "7d9f7c1e-2d3c-4b5a-8697-a8b9cadbecfd";
 
 /** The vaults that a machine knows. */
 async function known(machine: Machine): Promise<string[]> {
-  const result = await machine.vault("status", "--json");
-  expectExit(result, 0);
+  const result = await machine.ok("status", "--json");
   return (JSON.parse(result.stdout) as { vaults: { uuid: string }[] }).vaults
     .map(({ uuid }) => uuid)
     .sort();
@@ -38,10 +37,10 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     lab = await openLab(offlineNote);
     machine = await lab.warmMachine();
     file = join(tempDir("backups"), "backup.db");
-    expectExit(await machine.vault("state", "backup", file), 0);
+    await machine.ok("state", "backup", file);
     // By a process of its own: what it wrote last is in the WAL.
     const [, , ...given] = firstGetArgs(machine, lab.vault);
-    expectExit(await machine.vault("import", extra, ...given), 0);
+    await machine.ok("import", extra, ...given);
     both = [extra, lab.vault.uuid].sort();
     before = [extra];
   });
@@ -51,7 +50,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     const found = { before: 0, merged: 0 };
     const run = async (n: number) => {
       const one = machine.copy();
-      expectExit(await one.vault("forget", uuid, "--yes"), 0);
+      await one.ok("forget", uuid, "--yes");
       const killed = await runKilledAt(n, one, ["state", "restore", file, "--yes"]);
       const check = async (): Promise<void> => {
         const now = await known(one);
@@ -59,8 +58,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
         found[isMerged ? "merged" : "before"] += 1;
         expect(now).toEqual(isMerged ? both : before);
         if (!killed.killed) expectExit(killed.result, 0);
-        const again = await one.vault("state", "restore", file, "--yes", "--json");
-        expectExit(again, 0);
+        const again = await one.ok("state", "restore", file, "--yes", "--json");
         expect(restoredOf(again).vaults.find((vault) => vault.uuid === uuid)?.reason).toBe(
           isMerged ? "known" : "returned",
         );
@@ -72,8 +70,8 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
     expectSteps(steps, ["lock", "commit journal+vaults", "commit meta"]);
     if (stride === 1) for (const count of Object.values(found)) expect(count).toBeGreaterThan(0);
     const one = machine.copy();
-    expectExit(await one.vault("state", "restore", file, "--yes"), 0);
-    expectExit(await one.vault("get", uuid), 0);
+    await one.ok("state", "restore", file, "--yes");
+    await one.ok("get", uuid);
     await expectInStep(lab, one, uuid);
     expectFarFromLock(lab, uuid);
   });
@@ -86,12 +84,11 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
       rmSync(one.stateDir, { recursive: true });
       const killed = await runKilledAt(n, one, ["state", "restore", file, "--yes"]);
       const check = async (): Promise<void> => {
-        const now = await one.vault("status", "--json");
-        expectExit(now, 0);
+        const now = await one.ok("status", "--json");
         const isRestored = now.stdout.includes(uuid);
         found[isRestored ? "restored" : "before"] += 1;
         if (isRestored) expect(await known(one)).toEqual([uuid]);
-        expectExit(await one.vault("state", "restore", file, "--yes"), 0);
+        await one.ok("state", "restore", file, "--yes");
         expect(await known(one)).toEqual([uuid]);
       };
       return { ...killed, check };
@@ -113,7 +110,7 @@ describe("backup and restore, killed with SIGKILL before, between and after thei
           configDir: machine.configDir,
           stateDir: join(tempDir("anew"), "state"),
         });
-        expectExit(await other.vault("state", "restore", target), 0);
+        await other.ok("state", "restore", target);
         expect(await known(other)).toEqual(both);
       };
       return { ...run, check };

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,
-  expectExit,
   expectFarFromLock,
   expectInStep,
   expectNothingLost,
@@ -22,8 +21,7 @@ async function expectGet(
   ...more: string[]
 ): Promise<void> {
   const { uuid } = lab.vault;
-  const next = await machine.vault("get", uuid, "--json", ...more);
-  expectExit(next, 0);
+  const next = await machine.ok("get", uuid, "--json", ...more);
   expect(documentOf(next).settled.map(({ outcome }) => outcome)).toEqual(outcomes);
   await expectInStep(lab, machine, uuid);
   expectFarFromLock(lab, uuid);
@@ -35,7 +33,7 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     const lab = await openLab(offlineNote);
     const { uuid } = lab.vault;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
+    await machine.ok("get", uuid, "--no-ack", "--json");
     lab.clock.ahead = hour;
     expectError(
       await machine.vault("ack", uuid, "--json"),
@@ -52,8 +50,8 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     const { uuid } = lab.vault;
     lab.clock.ahead = -2 * hour;
     const machine = await lab.warmMachine();
-    expectExit(await machine.vault("get", uuid, "--no-ack", "--json"), 0);
-    expectExit(await machine.vault("ack", uuid, "--json"), 0);
+    await machine.ok("get", uuid, "--no-ack", "--json");
+    await machine.ok("ack", uuid, "--json");
     await expectInStep(lab, machine, uuid);
   });
 
@@ -100,7 +98,7 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
       const lab = await openLab(offlineNote);
       const { uuid } = lab.vault;
       const machine = await leftEnding(lab, action);
-      expectExit(await machine.vault("get", uuid, "--generation", generation, "--json"), 0);
+      await machine.ok("get", uuid, "--generation", generation, "--json");
       await expectInStep(lab, machine, uuid);
       expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
     },

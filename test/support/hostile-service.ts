@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Pair } from "../../src/protocol/answers.ts";
+import type { Kind } from "../../src/protocol/endpoints.ts";
 import { application, uuid } from "./examples.ts";
-import { card, expectExit } from "./lab.ts";
+import { card } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 import { machineFor } from "./machine.ts";
 import { spellings } from "./secret-search.ts";
@@ -132,17 +133,8 @@ export const withVault = (good: Json, change: Json): Json => ({
 export const oldPair: Pair = { encryptedData: "the-old-data", payload: "the-old-payload" };
 
 /** The machine comes to know a vault by `oldPair`. */
-export async function importOld(machine: Machine, uuid: string, vaultKind: string): Promise<void> {
-  const given = await machine.vaultWith(
-    { env: { PAIR: JSON.stringify(oldPair) } },
-    "import",
-    uuid,
-    "--kind",
-    vaultKind,
-    "--credentials",
-    "env:PAIR",
-  );
-  expectExit(given, 0);
+export async function importOld(machine: Machine, uuid: string, vaultKind: Kind): Promise<void> {
+  await machine.ok("import", uuid, ...machine.given(oldPair, vaultKind));
 }
 
 /** A hostile service, and a machine that knows one of its vaults by `oldPair`. Nothing is waited for. */

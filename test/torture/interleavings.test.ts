@@ -196,13 +196,9 @@ async function expectKept(
   if (isForgotten) {
     expect(processes.some(({ name, args }) => name === "forget" && args[1] === uuid)).toBe(true);
     const pair = machine.file("kept.json", lab.service.sandbox.inspect(uuid).pair);
-    expectExit(
-      await machine.vault("import", uuid, "--kind", lab.vault.kind, "--credentials", `@${pair}`),
-      0,
-    );
+    await machine.ok("import", uuid, "--kind", lab.vault.kind, "--credentials", `@${pair}`);
   } else await expectNothingLost(lab, machine.copy());
-  const next = await machine.vault("get", uuid, "--json", "--max-wait", "10s");
-  expectExit(next, 0);
+  await machine.ok("get", uuid, "--json", "--max-wait", "10s");
   await expectInStep(lab, machine, uuid);
   expectFarFromLock(lab, uuid);
   expect(

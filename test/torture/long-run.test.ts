@@ -216,7 +216,7 @@ class LongRun {
     const size = (name: string): number =>
       statSync(join(stateDir, name), { throwIfNoEntry: false })?.size ?? 0;
     const memory = memoryReport();
-    expectExit(await this.machine.vaultWith({ env: memory.env }, "status", "--json"), 0);
+    await this.machine.okWith({ env: memory.env }, "status", "--json");
     this.sizes.push({
       commands: this.commands,
       database: size("vault.db"),
@@ -236,7 +236,7 @@ class LongRun {
       if (result.code === 8 || result.code === 10) {
         this.lab.service.sandbox.unlock(uuid);
         const what = result.code === 8 ? ["--yes"] : ["--unanswered"];
-        expectExit(await this.machine.vault("guard", uuid, "--reset", ...what), 0);
+        await this.machine.ok("guard", uuid, "--reset", ...what);
       }
       if (result.code === 11)
         expectExit(await this.machine.vault("ack", uuid, "--json"), 0, 12, 13);
@@ -252,7 +252,7 @@ it(`mixed commands of ${workers} processes against a service that fails at rando
   const run = new LongRun(lab);
   const { machine } = run;
   for (const vault of lab.service.vaults)
-    expectExit(await machine.vault(...firstGetArgs(machine, vault), "--json"), 0);
+    await machine.ok(...firstGetArgs(machine, vault), "--json");
   const until = Date.now() + minutes * 60_000;
   await Promise.all(
     Array.from({ length: workers }, async (_, worker) => await run.work(until, worker)),
@@ -269,10 +269,9 @@ it(`mixed commands of ${workers} processes against a service that fails at rando
     await expectInStep(lab, machine, uuid);
     expectFarFromLock(lab, uuid);
   }
-  expectExit(await machine.vault("doctor", "--offline", "--fail-on", "error"), 0);
+  await machine.ok("doctor", "--offline", "--fail-on", "error");
   expect(journalProblems(...localJournal(machine))).toEqual([]);
-  const replay = await machine.vault("audit-replay", "--json");
-  expectExit(replay, 0);
+  const replay = await machine.ok("audit-replay", "--json");
   expect((JSON.parse(replay.stdout) as { skipped: unknown[] }).skipped).toEqual([]);
   expectFlat(run.sizes);
   process.stdout.write(

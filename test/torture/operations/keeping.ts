@@ -85,7 +85,7 @@ const alone: Operation[] = [
       // The backup is older than what the state has.
       expectExit(await here(lab, ...get(lab)), 0);
       // By a process of its own: what it wrote last is in the WAL.
-      expectExit(await lab.machine.vault("import", lab.vaults[1]?.uuid ?? "", ...given(lab, 1)), 0);
+      await lab.machine.ok("import", lab.vaults[1]?.uuid ?? "", ...given(lab, 1));
     },
     args: (lab) => ["state", "restore", backupFile(lab), "--yes", "--json"],
     goesOn: async (lab) => {
@@ -120,15 +120,13 @@ const migration: Operation = {
   goesOn: async (lab) => {
     const { uuid } = lab.vault;
     const exported = async (machine: Machine): Promise<Pair & { old?: Pair; new?: Pair }> => {
-      const result = await machine.vaultWith({ env: nextVersion }, "export", uuid);
-      expectExit(result, 0);
+      const result = await machine.okWith({ env: nextVersion }, "export", uuid);
       return credentialsIn(result.stdout) as Pair;
     };
     const left = await exported(await lab.aside());
     const pairs = left.old === undefined || left.new === undefined ? [left] : [left.old, left.new];
     expect(pairs.filter((pair) => lab.service.sandbox.accepts(uuid, pair)).length).toBe(1);
-    const next = await lab.machine.vaultWith({ env: nextVersion }, ...get(lab));
-    expectExit(next, 0);
+    const next = await lab.machine.okWith({ env: nextVersion }, ...get(lab));
     expect(documentOf(next).vault.content).toBe(note);
     expect(lab.service.sandbox.accepts(uuid, await exported(lab.machine))).toBe(true);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({
