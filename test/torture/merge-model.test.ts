@@ -8,7 +8,7 @@ import type {
   VaultRow,
   VaultRows,
 } from "../../src/store/steps/rows.ts";
-import { begun, forgotten, unknownVault } from "../../src/store/steps/rows.ts";
+import { forgotten, unknownVault } from "../../src/store/steps/rows.ts";
 import { lower, service } from "../contract/store-fixture.ts";
 import { isWhole, sample, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
@@ -16,7 +16,15 @@ import { client } from "./model/client.ts";
 import { restored } from "./model/holders/restore.ts";
 import type { Exchange, Generation, Store } from "./model/state.ts";
 import { copyStore, emptyStore, generationOf, openOf, openStates } from "./model/state.ts";
-import { carriedOf, countsIn, outcomeIn, outcomes } from "./model/conformance/store.ts";
+import { kind } from "./model/conformance/service.ts";
+import {
+  carriedOf,
+  countsIn,
+  credentialsRow,
+  exchangeIn,
+  exchangeRow,
+  generationIn,
+} from "./model/conformance/store.ts";
 import {
   carry,
   counted,
@@ -255,7 +263,7 @@ function rowsIn(store: Store, fresh: number): VaultRows {
   const vault: VaultRow = {
     ...forgotten,
     ...vaultOf,
-    kind: "generic/offline",
+    kind,
     lastGeneration: fresh,
     carried: store.carried && carriedOf(store.carried),
     carriedUpTo: store.upTo === null ? null : String(store.upTo),
@@ -267,58 +275,40 @@ function rowsIn(store: Store, fresh: number): VaultRows {
   return {
     ...unknownVault({ ...vaultOf, at: "" }),
     vault: isKnown ? vault : null,
-    credentials: isKept ? generations.map(credentialsRow) : [],
-    exchanges: exchanges.map((each) => exchangeRow(store, each)),
+    credentials: isKept ? generations.map(rowOfGeneration) : [],
+    exchanges: exchanges.map((each) => rowOfExchange(store, each)),
     superseded: new Set(pairs.filter((pair) => isSuperseded(store, pair)).map(String)),
     refusals: new Map(store.refused.map((pair) => [String(pair), String(pair)] as const)),
   };
 }
 
-const credentialsRow = (generation: Generation): CredentialsRow => ({
-  generation: generation.number,
-  standing: generation.standing,
-  proven: generation.proven,
-  sealed: sealCredentials(key, vaultOf, generation.number, {
-    encryptedData: String(generation.pair),
-    payload: "",
-  }),
-  fingerprint: String(generation.pair),
-  device: null,
-  createdAt: "",
-  elsewhere: generation.elsewhere,
-  refused: generation.refused,
-  placed: generation.placed,
-  ended: generation.ended,
-});
+const rowOfGeneration = (generation: Generation): CredentialsRow => {
+  const print = String(generation.pair);
+  const pair = { encryptedData: print, payload: "" };
+  return credentialsRow(generation, {
+    generation: generation.number,
+    sealed: sealCredentials(key, vaultOf, generation.number, pair),
+    fingerprint: print,
+  });
+};
 
-const exchangeRow = (store: Store, exchange: Exchange): ExchangeRow => ({
-  ...begun,
-  kind: "generic/offline",
-  externalRef: "",
-  by: null,
-  id: String(exchange.id),
-  operation: exchange.operation,
-  state: exchange.state,
-  baseGeneration: exchange.base,
-  newGeneration: exchange.next,
-  startedAt: at(exchange.id),
-  token: openStates.includes(exchange.state)
-    ? sealToken(key, vaultOf, String(exchange.id), "token")
-    : null,
-  // The number of a pair tells when it was handed out.
-  tokenExpiry: exchange.next === null ? null : at(generationOf(store, exchange.next)?.pair ?? 0),
-  limited: exchange.limited,
-  delivered: exchange.delivered,
-  saveOwed: exchange.saveOwed,
-  endsUnanswered: exchange.ends,
-  outcome: exchange.outcome && outcomes[exchange.outcome],
-  sole: exchange.isSole,
-  adopted: exchange.adopted,
-});
+const rowOfExchange = (store: Store, exchange: Exchange): ExchangeRow => {
+  const id = String(exchange.id);
+  const isOpen = openStates.includes(exchange.state);
+  return exchangeRow(exchange, {
+    id,
+    baseGeneration: exchange.base,
+    newGeneration: exchange.next,
+    startedAt: at(exchange.id),
+    token: isOpen ? sealToken(key, vaultOf, id, "token") : null,
+    // The number of a pair tells when it was handed out.
+    tokenExpiry: exchange.next === null ? null : at(generationOf(store, exchange.next)?.pair ?? 0),
+  });
+};
 
 function storeIn({ vault, superseded: spent, credentials, exchanges, refusals }: VaultRows): Store {
   const superseded = [...spent].map(Number);
-  const generations = credentials.map(generationIn);
+  const generations = credentials.map((row) => generationIn(row, Number(row.fingerprint)));
   // Of those that are neither superseded nor kept, under any number, only exchanges name the number.
   const named = new Set(generations.flatMap((g) => (g.standing === "superseded" ? [] : [g.pair])));
   const kept = generations.filter(({ pair }) => named.has(pair) || superseded.includes(pair));
@@ -327,7 +317,7 @@ function storeIn({ vault, superseded: spent, credentials, exchanges, refusals }:
   return {
     generations: [...others.map(forgottenPair), ...kept],
     refused: [...refusals.keys()].map(Number),
-    exchanges: exchanges.map(exchangeIn),
+    exchanges: exchanges.map((row) => exchangeIn(row, Number(row.id))),
     carried: vault?.carried ? countsIn(vault.carried) : null,
     upTo: vault?.carriedUpTo ? Number(vault.carriedUpTo) : null,
     limited: vault?.limited === true,
@@ -335,17 +325,6 @@ function storeIn({ vault, superseded: spent, credentials, exchanges, refusals }:
     proof: proof === null ? null : Date.parse(proof),
   };
 }
-
-const generationIn = (row: CredentialsRow): Generation => ({
-  number: row.generation,
-  pair: Number(row.fingerprint),
-  standing: row.standing,
-  proven: row.proven,
-  elsewhere: row.elsewhere,
-  refused: row.refused,
-  placed: row.placed,
-  ended: row.ended,
-});
 
 const forgottenPair = (pair: number): Generation => ({
   number: -pair,
@@ -356,23 +335,6 @@ const forgottenPair = (pair: number): Generation => ({
   refused: false,
   placed: null,
   ended: false,
-});
-
-const exchangeIn = (row: ExchangeRow): Exchange => ({
-  id: Number(row.id),
-  operation: row.operation === "update" ? "update" : "get",
-  state: row.state,
-  base: row.baseGeneration,
-  next: row.newGeneration,
-  delivered: row.delivered,
-  saveOwed: row.saveOwed,
-  ends: row.endsUnanswered,
-  limited: row.limited,
-  outcome: outcomeIn(row.outcome),
-  isSole: row.sole,
-  adopted: row.adopted,
-  seen: false,
-  arrived: false,
 });
 
 /** All that can be told of a state, without the numbers that it gives: two are the same, if these are equal. */

@@ -5,7 +5,7 @@ import { fingerprint } from "../../../../src/protocol/fingerprint.ts";
 import { seal } from "../../../../src/secrets/sealing.ts";
 import { parseGivenKey } from "../../../../src/secrets/keys.ts";
 import { sealToken } from "../../../../src/store/steps/generations.ts";
-import type { ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
+import type { CredentialsRow, ExchangeRow, VaultRows } from "../../../../src/store/steps/rows.ts";
 import { begun, forgotten, unknownVault, vaultOf } from "../../../../src/store/steps/rows.ts";
 import { isFound } from "../client.ts";
 import { serviceName } from "../../../support/in-process.ts";
@@ -15,14 +15,14 @@ import type { BreakerTimes, RealRows } from "./rows.ts";
 import type { Counts, Exchange, Generation, Store } from "../state.ts";
 
 /** What the program calls the rows of the table, and what is carried. */
-export const outcomes = {
+const outcomes = {
   nothing: "free",
   refused: "refused",
   "no whole answer": "none",
   success: "success",
 } as const satisfies Record<NonNullable<Exchange["outcome"]>, Outcome>;
 
-export const outcomeIn = (outcome: Outcome | null): Exchange["outcome"] =>
+const outcomeIn = (outcome: Outcome | null): Exchange["outcome"] =>
   (Object.keys(outcomes) as (keyof typeof outcomes)[]).find((is) => outcomes[is] === outcome) ??
   null;
 
@@ -38,6 +38,68 @@ export const countsIn = (carried: Counters): Counts => ({
   failed: carried.failedAttempts,
   possibly: carried.possiblyFailed,
   unanswered: carried.unansweredStarts,
+});
+
+/** The row of a generation, in which credentials are what `own` says. */
+export const credentialsRow = (
+  { standing, proven, elsewhere, refused, placed, ended }: Generation,
+  own: Pick<CredentialsRow, "generation" | "sealed" | "fingerprint">,
+): CredentialsRow => ({
+  ...own,
+  standing,
+  proven,
+  device: null,
+  createdAt: "",
+  elsewhere,
+  refused,
+  placed,
+  ended,
+});
+
+export const generationIn = (
+  { generation: number, standing, proven, elsewhere, refused, placed, ended }: CredentialsRow,
+  pair: number,
+): Generation => ({ number, pair, standing, proven, elsewhere, refused, placed, ended });
+
+/** The row of an exchange, in which ids, generations, times and token are what `own` says. */
+export const exchangeRow = (
+  exchange: Exchange,
+  own: Pick<
+    ExchangeRow,
+    "id" | "baseGeneration" | "newGeneration" | "startedAt" | "token" | "tokenExpiry"
+  >,
+): ExchangeRow => ({
+  ...begun,
+  ...own,
+  operation: exchange.operation,
+  kind,
+  state: exchange.state,
+  externalRef: "",
+  limited: exchange.limited,
+  delivered: exchange.delivered,
+  saveOwed: exchange.saveOwed,
+  endsUnanswered: exchange.ends,
+  outcome: exchange.outcome && outcomes[exchange.outcome],
+  sole: exchange.isSole,
+  adopted: exchange.adopted,
+  by: null,
+});
+
+export const exchangeIn = (row: ExchangeRow, id: number, seen = false): Exchange => ({
+  id,
+  operation: row.operation === "update" ? "update" : "get",
+  state: row.state,
+  base: row.baseGeneration,
+  next: row.newGeneration,
+  delivered: row.delivered,
+  saveOwed: row.saveOwed,
+  ends: row.endsUnanswered,
+  limited: row.limited,
+  outcome: outcomeIn(row.outcome),
+  isSole: row.sole,
+  adopted: row.adopted,
+  seen,
+  arrived: false,
 });
 
 /** A start without an outcome opens the breaker, once it is met. */
@@ -122,19 +184,11 @@ export class RealStore {
         proofExpiry: store.proof === null ? null : this.expiry(store.proof),
         forgotten: false,
       },
-      credentials: store.generations.map(
-        ({ pair, standing, proven, elsewhere, refused, placed, ended }, index) => ({
+      credentials: store.generations.map((each, index) =>
+        credentialsRow(each, {
           generation: index + 1,
-          standing,
-          proven,
-          sealed: this.#sealedPair(index + 1, pair),
-          fingerprint: print(pair),
-          device: null,
-          createdAt: "",
-          elsewhere,
-          refused,
-          placed,
-          ended,
+          sealed: this.#sealedPair(index + 1, each.pair),
+          fingerprint: print(each.pair),
         }),
       ),
       superseded: new Set(superseded),
@@ -155,27 +209,14 @@ export class RealStore {
     const next = store.generations.find((generation) => generation.number === exchange.next);
     this.#exchanges.set(id, exchange.id);
     if (exchange.seen) this.seen.add(exchange.id);
-    return {
-      ...begun,
+    return exchangeRow(exchange, {
       id,
-      operation: exchange.operation,
-      kind,
-      state: exchange.state,
-      externalRef: "",
       baseGeneration: this.generation(store, exchange.base),
       newGeneration: next === undefined ? null : this.generation(store, exchange.next),
       startedAt: new Date(now).toISOString(),
       token: next === undefined ? null : this.#sealedToken(id, next.pair),
-      limited: exchange.limited,
-      delivered: exchange.delivered,
-      saveOwed: exchange.saveOwed,
-      endsUnanswered: exchange.ends,
-      outcome: exchange.outcome === null ? null : outcomes[exchange.outcome],
-      sole: exchange.isSole,
-      adopted: exchange.adopted,
       tokenExpiry: next === undefined ? null : this.expiry(next.pair),
-      by: null,
-    };
+    });
   }
 
   /** When the token expires that came with a pair: in the order in which they were handed out, long after all that happens here. */
@@ -194,29 +235,12 @@ export class RealStore {
     const vault = vaultOf(rows);
     const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
     return {
-      generations: kept.map(
-        ({
-          generation,
-          fingerprint: print,
-          standing,
-          proven,
-          elsewhere,
-          refused,
-          placed,
-          ended,
-        }) => ({
-          number: generation,
-          pair: this.pairs.number(print),
-          standing,
-          proven,
-          elsewhere,
-          refused,
-          placed,
-          ended,
-        }),
-      ),
+      generations: kept.map((row) => generationIn(row, this.pairs.number(row.fingerprint))),
       refused: [...rows.refusals.keys()].map((combination) => this.pairs.number(combination)),
-      exchanges: exchanges.map((row) => this.#exchange(row)),
+      exchanges: exchanges.map((row) => {
+        const id = this.exchangeNumber(row.id);
+        return exchangeIn(row, id, this.seen.has(id));
+      }),
       carried: vault.carried === null ? null : countsIn(vault.carried),
       upTo: vault.carriedUpTo === null ? null : this.exchangeNumber(vault.carriedUpTo),
       limited: vault.limited,
@@ -236,26 +260,6 @@ export class RealStore {
     const number = this.#exchanges.get(id) ?? (this.#fresh += 1);
     this.#exchanges.set(id, number);
     return number;
-  }
-
-  #exchange(row: ExchangeRow): Exchange {
-    const id = this.exchangeNumber(row.id);
-    return {
-      id,
-      operation: row.operation === "update" ? "update" : "get",
-      state: row.state,
-      base: row.baseGeneration,
-      next: row.newGeneration,
-      delivered: row.delivered,
-      saveOwed: row.saveOwed,
-      ends: row.endsUnanswered,
-      limited: row.limited,
-      outcome: outcomeIn(row.outcome),
-      isSole: row.sole,
-      adopted: row.adopted,
-      seen: this.seen.has(id),
-      arrived: false,
-    };
   }
 
   #sealedPair(generation: number, pair: number): string {
