@@ -4,7 +4,8 @@ import type { Reply, Send } from "../../src/exchange/ports.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";
-import { currentIsAccepted, known, knownVault, run, startOf } from "./world.ts";
+import { currentIsAccepted, known, knownVault, run } from "./world.ts";
+import { handsOver, startOf } from "../support/in-process.ts";
 import type { World } from "./world.ts";
 
 const errorUuid = "0b1d9c1e-6f44-4a57-9a0e-3a86a4f7d0c2";
@@ -42,11 +43,7 @@ async function failing(
 const ack = (context: ExchangeContext): Promise<unknown> =>
   acknowledgeOpen(context, { unread: false, saved: false });
 const get = (context: ExchangeContext): Promise<unknown> =>
-  runExchange(context, startOf(context.session, "get"), {
-    leavesState: false,
-    deliver: async () => Promise.resolve(),
-    confirm: async () => Promise.resolve(),
-  });
+  runExchange(context, startOf(context.session, "get"), handsOver());
 
 describe("an answer to an end call with neither SUCCESS nor ERROR", () => {
   it.each([

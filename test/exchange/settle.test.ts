@@ -1,5 +1,5 @@
+import { handsOver } from "../support/in-process.ts";
 import { describe, expect, it } from "vitest";
-import type { Handover } from "../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../src/exchange/delivery.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { deleteVault } from "../../src/exchange/run.ts";
@@ -150,11 +150,8 @@ describe("held", () => {
 
   it("get leaves one that owes a save to a person, whatever the token", async () => {
     const world = await knownVault();
-    const fails: Handover = {
-      leavesState: true,
-      deliver: async () => Promise.reject(new HandoverFailure("save-cmd", "failed")),
-      confirm: async () => Promise.resolve(),
-    };
+    const failed = async () => Promise.reject(new HandoverFailure("save-cmd", "failed"));
+    const fails = handsOver(failed, true);
     await run(world, "get", { handover: fails });
     world.time += 61_000;
     expect((await run(world, "get")).code).toBe("pending");
@@ -163,14 +160,10 @@ describe("held", () => {
 
   it("a delivery that failed for a reason that nobody foresaw owes the save of what leaves this state", async () => {
     const world = await knownVault();
-    const fails: Handover = {
-      leavesState: true,
-      deliver: async ({ recovery }) => {
-        await recovery();
-        throw new Error("broken");
-      },
-      confirm: async () => Promise.resolve(),
-    };
+    const fails = handsOver(async ({ recovery }) => {
+      await recovery();
+      throw new Error("broken");
+    }, true);
     expect((await run(world, "get", { handover: fails })).code).toBe("pending");
     expect((await known(world)).open).toMatchObject({
       state: "held",
@@ -268,13 +261,9 @@ describe("left at ③", () => {
 
   it("a dead token of an exchange that has left this state is in doubt: somebody else may have acknowledged it", async () => {
     const world = await knownVault();
-    const leaving = {
-      leavesState: true,
-      confirm: async () => Promise.resolve(),
-    };
     world.weather = ["fine", ...Array.from({ length: 12 }, () => "no-connection" as const)];
-    const deliver = async (): Promise<void> => Promise.resolve();
-    expect((await run(world, "get", { handover: { ...leaving, deliver } })).code).toBe("pending");
+    const leaving = handsOver(undefined, true);
+    expect((await run(world, "get", { handover: leaving })).code).toBe("pending");
     world.time += 61_000;
     expect(await ack(world)).toBe("in-doubt");
   });

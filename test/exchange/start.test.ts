@@ -1,16 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { asVaultError, VaultError } from "../../src/errors.ts";
-import type { Handover } from "../../src/exchange/delivery.ts";
 import { runExchange } from "../../src/exchange/run.ts";
-import { currentIsAccepted, ends, known, knownVault, run, startOf, starts } from "./world.ts";
+import { currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
+import { handsOver, startOf } from "../support/in-process.ts";
 import type { Weather } from "./world.ts";
 import { helpOf } from "../support/help.ts";
-
-const nobody: Handover = {
-  leavesState: false,
-  deliver: async () => Promise.resolve(),
-  confirm: async () => Promise.resolve(),
-};
 
 describe("counting towards a lock", () => {
   it.each<[Weather[], string, { unackedStarts: number; failedAttempts: number }]>([
@@ -213,7 +207,7 @@ describe("pairs that may not be sent", () => {
             return typeof value === "function" ? (value.bind(object) as unknown) : value;
           },
         });
-        return await runExchange({ ...context, session }, startOf(world, "get"), nobody);
+        return await runExchange({ ...context, session }, startOf(world, "get"), handsOver());
       })
       .catch(asVaultError);
     expect(ended).toMatchObject({ code: "state", facts: { spent: { failedAttempts: 1 } } });
@@ -245,7 +239,7 @@ describe("pairs that may not be sent", () => {
             if (sent > 0) throw new VaultError("invalid-input", "the JWT command failed");
           };
           const service = { ...context.service, call, admit };
-          return await runExchange({ ...context, service }, startOf(world, "get"), nobody);
+          return await runExchange({ ...context, service }, startOf(world, "get"), handsOver());
         })
         .catch(asVaultError);
       const error = asVaultError(ended);
@@ -277,17 +271,10 @@ describe("order", () => {
     const world = await knownVault();
     let endsAtDelivery = -1;
     await run(world, "get", {
-      handover: {
-        leavesState: false,
-        deliver: async () => {
-          endsAtDelivery = ends(world);
-          expect((await world.record())?.open).toMatchObject({
-            state: "started",
-            newGeneration: 2,
-          });
-        },
-        confirm: async () => Promise.resolve(),
-      },
+      handover: handsOver(async () => {
+        endsAtDelivery = ends(world);
+        expect((await world.record())?.open).toMatchObject({ state: "started", newGeneration: 2 });
+      }),
     });
     expect(endsAtDelivery).toBe(0);
     expect(ends(world)).toBe(1);

@@ -11,8 +11,10 @@ import { requestOf } from "../../src/service/request.ts";
 import {
   answerOf,
   application,
+  handsOver,
   openLocalHere,
   serviceName,
+  startOf,
   target,
 } from "../support/in-process.ts";
 import type { AckChoice } from "../../src/exchange/end.ts";
@@ -205,17 +207,6 @@ type Changes = Partial<Omit<Start, "given">> & {
   fails?: boolean;
 };
 
-/** What is asked for with the vault of a world, where a test says nothing else. */
-export const startOf = ({ uuid }: { uuid: string }, operation: "get" | "update"): Start => ({
-  uuid,
-  label: null,
-  kind: "credit-card/offline",
-  operation,
-  force: false,
-  noAck: false,
-  discardPending: false,
-});
-
 const newCard = {
   creditCard: {
     number: "5555555555554444",
@@ -255,22 +246,18 @@ export async function run(
     ...(given === undefined ? {} : { given: { type: "pair", credentials: given } }),
     ...changes,
   };
-  const receiver: Handover = handover ?? {
-    leavesState: false,
-    deliver: async (delivery) => {
-      if (dies === true) throw new Crash("killed before the delivery");
-      if (fails === true) throw new Error("the reader has gone");
-      delivered.push(delivery);
-      return Promise.resolve();
-    },
-    confirm: async () => Promise.resolve(),
-  };
+  const receiver = handsOver(async (delivery) => {
+    if (dies === true) throw new Crash("killed before the delivery");
+    if (fails === true) throw new Error("the reader has gone");
+    delivered.push(delivery);
+    return Promise.resolve();
+  });
   try {
     return {
       code: "ok",
       delivered,
       result: await world.hold(
-        async (context) => await runExchange(die(context, dies), start, receiver),
+        async (context) => await runExchange(die(context, dies), start, handover ?? receiver),
       ),
     };
   } catch (error) {

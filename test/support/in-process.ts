@@ -2,10 +2,12 @@ import { actorOf } from "../../src/actor.ts";
 import { setTimeout } from "node:timers/promises";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import { currentRecord } from "../../src/exchange/context.ts";
+import type { Handover } from "../../src/exchange/delivery.ts";
 import type { LockContext } from "../../src/exchange/lock-vault.ts";
 import { lockVault, withVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
+import type { Start } from "../../src/exchange/start/start.ts";
 import type { Handler } from "../../src/sandbox/handler.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
 import { openShared } from "../../src/store/postgres/store.ts";
@@ -106,6 +108,23 @@ export async function lockHere(
   );
 }
 
+/** What is asked for with a vault, where a test says nothing else. */
+export const startOf = ({ uuid }: { uuid: string }, operation: "get" | "update"): Start => ({
+  uuid,
+  label: null,
+  kind: "credit-card/offline",
+  operation,
+  force: false,
+  noAck: false,
+  discardPending: false,
+});
+
+/** Takes what is delivered, and has nothing to do with it by itself. */
+export const handsOver = (
+  deliver: Handover["deliver"] = async () => Promise.resolve(),
+  leavesState = false,
+): Handover => ({ leavesState, deliver, confirm: async () => Promise.resolve() });
+
 /** Reads a vault that the state knows: a whole `get` in this process, without a command around it. `deliver` takes its contents. */
 export async function readWith(
   {
@@ -126,24 +145,8 @@ export async function readWith(
       Promise.reject(new Error("the service answers, so that nobody asks whether it does")),
   };
   await withVault(await lockHere(parts, 120_000, uuid), async (context) => {
-    const handover = {
-      leavesState: false,
-      deliver: async ({ vault }: { vault: Record<string, unknown> }) => await deliver(vault),
-      confirm: async () => Promise.resolve(),
-    };
     const { kind } = await currentRecord(context);
-    await runExchange(
-      context,
-      {
-        uuid,
-        label: null,
-        kind,
-        operation: "get",
-        force: false,
-        noAck: false,
-        discardPending: false,
-      },
-      handover,
-    );
+    const handover = handsOver(async ({ vault }) => await deliver(vault));
+    await runExchange(context, { ...startOf({ uuid }, "get"), kind }, handover);
   });
 }

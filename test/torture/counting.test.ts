@@ -6,11 +6,11 @@ import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { count } from "../../src/exchange/counting.ts";
-import type { Handover } from "../../src/exchange/delivery.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { ExchangeRow, VaultRow } from "../../src/store/steps/rows.ts";
 import type { Weather } from "../exchange/world.ts";
-import { known, startOf, World } from "../exchange/world.ts";
+import { known, World } from "../exchange/world.ts";
+import { handsOver, startOf } from "../support/in-process.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
 
@@ -68,12 +68,6 @@ const weathers: Weather[] = [
   "clock-set-back",
 ];
 
-const receiver: Handover = {
-  leavesState: false,
-  deliver: async () => Promise.resolve(),
-  confirm: async () => Promise.resolve(),
-};
-
 /** What happens to a vault that nobody else uses, and what a truthful person says. */
 async function happen(world: World, dice: Dice, document: () => Promise<unknown>): Promise<string> {
   const at = dice.chance(0.3) ? dice.between(1, 30) : Number.POSITIVE_INFINITY;
@@ -91,7 +85,7 @@ async function happen(world: World, dice: Dice, document: () => Promise<unknown>
   if (lot < 0.55) {
     const changes = { noAck: dice.chance(0.3), discardPending: dice.chance(0.3) };
     const start = { ...startOf(world, "get"), ...changes };
-    return `get ${await using(async (context) => await runExchange(context, start, receiver))}`;
+    return `get ${await using(async (context) => await runExchange(context, start, handsOver()))}`;
   }
   if (lot < 0.7) {
     const choice: AckChoice = { unread: false, saved: false };

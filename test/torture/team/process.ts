@@ -4,7 +4,14 @@ import { fingerprint } from "../../../src/protocol/fingerprint.ts";
 import type { HttpRequest } from "../../../src/service/request.ts";
 import { requestOf } from "../../../src/service/request.ts";
 import { type Dice } from "../../support/dice.ts";
-import { answerOf, application, lockHere, target } from "../../support/in-process.ts";
+import {
+  answerOf,
+  application,
+  handsOver,
+  lockHere,
+  startOf,
+  target,
+} from "../../support/in-process.ts";
 import { applyTo } from "../../../src/exchange/breaker.ts";
 import { asVaultError } from "../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../src/exchange/end.ts";
@@ -192,23 +199,19 @@ export class TeamProcess {
       if (command === "ack")
         return void (await acknowledgeOpen(context, { unread: false, saved: false }));
       const start: Start = {
-        uuid: context.session.uuid,
-        label: null,
-        kind: "credit-card/offline",
-        operation: command === "update" ? "update" : "get",
+        ...startOf(context.session, command === "update" ? "update" : "get"),
         newVault: { creditCard },
-        force: false,
         noAck: command === "get --no-ack",
         discardPending: command === "get --discard-pending",
         generation: command.startsWith("get --generation")
           ? Number(command.split(" ")[2])
           : undefined,
       };
-      await runExchange(context, start, {
-        leavesState: false,
-        deliver: async () => await this.#gate("deliver"),
-        confirm: async () => Promise.resolve(),
-      });
+      await runExchange(
+        context,
+        start,
+        handsOver(async () => await this.#gate("deliver")),
+      );
     });
   }
 

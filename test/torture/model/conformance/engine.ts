@@ -3,10 +3,13 @@ import { acknowledgeOpen } from "../../../../src/exchange/end.ts";
 import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import { applyTo } from "../../../../src/exchange/breaker.ts";
 import type { ExchangeContext } from "../../../../src/exchange/context.ts";
+import type { Handover } from "../../../../src/exchange/delivery.ts";
 import { HandoverFailure } from "../../../../src/exchange/delivery.ts";
 import type { EndCall, Reply, StartCall, VaultSession } from "../../../../src/exchange/ports.ts";
 import { runExchange } from "../../../../src/exchange/run.ts";
 import type { Start } from "../../../../src/exchange/start/start.ts";
+import { creditCard } from "../../../support/examples.ts";
+import { handsOver, startOf } from "../../../support/in-process.ts";
 import { kind } from "./service.ts";
 import type { RealService } from "./service.ts";
 import type { RealStore } from "./store.ts";
@@ -112,37 +115,24 @@ export class RealEngine {
       return (await acknowledgeOpen(context, choice)) === null ? "nothing" : "ok";
     }
     const start: Start = {
-      uuid: context.session.uuid,
-      label: null,
+      ...startOf(context.session, command.do),
       kind,
-      operation: command.do,
       ...(generation === undefined ? {} : { generation }),
       force: command.force === true,
       noAck: command.noAck === true,
       discardPending: command.discard === true,
-      newVault: {
-        creditCard: {
-          number: "4111111111111111",
-          name: "Ada Lovelace",
-          expiryMonth: 4,
-          expiryYear: 2031,
-        },
-      },
+      newVault: { creditCard },
     };
-    await runExchange(context, start, {
-      leavesState: command.out === true,
-      deliver: async (delivery) => {
-        const outcome = await this.#ask("deliver");
-        if (outcome !== "failed")
-          this.#store.seen.add(this.#store.exchangeNumber(delivery.exchange.id));
-        const isDelivered = outcome === "save-failed";
-        if (outcome !== "delivered")
-          throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, {
-            isSaved: true,
-          });
-      },
-      confirm: async () => Promise.resolve(),
-    });
+    const deliver: Handover["deliver"] = async ({ exchange }) => {
+      const outcome = await this.#ask("deliver");
+      if (outcome !== "failed") this.#store.seen.add(this.#store.exchangeNumber(exchange.id));
+      const isDelivered = outcome === "save-failed";
+      if (outcome !== "delivered")
+        throw new HandoverFailure(isDelivered ? "save-cmd" : "delivery", outcome, {
+          isSaved: true,
+        });
+    };
+    await runExchange(context, start, handsOver(deliver, command.out === true));
     return "ok";
   }
 
