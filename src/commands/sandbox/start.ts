@@ -149,8 +149,7 @@ export async function runExec(app: App, options: OptionsOf<typeof exec>): Promis
     const { code, syscall } = error as NodeJS.ErrnoException;
     if (syscall?.startsWith("spawn") !== true) throw error;
     const why = code === "ENOENT" ? "no such program" : code;
-    await host.stderr.write(`vault: ${program} cannot be started: ${why}\n`);
-    return 127;
+    throw new VaultError("usage", `${program} cannot be started: ${why}`, { exitCode: 127 });
   } finally {
     await sandbox.close();
   }
