@@ -148,25 +148,16 @@ function contentRows(
   { reveal: choice, isTTY, palette: { strong } }: View,
 ): Row[] {
   const reveal = choice !== false;
-  const rows: Row[] = [];
   const card = object(vault["creditCard"]);
-  if (card !== undefined) {
-    rows.push([
-      "Number",
-      { text: printableLine(shownCardNumber(String(card["number"]), reveal)), paint: strong },
-    ]);
-    rows.push(["Name", printableLine(String(card["name"]))]);
-    rows.push([
-      "Expiry",
-      printableLine(
-        `${String(card["expiryMonth"]).padStart(2, "0")}/${String(card["expiryYear"])}`,
-      ),
-    ]);
-  }
+  const { number, name, expiryMonth: month, expiryYear } = card ?? {};
+  const cardRows: Row[] = [
+    ["Number", { text: printableLine(shownCardNumber(String(number), reveal)), paint: strong }],
+    ["Name", printableLine(String(name))],
+    ["Expiry", printableLine(`${String(month).padStart(2, "0")}/${String(expiryYear)}`)],
+  ];
   const { content } = vault;
-  if (typeof content === "string") {
-    const below = isTTY ? "below" : printableLine(content).replaceAll("\t", "\\u{9}");
-    rows.push(["Content", { text: reveal ? below : shownContent(content), paint: strong }]);
-  }
-  return rows;
+  const rows = card === undefined ? [] : cardRows;
+  if (typeof content !== "string") return rows;
+  const below = isTTY ? "below" : printableLine(content).replaceAll("\t", "\\u{9}");
+  return [...rows, ["Content", { text: reveal ? below : shownContent(content), paint: strong }]];
 }
