@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
@@ -56,10 +57,7 @@ export async function runStart(app: App, options: OptionsOf<typeof start>): Prom
       "",
     ];
     await io.output.print(document, () => lines.join("\n"));
-    const { promise, resolve } = Promise.withResolvers<void>();
-    if (interrupted.aborted) resolve();
-    interrupted.addEventListener("abort", () => resolve(), { once: true });
-    await Promise.race([promise, sandbox.stopped]);
+    if (!interrupted.aborted) await Promise.race([once(interrupted, "abort"), sandbox.stopped]);
   } finally {
     await sandbox.close();
   }
