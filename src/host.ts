@@ -2,6 +2,7 @@ import type { Actor } from "./actor.ts";
 import { actorOf } from "./actor.ts";
 import { fstatSync, readFile, readSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
+import { promisify } from "node:util";
 import { asVaultError, VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
 import { wantsColor } from "./terminal/palette.ts";
@@ -180,11 +181,7 @@ export function createHost(
     },
     endGroup,
     readFile(path) {
-      const whole = Promise.withResolvers<Uint8Array>();
-      readFile(absolute(path), (error, bytes) =>
-        error ? whole.reject(error) : whole.resolve(bytes),
-      );
-      return orAborted(whole.promise, interrupts().interrupted);
+      return orAborted(promisify(readFile)(absolute(path)), interrupts().interrupted);
     },
     uncaught: uncaught.promise,
     flush,
