@@ -38,6 +38,8 @@ const values: Record<string, (n: number) => string | undefined> = {
   reason: (n) => (n % 3 === 2 ? "bad credentials" : undefined),
   flag: (n) => String(n % 2 > 0),
   level: (n) => (n % 2 > 0 ? "INFO" : "WARN"),
+  gate: (n) => (n % 3 === 2 ? "FAIL" : "PASS"),
+  hook: (n) => (n % 2 > 0 ? "FAIL" : "PASS"),
   none: () => undefined,
 };
 
@@ -100,6 +102,8 @@ a code of which 0 is good      | resultCode=code                                
 a code that is words           | resultType=word                                     | outcome=resultType
 codes of errors and 0          | resultType=errors                                   | outcome=resultType(inverted)
 what varies, of two outcomes   | httpStatus=200 success=good                         | outcome=success
+words of both kinds            | gate=gate                                           | outcome=gate(value)
+words that texts contradict    | webhook=hook reason=reason                          | outcome=- reason=reason
 the state of a thing           | status=ACTIVE                                       | outcome=-
 why it failed is also a reason | error=failure                                       | outcome=error reason=error
 reasons before other texts     | message=vault read reason=reason                    | reason=reason

@@ -366,7 +366,17 @@ class Search {
     const codes = [...this.#named("status"), ...this.#named("failure")].filter(isFew);
     const named = [...new Set([...words, ...codes])].filter((one) => !errors.includes(one));
     const known = named.filter((one) => isFailure(one) || holdsOutcomes(one));
-    const told = this.#free().filter((one) => isFew(one) && tellsOutcomes(one));
+    const reasons = this.#named("reason");
+    // What calls an item good that its text calls refused is the outcome of something else.
+    const contradicts = ({ values }: Profile): boolean =>
+      [...values].some(([at, text]) => {
+        const isRefused = ({ values: texts }: Profile): boolean =>
+          describedOutcome(texts.get(at) ?? "") === "bad";
+        return outcomeOf(text) === "good" && reasons.some(isRefused);
+      });
+    const told = this.#free().filter(
+      (one) => isFew(one) && tellsOutcomes(one) && !contradicts(one),
+    );
     // Words that nobody knows in a column for outcomes are none; that only failed calls have an error does not change that.
     const tellsErrors = ({ values }: Profile): boolean =>
       errors.some((error) => {

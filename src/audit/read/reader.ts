@@ -26,7 +26,7 @@ import {
 import { clip } from "./clip.ts";
 import type { Action, Classifier } from "../meaning/classifier.ts";
 import type { Fields } from "./fields.ts";
-import { anyUuid, Entry, type Item, properties, type Role, roles } from "./item.ts";
+import { Entry, type Item, properties, type Role, roles } from "./item.ts";
 
 /** What the columns of an input mean. */
 export interface Layout {
@@ -243,7 +243,6 @@ export class ItemReader {
       entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
       if (entry.vault < 0 && this.#has(vault)) return null;
     }
-    if (entry.vault < 0 && anyUuid.test(this.#textAt(given, reason) ?? "")) return null;
     const called = this.#actions.get(
       given,
       this.#from[action] as number,

@@ -129,6 +129,12 @@ export class Source implements Sink {
   }
 
   add(entry: Entry, list?: string): void {
+    // A call without a vault: what else it names may be its vault.
+    if (entry.vault < 0 && mayCount(entry.event)) {
+      const bytes = Buffer.alloc(entry.length);
+      this.input.read(entry.offset, bytes, 0, entry.length);
+      this.unread(textOf(bytes));
+    }
     this.#into.push(entry);
     this.report.items += 1;
     if (list !== this.#list) this.#lists.add(list);
@@ -151,11 +157,11 @@ export class Source implements Sink {
     const entry = this.#items.complete(item, line, given, from, to);
     if (doubt !== undefined && entry.vault < 0 && anyUuid.test(text()))
       return this.skip(line, doubt, text());
-    if (entry.vault < 0 && mayCount(entry.event)) {
+    if (entry.vault < 0 && item.vault !== undefined) {
       // A call of a vault with a label, or a masked name. What else names a vault may be about it.
-      if (item.vault !== undefined && entry.event !== "other")
+      if (mayCount(entry.event))
         return this.skip(line, `no vault's UUID: ${clip(item.vault)}`, text());
-      this.unread(item.vault === undefined ? (item.description ?? "") : text());
+      this.unread(text());
     }
     this.add(entry, list);
   }
@@ -187,7 +193,7 @@ export class Source implements Sink {
 
 /** Whether an event may count toward the lockout of its vault. */
 const mayCount = (event: EventKind): boolean =>
-  event === "other" || (endOf(event) !== undefined && event !== "not-performed");
+  endOf(event) !== undefined && event !== "not-performed";
 
 /** Name of what says why there are no items. */
 const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
