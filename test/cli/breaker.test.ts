@@ -29,11 +29,8 @@ function dueAt(result: RunResult): number {
 }
 
 /** Runs `get` again each time when the message says, until it reads. Returns the exit codes. */
-async function follow({
-  clock,
-  vault,
-  uuid,
-}: Behind & { uuid: string }): Promise<(number | null)[]> {
+async function follow(behind: Behind & { uuid: string }): Promise<(number | null)[]> {
+  const { clock, vault, uuid } = behind;
   const codes: (number | null)[] = [];
   for (let tries = 0; tries < 8; tries += 1) {
     const result = await vault("get", uuid, "--json", "--max-wait", "0s");
@@ -61,11 +58,8 @@ describe("a gateway through which neither starts nor probes are answered: one st
       gateway.be({ probes, starts: "drop" });
       const first = await vault("get", uuid, "--json", ...timeout, "--max-wait", "20s");
       expectExit(first, 10);
-      expect(errorOf(first)).toMatchObject({
-        code: "network",
-        retry: "after-status",
-        spent: { unackedStarts: 1 },
-      });
+      const spent = { unackedStarts: 1 };
+      expect(errorOf(first)).toMatchObject({ code: "network", retry: "after-status", spent });
       expect([gateway.starts(), gateway.probes()]).toEqual([1, 1]);
       gateway.be({ probes });
       const second = await vault("get", uuid, "--json", "--max-wait", "0s");
@@ -153,11 +147,8 @@ describe("a start is lost", () => {
       for (const args of [create, remove]) {
         const result = await vault(...args, "--max-wait", "0s");
         expectExit(result, 10);
-        expect(errorOf(result)).toMatchObject({
-          code: "network",
-          retry: "safe",
-          message: expect.stringMatching(/trial start is due at/) as string,
-        });
+        expect(errorOf(result)).toMatchObject({ code: "network", retry: "safe" });
+        dueAt(result);
       }
     }
     // One for the create: the delete comes within its 30 seconds.
@@ -195,14 +186,10 @@ describe("a start is lost", () => {
       expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 10);
     };
     await lose();
+    const aTime = expect.any(String) as string;
+    const breaker = { state: "open", lostAt: aTime, trialDueAt: aTime };
     const shown = await vault("guard", "--json");
-    const [breaker] = (JSON.parse(shown.stdout) as { breakers: Record<string, unknown>[] })
-      .breakers;
-    expect(breaker).toMatchObject({
-      state: "open",
-      lostAt: expect.any(String) as string,
-      trialDueAt: expect.any(String) as string,
-    });
+    expect(JSON.parse(shown.stdout)).toMatchObject({ breakers: [breaker] });
     expect((await vault("guard")).stdout).toMatch(
       /circuit breaker open: no response to a start at \S+Z; the next trial start is due at \S+Z\n/,
     );

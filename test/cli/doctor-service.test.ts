@@ -39,15 +39,12 @@ async function findings(
   ...args: string[]
 ): Promise<Record<string, Finding>> {
   const home = tempDir("home");
-  const result = await runVault(["doctor", "--json", "--fail-on", "never", ...args], {
-    env: {
-      HOME: home,
-      VAULTSVC_BASE_URL: url,
-      VAULTSVC_APP_UUID: "11111111-2222-4333-8444-555555555555",
-      VAULTSVC_API_KEY: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
-      ...more,
-    },
-  });
+  const application = {
+    VAULTSVC_APP_UUID: "11111111-2222-4333-8444-555555555555",
+    VAULTSVC_API_KEY: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
+  };
+  const env = { HOME: home, VAULTSVC_BASE_URL: url, ...application, ...more };
+  const result = await runVault(["doctor", "--json", "--fail-on", "never", ...args], { env });
   expect(result).toMatchObject({ code: 0, stderr: "" });
   const { checks } = JSON.parse(result.stdout) as { checks: Finding[] };
   return Object.fromEntries(checks.map((check) => [check.check, check]));
@@ -92,27 +89,20 @@ describe.concurrent("vault doctor: the service", () => {
       next: [],
     });
     const silent = await service({ answers: false });
-    expect((await findings(silent.url, {}, "--timeout", "300ms"))["service"]).toMatchObject({
-      level: "error",
-      message: expect.stringMatching(/timed out after 300ms waiting for /) as string,
-    });
+    const late = (await findings(silent.url, {}, "--timeout", "300ms"))["service"];
+    expect(late?.level).toBe("error");
+    expect(late?.message).toMatch(/timed out after 300ms waiting for /);
     const failing = await service({ status: 503 });
-    expect((await findings(failing.url))["service"]).toMatchObject({
-      level: "warn",
-      message: expect.stringMatching(/HTTP 503/) as string,
-    });
+    const failed = (await findings(failing.url))["service"];
+    expect(failed?.level).toBe("warn");
+    expect(failed?.message).toMatch(/HTTP 503/);
   });
 
   it.each<[string, number | null, string, RegExp]>([
     ["20 seconds ahead of this machine", 20, "ok", /is (19|20) seconds behind/],
     ["100 seconds ahead", 100, "warn", /is 1 minute behind/],
     ["100 seconds behind", -100, "warn", /is 1 minute ahead/],
-    [
-      "an hour behind",
-      -3600,
-      "error",
-      /59 minutes ahead of the service's, more than the lifetime of a token/,
-    ],
+    ["an hour behind", -3600, "error", /59 minutes ahead .*, more than the lifetime of a token/],
     ["unknown", null, "warn", /no Date/],
   ])("whose clock is %s", async (_, ahead, level, message) => {
     const { url } = await service({ ahead });
@@ -127,19 +117,15 @@ describe.concurrent("vault doctor: the service", () => {
     const certificate = selfSigned();
     const { url, requests } = await service({ certificate });
     const found = await findings(url);
-    expect(found["tls"]).toMatchObject({
-      level: "error",
-      message: expect.stringMatching(/not trusted: self-signed/) as string,
-      hint: expect.stringMatching(/NODE_EXTRA_CA_CERTS/) as string,
-    });
+    expect(found["tls"]?.level).toBe("error");
+    expect(found["tls"]?.message).toMatch(/not trusted: self-signed/);
+    expect(found["tls"]?.hint).toMatch(/NODE_EXTRA_CA_CERTS/);
     expect([found["service"], found["clock"], requests]).toEqual([undefined, undefined, []]);
     const ca = join(tempDir("ca"), "ca.pem");
     writeFileSync(ca, certificate.cert);
     const trusted = await findings(url, { NODE_EXTRA_CA_CERTS: ca });
-    expect(trusted["tls"]).toMatchObject({
-      level: "ok",
-      message: "the service's certificate is trusted",
-    });
+    const message = "the service's certificate is trusted";
+    expect(trusted["tls"]).toMatchObject({ level: "ok", message });
     expect(trusted["service"]).toMatchObject({ level: "ok" });
   });
 

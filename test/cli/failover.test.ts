@@ -304,9 +304,9 @@ describe("a copy", () => {
     const stranger = all.another(staging);
     const sent = requests(all);
     const copied = /is a copy \(it was made on another server or in another database\)/;
-    for (const command of ["get", "status", "ack", "export", "forget"]) {
-      const yes = command === "forget" ? ["--yes"] : [];
-      expectError(await stranger.vault(command, uuid, ...yes, "--json"), "state", copied);
+    for (const line of ["get UUID", "status", "ack UUID", "export UUID", "forget UUID --yes"]) {
+      const words = line.replace("UUID", uuid).split(" ");
+      expectError(await stranger.vault(...words, "--json"), "state", copied);
     }
     // As a dump brings it back.
     await server.sql(`UPDATE ${schema}.identity SET born = born`);

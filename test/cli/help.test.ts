@@ -50,11 +50,8 @@ describe("the first screen", () => {
   });
 
   test("no summary is too long for a line of it", () => {
-    expect(
-      program.commands
-        .map((command) => command.summary())
-        .filter((summary) => summary.length > 63 || summary === ""),
-    ).toEqual([]);
+    const summaries = program.commands.map((command) => command.summary());
+    expect(summaries.filter(({ length }) => length > 63 || length === 0)).toEqual([]);
   });
 });
 
@@ -72,12 +69,8 @@ describe("help json", () => {
       .filter(({ commands }) => commands.length === 0)
       .map((command) => pathOf(command).slice(1).join(" "));
     const printsNone = ["completion", "sandbox exec"];
-    const wanted = [
-      ...named.filter((name) => !printsNone.includes(name)),
-      "error",
-      "event",
-      "recovery",
-    ];
+    const documented = named.filter((name) => !printsNone.includes(name));
+    const wanted = [...documented, "error", "event", "recovery"];
     expect(Object.keys($defs).toSorted()).toEqual(wanted.toSorted());
   });
 
@@ -124,18 +117,12 @@ describe("a topic", () => {
     const { exitCodes } = JSON.parse(await shown("help exit-codes --json")) as {
       exitCodes: { exit: number; code: string | null }[];
     };
-    expect(
-      exitCodes.filter(({ exit }) => exit > 100).map(({ exit, code }) => [exit, code]),
-    ).toEqual([
-      [129, "interrupted"],
-      [130, "interrupted"],
-      [130, "canceled"],
-      [143, "interrupted"],
-    ]);
-    expect(exitCodes.find(({ exit }) => exit === 5)).toMatchObject({
-      code: "unauthorized",
-      retry: "after-fix",
-    });
+    const signals = exitCodes.filter(({ exit }) => exit > 100);
+    expect(signals.map(({ exit, code }) => `${exit} ${code}`).join(", ")).toBe(
+      "129 interrupted, 130 interrupted, 130 canceled, 143 interrupted",
+    );
+    const unauthorized = exitCodes.find(({ exit }) => exit === 5);
+    expect(unauthorized).toMatchObject({ code: "unauthorized", retry: "after-fix" });
   });
 
   test("none names a flag for a command that does not have it", () => {
@@ -218,14 +205,8 @@ describe("what was probably meant", () => {
     expect(err).toMatch(meant);
   });
 
-  test.each([
-    ["dance"],
-    ["constructor"],
-    ["get --wxyz"],
-    ["help wxyz"],
-    ["sandbox wxyz"],
-    ["get -x"],
-  ])("%s: nothing is near", async (line) => {
+  const far = ["dance", "constructor", "get --wxyz", "help wxyz", "sandbox wxyz", "get -x"];
+  test.each(far)("%s: nothing is near", async (line) => {
     const { code, err } = await run(line);
     expect(code).toBe(2);
     expect(err).toMatch(/\n {2}next: vault.* --help\n/);
@@ -243,12 +224,8 @@ describe("what was probably meant", () => {
 
   test("so does the name of a group alone", async () => {
     for (const group of ["state", "sandbox", "config"]) {
-      const { code, out, err } = await run(group);
-      expect({ code, err, out }).toEqual({
-        code: 0,
-        err: "",
-        out: (await run(`${group} --help`)).out,
-      });
+      const { out } = await run(`${group} --help`);
+      expect(await run(group)).toEqual({ code: 0, err: "", out });
     }
   });
 

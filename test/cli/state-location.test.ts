@@ -81,13 +81,8 @@ describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location)
 
   it("from --state and VAULTSVC_STATE", async () => {
     const { machine, cwd, first } = fresh();
-    for (const command of [
-      first,
-      ["status"],
-      ["state", "init"],
-      ["state", "locks"],
-      ["import", lab.vault.uuid],
-    ]) {
+    const lines = ["status", "state init", "state locks", `import ${lab.vault.uuid}`];
+    for (const command of [first, ...lines.map((line) => line.split(" "))]) {
       await expectRefused(machine, cwd, {}, ...command, "--state", location);
       await expectRefused(machine, cwd, { VAULTSVC_STATE: location }, ...command);
     }
@@ -97,10 +92,8 @@ describe.each(accidents)("%s is exit 2, and nothing is sent or made", (location)
   it("from the configuration, by hand or by `config set`", async () => {
     const { machine, cwd, first } = fresh();
     await expectRefused(machine, cwd, {}, "config", "set", "state", location);
-    const file = join(machine.configDir, "config.json");
-    writeFileSync(file, JSON.stringify({ profiles: { default: { state: location } } }), {
-      mode: 0o600,
-    });
+    const config = JSON.stringify({ profiles: { default: { state: location } } });
+    writeFileSync(join(machine.configDir, "config.json"), config, { mode: 0o600 });
     await expectRefused(machine, cwd, {}, ...first);
     await machine.okWith({ cwd }, "config", "unset", "state");
   });
@@ -134,15 +127,9 @@ it.each([
   const { machine, cwd } = fresh();
   const profile = { profiles: { default: { state: location, proxy: `me:${secret}@proxy:1` } } };
   writeFileSync(join(machine.configDir, "config.json"), JSON.stringify(profile), { mode: 0o600 });
-  for (const args of [
-    ["config", "list", "--origin"],
-    ["config", "get", "state"],
-    ["config", "path"],
-    ["config", "set", "state", location],
-    ["doctor", "--offline"],
-    ["status"],
-    ["state", "locks"],
-  ])
+  const looks = ["config list --origin", "config get state", "config path", "doctor --offline"];
+  const lines = [...looks, "status", "state locks"].map((line) => line.split(" "));
+  for (const args of [["config", "set", "state", location], ...lines])
     for (const env of [{}, { VAULTSVC_STATE: location }]) {
       const { stdout, stderr } = await machine.vaultWith({ cwd, env }, ...args, "--json");
       expect(`${stdout}${stderr}`, args.join(" ")).not.toContain(secret);
