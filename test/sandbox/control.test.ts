@@ -6,17 +6,8 @@ import type { RunningDocument } from "../../src/sandbox/control.ts";
 import { callSandbox } from "../../src/sandbox/control.ts";
 import { refuseForeign, startSandbox } from "../../src/sandbox/server.ts";
 import { httpServer } from "../support/servers.ts";
-import {
-  anyText,
-  containing,
-  end,
-  nth,
-  request,
-  running,
-  start,
-  target,
-  temporaryFolder,
-} from "./support.ts";
+import { anyText, containing, end, nth, request, running, start, target } from "./support.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 describe("foreign requests", () => {
   test.each([
@@ -97,7 +88,7 @@ describe("the control routes", () => {
   });
 
   test("lock, unlock, fault, audit and reset from another process", async () => {
-    const readyFile = path.join(temporaryFolder(), "ready.json");
+    const readyFile = path.join(tempDir(), "ready.json");
     const sandbox = await running({ readyFile });
     const vault = nth(sandbox, 3);
     const call = async (...[route, given]: [Parameters<typeof callSandbox>[1], object?]) =>
@@ -133,7 +124,7 @@ describe("the control routes", () => {
   });
 
   test("none runs where a ready file leads to nothing, to something else or to another sandbox", async () => {
-    const readyFile = path.join(temporaryFolder(), "ready.json");
+    const readyFile = path.join(tempDir(), "ready.json");
     const call = async () => await callSandbox(readyFile, "POST reset");
     expect(await call()).toBeNull();
     const sandbox = await running({ readyFile });
@@ -154,7 +145,7 @@ describe("the control routes", () => {
   });
 
   test("what it refuses is said as it says it", async () => {
-    const readyFile = path.join(temporaryFolder(), "ready.json");
+    const readyFile = path.join(tempDir(), "ready.json");
     await running({
       readyFile,
       seed: ["one", "twice", "twice"].map((label) => ({ kind: "generic/offline", label, content })),
@@ -173,7 +164,7 @@ describe("the control routes", () => {
   });
 
   test("the ready file is for its owner alone and holds the document and the token", async () => {
-    const readyFile = path.join(temporaryFolder(), "ready.json");
+    const readyFile = path.join(tempDir(), "ready.json");
     fs.writeFileSync(readyFile, "old", { mode: 0o644 });
     const sandbox = await running({ readyFile });
     expect(fs.statSync(readyFile).mode & 0o777).toBe(0o600);

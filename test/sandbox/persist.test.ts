@@ -6,7 +6,8 @@ import { describe, expect, test } from "vitest";
 import type { RunningDocument } from "../../src/sandbox/control.ts";
 import { callSandbox } from "../../src/sandbox/control.ts";
 import { demoSeed } from "../../src/sandbox/seeds.ts";
-import { Bench, temporaryFolder, wrongPair } from "./support.ts";
+import { Bench, wrongPair } from "./support.ts";
+import { tempDir } from "../support/cleanup.ts";
 
 const node = path.resolve(import.meta.dirname, "../../node_modules/.bin/node");
 /** A sandbox for a test to kill, with its arguments DATA and READY. Prints its process id once it listens. */
@@ -19,7 +20,7 @@ process.stdout.write(process.pid + "\\n");`;
 
 describe("a data folder", () => {
   test("keeps vaults, pending exchanges, counters, audit and application", () => {
-    const dataFolder = path.join(temporaryFolder(), "data");
+    const dataFolder = path.join(tempDir(), "data");
     const first = new Bench({ dataFolder, seed: demoSeed });
     const vault = first.offline();
     const { transactionToken, vault: given } = first.start(vault, "update").body;
@@ -46,7 +47,7 @@ describe("a data folder", () => {
   });
 
   test("is private, and holds what a call has changed", () => {
-    const dataFolder = path.join(temporaryFolder(), "data");
+    const dataFolder = path.join(tempDir(), "data");
     const bench = new Bench({ dataFolder });
     const vault = bench.offline();
     const file = path.join(dataFolder, "sandbox.json");
@@ -61,7 +62,7 @@ describe("a data folder", () => {
   });
 
   test("is used by one sandbox at a time", () => {
-    const dataFolder = temporaryFolder();
+    const dataFolder = tempDir();
     const bench = new Bench({ dataFolder });
     expect(() => new Bench({ dataFolder })).toThrow(expect.objectContaining({ code: "busy" }));
     bench.open.close();
@@ -69,7 +70,7 @@ describe("a data folder", () => {
   });
 
   test("that is damaged, newer or unusable is refused and left as it is", () => {
-    const dataFolder = temporaryFolder();
+    const dataFolder = tempDir();
     const bench = new Bench({ dataFolder });
     bench.offline();
     bench.open.close();
@@ -89,7 +90,7 @@ describe("a data folder", () => {
   });
 
   test("a change that cannot be saved is not answered with success", () => {
-    const dataFolder = path.join(temporaryFolder(), "data");
+    const dataFolder = path.join(tempDir(), "data");
     const bench = new Bench({ dataFolder });
     const vault = bench.offline();
     fs.rmSync(path.join(dataFolder, "sandbox.json"));
@@ -102,7 +103,7 @@ describe("a data folder", () => {
 });
 
 test("kill -9 in the middle of an exchange: the next sandbox goes on where it was", async () => {
-  const folder = temporaryFolder();
+  const folder = tempDir();
   const [dataFolder, readyFile] = [path.join(folder, "data"), path.join(folder, "ready.json")];
   const first = await spawnSandbox(dataFolder, readyFile);
   const vault = first.ready.vaults[1];

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
+import { once } from "node:events";
 import http from "node:http";
+import { json } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
 import type {
   Endpoint,
@@ -24,19 +23,11 @@ import { demoDevice, demoSeed } from "../../src/sandbox/seeds.ts";
 import type { OpenSandbox, RunningSandbox, SandboxSettings } from "../../src/sandbox/server.ts";
 import { openSandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
+import { creditCard } from "../support/examples.ts";
 
-export const card = {
-  number: "4012888888881881",
-  name: "Ada Lovelace",
-  expiryMonth: 4,
-  expiryYear: 2031,
-};
-export const otherCard = {
-  number: "5555555555554444",
-  name: "Grace Hopper",
-  expiryMonth: 12,
-  expiryYear: 2030,
-};
+/** Its number is not the one that a rule shows. */
+export const card = { ...creditCard, number: "4012888888881881" };
+export const otherCard = { ...card, number: "5555555555554444", name: "Grace Hopper" };
 export const year = 365 * 24 * 60 * 60_000;
 
 interface Pair {
@@ -259,12 +250,6 @@ function expectError(answer: Answer, text: string): void {
     assert.ok(!text.includes(secret), `the error shows ${secret}`);
 }
 
-export function temporaryFolder(): string {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "vault-sandbox-"));
-  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 /** Starts a sandbox with the demo vaults on a free port, and closes it after the test. */
 export async function running(settings: Partial<SandboxSettings> = {}): Promise<RunningSandbox> {
   const sandbox = await startSandbox({ now: () => Date.now(), seed: demoSeed, ...settings });
@@ -281,7 +266,7 @@ interface Sent {
   };
 }
 
-export function request(
+export async function request(
   sandbox: RunningSandbox,
   method: string,
   target: string,
@@ -289,20 +274,10 @@ export function request(
   headers = {},
   agent?: http.Agent,
 ): Promise<Sent> {
-  return new Promise((resolve, reject) => {
-    const options = { method, headers, ...(agent === undefined ? {} : { agent }) };
-    const sent = http.request(`${sandbox.baseUrl}${target}`, options, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => (text += chunk));
-      response.on("error", reject);
-      response.on("end", () =>
-        resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Sent["body"] }),
-      );
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
+  const options = { method, headers, ...(agent === undefined ? {} : { agent }) };
+  const sent = http.request(`${sandbox.baseUrl}${target}`, options).end(body);
+  const [response] = (await once(sent, "response")) as [http.IncomingMessage];
+  return { status: response.statusCode ?? 0, body: (await json(response)) as Sent["body"] };
 }
 
 export const target = (vault: KnownVault, step: string) =>
