@@ -40,8 +40,6 @@ export class Fold {
   hasFailures = false;
   /** Number of items that came too late to be sorted. */
   late = 0;
-  /** Last time of any vault: for most items that of their own need not be looked at. */
-  #newest = Number.NEGATIVE_INFINITY;
 
   constructor(options: FoldOptions) {
     this.#options = options;
@@ -53,14 +51,11 @@ export class Fold {
   /** Takes the next item. Returns false for one that counts already. */
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
-    const isNewest = entry.time > this.#newest;
-    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry, isNewest)) return false;
-    if (isNewest) this.#newest = entry.time;
-    if (isNewest || entry.time >= vault.lastTime) vault.lastTime = entry.time;
-    else {
+    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry)) return false;
+    if (entry.time < vault.lastTime) {
       this.late += 1;
       vault.late += 1;
-    }
+    } else vault.lastTime = entry.time;
     vault.items += 1;
     const { ending } = vault;
     const event = (this.isHypothetical && withoutLocks[entry.event]) || entry.event;

@@ -36,9 +36,9 @@ export class Overlap {
     this.#coarsest = Math.max(...all);
   }
 
-  /** Whether an item is counted already. Remembers it otherwise. `isNewest`: no vault has one of its time. */
-  isKnown(vault: Vault, entry: Entry, isNewest: boolean): boolean {
-    const isSameTime = !isNewest && vault.lastTime === entry.time;
+  /** Whether an item is counted already. Remembers it otherwise. */
+  isKnown(vault: Vault, entry: Entry): boolean {
+    const isSameTime = vault.lastTime === entry.time;
     const isKnown = (this.#isSeveral || isSameTime) && this.#find(vault, entry);
     vault.lastHash = entry.idHash;
     vault.lastCode = entry.code;

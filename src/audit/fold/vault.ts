@@ -117,11 +117,10 @@ export class Vault {
   }
 
   clearFailures(): void {
-    this.gone = 0;
-    if (this.failedAttempts === 0) return;
     this.failedAttempts = 0;
     this.surelyFailed = 0;
     this.refusals = 0;
+    this.gone = 0;
     this.invalidStart = 0;
   }
 
