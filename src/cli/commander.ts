@@ -21,7 +21,7 @@ export class CliCommand extends CommanderCommand {
   }
 
   override createHelp(): Help {
-    return Object.assign(new CliHelp(this.descriptor), this.configureHelp());
+    return Object.assign(new CliHelp(), this.configureHelp());
   }
 
   override error(message: string, { code = "" }: { code?: string } = {}): never {

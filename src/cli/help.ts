@@ -3,15 +3,12 @@ import type { Command as CommanderCommand, Option } from "commander";
 import type { Descriptor } from "./command.ts";
 import { topics } from "./topics.ts";
 
+/** A command with what it was made of. */
+type Described = CommanderCommand & { readonly descriptor: Descriptor };
+
 /** The first screen lists no options; that of a command ends with the flags of every command that matter most. */
 export class CliHelp extends Help {
   override showGlobalOptions = true;
-  private readonly descriptor: Descriptor;
-
-  constructor(descriptor: Descriptor) {
-    super();
-    this.descriptor = descriptor;
-  }
 
   // Help has no color.
   override displayWidth(shown: string): number {
@@ -26,9 +23,9 @@ export class CliHelp extends Help {
     return command.parent === null ? "vault <command> [options]" : super.commandUsage(command);
   }
 
-  override formatHelp(command: CommanderCommand, helper: Help): string {
+  override formatHelp(command: Described, helper: Help): string {
     if (command.parent === null) helper.visibleOptions = () => [];
-    return `${super.formatHelp(command, helper)}${examplesOf(this.descriptor)}\n`;
+    return `${super.formatHelp(command, helper)}${examplesOf(command.descriptor)}\n`;
   }
 
   override visibleGlobalOptions(command: CommanderCommand): Option[] {
