@@ -195,8 +195,10 @@ function deviceMatches(known: Device, given: Device): boolean {
   return (
     given.browserType === known.browserType &&
     given.osType === known.osType &&
-    // By the numbers in them.
-    given.browserVersion.localeCompare(known.browserVersion, "en", { numeric: true }) >= 0 &&
+    numbersOf(given).localeCompare(numbersOf(known), "en", { numeric: true }) >= 0 &&
     known.fonts.every((font) => given.fonts.includes(font))
   );
 }
+
+/** The version of a browser without zeros at its end: missing parts count as 0. */
+const numbersOf = ({ browserVersion }: Device): string => browserVersion.replace(/(?:\.0*)+$/, "");

@@ -209,6 +209,7 @@ describe("an online vault", () => {
   test.each([
     ["the same device", device({}), 200],
     ["a newer browser", device({ browserVersion: "128.0.1" }), 200],
+    ["the same browser, named shorter", device({ browserVersion: "128" }), 200],
     ["a newer browser, by number", device({ browserVersion: "1000.0" }), 200],
     ["more fonts", device({ fonts: [...demoDevice.fonts, "Comic Sans"] }), 200],
     ["an older browser", device({ browserVersion: "127.9" }), 403],
