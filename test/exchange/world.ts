@@ -24,7 +24,7 @@ import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import type { VaultError } from "../../src/errors.ts";
 import { asVaultError } from "../../src/errors.ts";
-import { creditCard } from "../support/examples.ts";
+import { creditCard, otherCard } from "../support/examples.ts";
 
 /** Fault of the network at the next call. */
 export type Weather =
@@ -207,15 +207,6 @@ type Changes = Partial<Omit<Start, "given">> & {
   fails?: boolean;
 };
 
-const newCard = {
-  creditCard: {
-    number: "5555555555554444",
-    name: "Grace Hopper",
-    expiryMonth: 12,
-    expiryYear: 2030,
-  },
-};
-
 /** A vault whose first pair is imported. */
 export async function knownVault(maxUsage?: number): Promise<World> {
   const world = new World(maxUsage === undefined ? {} : { maxUsage });
@@ -242,7 +233,7 @@ export async function run(
   const delivered: Delivery[] = [];
   const start: Start = {
     ...startOf(world, operation),
-    ...(operation === "update" ? { newVault: newCard } : {}),
+    ...(operation === "update" ? { newVault: { creditCard: otherCard } } : {}),
     ...(given === undefined ? {} : { given: { type: "pair", credentials: given } }),
     ...changes,
   };

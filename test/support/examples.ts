@@ -16,6 +16,12 @@ export const creditCard = {
   expiryMonth: 4,
   expiryYear: 2031,
 };
+export const otherCard = {
+  number: "5555555555554444",
+  name: "Grace Hopper",
+  expiryMonth: 12,
+  expiryYear: 2030,
+};
 export const pair = { encryptedData: "ENC", payload: "PAY" };
 export const transactionToken = { expiry: "2026-11-20T14:02:11Z", timeToExpire: 300, token: "T0K" };
 

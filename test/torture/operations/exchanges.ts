@@ -35,14 +35,8 @@ import {
 } from "./operation.ts";
 import type { RewindLab } from "../rewind-lab.ts";
 import { runKilledAt } from "../../support/crash.ts";
-import { device } from "../../support/examples.ts";
+import { device, otherCard } from "../../support/examples.ts";
 
-const newCard = {
-  number: "5555555555554444",
-  name: "Grace Hopper",
-  expiryMonth: 12,
-  expiryYear: 2030,
-};
 const recoveryFile = ({ machine }: RewindLab): string => join(machine.home, "volume", "pair.json");
 
 /** All that outlives a container is on its volume. */
@@ -187,7 +181,7 @@ const fresh: Operation[] = [
     seed: [offlineCard],
     prepare: async (lab) => {
       await warm(lab);
-      lab.machine.file("card.json", newCard);
+      lab.machine.file("card.json", otherCard);
     },
     args: (lab) => [
       "update",
@@ -201,8 +195,8 @@ const fresh: Operation[] = [
       // A start that the state does not know of is dropped; one whose pair is stored is what the user had asked for.
       if (settled.length > 0)
         expect(settled).toMatchObject([{ operation: "update", outcome: "applied" }]);
-      expect([card.number, newCard.number]).toContain(vault.creditCard?.number);
-      if (settled.length > 0 || printed !== "") expect(vault.creditCard).toEqual(newCard);
+      expect([card.number, otherCard.number]).toContain(vault.creditCard?.number);
+      if (settled.length > 0 || printed !== "") expect(vault.creditCard).toEqual(otherCard);
     },
   },
   {
