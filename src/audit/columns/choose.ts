@@ -406,7 +406,22 @@ class Search {
     const isFlag = (text: string) => looks.looksLikeFlag(text) || looks.looksLikeLevel(text);
     const few = this.#free().filter((one) => varies(one) && one.distinct <= 5);
     const flag = few.find((one) => mostly(one, isFlag, 0.8));
-    this.#sayOther("outcome", flag);
+    const words = few.find((one) => !looks.isOthers(one.name) && this.#isOfCalls(one));
+    this.#sayOther("outcome", flag ?? words);
+  }
+
+  /** Whether calls of one vault with one action have different words. */
+  #isOfCalls({ values, texts }: Profile): boolean {
+    const [actions, vaults] = [this.#column("action")?.values, this.#column("vault")?.values];
+    const known = new Map<string, string>();
+    return (
+      texts.every((text) => /^\p{L}{2,}$/u.test(text)) &&
+      [...values].some(([at, text]) => {
+        const call = `${actions?.get(at)} ${vaults?.get(at)}`;
+        if (!known.has(call)) known.set(call, text);
+        return known.get(call) !== text;
+      })
+    );
   }
 
   #say(sentence: string): void {
