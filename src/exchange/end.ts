@@ -100,7 +100,7 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
  * Treats an answer with neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
  * processed the call. So is one about the endpoint.
  */
-function asServiceReply(reply: Reply, call: EndCall): Reply {
+export function asServiceReply(reply: Reply, call: EndCall): Reply {
   if (reply.type !== "answer") return reply;
   const { answer } = reply;
   const status = object(answer.body["responseStatus"])?.["status"];

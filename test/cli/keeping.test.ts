@@ -13,6 +13,7 @@ import {
   coldLab,
 } from "../support/lab.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
+import { hostileWorld, kind as wellBehaved } from "../support/hostile-service.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Recovery } from "../support/machine.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
@@ -60,6 +61,35 @@ describe.concurrent("ack --token", () => {
     expect(lab.service.sandbox.requests()).toHaveLength(before + 3);
     expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ unackedStarts: 0, pending: null });
   });
+
+  it("from another machine is no refused one where an end call may have been accepted", async () => {
+    const { lab, machine, uuid, kind } = await warmLab(offlineNote);
+    const elsewhere = lab.machine();
+    await machine.ok("get", uuid, "--no-ack");
+    const { token } = (await machine.exported(uuid)) as Recovery;
+    const args = ["--token", "env:TOKEN", "--kind", kind, "--operation", "get", "--json"];
+    lab.faults("get-end:drop-after");
+    const ack = await elsewhere.vaultWith({ env: { TOKEN: token } }, "ack", uuid, ...args);
+    expectError(ack, "in-doubt", /did not accept the token .* went unanswered/);
+  });
+
+  it.each([{ status: "DONE" }, { status: true }, undefined])(
+    "from another machine is sent again after an answer with neither SUCCESS nor ERROR: %j",
+    async (responseStatus) => {
+      const { service, machine, uuid } = await hostileWorld();
+      const acking = ["ack", uuid, "--token", "env:TOKEN", "--kind", "generic/offline"];
+      const ack = async (...wait: string[]) =>
+        await machine.vaultWith({ env: { TOKEN: "t" } }, ...acking, "--operation", "get", ...wait);
+      service.be((_, { send }) => send({ responseStatus }));
+      expectExit(await ack("--max-wait", "0s"), 10);
+      service.be((_, { send }) => {
+        service.be(wellBehaved);
+        send({ responseStatus });
+      });
+      expectExit(await ack("--max-wait", "10s"), 0);
+      expect(service.asked.map(({ what }) => what)).toEqual(["get-end", "get-end", "get-end"]);
+    },
+  );
 });
 
 describe.concurrent("ack --all", () => {

@@ -8,7 +8,7 @@ import type { View } from "../../cli/vault-view.ts";
 import type { AckDocument, Acknowledged } from "../../documents/exchange.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { AckChoice } from "../../exchange/end.ts";
-import { acknowledgeOpen } from "../../exchange/end.ts";
+import { acknowledgeOpen, asServiceReply } from "../../exchange/end.ts";
 import type { ExchangeContext } from "../../exchange/context.ts";
 import { summarize } from "../../exchange/context.ts";
 import type {
@@ -19,7 +19,7 @@ import type {
 } from "../../exchange/records.ts";
 import { dispositionOf, refusal, serviceDetails, wording } from "../../exchange/dispositions.ts";
 import type { Circumstances } from "../../exchange/next-action.ts";
-import type { EndCall, Store } from "../../exchange/ports.ts";
+import type { EndCall, Send, Store } from "../../exchange/ports.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import { againOf, waysOn } from "../../exchange/refusals.ts";
@@ -176,13 +176,24 @@ async function foreignEnd(
 /**
  * Sends the acknowledgement of an exchange that this machine did not start, until it is answered or no time is left. Its credentials
  * are not here, so nothing is recorded.
+ * @throws `in-doubt` for a token that is refused after an end call that may have been accepted
  */
 async function acknowledgeForeign(
   context: ExchangeContext,
   call: EndCall,
 ): Promise<Acknowledged["exchange"]> {
   const { uuid, operation } = call;
-  const reply = await sendSingle(context, call);
+  let unanswered = 0;
+  const send: Send = async (sent, signal) => {
+    const reply = await context.service.call(sent, signal);
+    const isRefused =
+      reply.type === "answer" && dispositionOf(reply.answer, call).end === "refused";
+    const read = isRefused ? asServiceReply(reply, call) : reply;
+    if (read.type === "no-answer") unanswered += 1;
+    return read;
+  };
+  const service = { ...context.service, call: send };
+  const reply = await sendSingle({ ...context, service }, call);
   if (reply.type !== "answer") throw refusedSingle(context, reply, call);
   const { answer } = reply;
   if (isSuccess(answer))
@@ -199,7 +210,14 @@ async function acknowledgeForeign(
     };
   const said = dispositionOf(answer, call);
   if (said.end !== "refused") throw refusal(said, { uuid });
-  throw new VaultError("service", `the service did not accept the token (${wording(answer)})`, {
+  const refused = `the service did not accept the token (${wording(answer)})`;
+  if (unanswered > 0)
+    throw new VaultError("in-doubt", `${refused}, but an end call before went unanswered`, {
+      uuid,
+      service: serviceDetails(answer),
+      hint: "that one may have been accepted: the old or the new credentials are valid; keep both",
+    });
+  throw new VaultError("service", refused, {
     uuid,
     service: serviceDetails(answer),
     hint: "if the token expired, the old credentials are still valid: start again with them",
