@@ -220,9 +220,12 @@ export class TeamProcess {
       get: (_, name) => {
         const value = Reflect.get(session, name, session) as unknown;
         if (typeof value !== "function") return value;
+        const method = value.bind(session) as (...given: unknown[]) => Promise<unknown>;
+        // Others, like the clock of the state, give what they give at once.
+        if (!(writing as readonly string[]).includes(String(name))) return method;
         return async (...given: unknown[]) => {
-          if ((writing as readonly string[]).includes(String(name))) await this.#gate(String(name));
-          return await (value as (...given: unknown[]) => Promise<unknown>).apply(session, given);
+          await this.#gate(String(name));
+          return await method(...given);
         };
       },
     });
