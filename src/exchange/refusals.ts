@@ -8,7 +8,7 @@ import { isUndelivered, isUnread, summarize } from "./context.ts";
 import { isLockedBy, mustPersonChoose, spentBy, startRisk, withoutUnanswered } from "./counting.ts";
 import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
-import { aRead, isRestored, nextAction, unrefused } from "./next-action.ts";
+import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-action.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { noCredentials } from "./start/start.ts";
 import { holdReasons } from "./states.ts";
@@ -287,8 +287,8 @@ export const againOf = (
 };
 
 /**
- * The ways on from an exchange that waits for its acknowledgement: that, or another start, by `again` if given, and if the guard allows
- * one. What nobody has received is read again first.
+ * The ways on from an exchange that waits for its acknowledgement: that alone where a read begins with it; else also another start, by
+ * `again` if given, and if the guard allows one. What nobody has received is read again first.
  */
 function openWays(
   vault: VaultRecord,
@@ -297,9 +297,7 @@ function openWays(
   again: Way = anewOf(vault.uuid, open),
 ): Way[] {
   const ack = command`vault ack ${vault.uuid}`;
-  // A get acknowledges an update that was left.
-  if (open.state === "ending" || (open.state === "started" && !isUndelivered(open))) return [ack];
-  const { allows } = startRisk(vault, circumstances.policy);
+  if (beforeStart(vault, aRead, circumstances)?.do === "end") return [ack];
   const unread = isUnread(open);
   const notes = [
     ...(unread ? ["uses the read up"] : []),
@@ -308,12 +306,15 @@ function openWays(
   const note = notes.join(", ") || undefined;
   const finishes = { ...withWords(ack, ...(unread ? ["--unread"] : [])), note };
   const finished = open.saveOwed ? saving(finishes) : finishes;
-  const anew = allows
-    ? [noted(again, "starts again with the old credentials")]
-    : open.state === "held" || unread
-      ? guardedWays(vault, circumstances)
-      : [];
-  return unread || (allows && isUndelivered(open)) ? [...anew, finished] : [finished, ...anew];
+  if (startRisk(vault, circumstances.policy).allows) {
+    const anew = noted(again, "starts again with the old credentials");
+    return isUndelivered(open) ? [anew, finished] : [finished, anew];
+  }
+  const guarded = guardedWays(vault, circumstances);
+  if (!unread) return [finished, ...guarded];
+  // A read is used up before the vault is locked.
+  const isForced = ({ argv }: Way): boolean => argv.includes("--force");
+  return [...guarded.filter((way) => !isForced(way)), finished, ...guarded.filter(isForced)];
 }
 
 function anewOf(uuid: string, open: OpenExchange): Way {

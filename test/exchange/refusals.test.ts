@@ -330,13 +330,15 @@ describe("a held exchange, where the guard refuses another start", () => {
       commandsOf(
         waysOn({ ...record, ...counters, open: { ...open, ...changes } }, { policy, clock: Date }),
       ).map((line) => line.replace(world.uuid, "V"));
-    const ordered = (ways: string[]): string[] =>
-      changes.limited || ways.join() === again ? [...ways, ...acks] : [...acks, ...ways];
+    const ordered = (ways: string[], ...last: string[]): string[] =>
+      changes.limited || ways.join() === again
+        ? [...ways, ...acks, ...last]
+        : [...acks, ...ways, ...last];
     const again = `vault get V --discard-pending${changes.saveOwed ? " --save-cmd CMD" : ""}`;
     expect(commands({})).toEqual(ordered([again]));
     const guard = "vault guard V --reset --failed N --starts N";
     expect(commands({ unackedStarts: 4 })).toEqual(
-      ordered([guard, "vault get V --generation 1 --force --discard-pending"]),
+      ordered([guard], "vault get V --generation 1 --force --discard-pending"),
     );
     const unanswered = { unackedStarts: 4, unansweredStarts: 3 };
     expect(commands(unanswered)).toEqual(ordered(["vault guard V --reset --unanswered", guard]));
@@ -347,24 +349,28 @@ describe("an exchange that was left before its delivery", () => {
   const guard = "vault guard V --reset --failed N --starts N";
   const forced = "vault get V --generation 1 --force";
 
-  it.each<["get" | "update", Partial<Counters>, boolean, string[]]>([
-    ["get", {}, false, ["vault get V", "vault ack V"]],
-    ["get", {}, true, ["vault get V", "vault ack V --unread"]],
-    ["get", { unackedStarts: 4 }, false, ["vault ack V"]],
-    ["get", { unackedStarts: 4 }, true, [guard, forced, "vault ack V --unread"]],
-    ["update", {}, false, ["vault ack V"]],
-  ])("%s with %j, limited %s: %j", async (operation, counters, limited, commands) => {
-    const world = await knownVault();
-    await run(world, operation, { dies: true });
-    const { open, ...record } = await known(world);
-    if (open === null) throw new Error("nothing is open");
-    const left = { ...record, ...counters, open: { ...open, limited } };
-    expect(
-      commandsOf(waysOn(left, { policy, clock: Date })).map((line) =>
-        line.replace(world.uuid, "V"),
-      ),
-    ).toEqual(commands);
-  });
+  it.each<["get" | "update", Partial<Counters>, boolean, number, string[]]>([
+    ["get", {}, false, 0, ["vault get V", "vault ack V"]],
+    ["get", {}, false, 1, ["vault ack V"]],
+    ["get", {}, true, 0, ["vault get V", "vault ack V --unread"]],
+    ["get", { unackedStarts: 4 }, false, 0, ["vault ack V"]],
+    ["get", { unackedStarts: 4 }, true, 0, [guard, "vault ack V --unread", forced]],
+    ["update", {}, false, 0, ["vault ack V"]],
+  ])(
+    "%s with %j, limited %s, lost ends %i: %j",
+    async (operation, counters, limited, ends, commands) => {
+      const world = await knownVault();
+      await run(world, operation, { dies: true });
+      const { open, ...record } = await known(world);
+      if (open === null) throw new Error("nothing is open");
+      const left = { ...record, ...counters, open: { ...open, limited, endsUnanswered: ends } };
+      expect(
+        commandsOf(waysOn(left, { policy, clock: Date })).map((line) =>
+          line.replace(world.uuid, "V"),
+        ),
+      ).toEqual(commands);
+    },
+  );
 });
 
 it("an update that starts again names its contents", async () => {
