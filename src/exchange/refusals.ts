@@ -35,7 +35,8 @@ export function refusalError(
       const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
       if (!wish.discardPending || open?.operation !== "update") return pending(held);
       const next = [
-        command`vault ack ${uuid}`,
+        // Its acknowledgement, with what that needs.
+        ...waysOn(vault, circumstances).slice(0, 1),
         noted(
           command`vault get ${uuid} --discard-pending --force`,
           "drops the update, and reads the vault with the old credentials",

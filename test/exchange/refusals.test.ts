@@ -373,6 +373,22 @@ describe("an exchange that was left before its delivery", () => {
   );
 });
 
+it("a held update that a read does not drop is finished with the save that it owes", async () => {
+  const world = await knownVault();
+  await run(world, "update", { noAck: true });
+  const { open, ...record } = await known(world);
+  if (open === null) throw new Error("nothing is open");
+  const held = { ...record, open: { ...open, saveOwed: true } };
+  const wish = { operation: "get", discardPending: true, force: false } as const;
+  const circumstances = { policy, clock: Date };
+  const action = nextAction(held, wish, circumstances);
+  if (action.do !== "refuse") throw new Error("it is not refused");
+  expect(commandsOf(refusalError(held, action, wish, circumstances).facts.next ?? [])).toEqual([
+    `vault ack ${world.uuid} --save-cmd CMD`,
+    `vault get ${world.uuid} --discard-pending --force`,
+  ]);
+});
+
 it("an update that starts again names its contents", async () => {
   const world = await knownVault();
   await run(world, "update", { noAck: true });
