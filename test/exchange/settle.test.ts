@@ -301,6 +301,16 @@ describe("left at ③", () => {
     expect((await run(world, "get")).code).toBe("ok");
   });
 
+  it("given credentials that were superseded before their vault was forgotten are not sent, and none are stored", async () => {
+    const world = await knownVault();
+    await run(world, "get");
+    await world.hold(async ({ session }) => await session.forget());
+    const given = { given: world.first, kind: "credit-card/offline" } as const;
+    const { code, error } = await run(world, "get", given);
+    expect(code).toBe("no-credentials");
+    expect(helpOf(error?.facts)).toMatch(/^vault import .* --kind KIND --credentials @FILE/);
+  });
+
   it("in doubt with both refused, an import is the way on, and says who has used the vault since", async () => {
     const world = await knownVault();
     world.weather = ["fine", ...Array.from({ length: 12 }, () => "request-lost" as const)];
