@@ -69,10 +69,7 @@ export class VaultNames<V extends Named> {
    * `no-credentials` for what fits none
    */
   find(name: string, options: FindOptions): { uuid: string; vault: V | undefined } {
-    if (isUuid(name)) {
-      const vault = this.vault(name);
-      return { uuid: vault?.uuid ?? name, vault };
-    }
+    if (isUuid(name)) return { uuid: name.toLowerCase(), vault: this.vault(name) };
     const vault = one(this.#labelled(name), options) ?? this.#byDigits(name, options);
     return { uuid: vault.uuid, vault };
   }

@@ -416,6 +416,22 @@ describe("where the contents go", () => {
     expect(readFileSync(join(folder, `${uuids[0]}.json`), "utf8")).toContain(card.number);
   });
 
+  it("a UUID in capitals is that of the file, of a vault that is new here too", async () => {
+    const { lab, machine } = await coldLab(offlineCard);
+    const { uuid, kind, credentials } = lab.vault;
+    const input = JSON.stringify({ uuid: uuid.toUpperCase(), kind, credentials });
+    const args = ["get", "--from", "-", "--out-dir", ".", "--run", "may"];
+    const file = machine.file(`${uuid}.json`, "something else");
+    const refused = await machine.vaultWith({ input }, ...args);
+    expect(outcomesOf(refused)).toMatchObject([{ uuid, error: { code: "invalid-input" } }]);
+    expect(lab.service.sandbox.requests()).toHaveLength(0);
+    rmSync(file);
+    expect(outcomesOf(await machine.okWith({ input }, ...args))).toMatchObject([
+      { uuid, ok: true },
+    ]);
+    expect(readFileSync(file, "utf8")).toContain(card.number);
+  });
+
   it("--exec gets each document; the vault of one that fails is held, and its repetition has the same id", async () => {
     const { lab, machine, uuids } = await five();
     const paid = join(machine.home, "paid");
