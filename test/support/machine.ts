@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -174,7 +175,8 @@ export function machineFor(
     },
     copy: () => {
       const folder = join(tempDir("copy"), "state");
-      if (existsSync(stateDir)) cpSync(stateDir, folder, { recursive: true });
+      // By another process: one that closes a database's file loses its locks on that, and SQLite in it rests on them.
+      if (existsSync(stateDir)) execFileSync("cp", ["-R", stateDir, folder]);
       return machineFor(service, { home, configDir, stateDir: folder, env: options.env ?? {} });
     },
   };
