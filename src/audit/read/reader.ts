@@ -25,6 +25,7 @@ import {
 } from "./bytes.ts";
 import { clip } from "./clip.ts";
 import type { Action, Classifier } from "../meaning/classifier.ts";
+import { saysNothing } from "../meaning/words.ts";
 import type { Fields } from "./fields.ts";
 import { Entry, type Item, properties, type Role, roles } from "./item.ts";
 
@@ -327,7 +328,8 @@ export function itemOf(
   if (at === null) return `invalid time: ${clip(text)}`;
   if (valueOf("action") === undefined) return "no action";
   const texts = Object.fromEntries(roles.map((role) => [properties[role], valueOf(role)]));
-  const vault = vaultOf(valueOf("vault") ?? valueOf("endpoint") ?? "");
+  const named = [valueOf("vault"), valueOf("endpoint")].find((one = "") => !saysNothing(one));
+  const vault = vaultOf(named ?? "");
   return defined({ ...texts, time: at, vault }) as unknown as Item;
 }
 

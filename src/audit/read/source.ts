@@ -2,9 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import type { Columns, InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
 import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
+import { rankOf } from "../columns/looks.ts";
 import { TimeReader } from "../columns/times.ts";
 import { endOf, type EventKind } from "../fold/events.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
+import { nameIn } from "../meaning/actions.ts";
 import { textOf, viewOf } from "./bytes.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed, listNames } from "./clip.ts";
@@ -159,11 +161,17 @@ export class Source implements Sink {
       return this.skip(line, doubt, text());
     if (entry.vault < 0 && item.vault !== undefined) {
       // A call of a vault with a label, or a masked name. What else names a vault may be about it.
-      if (mayCount(entry.event))
+      if (mayCount(entry.event) && this.#isOfVaults(item))
         return this.skip(line, `no vault's UUID: ${clip(item.vault)}`, text());
       this.unread(text());
     }
     this.add(entry, list);
+  }
+
+  /** Whether what an item is about is a vault: a column of targets has users too, who log in. */
+  #isOfVaults({ action }: Item): boolean {
+    const { vault } = this.#layout.columns;
+    return rankOf("vault", vault?.name ?? "") < Infinity || nameIn(action) !== undefined;
   }
 
   skip(line: number, reason: string, text: string, isCut = false): void {
@@ -193,7 +201,7 @@ export class Source implements Sink {
 
 /** Whether an event may count toward the lockout of its vault. */
 const mayCount = (event: EventKind): boolean =>
-  endOf(event) !== undefined && event !== "not-performed";
+  endOf(event) !== undefined && event !== "not-performed" && event !== "gone";
 
 /** Name of what says why there are no items. */
 const errorName = /(?:^|\.)(?:errors?|message|detail|title|reason|fault)(?:\.|$)/;
