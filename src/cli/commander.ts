@@ -213,6 +213,7 @@ function messageOf(code: string, message: string, called: string): string {
     .replace(/^error: /, "")
     .replace(/\n\(Did you mean .*/s, "")
     .replace(/(unknown option '[^=]*)=.*/s, "$1'")
+    .replace(/^command-argument value '.*'(?= is invalid)/s, "the value")
     .replaceAll(/(?<!unknown )option '(?:-\w, )?(--[\w-]+)[^']*'/g, "$1");
 }
 

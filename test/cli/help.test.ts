@@ -205,6 +205,20 @@ describe("what was probably meant", () => {
     expect(err).toMatch(meant);
   });
 
+  test.each([
+    ["completion s3cret", "the value is invalid for argument 'shell'. Allowed choices are bash,"],
+    [
+      "completion s3cret'is",
+      "the value is invalid for argument 'shell'. Allowed choices are bash,",
+    ],
+    ["get --api-kee=s3cret", "unknown option '--api-kee'"],
+  ])("%s: the value may be a secret", async (line, message) => {
+    const { code, err } = await run(line);
+    expect(code).toBe(2);
+    expect(err).toContain(`vault: ${message}`);
+    expect(err).not.toContain("s3cret");
+  });
+
   const far = ["dance", "constructor", "get --wxyz", "help wxyz", "sandbox wxyz", "get -x"];
   test.each(far)("%s: nothing is near", async (line) => {
     const { code, err } = await run(line);
