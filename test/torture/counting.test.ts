@@ -102,7 +102,13 @@ async function happen(world: World, dice: Dice, document: () => Promise<unknown>
   }
   const record = await known(world);
   const { failedAccesses, unackedStarts } = world.sandbox.inspect(world.uuid);
+  // By the audit log: our own count may still have an exchange whose acknowledgement has arrived.
+  const unanswered = rowsIn(world).exchanges.filter(
+    ({ outcome }) => outcome === "none" || outcome === null,
+  );
+  const references = new Set(world.sandbox.audit().map(({ externalRef }) => externalRef));
   const haveArrived =
+    unanswered.some(({ externalRef }) => references.has(externalRef)) ||
     unackedStarts > record.unackedStarts - record.unansweredStarts ||
     failedAccesses > record.failedAttempts - record.possiblyFailed;
   const shown = { failedAttempts: failedAccesses, unackedStarts };
