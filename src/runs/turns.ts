@@ -92,7 +92,8 @@ export async function takeTurns<Vault extends Named>(
       const { code, retry } = error ?? {};
       // Not if the lock was lost in the middle: the start counts, and a limited vault has spent a read.
       const isInUse = code === "busy" && retry === "safe" && !isLast;
-      const isStopped = code === "interrupted" && error?.facts.exchange === undefined;
+      const isStopped =
+        code === "interrupted" && retry === "safe" && error?.facts.exchange === undefined;
       // It has waited for the service as long as a vault may, and nothing was sent for it.
       const isUnavailable = error !== undefined && code === "network" && retry === "safe";
       if (isUnavailable) stop ??= unavailable(error);

@@ -23,11 +23,12 @@ function taking(
   work: Turns<Vault>["work"],
   concurrency?: number,
   call?: Service["call"],
+  host = fakeHost(),
 ) {
   const waiting: (() => void)[] = [];
   const admit = async (): Promise<void> => await new Promise<void>((go) => void waiting.push(go));
   const app = {
-    ...fakeBasics(fakeHost(), { rate: 25, maxWait: 5000 }),
+    ...fakeBasics(host, { rate: 25, maxWait: 5000 }),
     service: {
       clientFor: async () => Promise.resolve({ admit, call } as unknown as Service),
       withVault: async (_uuid: string, inside: Work, own: Partial<LockContext>) =>
@@ -159,4 +160,16 @@ it("stops where the service is unavailable for longer than a vault waits for it,
   expect(stop).toMatchObject({ code: "network", message: "the run has stopped; cut off" });
   expect(told).toEqual(["0"]);
   expect(left).toEqual(named("1", "2", "3"));
+});
+
+it("tells of a vault that was interrupted after a start of its own, and leaves one of which nothing was sent", async () => {
+  const host = fakeHost();
+  const work: Turns<Vault>["work"] = async ({ uuid }) => {
+    if (uuid === "1") host.interrupt();
+    const retry = uuid === "0" ? "after-status" : "safe";
+    return await Promise.reject(new VaultError("interrupted", "interrupted", { retry }));
+  };
+  const { told, taken } = taking(2, work, 2, undefined, host);
+  expect((await taken).left).toEqual(named("1"));
+  expect(told).toEqual(["0"]);
 });
