@@ -55,7 +55,7 @@ export const parseActions = (texts: readonly string[]): Renames =>
     valueOf: knownName,
   });
 
-/** Parses the values of --outcome, each `VALUE=success` or `VALUE=failure`, without regard to case. */
+/** Parses values of --outcome, `VALUE=success` or `VALUE=failure`, without regard to case. */
 export function parseOutcomes(texts: readonly string[]) {
   const lower = texts.map((text) => text.toLowerCase());
   return parsePairs("--outcome", lower, {
@@ -84,8 +84,8 @@ export function parseWhere(texts: readonly string[]): Condition[] {
 }
 
 /**
- * Vaults that have an item which meets all conditions. It selects vaults and not items, because a verdict without some of a vault's items
- * would be wrong.
+ * Vaults that have an item which meets all conditions. It selects vaults and not items, because a
+ * verdict without some of a vault's items would be wrong.
  */
 export class Selection {
   readonly conditions: readonly Condition[];

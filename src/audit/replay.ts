@@ -50,10 +50,10 @@ export interface Replay {
 }
 
 /**
- * Replays audit items in one pass. Memory grows with the vaults, and only of inputs that must be sorted with the items.
+ * Replays audit items in one pass. Memory grows with the vaults, with items only to sort them.
  *
- * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for missing columns, the
- * reason of an aborted signal.
+ * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for
+ * missing columns, the reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   const { signal, rules, where, map, zone, now } = options;
@@ -101,7 +101,7 @@ class Intake {
     (entry) => this.#take(entry),
   );
   items = 0;
-  /** Numbers of items about the application, without a vault, and of wanted vaults with an unknown action. */
+  /** Items about the application, without a vault, and of wanted vaults with an unknown action. */
   applicationItems = 0;
   withoutVault = 0;
   unknownItems = 0;

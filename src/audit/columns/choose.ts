@@ -23,15 +23,15 @@ export interface Given {
 export interface Choice {
   columns: Columns;
   times: TimeReader;
-  /** What was chosen although something else could have been meant, each with the flag that decides it. It may grow while times are read. */
+  /** Ambiguous choices, each with the flag that decides it. Grows while times are read. */
   warnings: string[];
 }
 
 /**
- * Assigns roles to columns by the map, then by their names and values. Exact names win over contained ones, a column that varies over
- * one that does not, and what contradicts itself is not taken. Without records, no column is required.
+ * Assigns columns to roles by the map, then names and values. Exact names win over contained ones,
+ * varying columns over constant ones; contradictions lose. Without records, none is required.
  *
- * @throws `usage` for a mapped column that no record has, `invalid-input` if time, action or vault is not found, or the time not read.
+ * @throws `usage` for an unknown mapped column, `invalid-input` if time, action or vault is missing
  */
 export function chooseColumns(
   sample: readonly { fields: Fields }[],
@@ -124,7 +124,7 @@ const holdsOutcomes = (profile: Profile): boolean => {
   return mostly(profile, (text) => outcomeOf(text, isGood) !== "unclear");
 };
 
-/** Whether the values of a column are words of outcomes, good and bad: where no name says it, true, false and numbers are none. */
+/** Whether a column's values are words for both outcomes. Flags and numbers need a telling name. */
 const tellsOutcomes = (profile: Profile): boolean => {
   const outcomes = new Set([...profile.counts.keys()].map((text) => outcomeOf(text)));
   const isOther = (text: string): boolean => looks.looksLikeFlag(text) || isNumber(text);
@@ -152,7 +152,7 @@ const timeKinds = ["time", "arrival", "creation"] as const;
 /** Rank of a column whose name means no time. */
 const unnamed = 2 * timeKinds.length;
 
-/** Kinds of names that a column of a role may have; those of its own name alone if none are listed. */
+/** Kinds of names for the columns of a role; by default, only the role's own name. */
 const kindsOf: Partial<Record<Role, readonly looks.Kind[]>> = {
   time: timeKinds,
   vault: ["vault", "target"],
@@ -188,7 +188,7 @@ class Search {
     // A name like `uuid` may also mean the vault's, but ids of items rarely repeat.
     const isId = ({ texts, distinct }: Profile): boolean => distinct * 2 > texts.length;
     this.#take("id", this.#named("id").find(isId));
-    // By values only what no role has by its name: ids of items may come twice, and references be addresses.
+    // By values only what no role has by name: ids may come twice, and references be addresses.
     this.#take("ip", this.#valued(looks.looksLikeAddress)[0]);
     this.#take("app", this.#repeating()[0]);
     const isSingle = (one: Profile) => one.distinct === one.texts.length;
@@ -262,7 +262,7 @@ class Search {
     );
   }
 
-  /** Columns of uuids that may be the vault's, because they repeat; the one with most values is first. Ids never repeat. */
+  /** Columns of uuids that repeat, as the vault's do and ids never; most different values first. */
   #repeating(): Profile[] {
     return this.#valued(isUuid)
       .filter(({ name }) => looks.rankOf("app", name) === Infinity)
@@ -271,8 +271,8 @@ class Search {
   }
 
   /**
-   * Assigns the vault: a column that is named for it, or for what an item is about, unless the paths of requests name others; the
-   * column that has what the paths have, or has uuids that repeat; else the paths themselves.
+   * Assigns the vault: a column named for it or for what an item is about, unless request paths
+   * name others; else one that agrees with the paths, the paths, or one whose uuids repeat.
    */
   #chooseVault(): void {
     if (!this.#isOpen("vault")) return;
@@ -335,7 +335,7 @@ class Search {
     });
   }
 
-  /** Whether all items, or all of a vault, have the same value, so that it is about the log, or about the vault. */
+  /** Whether all items, or all of a vault, share a value, which is about the log or the vault. */
   #isOfVault(profile: Profile): boolean {
     const vaults = this.#column("vault")?.values;
     const byVault = [...profile.values].map(([at, text]) => [vaults?.get(at) ?? "", text] as const);
@@ -344,7 +344,7 @@ class Search {
     return byVault.length > 1 && (!varies(profile) || (isOne && known.size < byVault.length));
   }
 
-  /** Assigns the action. Known values weigh more than a name: with the early client they are in `description`. */
+  /** Assigns the action. Known values outweigh names: the early client's are in `description`. */
   #chooseAction(): void {
     const shareOf = (one: Profile) => countOf(one, looks.looksLikeAction) / one.texts.length;
     const most = Math.max(...this.#free().map(shareOf));
@@ -356,8 +356,8 @@ class Search {
   }
 
   /**
-   * Assigns the outcome: a column with a telling name, words that can be nothing else, or what only failed calls have. True and false,
-   * levels and numbers are none without a name for it.
+   * Assigns the outcome: a column with a telling name, words that can be nothing else, or what only
+   * failed calls have. Without a name, true and false, levels and numbers are none.
    */
   #chooseOutcome(): void {
     const isFew = ({ distinct }: Profile): boolean => distinct <= 12;
@@ -377,7 +377,7 @@ class Search {
     const told = this.#free().filter(
       (one) => isFew(one) && tellsOutcomes(one) && !contradicts(one),
     );
-    // Words that nobody knows in a column for outcomes are none; that only failed calls have an error does not change that.
+    // Unknown words in a column for outcomes are none, even if only failed calls have an error.
     const tellsErrors = ({ values }: Profile): boolean =>
       errors.some((error) => {
         const ofErrors = new Set([...error.values.keys()].map((at) => values.get(at)));
@@ -394,7 +394,7 @@ class Search {
     this.#take("outcome", best);
   }
 
-  /** Assigns the reason: of the texts, the one with most reasons of refusals, or else what only failed calls have. */
+  /** Assigns the reason: the text with most refusal reasons, else what only failed calls have. */
   #chooseReason(): void {
     const outcome = this.#column("outcome");
     const isReason = (text: string): boolean => describedOutcome(text) === "bad";

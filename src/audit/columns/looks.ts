@@ -3,9 +3,9 @@ import { isUuid } from "../../protocol/limits.ts";
 import { parseTime } from "./times.ts";
 
 /**
- * Names of columns by what they hold, best first, in lower case, without separators and accents: `vaultuuid` stands for `vaultUuid`,
- * `vault_uuid`, `Vault UUID` and the nested `vault.uuid`. Those of the early client (docs/interface.md, Audit items) are walletUdid,
- * applicationUUID and transactionTime.
+ * Column names by what they hold, best first, in lower case, without separators and accents:
+ * `vaultuuid` stands for `vaultUuid`, `vault_uuid`, `Vault UUID` and nested `vault.uuid`. The early
+ * client has walletUdid, applicationUUID and transactionTime (docs/interface.md, Audit items).
  */
 const spellings = {
   time:
@@ -82,10 +82,10 @@ const ranks = new Map(Object.entries(spellings).map(([kind, names]) => [kind, na
 /** Length of a name that says something, at most: a key may be a megabyte of dots. */
 const longestName = 200;
 
-/** Ranks a column name for a kind: 0 is best, Infinity is unknown. Names within other keys, such as `context.vaultUuid`, come after whole ones. */
+/** Ranks a column name for a kind: 0 is best, Infinity unknown. Nested names come after others. */
 export function rankOf(kind: Kind, column: string): number {
   if (column.length > longestName) return Infinity;
-  // {"$date": …} is how MongoDB exports a time, {"S": …} how DynamoDB does a text; (UTC) and the like are what a value is in.
+  // MongoDB exports a time as {"$date": …}, DynamoDB a text as {"S": …}; (UTC) and such are units.
   const parts = column.replace(/(?<=.)[([].*$|(?:\.(?:\$\w+|S|N|BOOL))+$/, "").split(".");
   for (const from of parts.keys()) {
     const name = plain(parts.slice(from).join(""));
@@ -97,20 +97,20 @@ export function rankOf(kind: Kind, column: string): number {
   return Infinity;
 }
 
-/** Whether the "true" of a column of outcomes is a failure (`failed`) or a success (`success`); undefined if its name says neither. */
+/** Whether a "true" is a failure (`failed`) or a success (`success`); undefined if not named so. */
 export const isInverted = ({ name, inverted }: Omit<Column, "by">): boolean | undefined =>
   inverted ?? (rankOf("success", name) < Infinity ? false : undefined);
 
 /** Whether a log system gave the column its time: `@timestamp`, `_time`. */
 export const isSystems = (column: string): boolean => /(?:^|\.)[@_]+(?!source\b)\w*$/.test(column);
 
-/** Whether a column is about a vault or a session and not about the event: `dateCreated`, `expiryDate`, `lastModified`. */
+/** Whether a column is about a vault or session, not the event: `dateCreated`, `expiryDate`. */
 export const isProperty = (column: string): boolean =>
   /creat|modif|updat|expir|last|lock(?!ed)|valid|until|delet|vault|wallet|birth|login|geburt|ablauf|erstell/i.test(
     column.split(".").at(-1) ?? "",
   );
 
-/** Whether ids or addresses in the column are of people, sessions or machines of the log, and never of a vault or its caller. */
+/** Whether ids or addresses are of people, sessions or machines, never of a vault or its caller. */
 export const isOthers = (column: string): boolean =>
   /user|actor|principal|person|subject|session|request|trace|span|correlation|tenant|account|organi[sz]ation|device|host|node|agent|server|observer|local|dest|upstream|proxy|benutzer|sitzung|utilisateur|usuario/i.test(
     /[^.]*(?:\.(?:id|uuid|guid|ip|addr|address|name))?$/i.exec(column.slice(-longestName))?.[0] ??
@@ -127,7 +127,7 @@ const plain = (name: string): string =>
       "",
     );
 
-/** Current and former action names (docs/interface.md, Audit items), and actions of administrators, without separators. */
+/** Current, former and administrators' actions, unseparated (docs/interface.md, Audit items). */
 const knownActions =
   /(?:CREATE|READ|ACKNOWLEDGEREAD|UPDATE|ACKNOWLEDGEUPDATE|DELETE|REGISTER|STARTUSE|COMPLETEUSE|LOCK|UNLOCK)VAULT|APIKEYCHECK|ADDRESSCHECK/;
 
@@ -151,7 +151,7 @@ export function uuidOf(value: string): string | null {
 const vaultInPath = /\/vaults?\/(?:[a-z-]{1,30}\/){0,3}([0-9a-f-]{36})(?![0-9a-f-])/i;
 const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
 
-/** Returns the vault's uuid in a path (`/vault/credit-card/offline/{uuid}/get-start`) in lower case, or null. */
+/** Returns the vault's uuid in a path (`/vault/generic/offline/{uuid}/…`), lower case, or null. */
 export const uuidInEndpoint = (value: string): string | null =>
   (vaultInPath.exec(value) ?? uuidInPath.exec(value))?.[1]?.toLowerCase() ?? null;
 
@@ -163,7 +163,7 @@ export const looksLikeEndpoint = (value: string): boolean =>
 const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)$/;
 const ipv6 = /^(?=[^:]*:[^:]*:)(?:[0-9a-f]{0,4}:){2,7}(?:[0-9a-f]{0,4}|[\d.]{7,15})(?:%[\w.]+)?$/i;
 
-/** Whether a value is an IPv4 or IPv6 address, also with a port, in brackets, or at the start of a list of forwarders. */
+/** Whether a value is an IP address, also with a port, in brackets or first of a forwarder list. */
 export function looksLikeAddress(value: string): boolean {
   if (value.length > 200) return false;
   const first = (value.split(",", 1)[0] ?? "").trim();
@@ -197,7 +197,7 @@ export const looksLikeTime = (value: string): boolean =>
 export const isTimeOrPart = (value: string): boolean =>
   isDate(value) || isTimeOfDay(value) || looksLikeTime(value);
 
-/** Whether a value is a time of this century: without a telling name, ten digits may be anything. */
+/** Whether a value is a time of 2010 to 2099: without a telling name, digits may be anything. */
 export function isRecentTime(value: string): boolean {
   const time = parseTime(value);
   return time !== null && time >= Date.UTC(2010, 0) && time < Date.UTC(2100, 0);

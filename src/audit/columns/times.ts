@@ -5,7 +5,7 @@ const { raw } = String;
 const sep = raw`(?:[T_:]|,?\s(?:(?:@|at|um|à|a las|klo)\s)?|\s-\s)`;
 const clock = raw`(?<hour>\d\d?)[:.](?<minute>\d\d)(?:[:.](?<second>\d\d)(?:[.,:](?<fraction>\d{1,30}))?)?(?:\s?(?<half>[ap])\.?\s?m\b\.?)?(?:\sUhr)?`;
 const zone = raw`(?:\s?(?<zone>[+-]\d\d(?::?\d\d)?|(?:UTC|GMT)[+-]\d\d?(?::?\d\d)?|[A-Z]{1,4}|[A-Z][A-Z_]+\/[A-Z_/]+))?`;
-// Go repeats the zone, and adds a reading of a monotonic clock; JavaScript explains it; Java names its place.
+// Go repeats the zone and adds a monotonic clock; JavaScript explains it; Java names its place.
 const after = raw`(?:\s(?:[A-Z]{3,4}|[+-]\d{2,4}))?(?:\sm=[+-][\d.]+)?(?:\s\([^()]*\))?(?:\[(?<place>[\w/+-]+)\])?`;
 const day = raw`(?<day>\d\d?)`;
 // Letters of any language. \p{L} takes milliseconds to compile, for each process.
@@ -46,8 +46,8 @@ const forms = (Object.entries(patterns) as [Form, string[]][]).flatMap(([form, t
 const longest = 100;
 
 /**
- * Reads a time in any known form; null if it has none. `shown` are milliseconds since the epoch, if the date and time of day were in UTC.
- * `isDayFirst`: of two numbers in a date, the first one is the day.
+ * Reads a time in any known form, else null. `shown`: milliseconds since the epoch, read as if in
+ * UTC. `isDayFirst`: of two numbers in a date, the first one is the day.
  */
 function writtenTime(text: string, isDayFirst: boolean) {
   if (text.length > longest || !/\d.*\d/.test(text)) return null;
@@ -61,7 +61,7 @@ function writtenTime(text: string, isDayFirst: boolean) {
   return null;
 }
 
-/** Returns the time of the groups that matched, as if in UTC; NaN for a day or a time of day that no calendar or clock has. */
+/** Returns the time of matched groups, as if in UTC; NaN for an impossible date or time of day. */
 function shownBy(found: Record<string, string | undefined>, isDayFirst: boolean): number {
   const number = (name: string): number => Number((found[name] ?? "0").replace(",", "."));
   const { millis, seconds, days, year: years = "", nanos = "", half, named } = found;
@@ -84,7 +84,7 @@ function shownBy(found: Record<string, string | undefined>, isDayFirst: boolean)
   return date + ((hours * 60 + minute) * 60 + second) * 1000 + milliseconds;
 }
 
-/** Beginnings of the names of months in English, German, French, Spanish, Italian, Dutch and Portuguese, without accents. */
+/** Beginnings of month names in en, de, fr, es, it, nl and pt, without accents. */
 const months =
   "jan ene gen|feb fev|mar mrz mae maa|apr avr abr|may mai mag mei|jun juin giu|jul juil lug|aug aou ago|sep set|oct okt ott out|nov|dec dez dic dis"
     .split("|")
@@ -124,7 +124,7 @@ const isAbbreviation = /^(?!(?:UTC|GMT|UT)$)[A-Z]{2,4}$/i;
 interface Reading {
   /** Whether its name means a time: if not, the numbers of a spreadsheet are none. */
   isNamed?: boolean;
-  /** Of two dates that a text may mean, the later one is taken that is before now, if nothing tells. */
+  /** Decides, if nothing else tells, which of two dates a text means: the later one before now. */
   now?: number | undefined;
   /** Zone of times without one, if it is known. */
   zone?: Zone | undefined;
@@ -133,8 +133,8 @@ interface Reading {
 }
 
 /**
- * Reads the times of a column, as they are written in a sample of them; most quickly those of ISO 8601 in the hour of the last one and
- * with its end.
+ * Reads the times of a column, as written in a sample; most quickly those of ISO 8601 in the hour
+ * of the last one and with its end.
  */
 export class TimeReader {
   /** Share of the sample that are times. */
@@ -146,7 +146,7 @@ export class TimeReader {
   readonly #forms: ReadonlySet<Form> | undefined;
   readonly #zone: Zone;
   #say: Reading["say"];
-  /** A text up to its hour, like `2026-11-20T14:`, when this hour began, and what comes after the seconds and their fraction. */
+  /** A text to its hour (`2026-11-20T14:`), when that began, and the text after the fraction. */
   #hour = viewOf(Buffer.from("none"));
   #begin = 0;
   #end = viewOf(Buffer.alloc(0));
@@ -177,7 +177,7 @@ export class TimeReader {
       say?.(unclear, `are read with the ${order}; if that is wrong, ${timesHint}`);
   }
 
-  /** Returns milliseconds since the epoch, or null for a text that is not a time as this column has them. */
+  /** Returns milliseconds since the epoch, or null for a text unlike the times of this column. */
   parse(text: string): number | null {
     const written = writtenTime(text.trim(), this.#isDayFirst);
     if (written === null || this.#forms?.has(written.form) === false) return null;
@@ -193,7 +193,7 @@ export class TimeReader {
     return time <= earliest ? null : time;
   }
 
-  /** Sets the time of an entry; NaN if the text is not a time. A number returned would be an object of its own. */
+  /** Sets an entry's time; NaN if the text is none. Returning a number would allocate an object. */
   read(given: Bytes, from: number, to: number, entry: { time: number }): void {
     const { bytes } = given;
     let at = from + this.#hour.bytes.length + 5;
@@ -240,7 +240,7 @@ const twoDigits = (bytes: Buffer, at: number): number =>
 export const timesHint =
   "have it exported with times in ISO 8601, or format that column like 2026-11-20T14:02:11Z";
 
-/** Reads a time in any form, with UTC if it names no zone. Returns milliseconds since the epoch, without finer fractions, or null. */
+/** Reads a time in any form, in UTC if unzoned: whole milliseconds since the epoch, or null. */
 export function parseTime(text: string): number | null {
   const written = writtenTime(text.trim(), true);
   if (written === null || written.form === "serial") return null;
@@ -255,7 +255,7 @@ export function parseMoment(text: string, zone = "UTC"): number | null {
   return reader.isSure ? reader.parse(whole) : null;
 }
 
-/** Hours ahead of UTC of abbreviations that mean one zone. CST, IST, BST and others mean several. */
+/** Hours ahead of UTC of abbreviations for one zone. CST, IST, BST and others mean several. */
 const abbreviations = new Map(
   "Z0 UTC0 UT0 GMT0 UCT0 WET0 WEST1 CET1 MEZ1 MET1 CEST2 MESZ2 EET2 EEST3 MSK3 JST9 EDT-4 EST-5 CDT-5 MDT-6 MST-7 PDT-7 PST-8"
     .split(" ")
@@ -263,8 +263,8 @@ const abbreviations = new Map(
 );
 
 /**
- * A time zone: returns the moment at which its clocks show a time, given as if it were UTC. Of two, as when clocks go back, the first one;
- * `isTwice` is called then.
+ * A time zone: returns the moment at which its clocks show a time, given as if it were UTC. Of two,
+ * as when clocks go back, the first one; `isTwice` is called then.
  */
 type Zone = (shown: number, isTwice?: () => void) => number;
 
@@ -273,7 +273,7 @@ const utc: Zone = (shown) => shown;
 const zones = new Map<string, Zone | undefined>();
 const maxNamed = 1000;
 
-/** Returns a zone by `Europe/Berlin`, `+01:00`, `UTC+1` or an abbreviation; undefined for one that is unknown or not clear. */
+/** Returns a zone by `Europe/Berlin`, `UTC+1` or abbreviation; undefined if unknown or unclear. */
 export function zoneOf(text: string): Zone | undefined {
   const ahead = aheadOf(text);
   if (ahead !== undefined) return (shown) => shown - ahead * 60_000;

@@ -13,7 +13,7 @@ export interface Explanation {
   sentences: string[];
   /** Who sent the calls that locked the vault or count. */
   client: Client;
-  /** What the client did wrong: why its credentials were refused (`none` if the log does not show it), or how its starts ended. */
+  /** Why its credentials were refused (`none` if not shown by the log), or how its starts ended. */
   why:
     | "own-exchange"
     | "same-address"
@@ -91,7 +91,7 @@ function exchangesOf(events: readonly VaultEvent[]): Exchange[] {
   return exchanges;
 }
 
-/** Finds what of the past replaced refused credentials: the exchange acknowledged after the client's last accepted one. */
+/** Finds what replaced refused credentials: an exchange acknowledged after the client's last. */
 function traceOf(
   before: readonly VaultEvent[],
   past: readonly VaultEvent[],

@@ -20,14 +20,14 @@ export interface Log {
   timeline: "none" | "vault" | "problems";
   /** Doubts about every verdict. */
   doubts: readonly string[];
-  /** Time of the verdicts and current time, on which advice depends, in milliseconds since the epoch. */
+  /** Time of the verdicts, and current time for the advice, in milliseconds since the epoch. */
   asOf: number;
   now: number;
-  /** The items are the service's own, up to the last one: not this machine's journal, no --until, no --what-if. */
+  /** Has all of the service's items, to the last: no own journal, no --until, no --what-if. */
   isWhole: boolean;
 }
 
-/** An event of a vault. Its item is read when it is asked for. (An object with a getter of its own costs a hidden class.) */
+/** Event of a vault; reads its item on demand. (A getter of its own would cost a hidden class.) */
 export class VaultEvent {
   readonly seen: Entry;
   readonly event: EventKind;
@@ -45,7 +45,7 @@ export class VaultEvent {
   }
 }
 
-/** Returns the item at a location as it is shown. A value has one pseudonym: they compare like the values. */
+/** Returns the item at a location as shown. A value has one pseudonym: they compare alike. */
 export function itemAt(log: Log, location: ItemLocation): ItemReference {
   const { time, vault: _vault, ...item } = log.itemOf(location);
   const { line, event } = location;
@@ -54,7 +54,7 @@ export function itemAt(log: Log, location: ItemLocation): ItemReference {
   return log.pseudonyms.item({ input, line, at, event, ...item });
 }
 
-/** The newest events of a vault, oldest first: of a locked one, those up to the lock, and those since. */
+/** The newest events of a vault, oldest first; of a locked one, up to the lock and since. */
 export interface Events {
   before: readonly VaultEvent[];
   since: readonly VaultEvent[];
@@ -83,7 +83,7 @@ export function clientOf(events: readonly VaultEvent[]): Client {
   return defined({ externalRef, address, application });
 }
 
-/** Describes who sent calls: `reference report-cron from 10.0.0.7`; an empty text if nothing tells. */
+/** Describes who sent calls: `reference report-cron from 10.0.0.7`; empty if nothing tells. */
 export function clientWords({ externalRef, address, application }: Client): string {
   const from = address === undefined ? "" : ` from ${short(address)}`;
   if (externalRef !== undefined) return `reference ${short(externalRef)}${from}`;
@@ -98,8 +98,8 @@ export function inBrackets(client: Client | undefined): string {
 }
 
 /**
- * Returns the references that name clients: they recur in several exchanges. One that occurs in a single exchange, however often that was
- * tried, names the exchange.
+ * Returns the references that name clients: they recur in several exchanges. One that occurs in a
+ * single exchange, however often that was tried, names the exchange.
  */
 export function recurring(items: readonly ItemReference[]): ReadonlySet<string> {
   const seen = new Map<string, { isOver: boolean; exchanges: number }>();
@@ -119,9 +119,9 @@ export function recurring(items: readonly ItemReference[]): ReadonlySet<string> 
 type Hidden = "ip" | "ref" | "app" | "label";
 
 /**
- * Replaces addresses, references, application ids and labels by words like `ip-1`, numbered in the order of their first appearance in a
- * report: the same word for the same value everywhere. Free text that a verdict does not need is left out. Without redaction, it returns
- * everything as it is.
+ * Replaces addresses, references, application ids and labels by words like `ip-1`, numbered by
+ * first appearance in a report: the same word for the same value everywhere. Free text that a
+ * verdict does not need is left out. Without redaction, it returns everything as it is.
  */
 export class Pseudonyms {
   readonly #isOn: boolean;
@@ -160,7 +160,7 @@ export class Pseudonyms {
     return `${key}=${value.includes("*") || key === "endpoint" ? "…" : this.of(key, value)}`;
   }
 
-  /** Returns an action or an outcome that is a single word, and leaves out other text, which could name anybody. */
+  /** Returns an action or outcome of one word, and hides other text, which could name anybody. */
   word(text: string): string {
     return this.#isOn && !/^\w+$/.test(text) ? "…" : text;
   }

@@ -28,7 +28,7 @@ export interface Ranked {
   certainty: VaultReport["certainty"];
 }
 
-/** Returns the vaults to report, sorted by verdict, worst first, then by time of the lock or the last item, newest first. */
+/** Returns the vaults to report: worst verdict first, then newest lock or last item first. */
 export function rankVaults(log: Log): Ranked[] {
   const found: (Ranked & { rank: number; time: number })[] = [];
   for (const vault of log.fold.vaults) {
@@ -116,7 +116,7 @@ type WhatIfReport = NonNullable<ReplaySummary["whatIf"]>;
 /** Maximum number of vaults that a difference lists; more are counted only. */
 const maxListed = 1000;
 
-/** Lists the vaults for which the change makes a difference in verdict, state, lock or counters, in the given order. */
+/** Lists, in the given order, vaults whose verdict, state, lock or counters the change alters. */
 export function whatIfReport(
   { text }: WhatIf,
   log: Log,
@@ -168,7 +168,7 @@ const contradictionTexts: Record<VaultReport["contradictions"][number]["kind"], 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;
 
-/** Returns the answer to "what is wrong, and who caused it" across all vaults, which are sorted worst first. */
+/** Answers "what is wrong, and who caused it" across all vaults, which are sorted worst first. */
 export function answerOf(
   log: Log,
   vaults: readonly Ranked[],

@@ -24,8 +24,8 @@ export interface Judgement extends Confidence {
 }
 
 /**
- * Judges a vault. Reads an item only for a possible auto-lock, which generic vaults do not have (docs/interface.md, Lockout), and of
- * calls that were refused.
+ * Judges a vault. Reads an item only for a possible auto-lock, which generic vaults do not have
+ * (docs/interface.md, Lockout), and of calls that were refused.
  */
 export function judge(log: Log, vault: Vault): Judgement {
   const { fold, asOf } = log;
@@ -72,8 +72,8 @@ function isGeneric(log: Log, vault: Vault): boolean {
 }
 
 /**
- * Whether calls that are not understood leave the vault without a verdict: also those refused for a reason that is not known, which may
- * be a lock. Without one it is what the service records of bad credentials (docs/interface.md, Audit items).
+ * Whether calls not understood, or refused for an unknown reason (maybe a lock), prevent a verdict.
+ * Without a reason it is the service's item for bad credentials (docs/interface.md, Audit items).
  */
 const isUnclear = (log: Log, vault: Vault): boolean =>
   (vault.unclear > 0 && vault.unclearSinceCall > 0) ||
@@ -205,7 +205,7 @@ const newest = (
   isOne: (event: VaultEvent) => boolean,
 ): VaultEvent[] => (count === 0 ? [] : events.filter(isOne).slice(-count));
 
-/** Returns the events, of those up to the lock, that led to it or that count toward lockout, oldest first. */
+/** Returns the events up to the lock that led to it or count toward lockout, oldest first. */
 function chainOf(
   events: readonly VaultEvent[],
   vault: Vault,

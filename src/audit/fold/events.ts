@@ -1,9 +1,9 @@
-/** How a call ended: "failed" is refused and counts as a failed attempt, "unclear" is neither accepted nor refused. */
+/** How a call ended: "failed" is a refusal that counts, "unclear" neither accepted nor refused. */
 type Ended = "accepted" | "failed" | "refused" | "unclear";
 
 /**
- * Kinds of events that audit items record (docs/interface.md, Audit items), whatever an export calls them: their words in a report, the
- * call that they are about, and how it ended. Two exports may describe the outcome of the same call differently.
+ * Kinds of events in audit items (docs/interface.md, Audit items), whatever an export calls them:
+ * words in a report, the call, and how it ended, which two exports may describe differently.
  */
 const kinds = {
   create: ["created", "create"],
@@ -36,7 +36,7 @@ const kinds = {
   "lock-noted": ["locked, as recorded", "lock-noted"],
   /** Refused or failed for a reason other than the vault: counts nothing. */
   "not-performed": ["not performed", "start", "refused"],
-  /** Refused with HTTP status 401 alone, which may be about the application or the vault's credentials: counts nothing. */
+  /** Refused with status 401 alone, for the application or the vault's credentials: may count. */
   unauthorized: ["refused with status 401", "start", "refused"],
   /** About the application (key, address, token): not a failed attempt. */
   application: ["about the application", "application"],

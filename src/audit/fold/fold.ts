@@ -26,8 +26,8 @@ interface FoldOptions {
 }
 
 /**
- * The service's state machine as audit items show it. It takes items in order of time; memory grows with the vaults only. What an item of
- * unknown meaning may have done widens the bounds of a vault's counters, and makes no lock certain.
+ * The service's state machine, as items in order of time show it. Memory grows with vaults only.
+ * Items of unknown meaning widen the bounds of a vault's counters, and make no lock certain.
  */
 export class Fold {
   readonly rules: Rules;
@@ -141,7 +141,7 @@ export class Fold {
     }
   }
 
-  /** Takes an item that may have been any call: an acknowledgement, which resets the counters, or an unlock. */
+  /** Takes an item that may be any call, also an acknowledgement or unlock, which reset counts. */
   #widen(vault: Vault): void {
     vault.unclear += 1;
     vault.unclearSinceCall += 1;
@@ -164,7 +164,7 @@ export class Fold {
       this.#lock(vault, entry, { rule: "unacknowledged-starts", count: vault.unackedStarts });
   }
 
-  /** Whether the acknowledgement of a start stands before it: in the same second, or by another clock. */
+  /** Whether a start's acknowledgement comes before it: in the same second, or by another clock. */
   #isAcknowledged(vault: Vault, start: Entry): boolean {
     const skew = start.time - vault.earlyAckTime;
     if (skew > clockSkew) vault.earlyAcks = 0;
@@ -206,7 +206,7 @@ export class Fold {
     vault.clearFailures();
   }
 
-  /** Takes an accepted call. One that should have been refused contradicts the log, and reopens the vault. */
+  /** Takes an accepted call. One that should be refused is a contradiction, reopening the vault. */
   #accept(vault: Vault, entry: Entry): void {
     const { ending } = vault;
     if (ending === undefined) return;
@@ -265,8 +265,8 @@ export class Fold {
   }
 
   /**
-   * Takes an item that shows the vault to be locked. If no rule did it, the vault was idle for so long, or the calls just before are the
-   * likely cause, or it is not in the log.
+   * Takes an item that shows the vault to be locked. If no rule did it, the vault was idle for so
+   * long, or the calls just before are the likely cause, or it is not in the log.
    */
   #findLocked(vault: Vault, entry: Entry): void {
     const { ending, failedAttempts, unackedStarts, hasKnownCounters } = vault;
@@ -321,7 +321,7 @@ export class Fold {
   }
 }
 
-/** Events about locks, by what they are without: nobody knows what a call refused because of a lock would have been. */
+/** What events about locks are without them: what a call refused by a lock would be is unknown. */
 const withoutLocks: Partial<Record<EventKind, EventKind>> = {
   "locking-start": "read",
   "locking-failure": "failed",

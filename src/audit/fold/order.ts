@@ -3,7 +3,7 @@ import { Entry } from "../read/item.ts";
 /** Words of four bytes that an entry takes. */
 const width = 8;
 
-/** Entries without their vaults, as rows of numbers: an object for each would take several times the memory. */
+/** Entries without vaults, as rows of numbers: objects would take several times the memory. */
 export class Rows {
   readonly words: Int32Array;
   /** The same memory. */
@@ -111,25 +111,25 @@ export class Entries {
   }
 }
 
-/** Number of items held back: an item that is no further out of order can be moved to its position. */
+/** Number of items held back: an item no further out of order is moved to its position. */
 const windowSize = 4096;
 
-/** How far back the times of an input go, in milliseconds, if it begins anew: several exports in one file. */
+/** Milliseconds back in time that show that an input begins anew: several exports in one file. */
 const jump = 60_000;
 
-/** Sorts items by time, of what is passed on early within a window: one that comes later than that is passed on out of order. */
+/** Sorts items by time within a window; what comes later than that is passed on out of order. */
 export class TimeOrder extends Entries {
   readonly #look: (entry: Entry, beginsAnew: boolean) => void;
   readonly #pass: (entry: Entry) => void;
-  /** Of the input at hand: 1, or -1 if it has the newest item first; its first entry, and its last time so far, times that. */
+  /** Of this input: 1, or -1 for newest first; its first entry; its last time yet, times that. */
   #direction = 1;
   #from = 0;
   #last = Number.NEGATIVE_INFINITY;
   #isSorted = true;
 
   /**
-   * `look` sees each item as it is added, and whether its input begins anew with it, `pass` in the order of time. It is given the same
-   * object each time.
+   * `look` sees each item as it is added, and whether its input begins anew with it, `pass` in the
+   * order of time. It is given the same object each time.
    */
   constructor(look: (entry: Entry, beginsAnew: boolean) => void, pass: (entry: Entry) => void) {
     super();

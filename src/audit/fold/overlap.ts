@@ -11,8 +11,8 @@ interface Known extends Pick<Entry, "time" | "event" | "idHash"> {
 const precisions = [60_000, 1000, 1];
 
 /**
- * Finds items that count once: those with the same id, and those without that several inputs have. Equal items of one input are events; of
- * those that two inputs have, the larger number of either counts.
+ * Finds items that count once: those with the same id, and those without that several inputs have.
+ * Equal items of one input are events; of two inputs, the larger number of them counts.
  */
 export class Overlap {
   /** By input. What they tell is complete once many of its items were added. */
@@ -25,7 +25,7 @@ export class Overlap {
   #bucket = Number.NaN;
   count = 0;
 
-  /** Learns about an input from its items, in their order: whether it begins anew with one, as a copy of what came before does. */
+  /** Learns from an input's items, in order, its precision and whether it begins anew (a copy). */
   learn({ input, time }: Entry, beginsAnew: boolean): void {
     this.#beginsAnew ||= beginsAnew;
     const known = this.#precisions[input] ?? Infinity;

@@ -45,11 +45,11 @@ interface Contradicting {
 const none: readonly Contradicting[] = [];
 
 /**
- * What the items of a vault so far amount to: numbers of items, and times in milliseconds since the epoch; 0 for none. As memory grows with
- * the vaults, it has few properties, all of them numbers.
+ * What the items of a vault amount to so far: counts, and times in milliseconds since the epoch; 0
+ * for none. Memory grows with the vaults: properties are few, and most are numbers.
  */
 export class Vault {
-  // What each item changes comes first, on the same lines of the processor's cache. Of the last item:
+  // What each item changes comes first, on the same lines of the CPU cache. Of the last item:
   lastTime = 0;
   lastHash = 0;
   lastCode = 0;
@@ -61,19 +61,19 @@ export class Vault {
   ending: Ending | undefined;
   /** Kinds of the events, each the bit of its code. */
   kinds = 0;
-  /** Starts without acknowledgement, and consecutive failed attempts: what is seen, with what may count. */
+  /** Unacknowledged starts and consecutive failed attempts, with those that only may count. */
   unackedStarts = 0;
   failedAttempts = 0;
   /** Lower bounds of both, which no item of unknown meaning raises. */
   surelyUnacked = 0;
   surelyFailed = 0;
-  /** The open exchange: 1 for a read, 2 for an update, and the time of its start, which is the last one. */
+  /** The open exchange, 1 for a read, 2 for an update; and the time of the last start. */
   pending = 0;
   lastStart = 0;
   /** Items that are not understood: since an acknowledgement, and since an accepted call. */
   unclear = 0;
   unclearSinceCall = 0;
-  /** Since an accepted call: those refused for a reason that is not known, or because the service has no such vault. */
+  /** Calls since an accepted one: refused for an unknown reason; refused as no such vault. */
   refusals = 0;
   gone = 0;
   /** The oldest start with invalid credentials since an accepted call. */
@@ -81,7 +81,7 @@ export class Vault {
   /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
   earlyAcks = 0;
   earlyAckTime = 0;
-  /** The ring of the newest events before the last lock, and the number of events that it was given. */
+  /** The ring of the newest events up to the last lock, and how many events it was given. */
   earlierRing = 0;
   earlierCount = 0;
   /** In lower case. */
@@ -90,7 +90,7 @@ export class Vault {
   readonly number: number;
   readonly firstTime: number;
   contradictions: readonly Contradicting[] = none;
-  /** Items that came too late to be sorted, and those without ids that were taken for items of another input. */
+  /** Items too late to be sorted, and those that may or may not be the same as another. */
   late = 0;
   alike = 0;
 

@@ -1,6 +1,6 @@
 import { endOf, type EventKind } from "../fold/events.ts";
 
-/** Current and former action names (docs/interface.md, Audit items), and actions of administrators, which some exports have. */
+/** Current and former actions (docs/interface.md, Audit items), and those of administrators. */
 const names = {
   ACKNOWLEDGE_UPDATE_VAULT: "ack-update",
   ACKNOWLEDGE_READ_VAULT: "ack-read",
@@ -25,7 +25,7 @@ export const knownNames = Object.keys(meanings);
 export const knownName = (text: string): string | undefined =>
   knownNames.find((name) => name === normal(text));
 
-/** Words of consoles, as `normal` returns them, for each word of a name: "Vault read", "Tresor gelesen", "Lecture du coffre". */
+/** Words of consoles for each word of a name, as `normal` returns them: "Tresor gelesen". */
 const spellings: Readonly<Record<string, string>> = {
   VAULT: "TRESOR TRESORS COFFRE BOVEDA",
   ACKNOWLEDGE:
@@ -66,7 +66,7 @@ function keyOf(words: readonly string[]): string {
   return [...new Set(words)].sort().join("_");
 }
 
-/** Words that may accompany the name of an action. With any other word it is another action: READ_VAULT_INFO. */
+/** Words that may accompany an action's name. Any other makes it another one: READ_VAULT_INFO. */
 const besideName =
   /^(?:|FAILED|FAILURE|FAIL|FAILS|DENIED|REFUSED|REJECTED|ERROR|INVALID|UNAUTHORI[SZ]ED|SUCCESS|SUCCESSFUL(?:LY)?|SUCCEEDED|OK|BAD|WRONG|CREDENTIALS?|EVENT|AUDIT|ITEM|STARTED|LOCKED|ATTEMPT|HAS|BEEN|WAS|IS|OF|BY|THE|AN?|FOR|DE|L|D|DER|DES|DEN|DU|LA|LE|EL|VON|DURCH|PAR|POR|WURDE|FEHLGESCHLAGEN|ECHEC|FALLIDA)$/;
 
@@ -78,8 +78,8 @@ const doers =
 export type Renames = Readonly<Record<string, string>>;
 
 /**
- * Finds the name in an action: one of the service, or one of an export that its user has explained. Returns its kind with the rest of the
- * text, which may mention a failure.
+ * Finds the name in an action: one of the service, or one of an export that its user has explained.
+ * Returns its kind with the rest of the text, which may mention a failure.
  */
 export function nameIn(
   action: string,

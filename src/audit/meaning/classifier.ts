@@ -6,7 +6,7 @@ import { eventOfEndpoint, nameIn, type Renames } from "./actions.ts";
 import type { Outcome, Reason } from "./words.ts";
 import { describedOutcome, outcomeOf, plainWords, reasonOf, saysNothing } from "./words.ts";
 
-/** What of an item a report mentions, with the sentence for its values and the flag that explains them. */
+/** What reports mention of an item: a sentence for its values, with flags that explain them. */
 const sentences = {
   action: `Actions that were not understood: VALUES. Say what they mean (--action OLD=NEW, once for each; vault help audit lists the names), or name the column that has the actions (--map action=COLUMN).`,
   outcome: `Outcomes that were not recognized, neither accepted nor refused: VALUES. Say what they mean (--outcome VALUE=success or VALUE=failure, once for each), or name their column (--map outcome=COLUMN).`,
@@ -23,14 +23,14 @@ type Known = readonly [kind: EventKind, remark?: Remark];
 /** An action, with what it means by outcomes of one column. */
 export interface Action {
   readonly action: string;
-  /** True for a column like `failed`, whose "true" is a failure, and false for one like `success`: in others, 0 and 1 may mean either. */
+  /** True for columns like `failed`, false for those like `success`; else 0 and 1 are unclear. */
   readonly inverted: boolean | undefined;
   readonly meanings: Map<string | undefined, Meaning>;
 }
 
 /** What items with an action and an outcome mean. */
 export interface Meaning extends Omit<Action, "meanings"> {
-  /** Empty for an item without one, undefined in a log that has none: there only descriptions tell what failed. */
+  /** Empty for an item without one, undefined in a log without any: there descriptions tell. */
   readonly outcome: string | undefined;
   /** Code of the event; undefined if it depends on the description: not for a plain success. */
   readonly code: number | undefined;
@@ -45,8 +45,8 @@ const maxKnown = 3000;
 const maxValues = 100;
 
 /**
- * Classifies items by action, outcome and description, and counts what was not understood. What none of them says is unknown. `failure`
- * matches failed attempts with unusual wording, `actions` and `outcomes` explain words of an export.
+ * Classifies items by action, outcome and description, and counts what was not understood.
+ * `failure` matches unusual failed attempts, `actions` and `outcomes` explain words of an export.
  */
 export class Classifier {
   readonly #failure: RegExp | undefined;
@@ -101,8 +101,8 @@ export class Classifier {
   }
 
   /**
-   * Classifies an item by what its action and outcome mean, and counts it: returns the code of the event. The description matters only if
-   * they have none, the endpoint only where the meaning asks for it.
+   * Classifies and counts an item by the meaning of action and outcome; returns the event's code.
+   * The description matters only if they have none, the endpoint only if the meaning asks.
    */
   take(meaning: Meaning, description?: string, endpoint?: string): number {
     if (meaning.code !== undefined) return meaning.code;
@@ -121,7 +121,7 @@ export class Classifier {
     return eventCodes[kind];
   }
 
-  /** Says what may make a report wrong, or what else was taken for something: values with their numbers of items, most frequent first. */
+  /** Says what was assumed or not understood: values with item counts, most frequent first. */
   say(remarks: readonly Remark[]): string[] {
     return remarks.flatMap((remark) => {
       const values = [...(this.#counts.get(remark) ?? [])]
@@ -162,7 +162,7 @@ export class Classifier {
       return [isAck ? "unanswered-ack" : "unanswered-start"];
     const result = outcome === undefined ? undefined : this.#outcomeOf(outcome, inverted);
     if (base === "lock" || base === "lock-noted" || base === "unlock") {
-      // Words like "locked" describe the action itself here: only the outcome tells whether it failed, and what is noted was no call.
+      // Words like "locked" name the action: only the outcome tells failure; notes are no calls.
       const kind =
         base === "unlock" ? base : lockOf(base, `${rest} ${description ?? ""}`, endpoint);
       if (result === "bad" && (base !== "lock-noted" || kind === "lock")) return ["not-performed"];
@@ -195,7 +195,7 @@ export class Classifier {
 const shapeOf = (text: string | undefined): string | undefined =>
   text?.replaceAll(/[\w-]{5,}/g, (token) => (/\d/.test(token) ? "#" : token));
 
-/** Returns what a call with an unknown action does, by its endpoint, which may stand in the place of the action. */
+/** Returns what a call of unknown action does, by its endpoint, which may replace the action. */
 const byEndpoint = (action: string, endpoint = action): EventKind | undefined =>
   isAboutApplication(action) ? undefined : eventOfEndpoint(endpoint);
 
@@ -230,7 +230,7 @@ interface Texts {
   description: string | undefined;
 }
 
-/** If a refusal is known to be about the vault's credentials, device or PIN, it is a failed attempt; else it may be one. */
+/** Classifies a refusal: a failed attempt if about credentials, device or PIN; maybe if unknown. */
 function refusal(
   base: EventKind | undefined,
   { action, rest, outcome, description }: Texts,
@@ -258,7 +258,7 @@ function refusal(
   return description === undefined ? ["refused"] : ["refused", "reason"];
 }
 
-/** Returns what a refusal is if only the description mentions it, and the outcome is not understood. */
+/** Returns what a refusal is if only the description tells, and the outcome is not understood. */
 const weaker = (kind: EventKind): EventKind =>
   kind.startsWith("locking") ? "refused-locked" : kind.startsWith("failed") ? "refused" : kind;
 

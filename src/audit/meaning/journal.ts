@@ -16,9 +16,9 @@ const operations: Readonly<Record<string, readonly [call: string, word: string, 
 const endings = new Set(["acknowledged", "expired", "discarded", "rejected", "deleted"]);
 
 /**
- * Derives from the journal the audit items that the service must have recorded for this machine's calls: the action, the outcome
- * (SUCCESS, FAILURE, or UNKNOWN if no complete response came and the call may count) and the usual description. Calls whose beginning
- * was pruned from the journal are left out. Memory grows with open exchanges, not with the journal.
+ * Derives from the journal the audit items that the service must have for this machine's calls:
+ * action, outcome (UNKNOWN if no complete response came and the call may count), usual description.
+ * Calls whose beginning was pruned are left out. Memory grows with open exchanges, not the journal.
  */
 export function* journalItems(lines: Iterable<JournalLine>): Generator<Item> {
   /** What the first entry of an exchange has, and later ones do not repeat. */
@@ -65,7 +65,7 @@ function wordingOf({ event, fate, detail }: JournalLine, begun: string): Wording
   // Words of the service must not turn a lock into a failed attempt.
   const other = /credential|payload|encrypted|pin\b|device/i.test(words) ? "" : words;
   const refused = `${code === "gone" ? "vault not found" : "vault is locked"}${other}`;
-  // Without a code, a later start settled the exchange; with `network`, nothing was sent. Neither is an end call.
+  // No code: a later start settled the exchange; `network`: nothing was sent. Neither is an end.
   const ended: Wording | undefined =
     code === undefined || code === "network"
       ? undefined

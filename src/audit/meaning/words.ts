@@ -1,7 +1,7 @@
-// Words of outcomes and of reasons, in English, German, French and Spanish, outcomes also in Italian, Dutch and Portuguese: neither fields nor texts are documented.
-// What no row knows is unknown, and counts for nothing certain. Rows are for texts as `plainWords` returns them.
+// Words of outcomes and reasons in en, de, fr and es, outcomes also in it, nl and pt: none are
+// documented. What no row knows counts for nothing certain. Rows take texts of `plainWords`.
 
-/** What a text says: words in lower case without accents, with spaces in place of underscores, hyphens and dots between them. */
+/** Words of a text in lower case without accents; spaces replace underscores, hyphens and dots. */
 export const plainWords = (text: string): string =>
   text
     .slice(0, 1000)
@@ -13,7 +13,7 @@ export const plainWords = (text: string): string =>
     .replace(/[\s.!]+$/, "")
     .trim();
 
-/** Words before the credentials of a vault. With any other word they are somebody else's: "merchant credentials". */
+/** Words before a vault's credentials. Any other makes them another's: "merchant credentials". */
 const ours =
   "vault|tresors?|the|this|these|that|your|its|an?|of|or|and|supplied|provided|given|presented|submitted|sent|stored|current|old|new|pair|because|as|since|but|with|" +
   "error|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen|ubermittelten|aktuellen";
@@ -41,7 +41,7 @@ const row = (alternatives: string): RegExp =>
     "g",
   );
 
-/** Parts of a text that would mislead: hints, conditions, negations, and what is about something else. They are taken out. */
+/** Misleading parts of a text, taken out: hints, conditions, negations, what is about others. */
 const misleading = row(String.raw`
   (?:\d+ )?(?:attempts?|tries|retries|versuche?|tentatives?|intentos?)(?: (?:are|is|remain\w*|left|ubrig|restantes?))+[^.,;:]*
   (?:remaining|noch|restantes?|quedan?):? \d+ (?:attempts?|tries|versuche?|tentatives?|intentos?)[^.,;:]*
@@ -145,13 +145,13 @@ const ofCode: ReadonlyMap<string, Reason> = new Map(
   ),
 );
 
-/** Returns the HTTP status that an outcome begins with: `403`, `403 Forbidden`, `HTTP/1.1 423`, `status=503`. */
+/** Returns the HTTP status at the start of an outcome: `403`, `HTTP/1.1 423`, `status=503`. */
 const statusOf = (outcome: string): string | undefined =>
   /^(?:http(?:\/\d(?:\.\d)?)?|status(?: ?code)?)?[ :=]*([1-5](?:\d\d|xx))\b/i.exec(
     outcome.trim(),
   )?.[1];
 
-/** Why a call was refused: one reason, `locking` for a refusal that locked, undefined if the texts say none or contradict each other. */
+/** Returns why a call was refused, `locking` if it locked; undefined without one clear reason. */
 export function reasonOf(
   outcome: string | undefined,
   texts: readonly string[],
@@ -214,7 +214,7 @@ export const isNumber = (text: string): boolean => /^-?(?:\d{1,15}|0x[\da-f]{1,8
 export const saysNothing = (text: string): boolean =>
   /^\s*(?:|-+|n\/?a|none|null|\(null\)|undefined)\s*$/i.test(text);
 
-/** What an outcome says. `inverted` is true for a column like `failed`, false for one like `success`: others hold no numbers. */
+/** What an outcome says. `inverted` as in `Action`: without it, 0 and 1 say nothing. */
 export function outcomeOf(outcome: string, inverted?: boolean): Outcome {
   const words = plainWords(outcome);
   if (inverted === true && isNumber(words)) return Number(words) === 0 ? "good" : "bad";

@@ -11,8 +11,8 @@ import type { Way } from "../../way.ts";
 import { originWords } from "../explain/report.ts";
 import { eventWords, isProblem, verdicts, type Verdict } from "../fold/events.ts";
 
-// The outline of a report: strings, in the order in which a person needs them, and each thing once. Any of them may hold what somebody wrote
-// into a log: a printer escapes all of them for its medium.
+// The outline of a report: strings in the order in which a person needs them, each thing once. Any
+// may hold what somebody wrote into a log: a printer escapes all of them for its medium.
 
 export interface Report {
   summary: ReplaySummary;
@@ -26,7 +26,7 @@ interface Outline {
   /** The first of them answers what was asked. */
   answers: readonly string[];
   warnings: readonly string[];
-  /** The vaults, and who caused what; then each vault that needs action; last what the report is based on. */
+  /** The vaults and who caused what; each vault that needs action; what the report is based on. */
   sections: readonly Section[];
 }
 
@@ -67,8 +67,8 @@ export interface Section {
 }
 
 /**
- * Returns the outline of a report, with room for so many rows of vaults that need action, of others, which are listed only if all of the
- * former are, and for so many vaults that have a section.
+ * Returns the outline of a report. `room`: the most rows of vaults that need action, of others,
+ * which are listed only after all of those, and the most vaults that have a section.
  */
 export function outlineOf(
   { summary, vaults }: Report,
@@ -255,8 +255,8 @@ const factsOf = (all: Record<string, readonly (string | undefined)[]>): Fact[] =
     .filter(({ texts }) => texts.length > 0);
 
 /**
- * Makes a table, without columns that are empty; none without rows. What several rows share is a note, behind the first columns, of which
- * so many are `kept`.
+ * Makes a table, without columns that are empty; none without rows. What several rows share is a
+ * note, behind the first columns, of which so many are `kept`.
  */
 function tableOf(
   name: string,
@@ -279,7 +279,7 @@ function tableOf(
 /** A verdict for people: `at risk`. */
 const verdictWords = (verdict: Verdict): string => verdict.replace("-", " ");
 
-/** Formats an ISO 8601 time as `2026-11-20 14:02:11`, in UTC, with its milliseconds if there are any; leaves other text. */
+/** Formats an ISO 8601 time as `2026-11-20 14:02:11`, with any milliseconds; leaves other text. */
 export const timeText = (at: string): string =>
   /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(at) ? at.replace("T", " ").replace(/(?:\.0+)?Z$/, "") : at;
 
@@ -325,7 +325,7 @@ function eventOf({ event, action }: ItemReference, mark: Row["mark"]): string {
   return `${eventWords(event)}${isNamed ? `: ${action}` : ""}${what}`;
 }
 
-/** Returns the description of an item, if it may say more than its event: that of an accepted call repeats it. */
+/** Returns an item's description unless it repeats the event, as that of an accepted call does. */
 const saidOf = ({ event, description = "" }: ItemReference): string =>
   /^(?:create|read|update|ack-read|ack-update|delete)$/.test(event) ? "" : description;
 

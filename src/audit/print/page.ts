@@ -15,8 +15,8 @@ interface Markup {
 type Inserted = string | number | Markup | readonly Inserted[] | undefined;
 
 /**
- * Template tag for markup. Escapes inserted values, unless they are markup, and removes the indentation of the source. Its name is none
- * that the formatter knows: it would break the lines of the style, whose hash is in the policy of the page.
+ * Template tag: escapes inserted values, unless they are markup, and removes indentation. The
+ * formatter must not know its name, or it breaks lines of the style, whose hash the policy has.
  */
 function markup(strings: TemplateStringsArray, ...inserted: readonly Inserted[]): Markup {
   const [first = "", ...others] = strings.map((text) => text.replace(/\n +/g, "\n"));
@@ -46,8 +46,8 @@ export const maxRows = 5000;
 const maxDrawn = 100;
 
 /**
- * Yields a self-contained page in pieces: the answer, then each vault, then the basis. It loads nothing and runs nothing: its policy
- * allows its style by a hash. Every text may be hostile.
+ * Yields a self-contained page in pieces: the answer, then each vault, then the basis. It loads
+ * nothing and runs nothing: its policy allows its style by a hash. Every text may be hostile.
  */
 export function* pageReport({
   title,
@@ -83,7 +83,7 @@ export function* pageReport({
 const paragraph = (name: string, text: string): Markup =>
   markup`<p class="${name}">${value(text, longest)}</p>\n`;
 
-/** Yields a table a row at a time, because there may be thousands. It scrolls in its own box if it is too wide. */
+/** Yields a table row by row, as there may be thousands. Scrolls in its own box if too wide. */
 function* table({ name, heads, rows, notes }: Table): Generator<string> {
   yield markup`<p class="found">${name}</p>
     <div class="scroll" role="group" tabindex="0" aria-label="${name}"><table>
@@ -159,7 +159,7 @@ function strip(events: readonly TimelineEvent[]): Markup {
     `;
 }
 
-/** The style of the page: light, dark and on paper, from 320 pixels on. Words and shapes repeat what colors mean. */
+/** Style for light, dark and paper, from 320 pixels. Words and shapes repeat what colors mean. */
 const style = `:root {
   color-scheme: light dark;
   --page: #fff; --soft: #f2f4f6; --line: #d5d9df; --text: #1b1e23; --quiet: #565d67; --link: #0b57b0;

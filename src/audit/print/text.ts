@@ -8,12 +8,12 @@ import type { Verdict } from "../fold/events.ts";
 import type { Fact, Report, Row, Section, Table } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 
-/** Columns of a sentence, of which a report shows no more: a warning must not lose the flag at its end. */
+/** Maximum columns of a sentence in a report: a warning must not lose the flag at its end. */
 export const longest = 1200;
 
 /**
- * Formats a report for a terminal of any width, or without one: then lines are not wrapped, and tables are lines with tabs. All text
- * from items is made safe. Ends with a newline.
+ * Formats a report for a terminal of any width, or without one: then lines are not wrapped, and
+ * tables are lines with tabs. All text from items is made safe. Ends with a newline.
  */
 export function terminalReport(
   report: Report,
@@ -101,7 +101,7 @@ function section(
   ];
 }
 
-/** Yields a report as Markdown, for a ticket: the answer, then the vaults that need action, then what the report is based on. */
+/** Yields a report as Markdown for a ticket: the answer, vaults that need action, the basis. */
 export function* markdownReport(report: Report): Generator<string, void, undefined> {
   const outline = outlineOf(report, { problems: 20, others: 0, sections: 20 });
   for (const answer of outline.answers) yield `**${escapeMarkdown(answer, longest)}**\n\n`;
@@ -139,7 +139,7 @@ function markdownTable({ name, heads, rows, notes }: Table): string {
   return `**${escapeMarkdown(name)}**\n\n${lines.join("")}\n${notes.map((note) => `${escapeMarkdown(note)}\n\n`).join("")}`;
 }
 
-/** Escapes a text that is not trusted: on one line, and nothing of it is markup, a link or a reference to a person. */
+/** Escapes an untrusted text: one line, without markup, links or references to persons. */
 export const escapeMarkdown = (text: string, most = 200): string =>
   shown(text, most)
     .replace(/[\\`*_[\]<>#|~$&@]/g, String.raw`\$&`)

@@ -53,7 +53,7 @@ export function isAt({ bytes, view }: Bytes, given: Bytes, from: number): boolea
 /** Number of texts that are remembered, and the maximum of the bytes of each. */
 const [mostTexts, longestText] = [1024, 256];
 
-/** Values by the bytes of the texts that they are made of, so that a text that repeats is decoded once. */
+/** Values by the bytes of the texts that they are made of: a repeated text is decoded once. */
 export class TextValues<T> {
   readonly #make: (text: string) => T;
   readonly #known: ({ text: Bytes; value: T } | undefined)[] = Array.from({ length: mostTexts });
@@ -109,7 +109,7 @@ export function endOfString({ bytes, view }: Bytes, from: number, to: number): n
   return at;
 }
 
-/** Returns the offset after the string, list or object that begins at `from`; -1 if it does not end before `to`, or is deeper than `most`. */
+/** Returns where the string, list or object at `from` ends; -1 if open, or deeper than `most`. */
 export function endOfValue({ bytes }: Bytes, from: number, to: number, most = Infinity): number {
   let depth = 0;
   let isString = false;

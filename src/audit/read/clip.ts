@@ -1,6 +1,6 @@
 import { jsonText } from "../../terminal/redactor.ts";
 
-/** Quotes a value of an export for a message: at most 40 characters, without any that a terminal interprets. */
+/** Quotes a value of an export for a message: at most 40 characters, safe for a terminal. */
 export const clip = (text: string): string =>
   jsonText(text.length > 40 ? `${text.slice(0, 39)}…` : text);
 

@@ -3,18 +3,18 @@ import { isObject } from "../../protocol/json.ts";
 import { looksLikeAction, uuidOf } from "../columns/looks.ts";
 import { anyUuid } from "./item.ts";
 
-/** Values of a record by column, without empty ones. A Map, so that a column like `__proto__` is safe. */
+/** Values of a record by column, without empty ones. A Map: a column like `__proto__` is safe. */
 export type Fields = Map<string, string>;
 
 /** Depth below which values are kept as JSON text. */
 const deepestColumn = 8;
 
-/** Maximum number of columns in a record. A line of 1 MiB could have a hundred thousand; no export does. */
+/** Maximum columns of a record. A line of 1 MiB could have a hundred thousand; no export does. */
 const maxColumns = 2000;
 
 /**
- * Returns the columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as JSON text, numbers and booleans as text,
- * without null and empty strings.
+ * Returns the columns of a JSON object: nested objects by dotted names (`vault.uuid`), arrays as
+ * JSON text, numbers and booleans as text, without null and empty strings.
  *
  * @throws RangeError for an array nested too deeply for JSON.stringify.
  */
@@ -39,7 +39,7 @@ function flatten(value: object, fields: Fields = new Map(), prefix = "", depth =
   return fields;
 }
 
-/** Fifty objects and lists in each other: no export has as many, and what looks into all of them takes minutes. */
+/** Fifty nested objects and lists: no export has as many, and looking into all takes minutes. */
 const tooDeep = /(?:[[{][^[\]{}]*){50}/;
 
 /** The columns of a record, or those of the item that is in the text of one of them. */
@@ -59,8 +59,8 @@ export interface Parsed extends Looked {
 }
 
 /**
- * Parses a JSON object. What programs write beside JSON is read too: NaN, None, a comma before a brace, and control characters in
- * strings. Integers beyond 2^53 become strings, to keep their digits. `depth`: number of texts that it is in.
+ * Parses a JSON object, also with NaN, None, a comma before a brace, or control characters in
+ * strings. Integers beyond 2^53 become strings, to keep their digits. `depth`: texts that it is in.
  */
 export function parse(text: string, depth = 0): Parsed {
   // Rejects what cannot be JSON without the cost of an exception.
@@ -103,7 +103,7 @@ function parseExactly(text: string): unknown {
     : value;
 }
 
-/** Strings, a comma before a brace, numbers and words. An open string extends to the end: no character is looked at twice. */
+/** Strings, commas before braces, numbers, words. Open strings extend to the end: linear time. */
 const loose = /"[^"\\]*(?:\\.[^"\\]*)*"?|,(?=\s*[}\]])|[\w.+-]+/gs;
 const repaired = (part: string): string => {
   if (part.startsWith('"')) return part.replaceAll(/\p{Cc}/gu, " ");
@@ -127,7 +127,7 @@ export const similar = 1;
 /** It has a time and a known action. */
 export const alike = 2;
 
-/** Maximum depth of texts in texts, and of objects and lists in each other, in which items are looked for. */
+/** Maximum depth of texts in texts, and of nested objects and lists, to look for items in. */
 const [deepestText, deepestWrapper] = [3, 10];
 
 function likenessOf(fields: Fields): number {
@@ -144,7 +144,7 @@ function likenessOf(fields: Fields): number {
   return !hasTime ? unlike : hasAction ? alike : hasUuid ? similar : unlike;
 }
 
-/** Finds the item in a record: its columns, or those of an object in a text that looks more like one. What stands beside that is about the log. */
+/** Finds a record's item: in its columns or, if more like one, a text; the rest is the log's. */
 export function itemIn(fields: Fields, depth = 0): Looked {
   let best = { fields, likeness: likenessOf(fields), isText: false };
   if (depth === deepestText) return best;

@@ -20,7 +20,7 @@ const headSize = 64 * 1024;
 /** Number of bytes processed at a time, which fit the CPU's cache. */
 export const pieceSize = 256 * 1024;
 
-/** Bytes decompressed at a time: an error in them drops all that they hold. A member's header is shorter. */
+/** Bytes decompressed at a time: an error drops all that they hold. Member headers are shorter. */
 const packedSize = 16 * 1024;
 
 /** Maximum number of times that an input is packed. */
@@ -34,7 +34,7 @@ export interface InputSpec {
   stream?: Pieces;
 }
 
-/** The text of an export as a file in UTF-8: the file itself, or a copy without a name of what is streamed, packed or in UTF-16. */
+/** An export as UTF-8 text: its file, or an unnamed copy of what is streamed, packed or UTF-16. */
 export class Input {
   readonly name: string;
   /** The beginning of the text, and whether that is all of it. */
@@ -195,7 +195,7 @@ const marks = [
   ["\xfe\xff", "utf-16be"],
 ] as const;
 
-/** Returns the encoding with its byte-order mark; without one, UTF-16 is known by where its zeros are. */
+/** Returns the encoding and its byte-order mark; without one, zeros tell UTF-16 by their places. */
 function encodingOf(head: Buffer): readonly [mark: string, encoding: string] {
   const marked = marks.find(([mark]) => head.toString("latin1").startsWith(mark));
   if (marked !== undefined) return marked;
@@ -209,8 +209,8 @@ function encodingOf(head: Buffer): readonly [mark: string, encoding: string] {
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
 /**
- * Decompresses gzip of one or more members (RFC 1952, section 2.3), as far as it can be. Calls `onProblem` with the reason if that is not all.
- * (Node's own `Gunzip` loses what comes before an error.) `at` returns bytes of it.
+ * Decompresses gzip members (RFC 1952, section 2.3) as far as possible; `onProblem` gets the reason
+ * if that is not all. (Node's `Gunzip` loses what precedes an error.) `at` returns bytes of it.
  */
 async function* gunzip(
   at: (offset: number, size: number) => Buffer,

@@ -1,6 +1,6 @@
 import { type EventKind, eventKinds } from "../fold/events.ts";
 
-/** An audit item of any export format: no fields are documented (docs/interface.md, Audit items). */
+/** Audit item of any export format: no fields are documented (docs/interface.md, Audit items). */
 export interface Item {
   /** Milliseconds since the epoch. */
   time: number;
@@ -28,7 +28,7 @@ export class Entry {
   input = 0;
   /** Line where the record begins, or number of the element; from 1. */
   line = 0;
-  /** Offset of the record in the text of the input, and its length, in bytes. NaN: a double from the start, or V8 compiles all of it anew. */
+  /** Byte offset and length in the input. NaN: a double from the start, or V8 recompiles all. */
   offset = Number.NaN;
   length = 0;
   /** Hash of the item's id or, without one, of its content (bytes.ts). */
@@ -42,7 +42,7 @@ export class Entry {
 /** Where an item is, which is read again if a report needs it. */
 export type ItemLocation = Pick<Entry, "input" | "line" | "event" | "offset" | "length">;
 
-/** Properties of an item that a column can hold, by the names of their roles in `--map` and `--where`. */
+/** Properties of an item that columns can hold, by their roles in `--map` and `--where`. */
 export const properties = {
   time: "time",
   action: "action",

@@ -34,8 +34,8 @@ export interface Sink {
   add(entry: Entry, list?: string): void;
   record(record: RawRecord): void;
   /**
-   * Is called for what is no record. The reason is safe on a terminal. `text`: what could not be read, which may name vaults. `isCut`: what
-   * comes after is missing.
+   * Is called for what is no record. The reason is safe on a terminal. `text`: what could not be
+   * read, which may name vaults. `isCut`: what comes after is missing.
    */
   skip(line: number, reason: string, text: string, isCut?: boolean): void;
   /** Is called for more of what could not be read. */
@@ -94,10 +94,10 @@ export abstract class Cutter {
     return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
   }
 
-  /** Takes what begins at an offset. Returns the offset after it, or -1 if it is not whole; at the end of the input all is. */
+  /** Takes what is at `from`. Returns the offset after it; -1 if incomplete, but not if `isEnd`. */
   protected abstract takeOne(given: Bytes, from: number, to: number, isEnd: boolean): number;
 
-  /** Takes the whole records between two offsets. Returns the offset where the first one begins that is not whole. */
+  /** Takes the whole records between two offsets. Returns where the first incomplete one begins. */
   take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     let at = from;
     while (at < to) {
@@ -126,7 +126,7 @@ export abstract class Cutter {
     this.hasStopped = true;
   }
 
-  /** Takes a record that is plain, with the rest of its line. Returns the offset after it, or -1 if it is not. */
+  /** Takes a plain record and the rest of its line. Returns the offset after it; -1 for others. */
   protected takePlain(given: Bytes, from: number, to: number, list?: string): number {
     const { reader } = this.sink;
     const { bytes } = given;
@@ -167,8 +167,8 @@ interface Container {
 }
 
 /**
- * Cuts JSON by the depth of braces: objects in lists, in lists in objects, by id, or one after another. What is in front of an object and no
- * JSON is passed over.
+ * Cuts JSON by the depth of braces: objects in lists, in lists in objects, by id, or one after
+ * another. What is in front of an object and no JSON is passed over.
  */
 export class JsonCutter extends Cutter {
   readonly format = "json";
@@ -217,7 +217,7 @@ export class JsonCutter extends Cutter {
     return from + 1;
   }
 
-  /** Takes the object at an offset. Returns the offset after it or, for one that holds items, in it; -1 if it is not whole. */
+  /** Takes an object. Returns the offset after it, inside it for a wrapper; -1 if incomplete. */
   #takeObject(given: Bytes, from: number, to: number, isEnd: boolean): number {
     const { hasItems, name } = this.#place;
     const plain = hasItems ? this.takePlain(given, from, to, name) : -1;

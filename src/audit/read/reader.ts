@@ -57,7 +57,7 @@ const mostUsual = 100;
 /** The keys of the columns below a prefix like `vault.`. */
 class Keys {
   readonly texts: TextValues<Key>;
-  /** What is before a value and behind the one before it, by the place in the first object: reading NDJSON without it takes a fifth longer. */
+  /** Texts between values, by place in the first object: NDJSON takes a fifth longer without. */
   readonly usual: { text: Bytes; key: Key; isText: boolean }[] = [];
 
   constructor(names: ReadonlyMap<string, number>) {
@@ -70,12 +70,12 @@ class Keys {
   }
 }
 
-/** Depth of a value that is passed over: whether a deeper one is too deep is told by who parses the record. */
+/** Maximum depth of a value to pass over: for a deeper one, whoever parses the record decides. */
 const deepest = 40;
 
 /**
- * Makes entries of records from their bytes, without a text or an object for each value. A record with anything that is not plain is left
- * to those who parse it whole, with the same result.
+ * Makes entries of records from their bytes, without a text or an object for each value. A record
+ * with anything that is not plain is left to those who parse it whole, with the same result.
  */
 export class ItemReader {
   readonly #layout: Layout;
@@ -118,7 +118,7 @@ export class ItemReader {
     );
   }
 
-  /** Reads the cells of a row by where each begins and ends. Returns false if one that counts is not plain. */
+  /** Reads cells by where each begins and ends. Returns false if one that counts is not plain. */
   readRow({ bytes }: Bytes, cells: Int32Array, header: readonly string[]): boolean {
     const { columns } = this.#layout;
     this.#slots ??= header.map((name) =>
@@ -143,8 +143,8 @@ export class ItemReader {
   }
 
   /**
-   * Reads the values of the JSON object that begins at an offset. Returns the offset after it; -1 if it is not plain, or does not end
-   * before `to`, or is in several lines of NDJSON.
+   * Reads the values of the JSON object that begins at an offset. Returns the offset after it; -1
+   * if it is not plain, or does not end before `to`, or is in several lines of NDJSON.
    */
   readObject(given: Bytes, from: number, to: number): number {
     this.#seen = 0;
@@ -230,8 +230,8 @@ export class ItemReader {
   }
 
   /**
-   * Returns the entry of the values that were read from a record at these bytes; null if they are not plain, or no item. It is the same
-   * object each time.
+   * Returns the entry of the values that were read from a record at these bytes; null if they are
+   * not plain, or no item. It is the same object each time.
    */
   entry(given: Bytes, line: number, from: number, to: number): Entry | null {
     const { times, classifier } = this.#layout;
@@ -311,8 +311,8 @@ const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
 const plainWord = /^(?:0|[1-9]\d{0,14}|true|false|null)$/;
 
 /**
- * Creates an item from the columns of a record, or returns why it is not one. Values stay as they are, except the vault: it is the uuid,
- * in lower case, even if the value is a path that contains it.
+ * Creates an item from the columns of a record, or returns why it is not one. Values stay as they
+ * are, but the vault is the uuid in lower case, even if the value is a path that contains it.
  */
 export function itemOf(
   fields: Fields,
@@ -333,7 +333,7 @@ export function itemOf(
   return defined({ ...texts, time: at, vault }) as unknown as Item;
 }
 
-/** Returns the uuid in the value of a vault's column, in lower case; another text as it is; undefined for a path without one. */
+/** Returns a vault value's uuid, else its text, in lower case; undefined for a path without one. */
 export function vaultOf(value: string): string | undefined {
   const uuid = uuidOf(value);
   if (uuid !== null) return uuid;

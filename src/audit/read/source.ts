@@ -28,7 +28,7 @@ const sampleSize = 1000;
 /** Bytes after which fewer are enough: a record may be a megabyte. */
 const sampleBytes = 8 * 1024 * 1024;
 
-/** Passes an input through a cutter, from the beginning. Yields the number of bytes that were read, after each piece. */
+/** Passes all of an input through a cutter. Yields the number of bytes read, after each piece. */
 function* passage(input: Input, cutter: Cutter): Generator<number> {
   const given = viewOf(Buffer.alloc(longestRecord + 2 * pieceSize));
   for (let [from, to, count] = [0, 0, 1]; count > 0; yield given.offset + to) {
@@ -123,7 +123,7 @@ export class Source implements Sink {
     return anyUuid.test(text) ? "nothing in it looks like one" : "it holds no items";
   }
 
-  /** Adds the entries, in the order of the input. Yields the number of bytes read, after each piece. */
+  /** Adds the entries in the input's order. Yields the number of bytes read, after each piece. */
   *read(into: Entries): Generator<number> {
     this.#into = into;
     yield* passage(this.input, this.#cutter);
@@ -255,7 +255,7 @@ export class Inputs {
   readonly #inputs: Input[] = [];
 
   /**
-   * Opens the inputs and reads all their items. Those of a single input that has the oldest first pass on as they are read.
+   * Opens the inputs and reads all items. Those of a single input, oldest first, pass on at once.
    *
    * @throws what opening and reading throw.
    */
@@ -272,7 +272,7 @@ export class Inputs {
       await input.open();
       this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
     }
-    // The first of two duplicates counts: it should come from the input with more recognized columns.
+    // The first of two duplicates counts: it should be from the input with more known columns.
     const known = ({ report }: Source): number => Object.keys(report.columns).length;
     for (const source of this.sources.toSorted((a, b) => known(b) - known(a))) {
       const isNewestFirst = source.report.order === "newest-first";

@@ -21,9 +21,9 @@ const maxCells = 5000;
 const mostStrays = 100;
 
 /**
- * Cuts the rows of CSV and TSV. The columns are those of the header or, without one, `column1`, `column2`, …. Cells that were defused for a
- * spreadsheet (`'=…`) get their text back. A row with fewer cells than the header lacks the last ones, as Excel writes it; one with more is
- * skipped. A quote that is not closed costs its own line, not the rest of the input.
+ * Cuts CSV and TSV. Columns are those of the header or, without one, `column1`, `column2`, …. Cells
+ * defused for a spreadsheet (`'=…`) get their text back. A row with fewer cells lacks the last
+ * ones, as Excel writes it; one with more is skipped. An open quote costs only its line.
  */
 class RowCutter extends Cutter {
   readonly format: "csv" | "tsv";
@@ -66,7 +66,7 @@ class RowCutter extends Cutter {
     return this.#isOpen ? this.#takeRow(given, from, to, false) : super.takeLong(given, from, to);
   }
 
-  /** Takes the row that was split. Returns the offset after it, or after its first line if it is none. */
+  /** Takes the split row. Returns the offset after it, or after its first line if it is none. */
   #takeRow(given: Bytes, from: number, end: number, isEnd: boolean): number {
     const { bytes } = given;
     const { sink, next: line } = this;
@@ -118,7 +118,7 @@ class RowCutter extends Cutter {
     return end < 0 ? to : end;
   }
 
-  /** Takes the row as the header, with a name for each column. Returns false for a row of data: then there is none. */
+  /** Takes the row as header, a name for each column. Returns false for data: there is none. */
   #takeHeader(bytes: Buffer): boolean {
     const cells = Array.from({ length: this.#count }, (_, index) => this.#cell(bytes, index));
     const isData = cells.some(looksLikeData);
@@ -181,7 +181,7 @@ class RowCutter extends Cutter {
     }
   }
 
-  /** Splits a cell off after its quote. Returns the offset of the delimiter or line end after it. */
+  /** Splits off a cell after its quote. Returns the offset of the delimiter or line end behind. */
   #splitQuoted(bytes: Buffer, from: number, to: number, index: number): number {
     const lineEnd = this.lineEnd;
     this.#cells[2 * index] = from;
@@ -229,8 +229,8 @@ const looksLikeData = (cell: string): boolean =>
 const sampleLines = 50;
 
 /**
- * Recognizes a table by its first lines, or returns null: one column is none. The header is the first line with as many cells as most
- * lines have, most of them with text; what is above it are titles.
+ * Recognizes a table by its first lines, or returns null: one column is none. The header is the
+ * first line with as many cells as most lines, most of them filled; above it are titles.
  */
 function recognizeTable(lines: readonly string[]): TableForm | null {
   const named = /^sep=(.)\s*$/.exec(lines[0] ?? "")?.[1];
@@ -248,7 +248,7 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
       (cells) =>
         cells.length >= usual && cells.filter((cell) => cell.trim() !== "").length * 2 > usual,
     );
-    // A table of two columns has no item: each line may have one comma, as in a time, and tabs for its cells.
+    // Two columns hold no item: each line may have one comma, as in a time, and tabs for its cells.
     const score = countOf(usual) * Math.min(usual, 4) * 1000 + usual;
     if (header >= 0 && score > (best?.score ?? 0))
       best = { delimiter, headerLine: header + 1, score };
@@ -256,7 +256,7 @@ function recognizeTable(lines: readonly string[]): TableForm | null {
   return best;
 }
 
-/** Recognizes the form of an input by its beginning, and returns what makes its cutters. `isWhole`: that is all of it. */
+/** Returns what makes cutters for an input's form, known by its head; all of it if `isWhole`. */
 export function formOf(head: Buffer, isWhole: boolean): (sink: Sink) => Cutter {
   const text = textOf(head).replaceAll("\0", "");
   // Cells may have other lines in them.
@@ -275,7 +275,7 @@ export function formOf(head: Buffer, isWhole: boolean): (sink: Sink) => Cutter {
     table === null ? new LineCutter(sink, lineEnd) : new RowCutter(sink, lineEnd, table);
 }
 
-/** Whether lines that begin with an object are each a record, or broken; not pages of items, or objects over several lines. */
+/** Whether lines beginning with an object are each a record, or broken: not pages or parts. */
 function isByLine(lines: readonly string[], isFirstWhole: boolean): boolean {
   const [first = ""] = lines;
   const parsed = parse(first);
