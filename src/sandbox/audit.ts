@@ -26,7 +26,7 @@ const formats: Record<string, (items: readonly AuditItem[]) => string> = {
   },
 };
 
-/** Returns the formatter for the extension of a file name, in either case; undefined for an unknown extension. */
+/** Returns the formatter for a file name's extension, in either case; undefined for another. */
 export function auditExport(file: string): Format | undefined {
   const [, suffix = "", gz] = /(\.[a-z]+)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
   const format = formats[suffix];
@@ -34,7 +34,7 @@ export function auditExport(file: string): Format | undefined {
   return (items) => gzipSync(format(items));
 }
 
-/** Quotes a cell, and defuses one that a spreadsheet would run as a formula: an external reference is any text from a client. */
+/** Quotes a cell, and defuses a formula: external references are any text from a client. */
 function cell(text: string): string {
   const defused = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(defused) ? `"${defused.replaceAll('"', '""')}"` : defused;

@@ -42,9 +42,9 @@ export interface CreateBody extends Body {
 }
 
 /**
- * Checks everything that does not depend on the vault: the rate limit (every call of a known application counts, even an invalid one),
- * path and body, the application (in the body of a start call, in the headers of an end call), the caller's address, and the JWT.
- * Returns the validated body.
+ * Checks everything that does not depend on the vault: the rate limit (every call of a known
+ * application counts, even an invalid one), path and body, the application (in the body of a start
+ * call, the headers of an end call), the caller's address, the JWT. Returns the validated body.
  * @throws Refusal
  */
 export function admit(world: World, window: RateWindow, call: Call): unknown {
@@ -79,7 +79,7 @@ export function admit(world: World, window: RateWindow, call: Call): unknown {
   return checked.ok ? checked.value : undefined;
 }
 
-/** Returns the uuid that a call names and the property that is wrong, or undefined if uuid and key are correct. */
+/** Returns a call's application uuid and its wrong property; undefined if both are right. */
 function wrongApplication(
   { state: { application } }: World,
   { endpoint, headers, body }: Call,

@@ -13,7 +13,7 @@ import { iso, sameSecret } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { VaultState } from "./model.ts";
 
-/** A running sandbox, as the ready file has it: `vaults` have the credentials that are valid now. */
+/** A running sandbox, as in the ready file: `vaults` have the credentials that are valid now. */
 export interface RunningDocument extends StartDocument {
   apiPrefix: string;
   /** For the control routes: only the owner may read the file. */
@@ -41,7 +41,7 @@ export function removeReadyFile(file: string, controlToken: string): void {
   if (readReadyFile(file)?.controlToken === controlToken) fs.rmSync(file, { force: true });
 }
 
-/** Reads what is needed to reach a running sandbox; undefined where the file is missing or not a ready file. */
+/** Reads how to reach a running sandbox; undefined if the file is missing or not a ready file. */
 function readReadyFile(
   file: string,
 ): Pick<RunningDocument, "baseUrl" | "controlToken"> | undefined {
@@ -56,9 +56,9 @@ function readReadyFile(
 }
 
 /**
- * Calls a control route of the sandbox of a ready file, and returns the document that it answers with. Returns null where none runs (any
- * more): nothing listens there, what has the port now is something else, or the file is not a ready file.
- * @throws `invalid-input` for what the sandbox refuses, `network` where it does not answer, `service` where it fails
+ * Calls a control route of the sandbox of a ready file, and returns its document; null if none
+ * runs: nothing or something else listens there, or the file is missing or not a ready file.
+ * @throws `invalid-input` if it refuses, `network` if it does not answer, `service` if it fails
  */
 export async function callSandbox<T>(
   readyFile: string,
@@ -105,8 +105,8 @@ interface Controlled {
 }
 
 /**
- * Handles the routes under `/sandbox`, for `vault sandbox …` in another process, which prints what they answer. Each requires the control
- * token. No answer but that of `GET ready` has credentials, none has contents.
+ * Handles routes under `/sandbox` for `vault sandbox …` in another process, which prints answers.
+ * Each requires the control token. Only `GET ready` answers with credentials, none with contents.
  */
 export function control(running: Controlled, request: SandboxRequest): Outcome {
   const [, , name = "", ...words] = request.path.split("/");

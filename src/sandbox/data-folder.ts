@@ -7,10 +7,10 @@ import { createFolder } from "../files/private-directory.ts";
 import type { State } from "./model.ts";
 
 /**
- * Opens the folder of `--data`, creating it if needed, and locks it: only one sandbox uses it at a time. `state` is that of an earlier
- * one. `save` is durable when it returns; if it throws, the file keeps its former contents. The operating system releases the folder when
- * the process dies.
- * @throws `busy` if another sandbox uses the folder, `state` if it cannot be used or its file is damaged, as `save` does
+ * Opens the folder of `--data`, creating it if needed, and locks it: only one sandbox uses it at a
+ * time. `state` is that of an earlier one. `save` is durable when it returns; if it throws, the
+ * file keeps its former contents. The operating system releases the folder when the process dies.
+ * @throws `busy` if another sandbox uses it; `state`, as `save` does, if unusable or damaged
  */
 export function openDataFolder(folder: string) {
   const file = path.join(folder, "sandbox.json");

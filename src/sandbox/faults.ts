@@ -16,7 +16,7 @@ export const plainActions = [
   "hang",
   /** Processes the request, and responds with HTTP 200 and HTML. */
   "garbage",
-  /** Processes the request; the response to a start has the correct credentials and token, and other fields of wrong types. */
+  /** Processes the request; a start gets its credentials and token, other fields wrongly typed. */
   "wrong-types",
   /** Processes the request; the response to a start has status SUCCESS but no credentials. */
   "no-credentials",
@@ -44,7 +44,7 @@ export interface FaultRule {
   times: number;
 }
 
-/** The rules that are set. The first one that matches and is due fires; later rules do not see the request. */
+/** The rules set. The first that matches and is due fires; later ones do not see the request. */
 export class Faults {
   #armed: FaultRule[] = [];
 
@@ -91,14 +91,14 @@ const form = new RegExp(
  * Parses one fault:
  *
  *     FAULT  = TARGET ":" ACTION ["@" SKIP] ["*" TIMES]
- *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end" | "update-start" | "update-end"
- *            | "info" | "create" | "delete") ["/" UUID]
- *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "wrong-types" | "no-credentials"
- *            | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS] | "error-after=" HTTP
- *     SKIP   = number of matching requests to let through first (0)
- *     TIMES  = number of times to fire (1), or "all"
+ *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end"
+ *            | "update-start" | "update-end" | "info" | "create" | "delete") ["/" UUID]
+ *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "wrong-types"
+ *            | "no-credentials" | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS]
+ *            | "error-after=" HTTP
+ *     SKIP   = matching requests to let through first (0); TIMES = times to fire (1), or "all"
  *
- * `get-start:drop-after` · `end:delay=2s*3` · `get-end:status=503*2` · `any:status=429,retry-after=2` · `start:garbage@1`
+ * `get-start:drop-after` · `end:delay=2s*3` · `any:status=429,retry-after=2` · `start:garbage@1`
  * @throws `invalid-input`
  */
 export function parseFault(text: string): FaultRule {
@@ -132,7 +132,7 @@ function actionOf({ plain, delay, status, seconds, after }: Record<string, strin
   return { status: Number(status), ...(seconds !== undefined && { retryAfter: Number(seconds) }) };
 }
 
-/** Returns the response that a fault sends instead of processing the request; undefined if the request is processed. */
+/** Returns the response of a fault that keeps a request from being processed; else undefined. */
 export function before(fault: FaultAction | undefined): Outcome | undefined {
   if (fault === "drop-before") return { status: 0, headers: {}, body: "", transport: "drop" };
   if (typeof fault !== "object" || !("status" in fault)) return undefined;
@@ -159,7 +159,7 @@ export function after(fault: FaultAction | undefined, outcome: Outcome): Outcome
 
 type Json = Record<string, unknown>;
 
-/** Changes the types of all fields except those that an exchange needs: credentials, token, uuid and status. */
+/** Changes the types of all fields but what an exchange needs: credentials, token, uuid, status. */
 function withWrongTypes(outcome: Outcome): Outcome {
   const { responseStatus, transactionToken, vault } = outcome.body as Record<string, Json>;
   if (transactionToken === undefined || vault === undefined) return outcome;

@@ -19,7 +19,7 @@ export interface HandlerSettings {
 
 export type Handler = (request: SandboxRequest) => Outcome;
 
-/** Creates the service as a function of a request, without a socket. It never throws; a state that cannot be saved is HTTP 500. */
+/** Creates the service as a function of requests, which never throws: a failed save is HTTP 500. */
 export function createHandler(
   sandbox: Sandbox,
   faults = new Faults(),
@@ -53,7 +53,7 @@ function findEndpoint(path: string): { endpoint: Endpoint; uuid: string } | unde
   return endpoint && { endpoint, uuid: decoded(segments[4] ?? "") };
 }
 
-/** Decodes a path segment. One that cannot be decoded stays as it is, and is refused as a uuid later. */
+/** Decodes a path segment. One that cannot be decoded stays, and is refused as a uuid later. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);

@@ -8,7 +8,7 @@ import type { Application } from "../protocol/requests.ts";
 import type { Policy } from "./policy.ts";
 import type { VaultInput } from "./seeds.ts";
 
-/** State of the emulated service: plain JSON, which `--data` saves as it is. Times are milliseconds since the epoch. */
+/** State of the service: plain JSON, saved as it is by `--data`. Times are epoch milliseconds. */
 export interface State {
   application: Application;
   /** By uuid in lower case. */
@@ -56,11 +56,11 @@ export interface VaultState {
   unackedStarts: number;
   maxFailedAccesses: number;
   maxUnackedStarts: number;
-  /** Accepted starts, end calls that reached the vault, acknowledgements, and starts and deletes refused for their credentials. */
+  /** Accepted starts, ends that reached the vault, acknowledgements, refusals for credentials. */
   counts: { starts: number; ends: number; acknowledged: number; failed: number };
 }
 
-/** The state that the functions of the model work on, and the time at which a request is processed. */
+/** The state that the model works on, and the time at which a request is processed. */
 export interface World {
   state: State;
   policy: Policy;
@@ -68,8 +68,8 @@ export interface World {
 }
 
 /**
- * The current names (docs/interface.md, Audit items), and two invented ones for failed checks of key and address, whose items have no
- * documented name. A failed attempt is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with the outcome FAILURE.
+ * The current names (docs/interface.md, Audit items), and two invented ones for failed checks of
+ * key and address. A failed attempt is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with FAILURE.
  */
 export type AuditAction =
   | "CREATE_VAULT"
@@ -103,7 +103,7 @@ export function record(
 /** A vault as its owner knows it, and as the ready document lists it. */
 export type KnownVault = StartDocument["vaults"][number];
 
-/** Creates a vault, whose uuid is not in use, and records its CREATE_VAULT item, with the origin of the call. */
+/** Creates a vault, whose uuid must be unused, and records its item, with the call's origin. */
 export function createVault(
   world: World,
   given: VaultInput,
@@ -182,7 +182,7 @@ export function remove(
   record(world, { ...origin, action: "DELETE_VAULT", vaultUuid: vault.uuid, description }, time);
 }
 
-/** Locks a vault. A pending exchange stays: its end call is refused until an unlock, and its token may still be valid then. */
+/** Locks a vault. A pending exchange stays, and may be ended after an unlock if its token lasts. */
 export function lock(vault: VaultState, reason: NonNullable<VaultState["lockReason"]>): void {
   vault.state = "locked";
   vault.lockReason = reason;

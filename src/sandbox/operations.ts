@@ -18,8 +18,8 @@ import {
 import type { PendingExchange, VaultState, World } from "./model.ts";
 
 /**
- * Handles get-start and update-start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count as a start without
- * acknowledgement, drop a pending exchange, and return a new pair, which is not valid before the end call.
+ * Handles a start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count
+ * as an unacknowledged start, drop a pending exchange, and offer a pair, invalid until the end.
  */
 export function start(world: World, call: Call, operation: Operation, body: StartBody): Outcome {
   const vault = openVault(world, call);
@@ -60,7 +60,7 @@ export function start(world: World, call: Call, operation: Operation, body: Star
 }
 
 /**
- * Counts wrong credentials as a failed attempt, and locks the vault at the limit. The refusal is the same in either case.
+ * Counts wrong credentials as a failed attempt, and locks at the limit, with the same refusal.
  * @throws Refusal
  */
 function checkCredentials(world: World, call: Call, vault: VaultState, body: StartBody): void {
@@ -91,8 +91,8 @@ export const samePair = (a: Pair, b: Pair): boolean =>
   [sameSecret(a.encryptedData, b.encryptedData), sameSecret(a.payload, b.payload)].every(Boolean);
 
 /**
- * Handles get-end and update-end, after `admit`. Only an end call makes the offered pair current, applies an update and uses up a
- * read. A token that is wrong, expired or used changes nothing.
+ * Handles get-end and update-end, after `admit`. Only an end call makes the offered pair current,
+ * applies an update and uses up a read. A token that is wrong, expired or used changes nothing.
  */
 export function end(world: World, call: Call, token: string): Outcome {
   const { operation } = call.endpoint;
@@ -136,8 +136,8 @@ const isTokenOf = (
 ): boolean =>
   exchange !== null && exchange.operation === operation && sameSecret(exchange.token, token);
 
-// The extended operations, after `admit` (docs/interface.md, Extended operations). The method of a delete and the responses to a create
-// and a delete are guesses.
+// The extended operations, after `admit` (docs/interface.md, Extended operations). The method of a
+// delete and the responses to a create and a delete are guesses.
 
 /** Creates a vault. The response shows it as a start does, without its contents. */
 export function createCall(world: World, call: Call, body: CreateBody): Outcome {
@@ -147,7 +147,7 @@ export function createCall(world: World, call: Call, body: CreateBody): Outcome 
   return success({ vault: responseVault(false, created, created.pair) });
 }
 
-/** Deletes a vault at once, even if an exchange is pending. Wrong credentials count as a failed attempt, as for a start. */
+/** Deletes a vault, even with a pending exchange. Wrong credentials count as a failed attempt. */
 export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   const vault = openVault(world, call);
   checkCredentials(world, call, vault, body);
@@ -162,7 +162,7 @@ export function infoCall(world: World, call: Call): Outcome {
   return success({ ...facts(vault), metadata: vault.metadata ?? {} });
 }
 
-/** Returns the vault of a response (docs/interface.md, Vault). `usesRemaining` includes the read under way: 1 is the last one. */
+/** Returns a response's vault (docs/interface.md, Vault). `usesRemaining` is 1 in the last read. */
 function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {
   const { creditCard, content } = vault;
   const contents = { creditCard: creditCard ?? undefined, content: content ?? undefined };
@@ -188,8 +188,8 @@ function facts(vault: VaultState): Record<string, unknown> {
 }
 
 /**
- * Tolerant matching (docs/interface.md, Device): a newer browser version or additional fonts match; another browser or operating
- * system, an older version or a missing font does not.
+ * Tolerant matching (docs/interface.md, Device): a newer browser version or additional fonts match;
+ * another browser or operating system, an older version or a missing font does not.
  */
 function deviceMatches(known: Device, given: Device): boolean {
   return (

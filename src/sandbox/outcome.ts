@@ -21,7 +21,7 @@ export interface Outcome {
   body: Record<string, unknown> | string;
   /** Milliseconds between processing and responding. */
   delayMs?: number;
-  /** `drop`: close the connection; `cut`: send half of the body, then close it; `hang`: never respond. */
+  /** `drop`: close the connection; `cut`: close after half of the body; `hang`: never respond. */
   transport?: "drop" | "cut" | "hang";
   /** Called when all of it has been sent. */
   afterwards?: () => void;
@@ -40,7 +40,7 @@ export const success = (body: Record<string, unknown> = {}): Outcome => ({
   body: { responseStatus: { status: "SUCCESS" }, ...body },
 });
 
-/** Returns an error with responseStatus and error uuid (docs/interface.md, Errors). Details never quote the request. */
+/** Returns an error (docs/interface.md, Errors). Details never quote the request. */
 export const refusal = (
   status: number,
   code: string,
@@ -105,7 +105,7 @@ export function refuseInvalid(violations: readonly Violation[]): never {
   throw new Refusal(refusal(400, "VALIDATION", details));
 }
 
-/** Returns a 429 with `Retry-After` and, next to `responseStatus`, `retryAfter` in whole seconds (docs/interface.md, Limits). */
+/** Returns a 429 with `Retry-After` and `retryAfter` in seconds (docs/interface.md, Limits). */
 export function rateLimited(retryAfter: number): Outcome {
   const detail = { message: "rate limit exceeded", errorReasons: ["too many requests"] };
   const headers = { "retry-after": String(retryAfter) };

@@ -22,7 +22,7 @@ const keyRule = 'must be a P-384 public key in PEM, "-----BEGIN PUBLIC KEY-----â
 const claimRule = 'must be a text or a list of them, like ["reader","writer"]';
 const texts = z.array(z.string()).check(z.minLength(1, { error: claimRule }));
 
-/** Settings in the management console of an application that requires a JWT (docs/interface.md, JWT). */
+/** Console settings of an application that requires a JWT (docs/interface.md, JWT). */
 const jwtPolicy = z.object({
   /** PEM, P-384. */
   publicKey: z.string({ error: keyRule }).check(z.refine(isPublicKey, { error: keyRule })),
@@ -43,12 +43,12 @@ function isWhitelistEntry(entry: string): boolean {
 
 const whitelistRule = 'must be a list of IPv4 addresses or ranges, like ["10.1.0.0/16"]';
 
-/** Limits of the emulated service, and choices that the interface leaves open (docs/interface.md, Unknown). */
+/** Limits of the service, and choices its interface leaves open (docs/interface.md, Unknown). */
 const policy = objectOf(
   {
     /** Consecutive failed attempts that lock a vault. */
     failedAttempts: whole(1, defaults.failedAttempts),
-    /** Consecutive starts without an acknowledgement that lock a vault; the start that reaches the limit is refused. */
+    /** Consecutive unacknowledged starts that lock a vault; the one that locks is refused. */
     unackedStarts: whole(1, defaults.unackedStarts),
     /** Lifetime of a transaction token. */
     tokenTtlMs: whole(1, defaults.tokenLifetimeMs),
@@ -98,7 +98,7 @@ export function isWhitelisted(remoteAddress: string, entries: readonly string[])
   return isIPv4(address) && ranges.check(address, "ipv4");
 }
 
-/** Returns why an `Authorization` header is refused, or undefined. `now` is in milliseconds. The reason never quotes the header. */
+/** Returns why an `Authorization` header is refused, never quoting it. `now` is in milliseconds. */
 export function refuseJwt(
   policy: NonNullable<Policy["jwt"]>,
   authorization: string | undefined,

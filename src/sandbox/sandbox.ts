@@ -21,7 +21,7 @@ export interface SandboxOptions {
   seed?: readonly VaultInput[] | undefined;
   /** State of an earlier sandbox, used instead of `seed`. */
   state?: State | undefined;
-  /** Saves the state after every change, before the response is sent. The call throws what this throws. */
+  /** Saves the state after every change, before the response. The call throws what this throws. */
   save?(state: State): void;
 }
 
@@ -39,7 +39,7 @@ export interface LoggedRequest extends Pick<Endpoint, "method" | "operation" | "
 
 const keptRequests = 10_000;
 
-/** The emulated service without a socket: its endpoints, the administrator's console, and what to inspect. */
+/** The service without a socket: endpoints, the administrator's console, and inspection. */
 export class Sandbox {
   readonly #state: State;
   readonly #policy: Policy;
@@ -86,7 +86,7 @@ export class Sandbox {
     }
   }
 
-  /** Adds a request to the log of `requests()`, whether or not it will be processed; the caller completes what is returned. */
+  /** Logs a request for `requests()`, processed or not; the caller completes what is returned. */
   received({ endpoint, uuid }: Call): LoggedRequest {
     const { kind, method, operation, step } = endpoint;
     const request: LoggedRequest = {
@@ -105,8 +105,8 @@ export class Sandbox {
   }
 
   /**
-   * Restores the seed, with new credentials; removes other vaults, exchanges, counters and audit items; keeps the application. The old
-   * credentials stay invalid: a client that has seen them replaced never sends them again.
+   * Restores the seed with new credentials; removes other vaults, exchanges, counters, audit items;
+   * keeps the application. Old credentials stay invalid: clients never send replaced ones again.
    */
   reset(): void {
     this.#begin((input) => ({ ...input, credentials: newPair() }));
@@ -133,7 +133,7 @@ export class Sandbox {
 
   /**
    * Locks the vault with this uuid or label in the console.
-   * @throws `invalid-input` for an unknown or deleted vault and for an ambiguous label, as `unlock` does
+   * @throws `invalid-input` for an unknown or deleted vault or ambiguous label, as `unlock` does
    */
   lock(name: string): VaultState {
     return this.#change(name, (vault) => lock(vault, "console"));
@@ -161,7 +161,7 @@ export class Sandbox {
     return structuredClone(this.#find(uuid));
   }
 
-  /** Whether a vault is active and accepts this pair. Counts nothing, and ignores that the next start might lock the vault. */
+  /** Whether a vault is active and has this pair. Counts nothing; the next start may still lock. */
   accepts(uuid: string, pair: Pair): boolean {
     const vault = this.#find(uuid);
     return vault.state === "active" && samePair(vault.pair, pair);

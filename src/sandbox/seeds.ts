@@ -21,7 +21,7 @@ const grace = {
   expiryYear: 2030,
 };
 
-/** A vault of each kind, and one with a limited number of reads, with the same uuids every time. The card numbers are the public ones for tests. */
+/** A vault of each kind, and a limited one, with constant uuids and public test card numbers. */
 export const demoSeed: readonly VaultInput[] = [
   {
     uuid: "8a1f6f0e-6f1c-4b7e-9f5b-3f1f5a7f1c11",
@@ -106,7 +106,7 @@ const online = {
   device: z.exactOptional(fields.device),
 };
 
-/** Description of a vault to create, with the fields of its kind. A seed file is a list of these. */
+/** Description of a vault to create, with fields of its kind. A seed file is a list of these. */
 export type VaultInput = z.infer<z.ZodMiniObject<typeof everyVault>> &
   Partial<z.infer<z.ZodMiniObject<typeof card & typeof note & typeof offline & typeof online>>>;
 

@@ -42,7 +42,7 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, RunningDocum
 
 /**
  * Opens a sandbox without a socket.
- * @throws `invalid-input` for an invalid seed or policy, `busy` or `state` for a data folder that cannot be used
+ * @throws `invalid-input` for a bad seed or policy, `busy` or `state` for an unusable data folder
  */
 export function openSandbox(settings: SandboxSettings): OpenSandbox {
   const { dataFolder } = settings;
@@ -64,8 +64,8 @@ export function openSandbox(settings: SandboxSettings): OpenSandbox {
 }
 
 /**
- * Starts a sandbox on 127.0.0.1. Resolves once it listens and the ready file is written; if it throws, nothing is left running.
- * @throws what `openSandbox` throws, `usage` for a port that cannot be used, `state` for a ready file that cannot be written
+ * Starts a sandbox on 127.0.0.1 and writes the ready file. If it throws, nothing is left running.
+ * @throws as `openSandbox`, `usage` for an unusable port, `state` for an unwritable ready file
  */
 export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
   const { readyFile, prefix: apiPrefix = defaults.apiPrefix } = settings;
@@ -104,7 +104,7 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
 
 interface RunningServer {
   port: number;
-  /** Closes all connections at once; delayed responses are never sent. A second call does nothing. */
+  /** Closes all connections at once; delayed responses are dropped. A second call does nothing. */
   close(): Promise<void>;
 }
 
@@ -124,7 +124,7 @@ export async function listen(handle: Handler, port: number): Promise<RunningServ
       const answer = handle({
         method: request.method ?? "",
         path: request.url ?? "",
-        // Node makes one value of repeated headers, except of Set-Cookie, which no request of the interface has.
+        // Node makes repeated headers one value, except Set-Cookie, which no request here has.
         headers: request.headers as Record<string, string | undefined>,
         body,
         remoteAddress: request.socket.remoteAddress ?? "",
@@ -179,8 +179,8 @@ function send(
 }
 
 /**
- * Returns why a request is refused, or undefined. A web page could reach a server on loopback through a browser: directly (the request
- * has an `Origin`) or by a host name that resolves to loopback (its `Host` is not a loopback address).
+ * Returns why a request is refused, if it is. Web pages could reach loopback through a browser:
+ * directly (with an `Origin`) or by a host name that resolves to loopback (`Host` is not loopback).
  */
 export function refuseForeign(
   headers: Record<string, string | string[] | undefined>,
