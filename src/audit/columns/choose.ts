@@ -23,6 +23,8 @@ export interface Given {
 export interface Choice {
   columns: Columns;
   times: TimeReader;
+  /** Whether the column of outcomes has successes: an item without one may be a failure. */
+  hasSuccesses: boolean;
   /** Ambiguous choices, each with the flag that decides it. Grows while times are read. */
   warnings: string[];
 }
@@ -38,13 +40,21 @@ export function chooseColumns(
   given: Given,
   input: string,
 ): Choice {
-  if (sample.length === 0) return { columns: {}, times: new TimeReader(), warnings: [] };
+  if (sample.length === 0) return noChoice({});
   return new Search(withClock(profilesOf(sample)), given, input).choose();
 }
 
 /** Returns the text of a record's time, of one column or two; empty if it has none. */
 export const timeIn = (fields: Fields, { time }: Columns): string =>
   `${fields.get(time?.name ?? "") ?? ""} ${fields.get(time?.and ?? "") ?? ""}`.trim();
+
+/** A choice of columns that are known, or of none. */
+export const noChoice = (columns: Columns): Choice => ({
+  columns,
+  times: new TimeReader(),
+  hasSuccesses: false,
+  warnings: [],
+});
 
 interface Profile {
   name: string;
@@ -203,7 +213,8 @@ class Search {
     const columns = Object.fromEntries(
       roles.flatMap((role) => (this.#columns[role] ? [[role, this.#columns[role]]] : [])),
     );
-    return { columns, times: this.#timeReader(), warnings: this.#warnings };
+    const [times, hasSuccesses] = [this.#timeReader(), this.#hasSuccesses()];
+    return { columns, times, hasSuccesses, warnings: this.#warnings };
   }
 
   #useMap(role: Role): void {
@@ -392,6 +403,13 @@ class Search {
       ...named.filter((one) => words.includes(one) || !this.#isOfVault(one)),
     ];
     this.#take("outcome", best);
+  }
+
+  #hasSuccesses(): boolean {
+    const outcome = this.#column("outcome");
+    if (outcome === undefined || looks.rankOf("error", outcome.name) < Infinity) return false;
+    const isGood = looks.isInverted({ ...outcome, ...this.#columns.outcome });
+    return [...outcome.counts.keys()].some((text) => outcomeOf(text, isGood) === "good");
   }
 
   /** Assigns the reason: the text with most refusal reasons, else what only failed calls have. */

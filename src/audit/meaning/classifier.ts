@@ -25,13 +25,13 @@ export interface Action {
   readonly action: string;
   /** True for columns like `failed`, false for those like `success`; else 0 and 1 are unclear. */
   readonly inverted: boolean | undefined;
-  readonly meanings: Map<string | undefined, Meaning>;
+  readonly meanings: Map<string | null | undefined, Meaning>;
 }
 
 /** What items with an action and an outcome mean. */
 export interface Meaning extends Omit<Action, "meanings"> {
-  /** Empty for an item without one, undefined in a log without any: there descriptions tell. */
-  readonly outcome: string | undefined;
+  /** Without one: null if others have successes, else empty; undefined in a log without any. */
+  readonly outcome: string | null | undefined;
   /** Code of the event; undefined if it depends on the description: not for a plain success. */
   readonly code: number | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
@@ -74,12 +74,11 @@ export class Classifier {
   actionOf(action: string, inverted?: boolean): Action {
     const known = (this.#actions[inverted === undefined ? 0 : inverted ? 1 : 2] ??= new Map());
     return (
-      known.get(action) ??
-      this.#remember(known, action, { action, inverted, meanings: new Map<string, Meaning>() })
+      known.get(action) ?? this.#remember(known, action, { action, inverted, meanings: new Map() })
     );
   }
 
-  meaningOf({ action, inverted, meanings }: Action, outcome: string | undefined): Meaning {
+  meaningOf({ action, inverted, meanings }: Action, outcome: string | null | undefined): Meaning {
     const known = meanings.get(outcome);
     if (known !== undefined) return known;
     const base = nameIn(action, this.#renames)?.kind;
@@ -90,7 +89,7 @@ export class Classifier {
     const isPlain =
       this.#failure === undefined &&
       !asksEndpoint &&
-      this.#outcomeOf(textOf(outcome) ?? "", inverted) === "good" &&
+      this.#outcomeOf(textOf(outcome ?? "") ?? "", inverted) === "good" &&
       kind === (base ?? "application");
     return this.#remember(meanings, outcome, {
       ...given,
@@ -152,7 +151,7 @@ export class Classifier {
     text?: string,
     endpoint?: string,
   ): Known {
-    const outcome = textOf(given);
+    const outcome = textOf(given ?? "");
     const description = text === action ? undefined : textOf(text);
     const { kind: base = byEndpoint(action, endpoint), rest = action } =
       nameIn(action, this.#renames) ?? {};
@@ -176,7 +175,8 @@ export class Classifier {
       return refusal(base, { action, rest, outcome, description }, isFailure);
     if (base === undefined)
       return isAboutApplication(action) ? ["application"] : ["other", "action"];
-    if (result === "good" || (result === undefined && said === undefined)) return [base];
+    const isTaken = result === undefined && said === undefined && given !== null;
+    if (result === "good" || isTaken) return [base];
     if (said === "bad") {
       const refused = refusal(base, { action, rest, description }, false);
       if (result !== undefined) return [isAck ? "unclear-ack" : weaker(refused[0]), "outcome"];
@@ -184,10 +184,10 @@ export class Classifier {
       return base === "delete" && refused[0] === "gone" ? [base] : refused;
     }
     const isPlain = base === "create" || base === "delete";
-    const isTold = said === "good" || given !== undefined || this.#failure !== undefined;
+    const isTold = said === "good" || typeof given === "string" || this.#failure !== undefined;
     if (result === undefined && (isTold || isPlain)) return [base];
     const kind = isPlain ? "other" : isAck ? "unclear-ack" : "unclear-start";
-    return [kind, result === undefined ? "description" : "outcome"];
+    return [kind, given === undefined ? "description" : "outcome"];
   }
 }
 

@@ -1,7 +1,5 @@
-import type { Columns } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
-import { timeIn } from "../columns/choose.ts";
-import type { TimeReader } from "../columns/times.ts";
+import { type Choice, timeIn } from "../columns/choose.ts";
 import { isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
 import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
 import type { Bytes } from "./bytes.ts";
@@ -30,10 +28,8 @@ import type { Fields } from "./fields.ts";
 import { Entry, type Item, properties, type Role, roles } from "./item.ts";
 
 /** What the columns of an input mean. */
-export interface Layout {
+export interface Layout extends Omit<Choice, "warnings"> {
   index: number;
-  columns: Columns;
-  times: TimeReader;
   vaults: VaultTable;
   classifier: Classifier;
 }
@@ -80,8 +76,8 @@ const deepest = 40;
 export class ItemReader {
   readonly #layout: Layout;
   readonly #inverted: boolean | undefined;
-  /** Outcome of an item without one: undefined if no item has any. */
-  readonly #noOutcome: "" | undefined;
+  /** Outcome of an item without one: null if others have successes, undefined if no item has any. */
+  readonly #noOutcome: "" | null | undefined;
   readonly #keys: Keys;
   /** Whether no column has two roles. */
   readonly #isPlain: boolean;
@@ -102,9 +98,10 @@ export class ItemReader {
   constructor(layout: Layout, form: { lineEnd: number | undefined; decode(text: string): string }) {
     this.#lineEnd = form.lineEnd ?? 0;
     this.#layout = layout;
-    const { outcome } = layout.columns;
+    const { columns, hasSuccesses } = layout;
+    const { outcome } = columns;
     this.#inverted = outcome && isInverted(outcome);
-    this.#noOutcome = outcome && "";
+    this.#noOutcome = outcome && (hasSuccesses ? null : "");
     const names = counting.flatMap((role, slot) => {
       const name = layout.columns[role]?.name;
       return name === undefined ? [] : [[name, slot] as const];

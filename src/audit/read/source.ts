@@ -1,9 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import type { Columns, InputReport } from "../../documents/audit.ts";
 import { VaultError } from "../../errors.ts";
-import { type Choice, chooseColumns, type Given, timeIn } from "../columns/choose.ts";
+import { type Choice, chooseColumns, type Given, noChoice, timeIn } from "../columns/choose.ts";
 import { rankOf } from "../columns/looks.ts";
-import { TimeReader } from "../columns/times.ts";
 import { endOf, type EventKind } from "../fold/events.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
 import { nameIn } from "../meaning/actions.ts";
@@ -68,10 +67,11 @@ export class Source implements Sink {
     options: EntryOptions,
     skips: Skips,
   ) {
-    const { columns, times, warnings } = choiceOf(input, sample, options);
+    const { warnings, ...choice } = choiceOf(input, sample, options);
+    const { columns, times } = choice;
     this.input = input;
     this.warnings = warnings;
-    this.#layout = { ...options, columns, times };
+    this.#layout = { ...options, ...choice };
     for (const { list } of sample) this.#lists.add(list);
     this.#isText = sample.some(({ isText }) => isText);
     this.#skips = skips;
@@ -217,7 +217,7 @@ function choiceOf(
   options: EntryOptions,
 ): Choice {
   const { columns } = options;
-  if (columns !== undefined) return { columns, times: new TimeReader(), warnings: [] };
+  if (columns !== undefined) return noChoice(columns);
   if (sample.every(({ likeness }) => likeness === unlike)) {
     const [, said] = [...parse(textOf(head)).fields].find(([key]) => errorName.test(key)) ?? [];
     if (said !== undefined)
