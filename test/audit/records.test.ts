@@ -88,6 +88,9 @@ blanks after the commas   | "time", "action", "vault", "ref"\n(1), "a, b"\n(2), 
 defused cells             | HEAD\n(1),'=1\n(2),'+49\n(3),'x\n(4),it's\n   | 2:=1 3:+49 4:'x 5:it's
 no cells at the end       | HEAD\n(1)\n(2),x,,\n                          | 2:- 3:x
 the header again          | HEAD\n(1),x\nHEAD\n(2),y\n                    | 2:x 4:y
+in another order, and back | HEAD\n(1),x\nref,time,action,vault\ny,(2)\nHEAD\n(3),z\n | 2:x 4:y 6:z
+wider, with other lines    | HEAD\n(1),x\nref,time,action,vault,,\ny,(2),,\n\n(2 rows)\nz,(3)\n | 2:x 4:y 7:z
+in another order, cut short | HEAD\n(1),x\naction,vault,time,ref\nREAD_VAULT,00000000-0000-4000-8000-000000000001,2026-11-20T12:00:02Z\n | 2:x 4:-
 rows that do not fit      | HEAD\n(1),x\n(2),2,3\n1\n(2 rows)\n           | 2:x; 3: 5 cells where the header has 4
 no header                 | (1),x\n(2),y\n                                | 1:- 2:-
 an open quote             | HEAD\n(1),x\n"(2),y\n(3),z\n                  | 2:x 4:z; 3: a quote is not closed in its cell

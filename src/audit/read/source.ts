@@ -109,7 +109,7 @@ export class Source implements Sink {
   itemOf({ offset, length }: ItemLocation): Item {
     const bytes = Buffer.alloc(length);
     const isWhole = this.input.read(offset, bytes, 0, length) === length;
-    const item = isWhole ? itemOf(this.#cutter.fieldsOf(bytes), this.#layout) : "";
+    const item = isWhole ? itemOf(this.#cutter.fieldsOf(bytes, offset), this.#layout) : "";
     if (typeof item !== "string") return item;
     throw new VaultError("invalid-input", `${this.input.name} changed while it was read`, {
       hint: "run it again",

@@ -30,6 +30,8 @@ class RowCutter extends Cutter {
   readonly #delimiter: number;
   readonly #headerLine: number;
   #header: string[] | undefined;
+  /** Headers below the first, as in joined exports: where each has the columns of the first. */
+  readonly #orders: { offset: number; order: readonly number[] }[] = [];
   #strays = 0;
   // The row at hand.
   /** Where each cell begins and ends, without its quotes. */
@@ -48,8 +50,9 @@ class RowCutter extends Cutter {
     this.format = delimiter === "\t" ? "tsv" : "csv";
   }
 
-  override fieldsOf(bytes: Buffer): Fields {
+  override fieldsOf(bytes: Buffer, offset: number): Fields {
     this.#split(bytes, 0, bytes.length);
+    this.#arrange(offset);
     return lookedAt(this.#fields(bytes)).fields;
   }
 
@@ -74,8 +77,7 @@ class RowCutter extends Cutter {
     const width = header?.length ?? this.#count;
     const isStray = this.#lines > 1 && this.#count !== width && this.#strays < mostStrays;
     if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
-    // Empty cells behind those of the header, as after a trailing delimiter.
-    while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
+    this.#dropEmpty(width);
     const columns = this.#count;
     this.next += this.#lines;
     const to = this.#isWhole ? end - 1 : end;
@@ -86,6 +88,7 @@ class RowCutter extends Cutter {
     }
     if (columns === 1 && this.#isEmpty(0)) return end;
     if (header === undefined && this.#takeHeader(bytes)) return end;
+    this.#arrange(given.offset + from);
     const isPlain = columns === width && sink.reader?.readRow(given, this.#cells, header ?? []);
     const entry = isPlain ? sink.reader?.entry(given, line, from, to) : null;
     if (entry) {
@@ -102,6 +105,7 @@ class RowCutter extends Cutter {
       return end;
     }
     const fields = this.#fields(bytes);
+    if (this.#takeOrder([...fields.values()], given, from, to)) return end;
     if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
       sink.record({ line, ...lookedAt(fields), given, from, to, doubt });
     return end;
@@ -131,6 +135,36 @@ class RowCutter extends Cutter {
     return !isData;
   }
 
+  /** Takes a row as a header if it names the columns of the first one in another order. */
+  #takeOrder(
+    values: readonly string[],
+    { bytes, offset }: Bytes,
+    from: number,
+    to: number,
+  ): boolean {
+    const header = this.#header ?? [];
+    if (values.length !== header.length || !values.every((one) => header.includes(one.trim())))
+      return false;
+    this.#split(bytes, from, to);
+    const cells = header.map((_, index) => this.#cell(bytes, index).trim());
+    const order = header.map((name) => cells.indexOf(name));
+    if (order.includes(-1)) return false;
+    this.#orders.push({ offset: offset + from, order });
+    return true;
+  }
+
+  /** Puts the cells of the row at an offset in the order of the first header. */
+  #arrange(offset: number): void {
+    const { order } = this.#orders.findLast((one) => one.offset < offset) ?? {};
+    if (order === undefined) return;
+    this.#dropEmpty(order.length);
+    if (this.#count > order.length || this.#count * 2 <= order.length) return;
+    const cells = this.#cells.slice(0, 2 * this.#count);
+    this.#count = order.length;
+    for (const [index, from] of order.entries())
+      for (const end of [0, 1]) this.#cells[2 * index + end] = cells[2 * from + end] ?? 0;
+  }
+
   #fields(bytes: Buffer): Fields {
     const fields: Fields = new Map();
     for (const [index, name] of (this.#header ?? []).slice(0, this.#count).entries()) {
@@ -138,6 +172,11 @@ class RowCutter extends Cutter {
       if (cell !== "") fields.set(name, /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
     }
     return fields;
+  }
+
+  /** Drops empty cells behind those of the header, as after a trailing delimiter. */
+  #dropEmpty(width: number): void {
+    while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
   }
 
   #isEmpty(index: number): boolean {
