@@ -3,7 +3,7 @@ import { contradictions, eventKinds, verdicts } from "../audit/fold/events.ts";
 import { roles } from "../audit/read/item.ts";
 import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
 
-// The report of a replay, as the program has it and as it prints it. An optional property is absent, never undefined.
+// The report of a replay, in memory and printed. Optional properties are absent, never undefined.
 
 const optional = z.exactOptional;
 
@@ -44,9 +44,9 @@ const rule = z.enum([
 
 const cause = z.object({
   rule,
-  /** The item that locked the vault; absent for a lock by time or one that the log does not show. */
+  /** The item that locked the vault; absent for a lock by time or one not in the log. */
   item: optional(item),
-  /** The shortest sequence of items that leads to the lock, oldest first, with `item` as the last one. */
+  /** The shortest sequence of items that leads to the lock, oldest first; `item` is the last. */
   chain: z.array(item),
   certainty,
   reason: text,
@@ -89,7 +89,7 @@ const vault = z.object({
   counting: z.array(item),
   /** The first ones. */
   contradictions: z.array(contradiction),
-  /** Sentences on what else the log shows: late and refused acknowledgements, who has called since the lock, who shares an address. */
+  /** Sentences on what else the log shows, like refused acknowledgements, or calls since a lock. */
   explanation: z.array(text),
   /** What to do, without a command; `next` has the commands. */
   advice: z.object({ support: text, developer: text, next }),
@@ -98,7 +98,7 @@ const vault = z.object({
   timelineOmitted: optional(count),
 });
 
-/** Origin of the locks of so many vaults. `rule` is set only if it is not a client: `auto-lock`, `administrator` or `unseen`. */
+/** Origin of so many locks. `rule` (`auto-lock`, `administrator`, `unseen`) if it is no client. */
 const origin = z.object({
   vaults: count,
   rule: optional(rule),
@@ -107,7 +107,7 @@ const origin = z.object({
   application: optional(text),
 });
 
-/** The column of a role, and how it was recognized. The name of a nested column has dots (`vault.uuid`). */
+/** The column of a role, and how it was recognized. A nested name has dots (`vault.uuid`). */
 const column = z.object({
   name: text,
   by: z.enum(["name", "value", "--map"]),
@@ -124,13 +124,13 @@ const input = z.object({
   order: z.enum(["oldest-first", "newest-first"]),
   items: count,
   columns,
-  /** Line at which the input is cut off or cannot be read any further: the items after it are missing. */
+  /** Line at which the input is cut off or becomes unreadable: items after it are missing. */
   cutAt: optional(count),
 });
 
 /** Rules for verdicts (docs/interface.md, Lockout). Options override each of them. */
 const rules = z.object({
-  /** Consecutive starts without acknowledgement, and consecutive failed attempts, that lock a vault. */
+  /** Consecutive unacknowledged starts, and consecutive failed attempts, that lock a vault. */
   limits,
   /** An assumption, because it is not documented. */
   tokenLifetimeMs: count,
@@ -155,9 +155,9 @@ const whatIf = z.object({
 });
 
 const summary = {
-  /** The answer in sentences, and the origins of the locks or, if no vault is locked, of the risks; most vaults first. */
+  /** The answer, and the origins of the locks or, without any, of the risks; most vaults first. */
   found: z.object({ text, by: z.array(origin) }),
-  /** What may make the rest wrong, each with the flag that decides it: lists passed over, columns guessed, zones assumed, words not understood. */
+  /** What may make the rest wrong (columns guessed, zones assumed), each with its deciding flag. */
   warnings: z.array(text),
   items: count,
   /** Time of the verdicts: --until, else that of the last item. */

@@ -88,7 +88,7 @@ const acknowledgedAll = z.object({
   last: z.optional(z.object(storedExchange)),
 });
 
-/** Of a service whose response holds no credentials that can be read, `answer` is all that there is. */
+/** Without readable credentials in the service's response, `answer` is all that there is. */
 const created = z.union([
   z.object({
     ...vault,
@@ -176,10 +176,10 @@ const afterwards = z.object({
   device: z.optional(device),
 });
 
-/** What --credentials-out, --save-cmd and `vault export` write of an exchange, before and after its acknowledgement. */
+/** What --credentials-out, --save-cmd and `vault export` write before and after acknowledgement. */
 export const recovery = z.union([pending, afterwards]);
 
-/** What the commands print that call the service. With many vaults, a line is an event, and --dry-run prints a plan. */
+/** What commands print that call the service; of many vaults, event lines or (--dry-run) a plan. */
 export const exchange = {
   get: z.union([got, dryRun, plan]),
   update: z.union([receipt, dryRun, plan]),

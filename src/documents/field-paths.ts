@@ -18,8 +18,8 @@ interface Printed {
 }
 
 /**
- * Refuses a --field that the document of an exchange with a vault of this kind cannot have, before anything is sent.
- * @throws `usage`, with the contents and the nearest paths, but never with credentials: a program would be given them
+ * Refuses, before anything is sent, a --field that no exchange with such a vault can print.
+ * @throws `usage`, naming contents and nearest paths, never credentials: a program would get them
  */
 export function checkFieldPath(field: string, printed: Printed): void {
   const paths = fieldPaths(printed);
@@ -84,7 +84,7 @@ interface Schema {
   $ref?: string;
 }
 
-/** All paths of a document; `.*` at the end stands for whatever is there, as what the service says. */
+/** All paths of a document; `.*` at the end stands for whatever is there, as from the service. */
 export function pathsOf(schema: object, prefix = ""): string[] {
   const { properties, additionalProperties, items, anyOf = [], $ref } = schema as Schema;
   const at = (name: string): string => (prefix === "" ? name : `${prefix}.${name}`);

@@ -32,7 +32,7 @@ export const counters = {
   limits,
 };
 
-/** The commands that lead on, best and harmless first; `fill` lists the words that a person replaces. */
+/** Next commands, best and harmless first; `fill` lists the words that a person replaces. */
 export const next = z.array(
   z.object({ argv: z.array(text), note: z.optional(text), fill: z.optional(z.array(text)) }),
 );

@@ -7,7 +7,7 @@ import { pathsOf, refuseOther } from "./field-paths.ts";
 import { setup } from "./setup.ts";
 import { state } from "./state.ts";
 
-/** What commands print as JSON, by the words that name the command; then errors, events and recovery documents. */
+/** What commands print as JSON, by command words; then errors, events and recovery documents. */
 const documents = {
   ...exchange,
   ...state,
@@ -33,7 +33,7 @@ const body = (name: DocumentName): object => {
   return schema;
 };
 
-/** The JSON Schema of one document. It allows further properties, because adding one breaks no script. */
+/** JSON Schema of a document. It allows further properties: adding one breaks no script. */
 export const schemaOf = (name: DocumentName): object => ({
   $schema: dialect,
   title: name,
@@ -43,7 +43,7 @@ export const schemaOf = (name: DocumentName): object => ({
 const byKind: readonly string[] = ["get", "update", "run"];
 
 /**
- * Refuses a --field that no document of a command can have, before anything is done; of an exchange that is done if its kind is known.
+ * Refuses at once a --field that a command cannot print; `checkFieldPath` does so for exchanges.
  * @throws `usage` with the nearest paths
  */
 export function checkField(command: string, field: string): void {

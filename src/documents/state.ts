@@ -95,19 +95,19 @@ const vaultGuard = z.object({
   next,
 });
 
-/** The circuit breaker of a service that once did not respond to a start. Open, it lets out a trial start alone. */
+/** Circuit breaker of a service after an unanswered start. Open, it allows one trial at a time. */
 const serviceBreaker = z.object({
   service: text,
   state: z.enum(["closed", "open"]),
   /** The last start without a response; null if it is closed. */
   lostAt: maybeTime,
-  /** When the next trial is due, later for a vault with unanswered starts of its own; null if it is closed, or at once. */
+  /** When the next trial is due, later for vaults with unanswered starts; null if closed or now. */
   trialDueAt: maybeTime,
   lostTrials: count,
   httpStatus: z.nullable(count),
 });
 
-/** `proven`: a start with these credentials, or the acknowledgement of their exchange, has succeeded here before. */
+/** `proven`: a start with these credentials, or their acknowledgement, has succeeded before. */
 const imported = z.object({
   ...vault,
   kind,
@@ -126,7 +126,7 @@ const exported = z.object({
 
 const holdings = { file: text, pending: count, keyId: maybeText, format: count };
 
-/** What a restore has done with a vault: `reason` says why it is as it was here, as in the file, or both, or is not here. */
+/** What a restore did with a vault; `reason`: why it is as here, as in the file, both or none. */
 const restoredVault = z.object({
   ...vault,
   service: text,
@@ -148,7 +148,7 @@ const lock = z.object({
   uuid: text,
   holder: actor,
   since: time,
-  /** Null for a state on this machine: the operating system releases the lock when its process ends. */
+  /** Null for a state on this machine: the system releases the lock when its process ends. */
   endsAt: maybeTime,
 });
 
