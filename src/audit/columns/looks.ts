@@ -97,7 +97,7 @@ export function rankOf(kind: Kind, column: string): number {
   return Infinity;
 }
 
-/** Whether a "true" is a failure (`failed`) or a success (`success`); undefined if not named so. */
+/** Whether a "true" is a failure (`failed`) or a success (`success`); else undefined. */
 export const isInverted = ({ name, inverted }: Omit<Column, "by">): boolean | undefined =>
   inverted ?? (rankOf("success", name) < Infinity ? false : undefined);
 
@@ -151,7 +151,7 @@ export function uuidOf(value: string): string | null {
 const vaultInPath = /\/vaults?\/(?:[a-z-]{1,30}\/){0,3}([0-9a-f-]{36})(?![0-9a-f-])/i;
 const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
 
-/** Returns the vault's uuid in a path (`/vault/generic/offline/{uuid}/…`), lower case, or null. */
+/** Returns the vault's uuid in a path (`/vault/generic/offline/{uuid}/…`), in lower case, or null. */
 export const uuidInEndpoint = (value: string): string | null =>
   (vaultInPath.exec(value) ?? uuidInPath.exec(value))?.[1]?.toLowerCase() ?? null;
 

@@ -13,7 +13,7 @@ export interface Explanation {
   sentences: string[];
   /** Who sent the calls that locked the vault or count. */
   client: Client;
-  /** Why its credentials were refused (`none` if not shown by the log), or how its starts ended. */
+  /** Why the client was refused (`none` if the log does not show it), or how its starts ended. */
   why:
     | "own-exchange"
     | "same-address"

@@ -206,7 +206,7 @@ export class Fold {
     vault.clearFailures();
   }
 
-  /** Takes an accepted call. One that should be refused is a contradiction, reopening the vault. */
+  /** Takes an accepted call. One that should be refused is a contradiction and reopens it. */
   #accept(vault: Vault, entry: Entry): void {
     const { ending } = vault;
     if (ending === undefined) return;
@@ -321,7 +321,7 @@ export class Fold {
   }
 }
 
-/** What events about locks are without them: what a call refused by a lock would be is unknown. */
+/** Events about locks, as they would be without: unknown for a call that a lock refused. */
 const withoutLocks: Partial<Record<EventKind, EventKind>> = {
   "locking-start": "read",
   "locking-failure": "failed",

@@ -11,7 +11,7 @@ const rowWidth = width + 1;
 
 const fewestRows = 1024;
 
-/** Numbers vaults from 0, by uuid. It compares bytes: text keys would take four times as long. */
+/** Numbers uuids by appearance, from 0. Compares bytes: text keys would take four times as long. */
 export class VaultTable {
   readonly #limit: number;
   /** Rows by hash, each uuid beside its number: saves cache misses, a twentieth of a replay. */

@@ -1,5 +1,5 @@
-// Words of outcomes and reasons in en, de, fr and es, outcomes also in it, nl and pt: none are
-// documented. What no row knows counts for nothing certain. Rows take texts of `plainWords`.
+// Words of outcomes and reasons in en, de, fr and es, outcomes also in it, nl and pt: neither texts
+// nor fields are documented. What no row knows is not certain. Rows take texts of `plainWords`.
 
 /** Words of a text in lower case without accents; spaces replace underscores, hyphens and dots. */
 export const plainWords = (text: string): string =>

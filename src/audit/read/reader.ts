@@ -76,7 +76,7 @@ const deepest = 40;
 export class ItemReader {
   readonly #layout: Layout;
   readonly #inverted: boolean | undefined;
-  /** Outcome of an item without one: null if others have successes, undefined if no item has any. */
+  /** Outcome of an item without one: null if others have successes, undefined if none has any. */
   readonly #noOutcome: "" | null | undefined;
   readonly #keys: Keys;
   /** Whether no column has two roles. */
