@@ -71,6 +71,10 @@ describe.concurrent("ack --token", () => {
     lab.faults("get-end:drop-after");
     const ack = await elsewhere.vaultWith({ env: { TOKEN: token } }, "ack", uuid, ...args);
     expectError(ack, "in-doubt", /did not accept the token .* went unanswered/);
+    // The next one has seen no answer get lost.
+    const again = await elsewhere.vaultWith({ env: { TOKEN: token } }, "ack", uuid, ...args);
+    expectError(again, "service", /did not accept the token/);
+    expect(errorOf(again).help).toMatch(/the new ones if it was used before: keep both/);
   });
 
   it.each([{ status: "DONE" }, { status: true }, undefined])(

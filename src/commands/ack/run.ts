@@ -220,7 +220,8 @@ async function acknowledgeForeign(
   throw new VaultError("service", refused, {
     uuid,
     service: serviceDetails(answer),
-    hint: "if the token expired, the old credentials are still valid: start again with them",
+    // It may have been used by a call of another run, whose answer was lost.
+    hint: "the old credentials are valid if it expired, the new ones if it was used before: keep both",
   });
 }
 
