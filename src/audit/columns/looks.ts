@@ -151,7 +151,7 @@ export function uuidOf(value: string): string | null {
 const vaultInPath = /\/vaults?\/(?:[a-z-]{1,30}\/){0,3}([0-9a-f-]{36})(?![0-9a-f-])/i;
 const uuidInPath = /\/([0-9a-f-]{36})(?![0-9a-f-])/i;
 
-/** Returns the vault's uuid in a path (`/vault/generic/offline/{uuid}/…`), in lower case, or null. */
+/** Returns the uuid in a path (`/vault/generic/online/{uuid}/…`), in lower case; or null. */
 export const uuidInEndpoint = (value: string): string | null =>
   (vaultInPath.exec(value) ?? uuidInPath.exec(value))?.[1]?.toLowerCase() ?? null;
 
