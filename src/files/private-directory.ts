@@ -33,7 +33,7 @@ export function createFolder(path: string): void {
 export function checkPrivateDirectory(path: string): boolean {
   const stats = findPrivateDirectory(path);
   if (stats === null) return false;
-  if ((stats.mode & 0o055) !== 0) tighten(path, 0o700);
+  if ((stats.mode & 0o055) !== 0) onState(path, () => tighten(path, 0o700));
   return true;
 }
 

@@ -1,7 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import fs, { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { diskOf, ensureRoom, typeOf } from "../../src/files/disk.ts";
+import { checkPrivateDirectory } from "../../src/files/private-directory.ts";
 import { expectError, expectExit, firstGetArgs, openLab } from "../support/lab.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -174,5 +176,31 @@ describe("the type of the file system with a device number", () => {
     [0x829, "fuseblk"],
   ])("%d: %s", (device, type) => {
     expect(typeOf(device, mountinfo)).toBe(type);
+  });
+});
+
+describe("a file system that changes no modes, as one in user space may", () => {
+  it("is an error of the state, not of the program", () => {
+    const folder = tempDir("modes");
+    const { chmodSync } = fs;
+    chmodSync(folder, 0o755);
+    fs.chmodSync = () => {
+      throw Object.assign(new Error("ENOSYS: function not implemented, chmod"), {
+        code: "ENOSYS",
+        syscall: "chmod",
+      });
+    };
+    syncBuiltinESMExports();
+    try {
+      expect(() => checkPrivateDirectory(folder)).toThrow(
+        expect.objectContaining({
+          code: "state",
+          message: `the state cannot be used: ${folder}: ENOSYS: function not implemented`,
+        }),
+      );
+    } finally {
+      fs.chmodSync = chmodSync;
+      syncBuiltinESMExports();
+    }
   });
 });
