@@ -97,6 +97,8 @@ export function adviceOf(
   const probably = (ofRule?.certainty ?? certainty) === "certain" ? "" : "probably ";
   const by = inBrackets(explanation.client);
   const fault = faultWords(explanation, probably, durationInWords(rules.tokenLifetimeMs));
+  const { others } = explanation;
+  const also = others && ` Calls by ${others} count too: stop that client as well.`;
   const lookUp = isSure ? "" : "The vault is probably locked: look it up in the console first. ";
   const unlock =
     rule === "failed-attempts" && beforeRelease(rules.release, "1.2.17")
@@ -130,7 +132,7 @@ export function adviceOf(
     ],
   };
   const stop = `Stop the client that ${probably}caused this${by}, or it will lock the vault again.`;
-  const [first, why] = locked[rule] ?? [stop, fault];
+  const [first, why] = locked[rule] ?? [stop + also, fault];
   const rows: Record<Verdict, Row> = {
     locked: [`${lookUp}${first} ${unlock}`, why, reset, known],
     deleted: isSure
@@ -145,7 +147,7 @@ export function adviceOf(
       "No verdict is possible yet.",
     ],
     "at-risk": [
-      `Stop the client${by} now: ${locks}${isOpen ? resets : ""}`,
+      `Stop the client${by} now: ${locks}${also}${isOpen ? resets : ""}`,
       "Find the valid credentials before sending anything. An acknowledged exchange resets the counters.",
       history,
       command`vault guard ${uuid}`,

@@ -1,4 +1,5 @@
 import type { ItemReference } from "../../documents/audit.ts";
+import { defined } from "../../defined.ts";
 import { count } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
@@ -13,6 +14,8 @@ export interface Explanation {
   sentences: string[];
   /** Who sent the calls that locked the vault or count. */
   client: Client;
+  /** Who else sent some of these calls; empty if nobody is known to. */
+  others: string;
   /** Why the client was refused (`none` if the log does not show it), or how its starts ended. */
   why:
     | "own-exchange"
@@ -54,6 +57,7 @@ export function explain(
       : { why: ends.length > 0 ? "refused-ends" : "no-ends" };
   return {
     client,
+    others: othersIn(chain, client),
     ...trace,
     sentences: [
       ...ends,
@@ -63,6 +67,20 @@ export function explain(
       ...callsSince(vault, since),
     ],
   };
+}
+
+/** Describes who sent calls that count beside the client, if they share no name or address. */
+function othersIn(events: readonly VaultEvent[], client: Client): string {
+  const words = events.flatMap(({ event, item }) => {
+    const { externalRef, address } = item;
+    const isSame = client.address !== undefined && client.address === address;
+    if (isSame || !(isStart(event) || isFailedAccess(event))) return [];
+    // Where references do not name the client, each is of a single exchange.
+    if (client.externalRef === undefined)
+      return client.address === undefined ? [] : clientWords(defined({ address }));
+    return client.externalRef === externalRef ? [] : clientWords(defined({ externalRef, address }));
+  });
+  return listed([...new Set(words)].filter((one) => one !== ""));
 }
 
 /** What failed attempts were refused for, if not for their credentials. */
