@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { withLockFile } from "../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../files/private-directory.ts";
@@ -10,6 +11,7 @@ import { cannotBeOpened, deriveKey, isSealed, keyIdOf, seal, unseal } from "../s
 import type { Configuration } from "./config-file.ts";
 import { readConfiguration, writeConfiguration, profileValue } from "./config-file.ts";
 import { configKeys, definitionOf } from "./definitions.ts";
+import { command, noted } from "../way.ts";
 
 /** Where the configuration of this user is. */
 interface ConfigurationPlace extends KeyOwner {
@@ -52,7 +54,20 @@ export class ProfileSecrets {
    * @throws `state`
    */
   async open(at: ProfilePlace, sealed: string): Promise<string> {
-    if (!isSealed(sealed)) throw cannotBeOpened(at, "it is stored in plain text");
+    if (!isSealed(sealed)) {
+      throw new VaultError(
+        "state",
+        `the config key ${at.key} of profile ${at.profile} is stored in plain text`,
+        {
+          next: [
+            noted(
+              command`vault config set ${at.key} @FILE --profile ${at.profile}`,
+              "stores it encrypted",
+            ),
+          ],
+        },
+      );
+    }
     const id = keyIdOf(sealed);
     const own = this.#ownKey();
     const key = own?.id === id ? own : await this.#place.former(id);
