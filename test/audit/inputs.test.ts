@@ -186,3 +186,15 @@ describe("of an export", () => {
     });
   });
 });
+
+test("ids of many calls without a vault are not taken for vaults that they may name", async () => {
+  const id = (at: number): string => vaultUuid(at + 1000);
+  const others = Array.from({ length: 100_001 }, (_, at) =>
+    line(2, "READ_VAULT", { id: id(at), vaultUuid: undefined }),
+  );
+  const lines = [line(0, "READ_VAULT"), line(1, "ACKNOWLEDGE_READ_VAULT"), ...others];
+  const { reports } = await replayText(lines.join("\n"));
+  expect(reports.map(({ verdict, certainty }) => `${verdict} ${certainty}`)).toEqual([
+    "ok certain",
+  ]);
+});

@@ -7,6 +7,7 @@ import { endOf, type EventKind } from "../fold/events.ts";
 import { Entries, type TimeOrder } from "../fold/order.ts";
 import { nameIn } from "../meaning/actions.ts";
 import { textOf, viewOf } from "./bytes.ts";
+import { isUuid } from "../../protocol/limits.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed, listNames } from "./clip.ts";
 import { parse, unlike } from "./fields.ts";
@@ -135,7 +136,10 @@ export class Source implements Sink {
     if (entry.vault < 0 && mayCount(entry.event)) {
       const bytes = Buffer.alloc(entry.length);
       this.input.read(entry.offset, bytes, 0, entry.length);
-      this.unread(textOf(bytes));
+      const text = textOf(bytes);
+      // Its own id is none, and not remembered: those of 100,000 calls would be too many.
+      const { id = "" } = this.itemOf(entry);
+      this.unread(isUuid(id) ? text.replaceAll(id, "") : text);
     }
     this.#into.push(entry);
     this.report.items += 1;
