@@ -30,7 +30,7 @@ import {
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 
-// The steps of an exchange. Each function implements the method of `VaultSession` by its name, or helps one.
+// Steps of an exchange. Each function implements, or helps, the `VaultSession` method of its name.
 
 /** Step ①: a start may now be sent. */
 export function recordIntent(rows: VaultRows, intent: Intent): void {
@@ -90,8 +90,8 @@ export function noteOutcome(
 }
 
 /**
- * Marks in doubt an open or expired exchange that began with a refused pair: somebody else may have acknowledged it. Its new pair
- * is a candidate again, unless it was refused too.
+ * Marks in doubt an open or expired exchange begun with a refused pair: somebody else may have
+ * acknowledged it. Its new pair is a candidate again, unless it was refused too.
  */
 function doubtOfferedBy(rows: VaultRows, base: number): void {
   const offeredBy = (row: ExchangeRow) => findGeneration(rows, row.newGeneration);
@@ -214,10 +214,10 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
   vault.lastError = null;
   const place = rows.exchanges.indexOf(row);
   const upTo = rows.exchanges.findIndex(({ id }) => id === vault.carriedUpTo);
-  // Its token was alive, so what is carried was sent before it. A repeated end call may be answered with SUCCESS whatever came since.
+  // Its token lived: what is carried was sent before. A repeated end call may succeed regardless.
   if (vault.carried !== null && upTo >= place && row.endsUnanswered === 1)
     vault.carried = { ...vault.carried, unackedStarts: 0, unansweredStarts: 0 };
-  // Its token was alive, so the service has processed no start since: none with the old credentials has failed.
+  // Its token lived: the service has processed no start since, so none with the old pair failed.
   for (const later of rows.exchanges.slice(place + 1)) {
     if (later.state === "intent" && later.baseGeneration === row.baseGeneration)
       update(later, { outcome: later.outcome ?? "none", sole: true });

@@ -107,7 +107,7 @@ export const findGeneration = (
   generation: number | null,
 ): CredentialsRow | undefined => credentials.find((row) => row.generation === generation);
 
-/** @throws `state` if the generation is no longer kept, `no-credentials` if the vault is not known */
+/** @throws `state` if the generation is no longer kept, `no-credentials` for an unknown vault */
 export function keptGeneration(rows: VaultRows, generation: number): CredentialsRow {
   vaultOf(rows);
   const row = findGeneration(rows, generation);
@@ -174,7 +174,7 @@ export function isSentWithOther(
   return otherPin || (device !== undefined && !isSameDevice(row.device, device));
 }
 
-/** Of several generations with this fingerprint, the current one, else the newest live one, else the newest. */
+/** Finds, by fingerprint, the current generation, else the newest live one, else the newest. */
 export function findCredentials(
   { credentials }: Pick<VaultRows, "credentials">,
   print: string,
@@ -196,7 +196,7 @@ export const liveGeneration = (
 ): CredentialsRow | undefined =>
   credentials.findLast((row) => row.fingerprint === print && isLive(row));
 
-/** Records that a start with this pair succeeded: it is current, and every other known pair is superseded. */
+/** Records that a start with this pair succeeded: it is current, all other pairs are superseded. */
 export function provenByStart(rows: VaultRows, current: CredentialsRow): void {
   for (const row of rows.credentials)
     if (row !== current && row.standing !== "superseded") supersede(rows, row);
@@ -204,8 +204,8 @@ export function provenByStart(rows: VaultRows, current: CredentialsRow): void {
 }
 
 /**
- * Records that the end call for this pair succeeded: it is current, and its base is superseded. Others stay, because they may
- * have been imported since.
+ * Records that the end call for this pair succeeded: it is current, and its base is superseded.
+ * Others stay: they may have been imported since.
  */
 export function provenByEnd(
   rows: VaultRows,

@@ -62,7 +62,7 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
   // Where ② was lost with a failover, the document knows more than the state.
   const isCutOff = known?.newGeneration === null;
   if (known !== undefined && !isCutOff) {
-    // The exchange was discarded here; importing it says that it may have been acknowledged elsewhere.
+    // It was discarded here; importing says that it may have been acknowledged elsewhere.
     const dropped = findGeneration(rows, known.newGeneration);
     if (dropped?.standing === "void") dropped.standing = "imported";
     return "known";
@@ -97,7 +97,7 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
     by: known?.by ?? rows.by ?? null,
   };
   if (known === undefined) {
-    // Counted before the vault was forgotten: in this place it would stand for what was begun since, too.
+    // Counted before the vault was forgotten: here it would stand for what was begun since, too.
     if (vault.carriedUpTo === exchangeId) vault.carriedUpTo = null;
     rows.exchanges.push(adopted);
   } else update(known, adopted);
@@ -105,7 +105,7 @@ export function adopt(rows: VaultRows, document: AdoptedExchange): AdoptionOutco
 }
 
 /**
- * The place of a document's new pair among the candidates; `known` if it is live here and not merely imported.
+ * The place of a document's new pair among candidates; `known` if live here, not just imported.
  * @throws `no-credentials` for a document that is older than what a start has proven here
  */
 function placedBy(rows: VaultRows, document: AdoptedExchange): Placed | "known" | null {
@@ -142,9 +142,9 @@ function placedBy(rows: VaultRows, document: AdoptedExchange): Placed | "known" 
 }
 
 /**
- * The generation of a given pair: the live one that records it, or a new one (`imported`), which inherits the last hashedPin and
- * device of the vault if none are given. Only a success changes what is stored with a pair that the service has accepted: another
- * hashedPin or device makes it a new, unproven generation.
+ * The generation of a given pair: the live one that records it, or a new one (`imported`), which
+ * inherits the vault's last hashedPin and device if none are given. Only a success changes what is
+ * stored with an accepted pair: another hashedPin or device makes it a new, unproven generation.
  * @throws `no-credentials` for a superseded pair
  */
 function ensureGeneration(

@@ -33,8 +33,8 @@ export interface Place {
 }
 
 /**
- * A vault as a step sees it, read whole under the vault's lock. A step is a pure function: it edits a copy of this, and adds journal
- * entries. The engine writes it whole, or nothing if the step throws.
+ * A vault for a step, read whole under the vault's lock. A step is a pure function: it edits a copy
+ * of this, and adds journal entries. The engine writes it whole, or nothing if the step throws.
  */
 export interface VaultRows extends Place {
   /** Of its row in the database; null if there is none. */
@@ -42,17 +42,17 @@ export interface VaultRows extends Place {
   /** As it was read: it is written where the row still has this one. */
   readonly version: number;
   readonly since: Since;
-  /** Null if the vault is not known. A vault that becomes `forgotten` loses its credentials and exchanges. */
+  /** Null if not known. A vault that becomes `forgotten` loses its credentials and exchanges. */
   vault: VaultRow | null;
   /** Generations whose pair is kept, and those that `exchanges` name, by number. */
   credentials: CredentialsRow[];
   /** As `trim` leaves them; in the order in which they were begun or adopted. */
   exchanges: ExchangeRow[];
-  /** Fingerprints of pairs that were ever superseded, among those of `credentials` and those that the step was given. */
+  /** Fingerprints of pairs ever superseded, among `credentials` and those given to the step. */
   superseded: Set<string>;
   /** Refused combinations, with the fingerprint of the pair if it is known. */
   refusals: Map<string, string | null>;
-  /** What a start has seen of the circuit breaker of its service: nothing is written if that has changed. */
+  /** What a start has seen of its circuit breaker: if that has changed, nothing is written. */
   seen: Seen | null;
   /** What the run keeps in which the exchange is begun that is new; `digest` is sealed. */
   begunIn: { digest: string | null; delivery: string | null } | null;
@@ -60,8 +60,8 @@ export interface VaultRows extends Place {
 }
 
 /**
- * What is not true of one vault alone, as numbers in `meta`: how often all credentials became known elsewhere (`copies`: a backup, a claim,
- * a failover), and how often nothing counted as proven any more (`doubts`: a claim, a failover).
+ * Numbers in `meta`, for all vaults: how often all credentials became known elsewhere (`copies`: a
+ * backup, a claim, a failover), and how often none stayed proven (`doubts`: a claim, a failover).
  */
 export interface Since {
   copies: number;
@@ -100,7 +100,7 @@ export interface VaultRow
   /** Expiry of the token of the start that last succeeded: the service's own time. */
   proofExpiry: string | null;
   forgotten: boolean;
-  /** When it was last forgotten or deleted: what a machine has kept of it until then is not wanted back. */
+  /** When it was last forgotten or deleted: what a machine kept until then is not wanted back. */
   forgottenAt: string | null;
 }
 
@@ -151,7 +151,7 @@ export function vaultOf({ vault, service, uuid }: VaultRows): VaultRow {
   );
 }
 
-/** Columns of a vault that is forgotten, as a new one is until it has credentials. The counters and the last generation remain. */
+/** Columns of a forgotten vault, or a new one. Counters and the last generation remain. */
 export const forgotten = {
   label: null,
   usesRemaining: null,
@@ -200,8 +200,8 @@ export function journal(
 }
 
 /**
- * Records the last error of the vault. An error that says nothing about the vault, like one of the network, does not replace
- * `locked` or `gone`.
+ * Records the last error of the vault. One that says nothing about the vault, like a network error,
+ * does not replace `locked` or `gone`.
  */
 export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   const vault = vaultOf(rows);
@@ -211,7 +211,7 @@ export function noteError(rows: VaultRows, { code, message }: ErrorNote): void {
   vault.lastError = { at: rows.at, code, message };
 }
 
-/** The error for a state that has changed since the session locked the vault: another process has the lock. */
+/** The error for a state that changed since the session locked the vault: another has the lock. */
 export function lockLost(uuid: string, what: string): VaultError {
   return new VaultError(
     "state",
@@ -237,7 +237,7 @@ export const openExchangeOf = ({
 }: Pick<VaultRows, "exchanges">): ExchangeRow | undefined =>
   exchanges.find(({ state }) => openStates.includes(state));
 
-/** @throws `state` unless the exchange exists and is in one of the states `from`; `no-credentials` if the vault is not known */
+/** @throws `state` unless it is in a state of `from`; `no-credentials` if the vault is unknown */
 export function exchangeIn(
   rows: VaultRows,
   exchangeId: string,
@@ -262,7 +262,7 @@ export function endExchange(
   update(row, { state, token: null, acknowledgedAt: state === "acknowledged" ? rows.at : null });
 }
 
-/** What exchanges see of a vault: without what the store keeps for itself. Null if it is not known. */
+/** What exchanges see of a vault, without the store's own fields. Null if it is not known. */
 export function vaultRecord({ vault, credentials, exchanges }: VaultRows): VaultRecord | null {
   if (vault === null) return null;
   const open = openExchangeOf({ exchanges });

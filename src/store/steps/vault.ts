@@ -59,7 +59,7 @@ export function forget(rows: VaultRows): void {
   const vault = vaultOf(rows);
   const counters = countToCarry(rows.exchanges, vault);
   const isZero = Object.values(counters).every((n) => n === 0);
-  // The exchange goes, and its id stays: a restore elsewhere finds by it whether this was counted there.
+  // The exchange goes, its id stays: a restore elsewhere finds by it whether it counted this.
   const carriedUpTo = rows.exchanges.at(-1)?.id ?? vault.carriedUpTo;
   update(vault, { ...forgotten, forgottenAt: rows.at });
   update(vault, isZero ? nothingCarried : { carried: counters, carriedUpTo });
