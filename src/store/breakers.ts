@@ -20,7 +20,7 @@ export const breakerOf = (prefix: string, service: string): Statement => ({
 export const breakerIn = ([row]: readonly unknown[]): Breaker =>
   row === undefined ? closed : { ...(row as Breaker) };
 
-/** The SQL that writes a breaker where it is still as it was read, if `from` has a row; returns a row then. */
+/** SQL that writes a breaker if it is still as read and `from` has a row; returns a row then. */
 export function replacing(
   prefix: string,
   service: string,
@@ -38,8 +38,8 @@ export function replacing(
 }
 
 /**
- * In SQL, whether the breaker is as a start has seen it: open for the trial that it claims, or else closed. `lock` is what keeps that
- * row so until it is claimed.
+ * In SQL, whether the breaker is as a start has seen it: open for the trial that it claims, or else
+ * closed. `lock` keeps that row so until it is claimed.
  */
 export const isAsSeen = (
   prefix: string,

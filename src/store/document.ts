@@ -20,8 +20,8 @@ import type {
 import { noteError, openExchangeOf, unknownVault, update, vaultOf } from "./steps/rows.ts";
 
 /**
- * A vault as it is stored (docs/design.md, One document per vault): `doc` needs no key, `sealed` has what it names and what is sealed. Both
- * are JSON. Whoever has the vault's lock reads them whole, and writes them whole where `version` is still as it was read.
+ * A vault as stored (docs/design.md, One document per vault), in JSON: `doc` needs no key, `sealed`
+ * the rest. Under the vault's lock both are read whole, and written whole if `version` still fits.
  */
 export interface VaultColumns {
   service: string;
@@ -34,8 +34,8 @@ export interface VaultColumns {
 }
 
 /**
- * What lists ask of a vault: `open` has an open exchange, `counted` is forgotten, but not its counters. An `absent` one is not known: a
- * shared state has its row for a lease alone.
+ * What lists ask of a vault: `open` has an open exchange, `counted` is forgotten, but not its
+ * counters. An `absent` one is not known: its row in a shared state is for a lease alone.
  */
 type StoredStatus = "open" | "closed" | "counted" | "forgotten" | "absent";
 
@@ -53,10 +53,10 @@ interface Doc extends Since {
   refusals: [combination: string, fingerprint: string | null][];
 }
 
-/** What `sealed` holds: sealed values by the column that they are bound to, and by the generation or the exchange. */
+/** Sealed values by the column that they are bound to, and by the generation or the exchange. */
 export type Sealed = Partial<Record<VaultPlace["column"], Record<string, string>>>;
 
-/** The vault of a row, as it is since what `meta` says; with `sealed` absent, pairs that are kept are empty, and there are no tokens. */
+/** The vault of a row, as of `since`; without `sealed`, kept pairs are empty, tokens absent. */
 export function rowsOf(
   place: Place,
   { label, kind, doc, sealed }: Pick<VaultColumns, "label" | "kind" | "doc"> & { sealed?: string },
@@ -87,8 +87,8 @@ export function rowsOf(
 }
 
 /**
- * Something may have changed since the vault was written: no pair is proven, and an exchange may have been acknowledged. One whose token
- * lives stays what it is, for the service to be asked by its end call; else it is in doubt.
+ * Marks that the vault may have changed since it was written: no pair is proven, an exchange may
+ * have been acknowledged. With a live token its end call asks the service; else it is in doubt.
  */
 export function doubt(rows: VaultRows): void {
   for (const row of rows.credentials) update(row, { proven: false, elsewhere: true });
@@ -151,7 +151,7 @@ interface SealedRow {
   digest?: string | null;
 }
 
-/** A row with each sealed value replaced by what `by` makes of it, for the place that it is bound to. */
+/** Replaces each sealed value by what `by` makes of it, for the place that it is bound to. */
 export function mapSealed<Row extends SealedRow>(
   row: Row,
   by: (place: VaultPlace, value: string) => string,
@@ -170,7 +170,7 @@ export function mapSealed<Row extends SealedRow>(
   return { ...row, sealed: JSON.stringify(columns) };
 }
 
-/** For `mapSealed`: seals with `to` what another key has sealed. @throws `state` for a value that does not open */
+/** For `mapSealed`: seals with `to`. @throws `state` for a value that `from` does not open */
 export const resealing =
   (from: SealingKey | null, to: SealingKey) =>
   (place: VaultPlace, value: string): string =>
@@ -186,9 +186,9 @@ export function unsealWith(key: SealingKey | null, place: VaultPlace, value: str
 const keptExchanges = 5;
 
 /**
- * Drops what a document need not hold: it keeps every exchange that counts, with the one that ends what came before; the open one; one
- * that was dropped or has expired while its new pair may be live; and the last five. Of generations it keeps those whose pair is kept,
- * and those that an exchange names.
+ * Drops what a document need not hold. Keeps each exchange that counts, with the one that ends what
+ * came before; the open one; a dropped or expired one whose new pair may be live; the last five.
+ * Keeps generations whose pair is kept or that an exchange names.
  */
 export function trim(rows: VaultRows): void {
   const { vault, exchanges } = rows;
@@ -233,7 +233,7 @@ export const raising = ({ prefix, open }: Dialect, name: keyof Since): Statement
 /** The columns of a vault, but for what numbers it and its versions. */
 export const columns = "service, uuid, label, kind, status, doc, sealed";
 
-/** Reads one vault for `storedVault`, with which of some fingerprints are of pairs that were superseded. */
+/** Reads a vault for `storedVault`, and which of the fingerprints are of superseded pairs. */
 export const readVault = (
   { prefix, texts }: Dialect,
   { service, uuid }: Owner,
@@ -295,7 +295,7 @@ export function make<T>(before: VaultRows, step: Step<T>): Made<T> {
 /** The row of a vault. */
 export type WrittenAs = Pick<VaultRows, "id" | "version">;
 
-/** The columns of a vault that a step sets, with the marks of their values; none where it is still not known. */
+/** The columns of a vault that a step sets, with their marks; none if it is still not known. */
 export function setting({ after }: Made<unknown>, put: Put): [column: string, mark: string][] {
   if (after.vault === null) return [];
   const { service: _, uuid: __, ...own } = columnsOf(after);
@@ -303,8 +303,8 @@ export function setting({ after }: Made<unknown>, put: Put): [column: string, ma
 }
 
 /**
- * The SQL for what a step writes besides the row of its vault, if `from` has a row: in PostgreSQL parts of one statement, none of which
- * sees another.
+ * SQL for what a step writes besides the row of its vault, if `from` has a row. In PostgreSQL these
+ * are parts of one statement, none of which sees another.
  */
 export function writingBeside(
   dialect: Dialect,

@@ -13,8 +13,8 @@ interface Changeable {
 }
 
 /**
- * The keys of a state by their ids, each obtained at its first use. The state names the one that seals it; a state that names none yet
- * makes a new one, so that two states never share a key.
+ * The keys of a state by their ids, each obtained at its first use. The state names the one that
+ * seals it; if it names none yet, a new one is made, so that two states never share a key.
  */
 export class Keyring {
   readonly #source: KeySource;
@@ -22,7 +22,7 @@ export class Keyring {
   readonly #warn: (message: string) => void;
   readonly #cached: Map<string, SealingKey>;
 
-  /** `state` is the path that messages name; `cached` holds keys that were obtained before, by id. */
+  /** `state` is the path that messages name; `cached` holds keys obtained before, by id. */
   constructor(
     source: KeySource,
     state: string,
@@ -54,7 +54,7 @@ export class Keyring {
     if (id !== null) await this.key(id);
   }
 
-  /** A key that this machine has, whatever gives the one of the state; null if it has not. For what another key has sealed. */
+  /** A key on this machine, for what another key has sealed; null if it is not here. */
   async find(id: string): Promise<SealingKey | null> {
     const { given, former } = this.#source;
     const there = this.#cached.get(id) ?? this.#fromFile(id);
@@ -64,8 +64,8 @@ export class Keyring {
   }
 
   /**
-   * The key with this id, which was obtained before. Call it with the id as the transaction that seals finds it: a process whose key was
-   * replaced meanwhile must not write.
+   * The key with this id, which was obtained before. Call it with the id that the sealing
+   * transaction finds: a process whose key was replaced meanwhile must not write.
    * @throws `state` if another key has replaced it
    */
   fitting(id: string): SealingKey {
@@ -74,7 +74,7 @@ export class Keyring {
     return key;
   }
 
-  /** The key of a state on this machine, which names it before this returns. Call it before anything is sealed. */
+  /** A state's key on this machine; the state names it on return. Call it before sealing. */
   async prepare(database: Changeable): Promise<SealingKey> {
     const named = await database.read(keyIdIn);
     if (named !== null) return await this.key(named);

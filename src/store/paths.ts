@@ -19,8 +19,8 @@ export function stateDirectory(place: UserPlace): string {
 }
 
 /**
- * The per-user configuration directory; VAULTSVC_CONFIG_DIR takes precedence. Always absolute: a configuration can name commands
- * to run, and a relative variable would change its meaning with every `cd`.
+ * The per-user configuration directory; VAULTSVC_CONFIG_DIR takes precedence. Always absolute: a
+ * configuration can name commands to run, and a relative path would change with every `cd`.
  * @throws `usage` for a relative path
  */
 export function configDirectory(place: UserPlace): string {

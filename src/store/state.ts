@@ -9,25 +9,25 @@ import type { StateHistory } from "./journal/history.ts";
 import type { WholePlace } from "./whole/whole.ts";
 
 /**
- * A state in its place, as everything above the two engines sees it: a directory of this machine, or a schema in a PostgreSQL that
- * several machines share. It reads nothing before the first call. Its methods throw `state` if it cannot be used.
+ * A state in its place: a directory of this machine, or a schema in a PostgreSQL that several
+ * machines share. Reads nothing before the first call. Methods throw `state` if it cannot be used.
  */
 export interface State extends Store {
   /** For messages, documents and marks: a directory, or an address without its password. */
   readonly shown: string;
-  /** Whether several machines share it: to ask it something takes a round trip, and its key is brought to the others. */
+  /** Whether machines share it: asking it takes a round trip, and each needs its key. */
   readonly isShared: boolean;
-  /** Whether this process has made it, so far. One on this machine is made by the first vault that is locked. */
+  /** Whether this process has made it, so far. Locking the first vault makes a local one. */
   readonly isNew: boolean;
   /**
-   * Makes the state and its key as far as they are missing, durable before it returns; a second call changes nothing. `grant` names a
-   * role of the database that gets the rights that everything else needs.
+   * Makes the state and its key as far as they are missing, durable before it returns; a second
+   * call changes nothing. `grant` names a database role that gets all rights needed for use.
    * @throws `usage` for a role where there are none, before anything is made
    */
   create(grant?: string): Promise<Created>;
   /**
-   * Adds what this machine has kept of exchanges that a shared state may have lost, as candidates. Passes over vaults in use. A problem of
-   * one vault is a warning.
+   * Adds, as candidates, what this machine has kept of exchanges that a shared state may have lost.
+   * Skips vaults in use. A problem of one vault is a warning.
    */
   gather(signal: AbortSignal): Promise<void>;
   /** Who has locked which vault, in the order in which they took it. Never waits for them. */
@@ -53,26 +53,26 @@ export interface Lock {
   endsAt: string | null;
 }
 
-/** Operations on a whole state. What only one engine has to do is done by its method, without a word above it. */
+/** Operations on a whole state. Each engine's method does what only that engine needs. */
 export interface WholeState extends WholePlace {
   /** The state that it is. */
   readonly store: Pick<State, "isShared" | "now">;
   /**
-   * Copies a snapshot of it into one file while others go on. Sealed values stay sealed; the key is not copied. The file (mode 0600)
-   * is whole and durable when this resolves, or does not exist. Files of both engines are alike. All credentials count as known
-   * elsewhere before it exists; a failure to record that is a warning.
+   * Copies a snapshot into one file while others go on. Values stay sealed; the key is not copied.
+   * The file (mode 0600, alike for both engines) is whole and durable when this resolves, or does
+   * not exist. Before, all credentials count as known elsewhere; failing that is a warning.
    * @throws `state` if there is no state, or the file cannot be written
    */
   backup(file: string): Promise<BackupFacts>;
-  /** See `prepareRestore`; `file` is an absolute path, `key` that of the file where it is not this state's. */
+  /** See `prepareRestore`; `file` is absolute, `key` that of the file if not this state's. */
   prepareRestore(file: string, key?: GivenKey): Promise<Restore>;
   /** Finds out what it can without changing anything. A problem is a fact. */
   inspect(): Promise<StateFacts>;
   /** What the journal tells, as of now; null where there is none. */
   history(): Promise<StateHistory | null>;
   /**
-   * Seals it with another key, in one transaction that also names it: whoever has the former key writes nothing from then on. `to` is a
-   * key that is kept elsewhere; without it a new one is made in a file.
+   * Seals it with another key, named in the same transaction: whoever has the former key writes
+   * nothing from then on. `to` is kept elsewhere; without it, a new one is made in a file.
    * @throws `busy`, `interrupted`; `state` if a value does not open, and nothing is changed
    */
   rekey(to: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed>;
@@ -156,7 +156,7 @@ export interface DirectoryFacts {
   /** Of the key file; null where the key is elsewhere. */
   keyDisk: DiskFacts | null;
   key: KeyFacts;
-  /** The newest backup in the journal, whether its file is still one, and how many vaults have newer credentials. */
+  /** The journal's newest backup, whether its file still is one; vaults with newer credentials. */
   lastBackup: { at: string; file: string; isThere: boolean; newer: number } | null;
 }
 

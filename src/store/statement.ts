@@ -23,11 +23,11 @@ export interface Dialect {
   readonly prefix: string;
   /** Selects the texts (as `value`) in the JSON list that a mark stands for. */
   readonly texts: (mark: string) => string;
-  /** In FROM: the objects in the JSON list that a mark stands for, with their places `n`; and the value of a column of a table in one. */
+  /** In FROM: objects of a mark's JSON list, with places `n`; and a column of `table` in one. */
   readonly list: (table: Table, mark: string) => { from: string; column: (name: string) => string };
-  /** In FROM: one row for a writer without the lock of a vault; in a state that is not used any more, none. */
+  /** In FROM: one row for a writer without a vault's lock; none if the state is out of use. */
   readonly open: string;
-  /** Selects the time of reservations (as `at`) in milliseconds since the epoch; a mark stands for this machine's. */
+  /** Selects the time of reservations (`at`), epoch milliseconds; a mark is this machine's. */
   readonly moment: (now: () => string) => string;
 }
 
@@ -46,9 +46,9 @@ export type Table = keyof typeof keys;
 export type Row = Record<string, Value>;
 
 /**
- * The SQL that adds rows with the same columns to a table, in their order, if `from` has a row, or puts them in the place of those with
- * their key; entries are only added. What numbers a row in its place is made anew: the id and version of a vault, the `seq` of an entry.
- * `list` are the rows as JSON.
+ * SQL that adds rows with the same columns to a table, in order, if `from` has a row, or replaces
+ * those with their key; journal entries are only added. Numbers local to a place are made anew: the
+ * id and version of a vault, the `seq` of an entry. `list` are the rows as JSON.
  */
 export function inserting(
   dialect: Dialect,
@@ -78,7 +78,7 @@ export const marking = (prefix: string, name: string, value: string): Statement 
   values: [name, value],
 });
 
-/** A column as SQL has it: columns are spelled as the fields of records, and PostgreSQL would fold them. */
+/** A column in SQL: named like the fields of records, whose case PostgreSQL would fold. */
 export const quoted = (column: string): string => `"${column}"`;
 
 /** Names as a list for `IN (…)`. Must be constants: nothing is escaped. */
@@ -86,12 +86,12 @@ export const listed = (names: readonly string[]): string =>
   names.map((name) => `'${name}'`).join(", ");
 
 /**
- * What the tables of an engine are made of, where that differs: types of the number of a vault, of a fraction and of milliseconds since the
- * epoch; the number of an entry; the columns of a lease; what follows a table, and one that has its rows by their key.
+ * Differences of the engines' tables: types of a vault's number, a fraction and epoch milliseconds;
+ * an entry's number; columns of a lease; what follows a table, and one with its rows by key.
  */
 type Own = Record<"id" | "real" | "time" | "journalSeq" | "lease" | "strict" | "keyed", string>;
 
-/** The tables that both engines have, in SQL, with a prefix for their names. Running it twice changes nothing. */
+/** SQL for the tables of both engines, with a prefix for names. A second run changes nothing. */
 export const sharedTables = (prefix: string, own: Own): string => `
   -- A vault is one document: see document.ts.
   CREATE TABLE IF NOT EXISTS ${prefix}vaults (

@@ -37,7 +37,7 @@ type ListedName = Pick<VaultColumns, "service" | "uuid" | "label" | "kind">;
 
 /** What everything that works on a state needs. */
 export interface StateParts {
-  /** The directory of the state, or that of this machine, for what it keeps of a shared one by itself. */
+  /** The directory of the state, or this machine's own, for what it keeps of a shared one. */
   directory: string;
   keySource: KeySource;
   keyring: Keyring;
@@ -46,7 +46,7 @@ export interface StateParts {
   clock: Clock;
   /** This process. */
   by: Actor;
-  /** Receives problems that do not stop the command, like a key file that others can read; each once. */
+  /** Receives problems that do not stop the command, like a key file others can read; once. */
   warn: (message: string) => void;
 }
 
@@ -62,15 +62,15 @@ export abstract class StoredState {
   /** Runs a query. No rows where there is no state yet, and none is made. */
   protected abstract read(statement: Statement): Promise<unknown[]>;
   /**
-   * Writes in one transaction without the lock of a vault, and returns the rows of the first statement; durable before that, unless it
-   * is `unsynced`. Makes a state if there is none. The statements are made when the transaction has begun, which others can delay.
+   * Writes in one transaction without a vault's lock; returns the first statement's rows, durable
+   * unless `unsynced`. Makes a missing state. The statements are made once it has begun.
    * @throws `state` without a row, if the state is not used any more
    */
   protected abstract change(
     statements: () => readonly Statement[],
     durability: Durability,
   ): Promise<unknown[]>;
-  /** As `Store.lock`. With `offers`, what this machine has kept of the vault is added as candidates; a restore comes before that. */
+  /** As `Store.lock`. `offers` adds candidates kept by this machine, which a restore precedes. */
   abstract lock(
     service: string,
     uuid: string,
@@ -189,7 +189,7 @@ export abstract class StoredState {
     );
   }
 
-  /** The names of the vaults that fulfil a condition, read a few thousand at a time: the rows of an engine are large. */
+  /** Names of vaults that meet a condition, in batches: the rows of an engine are large. */
   async #names(condition: string, ...values: string[]): Promise<ListedName[]> {
     const { prefix } = this.dialect;
     const marks = [1, 2].map((n) => `$${values.length + n}`).join(", ");
@@ -205,7 +205,7 @@ export abstract class StoredState {
     return names.sort(byLabel);
   }
 
-  /** Reads these vaults as far as they still fulfil a condition, `batch` at a time: there may be many, and documents are large. */
+  /** Reads these vaults if they still meet a condition, in batches: documents are large. */
   async *#inOrder(
     names: readonly ListedName[],
     condition: string,
@@ -231,7 +231,7 @@ export abstract class StoredState {
     return rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, row)) ?? []);
   }
 
-  /** Writes durably in one transaction without the lock of a vault; the first of the statements returns a row. @throws `state` */
+  /** Writes as `change`, synced; the first statement returns a row. @throws `state` if not */
   async record(...statements: readonly Statement[]): Promise<void> {
     const rows = await this.change(() => statements, "synced");
     if (rows.length === 0)
@@ -244,13 +244,13 @@ export abstract class StoredState {
   }
 }
 
-/** A slot that was reserved this far in the future, in milliseconds, shows that the clock was set back. */
+/** If a reserved slot is this far ahead, in milliseconds, the clock was set back. */
 const clockJump = 60_000;
 
 /**
- * GCRA with burst 1: the next free slot is one interval after the last reserved one, or now. Returns the milliseconds until it; no row
- * for one that is more than `longestMs` away. A queue may grow longer than any clock jump, so the time of the last
- * reservation reveals a jump.
+ * GCRA with burst 1: the next free slot is one interval after the last reserved one, or now.
+ * Returns the milliseconds until it; no row if they exceed `longestMs`. A queue may grow longer
+ * than any clock jump, so the time of the last reservation reveals a jump.
  */
 const reservingSlot = (
   { prefix, moment }: Dialect,

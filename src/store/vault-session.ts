@@ -15,7 +15,7 @@ import { findExchange, lockLost, vaultOf, vaultRecord } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
 import * as vaults from "./steps/vault.ts";
 
-/** `synced`: on disk when it resolves. `unsynced`: only ordered, so that it never survives without earlier changes. */
+/** `synced`: on disk when it resolves. `unsynced`: never on disk without earlier changes. */
 export type Durability = "synced" | "unsynced";
 
 /** Which vault is locked, and by whom. */
@@ -26,8 +26,8 @@ export interface LockedBy {
 }
 
 /**
- * A locked vault: the table of steps. It is read once, and again only where a step was given pairs, or after a failure. Nobody else
- * changes its rows meanwhile.
+ * A locked vault: the table of steps. It is read once, and again only where a step was given pairs,
+ * or after a failure. Nobody else changes its rows meanwhile.
  */
 export abstract class StoredVaultSession implements VaultSession {
   readonly service: string;
@@ -66,8 +66,8 @@ export abstract class StoredVaultSession implements VaultSession {
   /** `prints` are fingerprints of which is read whether they are superseded. */
   abstract readStored(place: Place, prints: readonly string[]): Promise<VaultRows>;
   /**
-   * Writes what a step has changed, in one transaction; with `isLast` that may release the vault too.
-   * @throws `state` if the lock was lost to another process, or the key was replaced; `busy` if a lease was lost
+   * Writes a step's changes in one transaction; with `isLast` that may release the vault too.
+   * @throws `state` if the lock was lost, or the key was replaced; `busy` if a lease was lost
    */
   protected abstract writeStep(made: Made<unknown>, isLast: boolean): Promise<WrittenAs>;
 
@@ -94,7 +94,7 @@ export abstract class StoredVaultSession implements VaultSession {
     await this.#write((rows) => exchanges.acknowledge(rows, exchangeId), [], isLast);
   }
 
-  /** Implements `Store.completeCreation`. A label that another vault has taken meanwhile is no reason to lose the credentials. */
+  /** Implements `Store.completeCreation`. A taken label is no reason to lose the credentials. */
   async completeCreation(creation: Creation, vault: CreatedVault): Promise<number> {
     const complete = this.#step(completeCreation, (_, given) => [given.credentials]);
     try {
@@ -105,7 +105,7 @@ export abstract class StoredVaultSession implements VaultSession {
     }
   }
 
-  /** Runs a step of an operation on the whole state; of the pairs with these fingerprints it learns which are superseded. */
+  /** Runs a step of an operation on the whole state; see `#write` for `prints`. */
   async run<T>(step: Step<T>, prints: readonly string[]): Promise<T> {
     return await this.#write(step, prints);
   }
@@ -139,7 +139,7 @@ export abstract class StoredVaultSession implements VaultSession {
     return [...(await this.#stored()).refusals.keys()];
   }
 
-  /** The method of a step. Of the pairs that `pairsOf` finds in its input is read whether they are superseded. */
+  /** The method of a step, which learns whether pairs that `pairsOf` finds are superseded. */
   #step<Input extends unknown[], T>(
     step: (rows: VaultRows, ...input: Input) => T,
     pairsOf: (...input: Input) => readonly Pair[] = () => [],
@@ -150,7 +150,7 @@ export abstract class StoredVaultSession implements VaultSession {
     };
   }
 
-  /** Runs a step on what the one before it has left. Of pairs with these fingerprints the step asks whether they are superseded. */
+  /** Runs a step on the last one's result; it learns if pairs with `prints` are superseded. */
   async #write<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
     const written = this.#written.then(async () => {
       await this.prepareKey();
@@ -175,7 +175,7 @@ export abstract class StoredVaultSession implements VaultSession {
     return await written;
   }
 
-  /** The vault as of the last step, with which of the pairs with these fingerprints were superseded. */
+  /** The vault as of the last step, with which of the pairs with `prints` were superseded. */
   async #stored(prints: readonly string[] = []): Promise<VaultRows> {
     const known = this.#vault;
     if (known !== null && prints.length === 0) return known;

@@ -8,8 +8,8 @@ import { unknownVault } from "./steps/rows.ts";
 import type { Row, Value } from "./statement.ts";
 
 /*
- * States of the versions 0.1 and 0.2 of the program, which had a table for each part of a vault. They are read once, and written as
- * documents. What had been counted is carried; breakers begin closed.
+ * States of versions 0.1 and 0.2, which had a table for each part of a vault. They are read once,
+ * and written as documents. What had been counted is carried; breakers begin closed.
  */
 
 /** The tables that become documents; rows name their vault by its `id`. */
@@ -48,7 +48,7 @@ export interface Documents {
   runs: Row[];
 }
 
-/** `anew` seals a value for a place without the id of the state, to which shared ones were bound; labels were sealed there, too. */
+/** `anew` seals for a place without the state's id, which bound shared values, labels too. */
 export function documentsOf(
   former: Former,
   anew: (place: VaultPlace, value: string) => string = (_, value) => value,

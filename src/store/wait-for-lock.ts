@@ -7,9 +7,9 @@ import { retryWhileBusy } from "../files/lock-file.ts";
 const longestPauseMs = 100;
 
 /**
- * Tries to take the lock of a vault (without `uuid`, of the whole state) until it succeeds: until the attempt returns something else
- * than what is in the way, of which whoever waits is told the holder.
- * @throws what is in the way at the deadline, `interrupted` when aborted, and what the attempt throws
+ * Tries to take the lock of a vault (without `uuid`, of the whole state) until the attempt does not
+ * return what is in the way, whose holder `waiting` is told.
+ * @throws what is in the way at the deadline, `interrupted` when aborted, what the attempt throws
  */
 export async function waitForLock<T>(
   clock: Clock,
