@@ -15,8 +15,9 @@ export const plainWords = (text: string): string =>
 
 /** Words before a vault's credentials. Any other makes them another's: "merchant credentials". */
 const ours =
-  "vault|tresors?|the|this|these|that|your|its|an?|of|or|and|supplied|provided|given|presented|submitted|sent|stored|current|old|new|pair|because|as|since|but|with|" +
-  "error|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen|ubermittelten|aktuellen";
+  "vault(?:'s)?|tresors?|offline|online|credit card|the|this|these|that|your|its|an?|of|or|and|supplied|provided|given|presented|submitted|sent|stored|current|old|new|pair|because|as|since|but|with|" +
+  "previous|expired|superseded|rotated|received|decrypted|both|\\d+|" +
+  "error|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen?|ubermittelten?|aktuellen?";
 
 const nouns: Readonly<Record<string, string>> = {
   LOCKED: "(?:locked|gesperrt|verrouillee?s?|bloquead[ao]s?|bloquee?s?)",
@@ -24,7 +25,7 @@ const nouns: Readonly<Record<string, string>> = {
   THEIR: `(?:(?:${ours}) )*`,
   OWN: `(?<!(?<![\\w'])(?!(?:${ours}) )[\\w']+ )`,
   OTHERS:
-    "(?:users?|login|accounts?|services?|admin\\w*|operator|console|tenant|merchant|partner|customer|bank|card|database|db|proxy|ldap|smtp|imap|s?ftp|ssh|kerberos|saml|sso|registry|cloud|aws|azure|gcp|s3|hsm|kms|upstream|backend)",
+    "(?:users?|login|accounts?|services?|admin\\w*|operator|console|tenant|merchant|partner|customer|bank|card(?! vault)|database|db|proxy|ldap|smtp|imap|s?ftp|ssh|kerberos|saml|sso|registry|cloud|aws|azure|gcp|s3|hsm|kms|upstream|backend)",
   PAIR: "(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)",
   SECRET:
     "(?:credentials?|encrypted ?data|hashed ?pin|pin|device|zugangsdaten|anmeldedaten|identifiants|credenciales)",
