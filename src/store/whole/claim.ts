@@ -8,12 +8,12 @@ import { marksAt } from "./whole.ts";
 import { command, noted } from "../../way.ts";
 
 /**
- * Prepares a claim of a state as it is now, and returns what does it: from then on it is used though it is a copy, or was moved to a place
- * that is gone. Nothing counts as proven, since it may have been used elsewhere, and machines offer there what they have kept of the place
- * that is gone. A target of its move that answers gets a mark first, so that whoever comes back from a stall does not finish the move.
- * One that cannot be read is gone for good, whoever claims says; `warn` is told.
- * @throws `usage` for one that is in use anyway; `state` if the target has the state. What it returns throws `busy`, `interrupted`, and
- * `state` if a move has begun or ended since: a claim says nothing of that one
+ * Prepares a claim of a state as it is, and returns what does it: it is then used though a copy, or
+ * moved to a place that is gone. Nothing counts as proven: it may have been used elsewhere;
+ * machines offer what they kept of the gone place. A move's target that answers gets a mark first,
+ * so that nobody who stalled finishes the move. An unreadable one counts as gone; `warn` is told.
+ * @throws `usage` for one in use anyway; `state` if the target has the state. What it returns
+ * throws `busy`, `interrupted`, and `state` if a move has begun or ended since
  */
 export async function prepareClaim(
   from: WholeState,

@@ -21,7 +21,7 @@ export interface Marks extends Since {
   /** A move from it that was begun, and one that has ended. */
   fence: Fence | null;
   moved: Fence | null;
-  /** Ids of the states whose contents came here, and of those to which this one was moved and which are gone for good. */
+  /** Ids of states whose contents came here, or to which this one moved and that are gone. */
   predecessors: readonly string[];
   /** Ids of the moves that came here, and of those that never will. */
   taken: readonly string[];
@@ -61,7 +61,7 @@ export const waysToEnd = (place: string, to: string): Way[] => [
 export const claiming = (place: string): Way =>
   noted(command`vault state claim --state ${place}`, "if the other place is gone for good");
 
-/** The error for a state that was moved elsewhere, or is just being moved. `isThere`: the new place is known to have it. */
+/** The error for a state that was or is being moved. `isThere`: the new place surely has it. */
 export function notHere(place: string, { fence, moved }: Marks, isThere = false): VaultError {
   if (moved !== null) {
     const there = noted(command`vault config set state ${moved.to}`, "or --state, VAULTSVC_STATE");

@@ -9,8 +9,8 @@ import { command } from "../../way.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
- * Killed at any step it leaves at most one place that can be used; run again, it continues. `vaults` is null if another run had
- * copied them.
+ * Killed at any step it leaves at most one usable place; run again, it continues. `vaults` is null
+ * if another run had copied them.
  * @throws `state` if there is nothing to move, or something in the way; then the state is as it was
  */
 export async function moveState(
@@ -58,7 +58,7 @@ export async function moveState(
   }
 }
 
-/** Fences the state for a move to a place that is empty, and makes that if need be, so that it has an id. */
+/** Fences the state for a move to an empty place, made if need be, so that it has an id. */
 async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promise<Fence> {
   // Before anything is made, and before the key of the target is asked for.
   const about = async (whole: WholeReader) => ({
@@ -90,8 +90,8 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
 }
 
 /**
- * Takes the contents in, unless an earlier run has: returns the number of vaults, or null; or why this move, here recorded as canceled, is
- * never taken.
+ * Takes the contents in, unless an earlier run has: returns the number of vaults, or null; or why
+ * this move, recorded here as canceled, is never taken.
  */
 async function receive(
   from: WholePlace,

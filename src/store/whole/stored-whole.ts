@@ -29,7 +29,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
   ): Promise<T>;
   abstract inspect(): Promise<StateFacts>;
   abstract history(): Promise<StateHistory | null>;
-  /** @throws `state` for one that is not there, or that is not used any more, and where this machine lacks its key */
+  /** @throws `state` if it is missing or not used any more, and where its key is missing */
   protected abstract expectUsable(): Promise<void>;
   /** Copies one snapshot into an empty file that takes the place of `file`. */
   protected abstract copy(empty: string, file: string): Promise<void>;
@@ -39,7 +39,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
     return await writeBackup(this.store, file, async (empty) => await this.copy(empty, file));
   }
 
-  /** @throws `state` for one that is damaged, or that is not used any more: nothing is restored into that */
+  /** @throws `state` if it is damaged or not used any more: nothing is restored into that */
   async expectWhole(): Promise<void> {
     await this.expectUsable();
   }
@@ -50,7 +50,7 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
     return await prepareRestore(this, keyring, () => clock.now(), file);
   }
 
-  /** A file of the new key is durable before anything is sealed; that of the former one stays, for what else it opens. */
+  /** The new key's file is durable before sealing; the former's stays, for what else it opens. */
   async rekey(given: SealingKey | undefined, waiting: Waiting): Promise<Rekeyed> {
     const { keyring, clock } = this.store.parts;
     return await this.transact("rekey", waiting, async (whole) => {

@@ -12,16 +12,16 @@ import type { Marks } from "./marks.ts";
 /** Operations on a whole state. */
 export type WholeOperation = "claim" | "move" | "rekey";
 
-/** A place where a state can be, on this machine or in a database. Its methods throw `state` if it cannot be used. */
+/** A place for a state, local or in a database. Methods throw `state` if it cannot be used. */
 export interface WholePlace {
   /** For messages and marks: a directory, or an address without its password. */
   readonly shown: string;
   /** Reads a snapshot while others go on; null if nothing is there. */
   read<T>(work: (whole: WholeReader) => T | Promise<T>): Promise<T | null>;
   /**
-   * Does the work in one transaction, after who uses a vault has ended. If it throws, nothing is changed. Nobody begins anything
-   * meanwhile, and a stall of any length does no harm. Makes a local state if there is none.
-   * @throws `busy`, `interrupted`; `state` for one that was moved, unless that is the operation's concern
+   * Does the work in one transaction once no vault is in use; if it throws, nothing is changed.
+   * Nobody begins anything meanwhile; a stall does no harm. Makes a missing local state.
+   * @throws `busy`, `interrupted`; `state` for one that was moved, unless the operation handles it
    */
   transact<T>(
     operation: WholeOperation,
@@ -38,8 +38,8 @@ export const marksAt = async (place: WholePlace): Promise<Marks | null> =>
 const batch = 200;
 
 /**
- * The longest statement that writes more than one row, in characters: it leaves a process in one piece, so that a server which waits for
- * the rest of a transaction notices when that process has stalled.
+ * The longest statement that writes several rows, in characters: it leaves a process in one piece,
+ * so that a server waiting for the rest of a transaction notices a stalled process.
  */
 const statementLength = 60_000;
 
@@ -71,7 +71,7 @@ export class WholeReader {
     return key === null ? null : await this.keyring.key(key);
   }
 
-  /** Opens every sealed value, as a check, and returns their number. @throws `state` for the first that does not open */
+  /** Opens every sealed value and returns their number. @throws `state` if one does not open */
   async openAll(given?: SealingKey): Promise<number> {
     let opened = 0;
     const key = given ?? (await this.key());
@@ -135,9 +135,9 @@ export class WholeReader {
   }
 }
 
-/** A whole state in the transaction of an operation: nobody else uses it meanwhile, and who did has lost it. */
+/** A whole state in an operation's transaction: nobody else uses it, and who did has lost it. */
 export class Whole extends WholeReader {
-  /** Takes in all that another state holds, as it is, with the id of its key. Returns the number of vaults that are not forgotten. */
+  /** Takes in all of another state, with its key's id. Returns the number of known vaults. */
   async takeAll(source: WholeReader, of = tables): Promise<number> {
     const { key } = source.marks;
     if (key !== null) await this.mark({ key });
@@ -151,7 +151,7 @@ export class Whole extends WholeReader {
     return known;
   }
 
-  /** Seals everything with another key, and returns how many values another one had sealed. @throws `state` if this machine lacks that */
+  /** Reseals all; returns how many had another key. @throws `state` if one does not open */
   async reseal(to: SealingKey): Promise<number> {
     let count = 0;
     const anew = resealing(await this.key(), to);
