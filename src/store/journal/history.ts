@@ -18,7 +18,7 @@ export class StateHistory {
     this.#db = db;
   }
 
-  /** Yields the entries about calls, oldest first, without loading a long journal whole. Return the generator or read it to its end. */
+  /** Yields entries about calls lazily, oldest first. Return the generator or read it out. */
   *journal(): Generator<JournalLine> {
     type Line = Omit<JournalLine, "detail"> & { detail: string };
     for (const row of this.#db.prepare(lines).iterate() as Iterable<Line>)
@@ -38,7 +38,7 @@ export class StateHistory {
 }
 
 /**
- * Opens the journal read-only; null if there is no state. Creates nothing, changes nothing and needs no key.
+ * Opens the journal read-only; null if there is no state. Changes nothing and needs no key.
  * @throws `state` if the state cannot be read
  */
 export async function openHistory(directory: string, clock: Clock): Promise<StateHistory | null> {
@@ -53,8 +53,8 @@ export interface JournalLine extends JournalEntry {
   /** Position in the journal, from 1, in the order of events. */
   seq: number;
   /**
-   * Outcome of a start (`intent`) or an end call (`ending`) that got no answer. `unknown`: it was never learned. `arrived`: a
-   * later start has shown that the end call took effect. `told`: this entry shows it, for an earlier end call.
+   * Outcome of an unanswered start (`intent`) or end call (`ending`). `unknown`: never learned.
+   * `arrived`: a later start showed its effect. `told`: this entry does, for an earlier end call.
    */
   fate: "unknown" | "arrived" | "told" | null;
 }
@@ -78,7 +78,7 @@ const events = [
 
 const isCall = "IN ('intent', 'ending')";
 
-/** A call got no answer where nothing follows it, or only what a later start did: one that discards it has learned nothing about it. */
+/** A call got no answer if nothing follows, or a later start's effect, or a discard. */
 const lines = `
   SELECT seq, at, service, uuid, exchange, event, detail, CASE
     WHEN exchange IS NULL THEN NULL

@@ -38,7 +38,7 @@ export const ofState = (
   detail,
 });
 
-/** The SQL that appends entries to the journal, in their order, if `from` has a row; returns a row for each. */
+/** SQL that appends journal entries in order, if `from` has a row; returns a row for each. */
 export function appending(
   dialect: Dialect,
   entries: readonly JournalEntry[],
@@ -54,13 +54,13 @@ export function appending(
 export const appendingAlone = (dialect: Dialect, ...entries: JournalEntry[]): Statement =>
   written((put) => appending(dialect, entries, dialect.open, put));
 
-/** Before when entries are removed, ISO 8601; null as long as the oldest one, of that time, may stay. */
+/** Time (ISO 8601) before which entries are removed; null while the oldest may stay. */
 export function prunedBefore(oldest: string | null | undefined, now: number): string | null {
   const isOverdue = oldest && Date.parse(oldest) < now - (journalDays + slackDays) * day;
   return isOverdue ? new Date(now - journalDays * day).toISOString() : null;
 }
 
-/** Removes entries from before that time, and what was begun in runs before it: the id of an exchange sorts by its time. */
+/** Removes entries and runs' exchanges from before that time: exchange ids sort by time. */
 export const pruning = (prefix: string, before: string): Statement[] => [
   marking(prefix, "journal-from", before),
   { sql: `DELETE FROM ${prefix}journal WHERE at < $1`, values: [before] },
@@ -85,7 +85,7 @@ export const entriesOf = (
 /** A row of `entriesOf`. */
 export type Entry = Record<"at" | "exchange" | "event" | "detail", string>;
 
-/** The exchanges that entries tell of, newest first; without those of which the start was never sent. */
+/** The exchanges that entries tell of, newest first, without those whose start was never sent. */
 export function pastExchanges(entries: readonly Entry[]): PastExchange[] {
   const byId = [...Map.groupBy(entries, ({ exchange }) => exchange).values()];
   return byId.flatMap((own): PastExchange[] => {
