@@ -17,7 +17,7 @@ import { statIfThere } from "../../files/private-directory.ts";
 import { asStateError, isDamaged, unusable } from "../../files/state-error.ts";
 import { command } from "../../way.ts";
 
-/** Writes a backup, as `WholeState.backup` says. `copy` takes a snapshot into an empty file, which need not be durable. */
+/** Writes a backup (`WholeState.backup`). `copy` snapshots into an empty file, durable or not. */
 export async function writeBackup(
   store: Pick<StoredState, "dialect" | "parts" | "record">,
   file: string,
@@ -40,8 +40,8 @@ export async function writeBackup(
       );
       const { vaults, pending, keyId } = copied;
       const entry = ofState("backup", now, { file, vaults, pending, keyId });
-      // After the snapshot, so that all that is in it is known elsewhere; and before the file is there: whoever dies in between leaves
-      // none that the state does not know of.
+      // After the snapshot, so that all in it is known elsewhere; and before the file is there: a
+      // crash in between leaves none that the state does not know of.
       await store
         .record(raising(dialect, "copies"), appendingAlone(dialect, entry))
         .catch((error: unknown) =>
@@ -57,8 +57,8 @@ export async function writeBackup(
 }
 
 /**
- * Reads all that is in a backup, of which nobody else is writing.
- * @throws what `damaged` makes of a problem that SQLite finds, and of the error of a value that does not open
+ * Reads all that is in a backup that nobody else is writing.
+ * @throws what `damaged` makes of a problem that SQLite finds, or of a value that does not open
  */
 async function contentsOf(
   file: string,
@@ -89,9 +89,9 @@ async function contentsOf(
 }
 
 /**
- * Checks that a file is a whole backup, and that its key opens every sealed value. Does not change the file.
- * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is newer than this program, or is
- * sealed with another key, which the error names
+ * Checks that a file is a whole backup, and that its key opens every sealed value; changes nothing.
+ * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is
+ * newer than this program, or is sealed with another key, which the error names
  */
 export async function checkBackup(file: string, keyring: Keyring): Promise<Holdings> {
   checkHeader(file);
@@ -105,7 +105,7 @@ export async function checkBackup(file: string, keyring: Keyring): Promise<Holdi
 /** Opens a backup that was checked; one of version 0.2.0 as a copy in memory. */
 export const openBackup = (file: string): DatabaseSync => onBackup(file, () => openSnapshot(file));
 
-/** Converts what work on a backup throws to `state`: not to the error of a state, which a restore helps. */
+/** Converts what work on a backup throws to `state`, without the advice to restore one. */
 const asBackupError = (file: string, error: unknown): unknown =>
   isDamaged(error)
     ? damaged(file, (error as Error).message)
@@ -125,7 +125,7 @@ export function problemsOf(db: DatabaseSync): string[] {
   return found.map((row) => row.integrity_check).filter((line) => line !== "ok");
 }
 
-/** @throws `invalid-input` if there is no file, `state` unless it is a database of this program without a WAL, as backups are */
+/** @throws `invalid-input` without a file, `state` unless it is our database without a WAL */
 function checkHeader(file: string): void {
   const stats = onBackup(file, () => statIfThere(file));
   if (stats?.isFile() !== true) {
@@ -157,7 +157,7 @@ export function isBackup(file: string): boolean {
   }
 }
 
-/** Reads the header of a database, as SQLite documents it; null for a file that this program did not make. */
+/** Reads the header of a database, as SQLite documents it; null if this program did not make it. */
 function headerOf(file: string): { hasWal: boolean; version: number } | null {
   const header = Buffer.alloc(100);
   const descriptor = openSync(file, "r");

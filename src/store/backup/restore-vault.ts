@@ -23,9 +23,9 @@ import {
 } from "../steps/rows.ts";
 
 /**
- * What a restore does with a vault of the file. `taken`: it was unknown here. `returned`: it was forgotten here. `first`, `after`: the
- * file has credentials that are unknown here, which are tried before those of this state, or after them. `older`: what the file has
- * was superseded here. `gone`: it was deleted since. `known`: the file has nothing new.
+ * What a restore does with a vault of the file. `taken`: unknown here. `returned`: forgotten here.
+ * `first`, `after`: the file has credentials unknown here, tried before those here, or after them.
+ * `older`: what it has was superseded here. `gone`: deleted since. `known`: nothing new.
  */
 type Reason = "taken" | "returned" | "first" | "after" | "older" | "gone" | "known";
 
@@ -46,10 +46,10 @@ export interface RestoredVault {
 type OpenState = "started" | "held" | "ending" | "in-doubt";
 
 /**
- * Restores a vault of a backup, as a step: whole and unverified where it is unknown, else as an import behind what is here. A second time
- * it changes nothing. `theirs` is the vault of the file, with all its superseded fingerprints, sealed with the key of this state. Of the
- * file's pairs `rows` says which were superseded here, `past` of its exchanges which the journal here has. With `isLabelTaken` its label
- * is another vault's here.
+ * Restores a vault of a backup, as a step: whole and unverified if unknown here, else imported
+ * behind what is here. A second run changes nothing. `theirs` is the file's vault with all
+ * superseded fingerprints, sealed with this state's key. `rows` says which file pairs were
+ * superseded here, `past` which exchanges this journal has. `isLabelTaken`: by another vault here.
  */
 export function restoreVault(
   rows: VaultRows,
@@ -158,8 +158,8 @@ function comeBack(rows: VaultRows, here: VaultRow, theirs: VaultRow, label: stri
 }
 
 /**
- * Imports what is unknown here behind what is here; before it only if the file knows that the current pair here was superseded. Returns
- * which of the two; null if there is nothing.
+ * Imports what is unknown here behind what is here; before it only if the file knows that the
+ * current pair here was superseded. Returns which of the two, or null if there is nothing.
  */
 function join(
   rows: VaultRows,
@@ -206,7 +206,7 @@ function join(
   return !isNew ? null : isFirst ? "first" : "after";
 }
 
-/** The pairs that the file keeps and that are not superseded there; the one that would be tried first there is the last. */
+/** The file's kept pairs that are not superseded there; last, the one to be tried first there. */
 function inOrder(theirs: VaultRows): CredentialsRow[] {
   const record = vaultRecord(theirs);
   if (record === null) return [];
@@ -220,8 +220,8 @@ function inOrder(theirs: VaultRows): CredentialsRow[] {
 }
 
 /**
- * What the file's exchanges count there they count here too, if they are unknown here. The open one goes on if it began with our current
- * pair and none is open here.
+ * Counts here what the file's exchanges count there, if they are unknown here. The open one goes on
+ * if it began with our current pair and none is open here.
  */
 function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<string>): void {
   const ours = vaultOf(rows).carriedUpTo;
@@ -266,7 +266,7 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
   }
 }
 
-/** What the file counts: which exchanges each, and what it carries for others; with the open one, and the last that it carries for. */
+/** What the file counts, in exchanges and carried; `ids` add its open one and `carriedUpTo`. */
 export function countedThere({ vault, exchanges }: VaultRows) {
   const found = counting(
     exchanges.map((row) => ({ ...row, sole: false })),

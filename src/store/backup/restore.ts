@@ -26,9 +26,9 @@ interface Restorable extends WholePlace {
 }
 
 /**
- * Prepares a restore, with a keyring for the file. Each vault is restored under its own lock: killed at any instant, run again, it comes
- * to the same.
- * @throws `invalid-input` and `state` for a file that is no whole backup; `state` if the present state cannot be used
+ * Prepares a restore, with a keyring for the file. Each vault is restored under its own lock:
+ * killed at any instant and run again, it has the same result.
+ * @throws `invalid-input`, `state` for a file that is no whole backup, or an unusable present state
  */
 export async function prepareRestore(
   place: Restorable,
