@@ -26,7 +26,7 @@ interface Parts extends LockedBy, StateParts {
   breakers: Map<string, Breaker>;
 }
 
-/** A vault that this process has locked. Whoever lost the lock writes nothing once the next holder has written. */
+/** A vault that this process locked; it writes nothing once a next holder has written. */
 export class LockedVault extends StoredVaultSession {
   readonly #parts: Parts;
   /** Id of the key of the state, as of the last transaction. */
@@ -92,7 +92,7 @@ export class LockedVault extends StoredVaultSession {
 
 /**
  * Writes what a step has made of a vault, in the caller's transaction. Returns its row.
- * @throws BreakerChanged if the breaker is not as the step has seen it, `state` if the vault is not as it was read
+ * @throws BreakerChanged if the breaker is not as the step saw it, `state` if the vault is not
  */
 function write(db: DatabaseSync, made: Made<unknown>): WrittenAs {
   const { before, after } = made;

@@ -52,8 +52,8 @@ export function createDatabase({ path, platform }: Opening): void {
 
 /**
  * Opens the database, or returns null if there is none.
- * @throws `state` for a file that is not a state of this program or is of a newer version, and leaves it unchanged; what SQLite
- * throws, also if it is busy
+ * @throws `state` for a file, left unchanged, that is no state of this program or is of a newer
+ * version; what SQLite throws, also if it is busy
  */
 export function openDatabase({ path, platform }: Opening): DatabaseSync | null {
   const [stats] = ["", "-wal", "-shm"].map((suffix) => fileIfThere(path + suffix));
@@ -65,15 +65,15 @@ export function openDatabase({ path, platform }: Opening): DatabaseSync | null {
     checkOurs(connection, path);
     return connection;
   } catch (error) {
-    // The last connection that is closed moves the WAL into the file: what is not ours stays open, and with that unchanged.
+    // The last close moves the WAL into the file: what is not ours stays open, and so unchanged.
     if (isBusy(error)) connection.close();
     throw error;
   }
 }
 
 /**
- * Runs the migrations that the database lacks, in the caller's transaction, with every vault locked: no process may be between ① and ④
- * while the tables change.
+ * Runs the migrations that the database lacks, in the caller's transaction, with every vault
+ * locked: no process may be between ① and ④ while the tables change.
  */
 export function migrate(connection: DatabaseSync): void {
   for (const script of migrations.slice(schemaVersion(connection))) {
@@ -92,7 +92,7 @@ export const isOlder = (connection: DatabaseSync): boolean =>
 export const schemaVersion = (connection: DatabaseSync): number =>
   one<{ user_version: number }>(connection, "PRAGMA user_version")?.user_version ?? 0;
 
-/** @throws `state` for a state that was moved elsewhere, or that a newer version of this program has changed */
+/** @throws `state` for a state that was moved, or was changed by a newer version of this program */
 export function checkUsable(connection: DatabaseSync, path: string): void {
   checkNotNewer(connection, path);
   if (one(connection, "SELECT 1 FROM meta WHERE name IN ('fence', 'moved')") !== undefined)
@@ -146,7 +146,7 @@ function checkOurs(connection: DatabaseSync, path: string): void {
   checkNotNewer(connection, path);
 }
 
-/** The path as a URL with its mode, so that SQLite does not create a file that has just disappeared. */
+/** The path as a URL with its mode, so that SQLite does not create a file that just disappeared. */
 function withMode(path: string, mode = "rw"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
@@ -154,8 +154,8 @@ function withMode(path: string, mode = "rw"): URL {
 }
 
 /**
- * Opens a database read-only and creates nothing beside it: if one of the files with these suffixes is missing or empty, opens it
- * as immutable, because SQLite would create an empty WAL.
+ * Opens a database read-only and creates nothing beside it: if a file with one of the suffixes is
+ * missing or empty, opens it as immutable, because SQLite would create an empty WAL.
  * @throws what SQLite throws
  */
 function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
@@ -166,8 +166,8 @@ function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): Datab
 }
 
 /**
- * The vaults that `status` lists, for completion; none if there is no state or it is of a newer version. Changes nothing, reads no
- * key and never waits.
+ * The vaults that `status` lists, for completion; none if there is no state or it is of a newer
+ * version. Changes nothing, reads no key and never waits.
  * @throws what SQLite or the file system throws
  */
 export function readKnownVaults(

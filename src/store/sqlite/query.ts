@@ -26,7 +26,7 @@ export const dialect: Dialect = {
 };
 
 /** The first row of a query. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
 export function one<Row>(
   db: DatabaseSync,
   sql: string,
@@ -39,7 +39,7 @@ export function one<Row>(
 export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
 
-/** Id of the key that seals a database; null if it has none yet: it is named before anything is sealed. */
+/** Id of the key that seals a database; null if it has none yet: it is named before sealing. */
 export const keyIdIn = (db: DatabaseSync): string | null => metaOf(db, "key") ?? null;
 
 export function noteMeta(db: DatabaseSync, name: string, value: string): void {
@@ -47,13 +47,13 @@ export function noteMeta(db: DatabaseSync, name: string, value: string): void {
 }
 
 /** All rows of a query. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
 export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row[] {
   return statement(db, sql).all(...values) as Row[];
 }
 
 /** All rows of a statement that both engines know. */
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- a row has the shape that its query asks for
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
 export const rowsIn = <Row>(db: DatabaseSync, { sql, values = [] }: Statement): Row[] =>
   statement(db, sql).all(
     Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value])),

@@ -64,7 +64,7 @@ function takeFormer(db: DatabaseSync): void {
 }
 
 /**
- * What migrates a state to the version that is its position in the list, from 1. What was published is never changed, only followed by
- * another one. A new state begins with the second.
+ * The migration to version n is at position n, from 1. A published one is never changed, only
+ * followed by another. A new state begins with the second.
  */
 export const migrations: (string | ((db: DatabaseSync) => void))[] = ["", second];

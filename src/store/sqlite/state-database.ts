@@ -22,7 +22,7 @@ import {
 import { VaultLocks } from "./vault-lock.ts";
 
 export interface StoreOptions extends Omit<StateParts, "keyring"> {
-  /** Where this machine keeps what it knows of shared states; by default the directory of the state. */
+  /** Where this machine keeps what it knows of shared states; by default the state's directory. */
   machineDirectory?: () => string;
   /** Of the command. */
   waiting?: Waiting;
@@ -41,10 +41,10 @@ interface Pending {
 }
 
 /**
- * The database of a state and its locks. Keeps one connection, to one file, and uses it in short transactions that
- * never span an await; each makes sure that the state is still in use. SQLite itself does not wait, which would block signals; this class
- * retries while the database is busy. The connection is never closed: the WAL stays when the process ends, and the next process
- * continues with it.
+ * The database of a state and its locks. Keeps one connection, to one file, for short transactions
+ * that never span an await; each checks that the state is still in use. SQLite does not wait, which
+ * would block signals: this class retries while it is busy. The connection is never closed: the WAL
+ * stays when the process ends, and the next one continues with it.
  */
 export class StateDatabase {
   readonly opening: Opening;
@@ -134,8 +134,8 @@ export class StateDatabase {
   }
 
   /**
-   * Makes a change that is whole or, if it throws, not made, and resolves when it is committed. May run it again if the database is
-   * busy. Changes that are asked for in one turn of the event loop share a transaction, and with it the sync of its commit.
+   * Makes a change wholly or, if it throws, not at all; resolves when committed. Repeats it if
+   * busy. Changes of one turn of the event loop share a transaction and its sync.
    */
   async write<T>(change: (db: DatabaseSync) => T, durability: Durability = "synced"): Promise<T> {
     const settle = Promise.withResolvers<unknown>();
@@ -198,7 +198,7 @@ export class StateDatabase {
   }
 
   /**
-   * Copies one snapshot, without what was erased, into an empty file that takes the place of `file`.
+   * Copies one snapshot, without what was erased, into an empty file that replaces `file`.
    * @throws `state` for a state that is damaged, or a file that cannot be written
    */
   async copyInto(empty: string, file: string): Promise<void> {
@@ -213,7 +213,7 @@ export class StateDatabase {
     });
   }
 
-  /** Rewrites the database without what was removed from it, and empties the WAL as far as other readers permit. */
+  /** Rewrites the database without removed data, and empties the WAL if readers permit. */
   async compact(): Promise<void> {
     const connection = await this.ensure();
     await this.#retryBusy(() => connection.exec("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)"));

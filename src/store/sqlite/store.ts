@@ -20,8 +20,8 @@ import type { StoreOptions } from "./state-database.ts";
 import { StateDatabase } from "./state-database.ts";
 
 /**
- * The state in a directory of this machine. Reads nothing before the first call, and creates nothing before the first one that
- * writes. Its methods throw `state` if the directory, the database or the key cannot be used, and then overwrite nothing.
+ * A state in a directory. Reads nothing before the first call, creates nothing before one that
+ * writes. Methods throw `state` for an unusable directory, database or key, overwriting nothing.
  */
 export class SqliteState extends StoredState implements State {
   readonly dialect = dialect;
@@ -94,8 +94,8 @@ export class SqliteState extends StoredState implements State {
   }
 
   /**
-   * Records, once in a process, the inode number of the file. If another number is on record, the state was
-   * copied and the original may still be in use: its credentials are marked as known elsewhere, with one warning.
+   * Records the file's inode number, once in a process. If another is on record, the state was
+   * copied, the original may still be used: credentials count as known elsewhere, with one warning.
    */
   async #note(): Promise<void> {
     const { database } = this;
@@ -124,7 +124,7 @@ export class SqliteState extends StoredState implements State {
     this.#isNoted = true;
   }
 
-  /** Offers what this machine has kept of the shared states that came here, where they had lost it, or the backup was older. */
+  /** Offers what this machine kept of shared states that came here, and may have lost it. */
   async #bringBack(session: StoredVaultSession): Promise<void> {
     const { state = "", predecessors = [] } = this.#marks ?? {};
     if (predecessors.length === 0) return;

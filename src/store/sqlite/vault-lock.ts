@@ -29,18 +29,18 @@ export interface VaultLock {
 }
 
 /**
- * The locks of one state (docs/design.md, Locks), each a lock file: one for each vault, `whole.lock`, which whoever has a vault shares and
- * an operation on the whole state has alone, and `gate.lock`, which is shared for the moment of taking and which the operation has from
- * before it waits for the others until it is done: so they cannot keep it waiting by taking turns. Beside the lock of a vault that is held
- * stands who has it.
+ * The lock files of one state (docs/design.md, Locks): one for each vault; `whole.lock`, which
+ * whoever has a vault shares and an operation on the whole state has alone; `gate.lock`, shared for
+ * the moment of taking, which the operation has from before it waits until it is done: so others
+ * cannot keep it waiting by turns. Beside the lock of a held vault stands who has it.
  */
 export class VaultLocks {
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #by: Actor;
   /**
-   * What this process has open while it has vaults, and how many: it shares the whole once, and looks whether the gate is free before it
-   * takes another one.
+   * Open while this process has vaults, and how many: it shares the whole once, and checks that the
+   * gate is free before it takes another vault.
    */
   #shared: { whole: DatabaseSync; gate: DatabaseSync; vaults: number } | null = null;
 
@@ -72,7 +72,7 @@ export class VaultLocks {
         taken.push(await this.#wait(waiting, undefined, () => this.#try(name, alone)));
       };
       await take("whole", 0);
-      // Processes of version 0.2.0 know only these. Where there is one they may use any, whether it is there yet or not.
+      // Version 0.2.0 knows only these: if one exists, its processes may use any, even one to come.
       if (formerLocks.some((name) => existsSync(this.#path(name))))
         for (const name of formerLocks) await take(name);
       return await work();
@@ -170,7 +170,7 @@ export class VaultLocks {
     }
   }
 
-  /** Who has the lock of that name; nothing where nobody has it, as after a killed process, or it is just being taken. */
+  /** Who has that lock; nothing if nobody does, as after a killed process, or it is being taken. */
   #holder(name: string): [] | [Lock] {
     if (!onState(this.#path(name), () => isLockTaken(this.#path(name)))) return [];
     try {

@@ -123,7 +123,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     return checkPrivateDirectory(this.shown) && existsSync(this.store.database.opening.path);
   }
 
-  /** Does the work in one transaction of a connection of its own, whatever the version of the database. */
+  /** Does the work in one transaction of its own connection, whatever the database's version. */
   async #using<T>(begin: string, work: (db: DatabaseSync) => T | Promise<T>): Promise<T> {
     const { clock } = this.store.parts;
     const { opening } = this.store.database;
@@ -143,7 +143,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   }
 }
 
-/** Inspects a state: opens its database read-only, creates nothing but the file of a key of version 0.2.0, and fixes nothing. Never throws. */
+/** Inspects a state read-only, but may create a key file of version 0.2.0. Never throws. */
 async function inspectState({ parts, database }: LocalStore): Promise<StateFacts> {
   const { directory, keySource } = parts;
   const { path } = database.opening;
@@ -181,7 +181,7 @@ async function inspectState({ parts, database }: LocalStore): Promise<StateFacts
   };
 }
 
-/** Tries the key that the state needs, or that is given for one that has none yet, on every sealed value. Never throws. */
+/** Tries the state's key, or a given one if it has none yet, on all values. Never throws. */
 async function tryKey(
   { keySource, directory, keys }: StateParts,
   needed: string | null,
