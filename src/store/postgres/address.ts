@@ -23,13 +23,13 @@ export interface Address {
   findPassword?: (at: HostPort) => string | undefined;
   database: string;
   schema: string;
-  /** Undefined for a connection without TLS; `rootCertificate` is the path of the certificates to trust in place of the system's. */
+  /** Undefined without TLS; `rootCertificate` is the path of certificates to trust instead. */
   tls: { rootCertificate: string | undefined } | undefined;
-  /** Whether the person vouches for a server whose settings say that it loses what it has committed. */
+  /** Whether the person vouches for a server whose settings say that it can lose commits. */
   isDurableAssumed: boolean;
   /** How long a connection may take to be made, and a round trip to be answered. */
   patienceMs: number;
-  /** The address for messages, marks and commands: without password, and of the same place when it is parsed. */
+  /** The address for messages, marks and commands: no password; parses to the same place. */
   shown: string;
 }
 
@@ -37,8 +37,8 @@ const form =
   /^postgres(?:ql)?:\/\/(?:(?<login>[^@/?\s"'`]*)@)?(?<hosts>[\w.:,%[\]-]*)(?:\/(?<database>[^?@\s"'`]*))?(?:\?(?<settings>[^@\s"'`]*))?$/;
 
 /**
- * Parses `postgres://[user@]host[:port][,host2…]/database[?schema=…&sslmode=…]`; what it lacks comes from the environment as for the
- * programs of PostgreSQL.
+ * Parses `postgres://[user@]host[:port][,host2…]/database[?schema=…&sslmode=…]`; what is missing
+ * comes from the environment, as for PostgreSQL's own programs.
  * @throws `usage` for an address that cannot be used; the message never holds a password
  */
 export function parseAddress(location: string, env: Environment, user = userName()): Address {
@@ -71,7 +71,7 @@ export function parseAddress(location: string, env: Environment, user = userName
   };
 }
 
-/** Whether two addresses, as in messages, are of one place, whatever their roles, and how it is reached. */
+/** Whether two addresses, as in messages, are of one place, whatever their roles and settings. */
 export function isSamePlace(...shown: [string, string]): boolean {
   const [one, other] = shown.map((address) => {
     const [of = "", settings] = address.split("?");
@@ -139,9 +139,9 @@ const refused = (why: string): VaultError =>
   });
 
 /**
- * The password that `~/.pgpass` has for a login, as PostgreSQL's own programs find it: that of the first line
- * `host:port:database:user:password` that fits; `*` fits everything, and a backslash escapes. A file that others can read is not used,
- * which draws a warning.
+ * The password in `~/.pgpass` for a login, found as by PostgreSQL's own programs: that of the first
+ * line `host:port:database:user:password` that fits; `*` fits all, a backslash escapes. A file that
+ * others can read is not used, with a warning.
  */
 export function passwordFromFile(
   home: string | undefined,

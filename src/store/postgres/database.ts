@@ -25,18 +25,18 @@ export type Query = (statement: Statement) => Promise<Row[]>;
 /** How long a statement of an operation on the whole state may take, in milliseconds. */
 const wholeMs = 600_000;
 
-/** How long a server that was there and has gone away is waited for, in milliseconds: as long as a lease. */
+/** How long to wait for a server that has gone away, in milliseconds: as long as a lease. */
 const awayMs = 15_000;
 
 /** Between two tries, in milliseconds. */
 const pauseMs = 250;
 
-/** Errors after which there is no connection any more. Words like FATAL are in the language of the server. */
+/** Errors that end the connection. Words like FATAL are in the language of the server. */
 const fatal = /^(?:08...|57P..|25P0[345])$/;
 
 /**
- * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or a database has set. What waits for
- * standbys longer than that stays.
+ * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or
+ * database has set. A setting that waits longer for standbys stays.
  */
 const durable = `SELECT set_config('client_min_messages', 'warning', true),
   set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`;
@@ -47,8 +47,8 @@ interface Wire {
 }
 
 /**
- * One connection to PostgreSQL. Uses nothing that lives as long as a session, so that a pooler in transaction mode does as well;
- * statements go out together, in one round trip.
+ * One connection to PostgreSQL. Uses nothing that lasts for a session, so that a pooler in
+ * transaction mode will do; statements go out together, in one round trip.
  */
 class Connection extends pg.Client {
   /** Why it is of no use any more. */
@@ -95,7 +95,7 @@ class Connection extends pg.Client {
     };
   }
 
-  /** Says who it is and nothing else: a pooler refuses more, and the library would take more from the environment. */
+  /** Names user and database only: poolers refuse more, and `pg` would add the environment's. */
   getStartupConf(): { user: string | undefined; database: string | undefined } {
     return { user: this.user, database: this.database };
   }
@@ -156,8 +156,8 @@ function authoritiesIn({ rootCertificate: path }: NonNullable<Address["tls"]>): 
 }
 
 /**
- * The database of a shared state, reached by one connection, which answers requests in their order and is made anew where it has broken.
- * Connects at the first use. A server that restarts is waited for.
+ * The database of a shared state. Its one connection answers requests in order and is made anew if
+ * broken. Connects at the first use. Waits for a server that restarts.
  */
 export class Database {
   readonly address: Address;
@@ -175,7 +175,7 @@ export class Database {
   }
 
   /**
-   * Runs a statement that does no harm when it is run twice, as a transaction of its own: once more where the answer is lost.
+   * Runs a statement that may run twice, as its own transaction: again if the answer is lost.
    * @throws `state` if it may get lost although it was committed
    */
   async query(statement: Statement): Promise<Row[]> {
@@ -184,8 +184,8 @@ export class Database {
   }
 
   /**
-   * Runs statements as one transaction, in one round trip; repeated after a conflict with another transaction. Returns the rows of each.
-   * One that waits for a lock longer than `lockMs` fails as `isLocked`.
+   * Runs statements as one transaction, in one round trip; repeated after a conflict with another.
+   * Returns the rows of each. A wait for a lock longer than `lockMs` fails as `isLocked`.
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws `state` if it may get lost although it was committed
    */
@@ -205,7 +205,7 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction, a statement at a time, each of which may take long. `begin` says how it is isolated.
+   * Runs work in one transaction, statement by statement; each may take long. `begin` isolates it.
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws what the work throws; then nothing was changed
    */

@@ -3,13 +3,13 @@ import { VaultError } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
 import type { Address } from "./address.ts";
 
-/** Errors of a transaction that has changed nothing and may be run again: a conflict with another one, and a deadlock. */
+/** Errors of a transaction that changed nothing and may be repeated: a conflict, and a deadlock. */
 export const repeatable = ["40001", "40P01"];
 
-/** Errors of those that make something at the same time as somebody else: a row, or a part of the schema. */
+/** Errors of making something when somebody else does: a row, or a part of the schema. */
 export const alreadyThere = ["23505", "42P06", "42P07", "42701", "42710", "XX000"];
 
-/** The error for a label that another vault has: no other column of a step is unique over all vaults. */
+/** The error for a label that another vault has: a step's only column unique over all vaults. */
 export const labelTwice = "23505";
 
 /** The error for a shared state that cannot be used; nothing was sent to the service. */
@@ -26,7 +26,7 @@ export class AnswerLost extends VaultError {
   }
 }
 
-/** The code of an error, or of its cause: of the server (SQLSTATE, five characters), of the system, or empty. */
+/** The code of an error or its cause: SQLSTATE (five characters), of the system, or empty. */
 export function codeOf(error: unknown): string {
   const cause = error instanceof VaultError ? error.facts.cause : error;
   const { code } = (cause ?? {}) as { code?: unknown };

@@ -11,9 +11,9 @@ import { isLocked } from "./errors.ts";
 import { readMeta } from "./schema.ts";
 
 /**
- * The gate of a shared state. An operation on the whole of it closes the gate (`closing` in `meta`), so that nobody takes a vault, waits
- * for who holds one, and then does everything in one transaction that has the tables locked. A gate that was closed ends by itself; the
- * transaction does not end before it is committed or gone.
+ * The gate of a shared state. An operation on all of it closes the gate (`closing` in `meta`), so
+ * that nobody takes a vault, waits for who holds one, then does everything in one transaction with
+ * the tables locked. A closed gate ends by itself; the transaction only by commit or loss.
  */
 interface Place {
   schema: string;
@@ -22,14 +22,14 @@ interface Place {
   database: Pick<Database, "address" | "converse" | "query" | "transact">;
 }
 
-/** How long a lease lasts after it was taken or renewed, and a gate after it was closed, in milliseconds. */
+/** How long a lease lasts once taken or renewed, and a gate once closed, in milliseconds. */
 export const leaseMs = 15_000;
 const closedMs = 30_000;
 
-/** What the clock of a server may be set back by without a lease or a gate becoming void, in milliseconds. */
+/** By how much, in ms, a server's clock may be set back without voiding a lease or a gate. */
 const slackMs = 1000;
 
-/** How long the operation waits for the tables, and then stays away for others, in milliseconds; and a writer without a lease. */
+/** Milliseconds that the operation waits for tables, then for others; and a leaseless writer. */
 const lockMs = 2000;
 const patienceMs = 10_000;
 
@@ -39,7 +39,7 @@ export const takingMs = 300;
 /** So many milliseconds from now on, in SQL. */
 export const ahead = (ms: number): string => `clock_timestamp() + interval '${ms} milliseconds'`;
 
-/** Whether an end has not come. One that is further ahead than possible is void: the database's clock was set back since. */
+/** Whether an end is to come. One too far ahead is void: the database's clock was set back. */
 const isToCome = (end: string, longestMs: number): string =>
   `(${end} > clock_timestamp() AND ${end} <= ${ahead(longestMs + slackMs)}) IS TRUE`;
 
@@ -68,8 +68,8 @@ export async function busyAtGate(
 }
 
 /**
- * Runs statements of a writer without a lease in one transaction, after operations on the whole state. Returns the rows of the first.
- * @throws as `Database.transact`, and `busy`
+ * Runs statements of a writer without a lease in one transaction; returns the rows of the first.
+ * @throws as `Database.transact`, and `busy` during an operation on the whole state
  */
 export async function transactAtGate(
   database: Pick<Database, "address" | "query" | "transact">,
@@ -90,9 +90,9 @@ export const unlessLocked = async <T>(work: Promise<T>): Promise<T | undefined> 
   });
 
 /**
- * Does the work in the one transaction of an operation on the whole state. If it throws, nothing is changed.
+ * Does the work in the one transaction of an operation on the whole state, wholly or not at all.
  * @throws {AnswerLost} if it may have been done: the operation can be run again
- * @throws `busy` at the deadline, with who is in the way; `interrupted` when aborted; what the work throws
+ * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; what the work throws
  */
 export async function transactWhole<T>(
   place: Place,
@@ -133,7 +133,7 @@ const opening = (schema: string, token: string): Statement => ({
   values: [token],
 });
 
-/** What was done; or who holds a vault, null where the tables could not be locked: then nothing is changed. */
+/** What was done; else nothing is changed: who holds a vault, or null if tables stayed locked. */
 async function behindGate<T>(
   { schema, database }: Place,
   token: string,
@@ -143,7 +143,7 @@ async function behindGate<T>(
   try {
     return await database.converse("READ COMMITTED", async (query) => {
       await query({ sql: settings });
-      // Waits for who writes vaults, marks or the journal. Until the end of the transaction nobody else does; reading goes on.
+      // Waits for writers of vaults, marks, journal; keeps them out until it ends. Reading goes on.
       await query({
         sql: `LOCK TABLE ${schema}.vaults, ${schema}.meta, ${schema}.journal IN EXCLUSIVE MODE`,
       });
@@ -165,7 +165,7 @@ async function behindGate<T>(
   }
 }
 
-/** What a transaction of any length needs of the server, whatever a role or a database may have set. */
+/** What a transaction of any length needs of the server, whatever a role or a database has set. */
 const settings = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '${lockMs}', true),
   set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true),
   set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true)`;

@@ -63,8 +63,8 @@ const renewed = `ends_at = ${ahead(leaseMs)}`;
 const free = "holder = NULL, ends_at = NULL";
 
 /**
- * A vault that this process holds by a lease (docs/design.md, Locks), in the vault's row, with an end on the database's clock: nobody else
- * takes it before that. A step changes the row where its epoch and version are still this process's.
+ * A vault held by a lease (docs/design.md, Locks) in its row, which ends by the database's clock:
+ * nobody else takes it before. A step changes the row if its epoch and version are still ours.
  */
 export class LeasedVault extends StoredVaultSession {
   readonly #parts: Parts;
@@ -83,9 +83,9 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   /**
-   * Waits while somebody else holds the vault. Returns it with its rows, and with what `aboutStatement` reads, all of the transaction
-   * that took it. A vault that is not known gets a row, which goes with the lease.
-   * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; `state` for one that is not used any more
+   * Waits while somebody else holds the vault. Returns it with its rows and what `aboutStatement`
+   * reads, in the taking transaction. An unknown vault gets a row that goes with the lease.
+   * @throws `busy` at the deadline, with the holder; `interrupted`; `state` if not used any more
    */
   static async take(
     parts: Parts,
@@ -149,9 +149,7 @@ export class LeasedVault extends StoredVaultSession {
     if ((await this.#renew()) !== true || !isEnough()) throw lost(this.uuid);
   }
 
-  /**
-   * Gives the vault back; the lease ends by itself where that fails. No step of it finds its row any more. A second call does nothing.
-   */
+  /** Gives it back (failing that, the lease ends). No step finds its row any more. Idempotent. */
   async release(): Promise<void> {
     if (this.isReleased) return;
     this.#stopRenewing();
@@ -200,9 +198,9 @@ export class LeasedVault extends StoredVaultSession {
   }
 
   /**
-   * Writes a step, one statement on the row of this version, once, whatever becomes of its answer: where that is lost, a write that waits
-   * for its end finds out, and no late one finds the row any more. Renews the lease, or with `isLast` gives the vault back. Returns the
-   * new version.
+   * Writes a step once, as one statement on the row of this version. If the answer is lost, a write
+   * that waits for its end finds out, and no late one finds the row any more. Renews the lease, or
+   * with `isLast` gives the vault back. Returns the new version.
    * @throws `busy` if the lease was lost
    */
   async #write(made: Made<unknown>, isLast: boolean): Promise<number> {
@@ -228,7 +226,7 @@ export class LeasedVault extends StoredVaultSession {
     }
   }
 
-  /** The one statement of a step: it returns a row, and writes everything, if the row of the vault is still this process's. */
+  /** The statement of a step: writes all and returns a row, if the vault's row is still ours. */
   #statement(made: Made<unknown>, version: number, isLast: boolean): Statement {
     const { dialect, key } = this.#parts;
     const { prefix } = dialect;
@@ -262,7 +260,7 @@ export class LeasedVault extends StoredVaultSession {
       : new BreakerChanged("the circuit breaker has changed");
   }
 
-  /** Returns the next version if the step on this version was committed, and else one that it does not find when it comes late. */
+  /** Returns the next version if the step was committed, else one that a late step misses. */
   async #lookUp(version: number): Promise<number> {
     const sql = `UPDATE ${this.#parts.schema}.vaults SET version = CASE version WHEN $3 THEN version + 2 ELSE version END
       WHERE id = $1 AND epoch = $2 RETURNING version`;
@@ -271,7 +269,7 @@ export class LeasedVault extends StoredVaultSession {
     return Number(row["version"]);
   }
 
-  /** Renews the lease; null if nobody can tell whether that succeeded, as while the database is away. */
+  /** Renews the lease; null if nobody can tell whether it did, as while the database is away. */
   async #renew(): Promise<boolean | null> {
     const sent = instant(this.#parts.clock);
     try {
@@ -297,7 +295,7 @@ export class LeasedVault extends StoredVaultSession {
     this.isReleased = true;
   }
 
-  /** Keeps an exchange on this machine before its end call is sent: a failover can lose what the database has of it. */
+  /** Keeps an exchange here before its end call: a failover can lose the database's copy. */
   #keep(rows: VaultRows, exchange: ExchangeRow): void {
     const { outbox, state, key, database } = this.#parts;
     const { service, uuid, at } = rows;
@@ -321,7 +319,7 @@ export class LeasedVault extends StoredVaultSession {
   }
 }
 
-/** A moment on three clocks: that of a suspended machine may stand still, and that of the system may be set back. */
+/** A moment on three clocks: a suspended machine's may stand still, the system's be set back. */
 type Instant = readonly [monotonic: number, wall: number, sinceBoot: number];
 
 const instant = (clock: Clock): Instant => [clock.elapsed(), clock.now(), uptime() * 1000];
@@ -330,7 +328,7 @@ const instant = (clock: Clock): Instant => [clock.elapsed(), clock.now(), uptime
 const since = (clock: Clock, then: Instant): number =>
   Math.max(...instant(clock).map((now, index) => now - (then[index] ?? now)));
 
-/** The error for a holder that was stopped, or away from the database, for longer than its lease. */
+/** The error for a holder that was stopped, or cut off from the database, beyond its lease. */
 const lost = (uuid: string): VaultError =>
   new VaultError(
     "busy",

@@ -22,16 +22,16 @@ interface Parts {
   warn: (message: string) => void;
 }
 
-/** How long an entry is kept that is not the newest of its vault, in milliseconds by the database's clock, and how many are. */
+/** How long, in ms of the database's clock, a vault's older entries are kept; how many are. */
 const keptMs = 7 * 86_400_000;
 const keptAtMost = 16;
 
-/** An exchange that this machine was about to acknowledge, as the name of its file tells it: without a key. */
+/** An exchange that this machine was about to acknowledge, as its file's name tells it, keyless. */
 export interface Entry {
   uuid: string;
   /** Id of the state. */
   state: string;
-  /** By the database's clock, in milliseconds since the epoch; later than those of the vault before. */
+  /** Epoch milliseconds by the database's clock; later than those of the vault before. */
   at: number;
   /** Of the new pair. */
   fingerprint: string;
@@ -52,13 +52,13 @@ interface Contents {
 export interface Here {
   /** Its id, and those of the states that came to it. */
   states: readonly string[];
-  /** As in messages: a state that was there before and is gone, like a schema that was dropped, may have had it. */
+  /** As in messages: a former state that is gone, like a dropped schema, may have had it. */
   address: string;
 }
 
 /**
- * What this machine keeps of its exchanges before they are acknowledged, a file each in a folder for each vault: a failover can lose what
- * the database has of them.
+ * What this machine keeps of its exchanges before they are acknowledged, a file each in a folder
+ * for each vault: a failover can lose what the database has of them.
  */
 export class Outbox {
   readonly #folder: string;
@@ -127,7 +127,7 @@ export class Outbox {
   }
 
   /**
-   * Makes the last exchange of this machine with a vault, which has just been locked, a candidate again if the state does not know it.
+   * Makes this machine's last exchange with a vault just locked a candidate again, if unknown.
    * @throws `state` for one whose key is not available
    */
   async offer(
@@ -149,7 +149,7 @@ export class Outbox {
     const exchange = await this.#open(entry, kept);
     if (exchange === null) return;
     try {
-      // Another machine may have used the vault since, and both pairs of an exchange would be tried.
+      // Another machine may have used the vault since; adopting would try both pairs.
       if (isOwn) await session.adopt(exchange);
       else await session.recordPair({ kind: exchange.kind, credentials: exchange.new });
     } catch (error) {
@@ -185,7 +185,7 @@ export class Outbox {
     }
   }
 
-  /** Gives the file of an entry that is of no use another name, if that is possible, with a warning. */
+  /** Renames the file of an unusable entry, if that is possible, with a warning. */
   #setAside(entry: Entry, error: unknown): void {
     const path = this.#pathOf(entry);
     const what = `${path} cannot be used (${(error as Error).message})`;

@@ -7,13 +7,13 @@ import type { Address } from "./address.ts";
 import type { Query, Row } from "./database.ts";
 import { cannotBeUsed, nothingThere, olderVersion } from "./errors.ts";
 
-/** Version of the schema that this program writes, and the oldest program's version that may use it: additive changes keep the latter. */
+/** Version that this program writes, and the oldest that may use it: additive changes keep that. */
 export const schemaVersion = 2;
 const oldestVersion = 2;
 
 /**
- * The tables of a shared state in a schema of their own; those that both engines have are in
- * `sharedTables`. Without sequences, triggers or functions that would need rights of their own. Running it twice changes nothing.
+ * The tables of a shared state in their own schema; `sharedTables` has those of both engines. No
+ * sequences, triggers or functions that would need own rights. A second run changes nothing.
  */
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
@@ -26,8 +26,8 @@ export const tables = (schema: string): string[] => [
   )`,
   sharedTables(`${schema}.`, {
     id: "uuid DEFAULT gen_random_uuid()",
-    // Who has locked the vault, until when; another epoch each time: who finds one that is not its own has lost it. A number would be used
-    // again after a failover.
+    // Who has locked the vault, until when; each time with another epoch, so that who lost it can
+    // tell. A number would be used again after a failover.
     lease: " holder text, epoch uuid, since timestamptz, ends_at timestamptz,",
     journalSeq: "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     real: "double precision",
@@ -65,7 +65,7 @@ export function grants(schema: string, role: string): string[] {
   ];
 }
 
-/** Expressions for what tells one database from its copies, and a server from its successor after a failover. */
+/** Expressions that tell a database from copies, and a server from its failover successor. */
 const place = {
   system: "(SELECT system_identifier::text FROM pg_control_system())",
   database: "(SELECT oid::text FROM pg_database WHERE datname = current_database())",
@@ -76,7 +76,7 @@ const place = {
 export interface About {
   /** Id of the state; a copy has the same. */
   state: string;
-  /** False if server, database or transaction are not those that wrote the row of the identity: in a copy that was dumped, for one. */
+  /** False if server, database or transaction did not write the row, as in a dumped copy. */
   original: boolean;
   /** Id of the key that seals the state. */
   keyId: string;
@@ -111,14 +111,14 @@ export async function readMeta(database: { address: Address; query: Query }): Pr
   return metaIn((await database.query({ sql }))[0], database.address);
 }
 
-/** @throws `state` where nothing is there; of a state that is just being made, the tables may be seen without their rows */
+/** @throws `state` if nothing is there; a state being made may show tables without their rows */
 export function metaIn(row: Row | undefined, address: Address): Meta {
   const meta = (row?.["meta"] ?? null) as Meta | null;
   if (meta === null) throw nothingThere(address);
   return meta;
 }
 
-/** @throws `state` for a server that loses what it commits or cannot write, and for another version of the state */
+/** @throws `state` for a server that can lose commits or cannot write, and for another version */
 export function aboutIn(row: Row | undefined, address: Address): About {
   const meta = metaIn(row, address);
   const { fsync, standby, meta: _, ...facts } = row as unknown as About & Row;
@@ -150,8 +150,8 @@ export function checkVersion(meta: Meta, address: Address): void {
 }
 
 /**
- * Notices copies and failovers: after one to a server that may lack the last writes, no credentials count as sole or proven. Returns
- * whether that was just marked, so that what was read before is out of date.
+ * Notices copies and failovers: after one to a server that may lack the last writes, no credentials
+ * count as sole or proven. Returns whether that was just marked, which outdates earlier reads.
  * @throws `state` for a copy, until it is claimed
  */
 export async function checkIncarnation(

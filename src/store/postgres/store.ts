@@ -32,7 +32,7 @@ type Ready = About & { key: SealingKey; isTakenOver: boolean };
 
 /**
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
- * @throws `state` from every method if the database or the key cannot be used, if nothing is there yet, or if it is a copy
+ * @throws `state` in every method if database or key is unusable, nothing is there, or in a copy
  */
 export class PostgresStore extends StoredState implements State {
   readonly shown: string;
@@ -223,7 +223,7 @@ const knownPrints = ({ prefix, texts }: Dialect, kept: readonly Entry[]): Statem
 });
 
 /**
- * The state of several machines at an address, `postgres://…`; `learnSecret` receives its password. Nothing is read before the first call.
+ * A shared state at `postgres://…`; `learnSecret` gets its password. Reads nothing until called.
  * @throws `usage` for an address that cannot be used
  */
 export function openShared(

@@ -59,7 +59,7 @@ interface SharedStore extends StoredState {
 
 /** The whole of a shared state. */
 export class PostgresWhole extends StoredWhole<SharedStore> {
-  /** As `State.create`: makes the schema, or brings it up to date, and makes the key if there is none. */
+  /** As `State.create`: makes or updates the schema, and makes the key if there is none. */
   async create(grant?: string): Promise<Created> {
     const { database, keyring, schema } = this.store.parts;
     const { created, updated } = await this.#define(grant);
@@ -100,7 +100,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     }
   }
 
-  /** Turns the tables of version 1 into documents, and what was sealed for this state alone into what every state can take in. */
+  /** Turns tables of version 1 into documents, and seals values for every state to take in. */
   async #takeFormer(): Promise<void> {
     const { database, keyring, schema } = this.store.parts;
     const prefix = `${schema}.`;
@@ -108,7 +108,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       const sql = `SELECT value FROM ${prefix}meta WHERE name = 'version' FOR UPDATE`;
       const [version] = await query({ sql });
       if (version?.["value"] !== "1") return;
-      // Every step of that version begins with one of the two: none is made between reading and dropping.
+      // Each step of that version begins with one of these: none runs between reading and dropping.
       await query({ sql: `LOCK TABLE ${prefix}state, ${prefix}leases IN ACCESS EXCLUSIVE MODE` });
       const [lease] = await query({ sql: formerLease(prefix) });
       if (lease !== undefined) throw busy(lease["uuid"] as string, holderIn(lease));
