@@ -21,7 +21,7 @@ import { noteError, openExchangeOf, unknownVault, update, vaultOf } from "./step
 
 /**
  * A vault as stored (docs/design.md, One document per vault), in JSON: `doc` needs no key, `sealed`
- * the rest. Under the vault's lock both are read whole, and written whole if `version` still fits.
+ * does. Under the vault's lock both are read whole, and written whole if `version` still fits.
  */
 export interface VaultColumns {
   service: string;

@@ -63,7 +63,7 @@ export abstract class StoredState {
   protected abstract read(statement: Statement): Promise<unknown[]>;
   /**
    * Writes in one transaction without a vault's lock; returns the first statement's rows, durable
-   * unless `unsynced`. Makes a missing state. The statements are made once it has begun.
+   * unless `unsynced`. Makes a missing state. Builds statements when it begins, which may be late.
    * @throws `state` without a row, if the state is not used any more
    */
   protected abstract change(

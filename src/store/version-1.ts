@@ -48,7 +48,7 @@ export interface Documents {
   runs: Row[];
 }
 
-/** `anew` seals for a place without the state's id, which bound shared values, labels too. */
+/** `anew` seals without the state's id, which bound shared values; labels were sealed, too. */
 export function documentsOf(
   former: Former,
   anew: (place: VaultPlace, value: string) => string = (_, value) => value,

@@ -205,7 +205,7 @@ export class Database {
   }
 
   /**
-   * Runs work in one transaction, statement by statement; each may take long. `begin` isolates it.
+   * Runs work in one transaction, statement by statement; each may be slow. `begin` sets isolation.
    * @throws {AnswerLost} if the transaction may have been committed
    * @throws what the work throws; then nothing was changed
    */
