@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
-import { command } from "../way.ts";
+import { command, noted } from "../way.ts";
 import type { ExchangeContext } from "./context.ts";
-import { currentRecord, summarize } from "./context.ts";
+import { currentRecord, isUndelivered, summarize } from "./context.ts";
 import type { ExchangeRecord } from "./records.ts";
 import { waysOn } from "./refusals.ts";
 
@@ -24,10 +24,16 @@ export async function interrupted(
   const what = isStart
     ? " while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid"
     : "; the new credentials are stored, but not acknowledged";
+  const ways = isStart
+    ? [command`vault status ${uuid}`]
+    : waysOn(await currentRecord(context), context);
+  // Whoever stops a read has not got what it reads.
+  const again = noted(command`vault get ${uuid}`, "starts again with the old credentials");
+  const isRead = exchange.state === "started" && isUndelivered(exchange) && !exchange.limited;
   return new VaultError("interrupted", `interrupted${what}`, {
     uuid,
     exchange: summarize(exchange),
-    next: isStart ? [command`vault status ${uuid}`] : waysOn(await currentRecord(context), context),
+    next: isRead ? [again, ...ways] : ways,
   });
 }
 

@@ -4,7 +4,7 @@ import type { Answer } from "../protocol/answers.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
-import { isUndelivered, isUnread, summarize } from "./context.ts";
+import { isUndelivered, isUnread, summarize, tokenExpiresAt } from "./context.ts";
 import { isLockedBy, mustPersonChoose, spentBy, startRisk, withoutUnanswered } from "./counting.ts";
 import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
@@ -288,8 +288,9 @@ export const againOf = (
 };
 
 /**
- * The ways on from an exchange that waits for its acknowledgement: that alone where a read begins with it; else also another start, by
- * `again` if given, and if the guard allows one. What nobody has received is read again first.
+ * The ways on from an exchange that waits for its acknowledgement: that alone where a read begins
+ * with it, or nothing is used up by it at ②; else also another start, by `again` if given, and if the
+ * guard allows one. What nobody has received is read again first.
  */
 function openWays(
   vault: VaultRecord,
@@ -298,8 +299,9 @@ function openWays(
   again: Way = anewOf(vault.uuid, open),
 ): Way[] {
   const ack = command`vault ack ${vault.uuid}`;
-  if (beforeStart(vault, aRead, circumstances)?.do === "end") return [ack];
   const unread = isUnread(open);
+  const isLeft = open.state === "started";
+  if ((isLeft && !unread) || beforeStart(vault, aRead, circumstances)?.do === "end") return [ack];
   const notes = [
     ...(unread ? ["uses the read up"] : []),
     ...(open.saveOwed ? ["or --saved, if the new credentials are saved elsewhere"] : []),
@@ -312,6 +314,7 @@ function openWays(
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
   }
   const guarded = guardedWays(vault, circumstances);
+  if (isLeft && tokenExpiresAt(open) > circumstances.clock.now()) return [finished];
   if (!unread) return [finished, ...guarded];
   // A read is used up before the vault is locked.
   const isForced = ({ argv }: Way): boolean => argv.includes("--force");

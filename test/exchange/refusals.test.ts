@@ -350,7 +350,7 @@ describe("an exchange that was left before its delivery", () => {
   const forced = "vault get V --generation 1 --force";
 
   it.each<["get" | "update", Partial<Counters>, boolean, number, string[]]>([
-    ["get", {}, false, 0, ["vault get V", "vault ack V"]],
+    ["get", {}, false, 0, ["vault ack V"]],
     ["get", {}, false, 1, ["vault ack V"]],
     ["get", {}, true, 0, ["vault get V", "vault ack V --unread"]],
     ["get", { unackedStarts: 4 }, false, 0, ["vault ack V"]],

@@ -13,7 +13,8 @@ import { Source } from "../../src/audit/read/source.ts";
  */
 const [kind = "", megabytes = "1"] = process.argv.slice(2);
 const uuid = (n: number): string => `9b1c2d3e-0000-4000-8000-${String(n).padStart(12, "0")}`;
-const first = '{"time":"2026-11-20T14:02:11Z","action":"READ_VAULT","vault":"x"}';
+const first =
+  '{"time":"2026-11-20T14:02:11Z","action":"READ_VAULT","vault":"9b1c2d3e-0000-4000-8000-000000000000"}';
 const item = (n: number): string =>
   `"2026-11-20T14:02:11Z","READ_VAULT","${uuid(n)}","${"d".repeat(120)}"`;
 
