@@ -62,8 +62,9 @@ function command(
         codes: [0],
       };
     case "ack":
-      // In doubt, or its token dead: a later start, whose process was killed before it heard of it, has taken its place.
-      return { args: ["ack", uuid, "--json", ...patience], codes: [0, 12, 13] };
+      // In doubt, or its token dead: a later start, whose process was killed before it heard of it, has taken its place. Or the last one
+      // that this user began here was discarded by another.
+      return { args: ["ack", uuid, "--json", ...patience], codes: [0, 6, 12, 13] };
     case "ack --all":
       return { args: ["ack", "--all", "--json", ...patience], codes: [0, 12, 13, 16] };
     case "guard --reset":
