@@ -135,10 +135,7 @@ export const newestRelease = "1.2.28";
 
 /** Whether a release is older than another; both are X.Y.Z. */
 export const beforeRelease = (release: string, other: string): boolean =>
-  sortable(release) < sortable(other);
-
-const sortable = (release: string): string =>
-  release.replaceAll(/\d+/g, (number) => number.padStart(9, "0"));
+  release.localeCompare(other, "en", { numeric: true }) < 0;
 
 export interface WhatIf {
   text: string;

@@ -8,10 +8,8 @@ const zone = raw`(?:\s?(?<zone>[+-]\d\d(?::?\d\d)?|(?:UTC|GMT)[+-]\d\d?(?::?\d\d
 // Go repeats the zone and adds a monotonic clock; JavaScript explains it; Java names its place.
 const after = raw`(?:\s(?:[A-Z]{3,4}|[+-]\d{2,4}))?(?:\sm=[+-][\d.]+)?(?:\s\([^()]*\))?(?:\[(?<place>[\w/+-]+)\])?`;
 const day = raw`(?<day>\d\d?)`;
-// Letters of any language. \p{L} takes milliseconds to compile, for each process.
-const letter = raw`[a-z\u00c0-\uffff]`;
-const named = raw`(?<named>${letter}{3,10})\.?`;
-const weekday = raw`(?:${letter}{2,10}\.?,?\s)?`;
+const named = raw`(?<named>\p{L}{3,10})\.?`;
+const weekday = raw`(?:\p{L}{2,10}\.?,?\s)?`;
 const end = `${sep}${clock}${zone}${after}`;
 
 /** Ways to write times. A column has one of them, or a few. */
@@ -40,7 +38,7 @@ const patterns = {
 type Form = keyof typeof patterns;
 
 const forms = (Object.entries(patterns) as [Form, string[]][]).flatMap(([form, texts]) =>
-  texts.map((text) => [form, new RegExp(`^${text}$`, "i")] as const),
+  texts.map((text) => [form, new RegExp(`^${text}$`, "iu")] as const),
 );
 
 const longest = 100;
