@@ -155,6 +155,7 @@ class RowCutter extends Cutter {
 
   /** Puts the cells of the row at an offset in the order of the first header. */
   #arrange(offset: number): void {
+    if (this.#orders.length === 0) return;
     const { order } = this.#orders.findLast((one) => one.offset < offset) ?? {};
     if (order === undefined) return;
     this.#dropEmpty(order.length);
