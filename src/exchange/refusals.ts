@@ -313,8 +313,8 @@ function openWays(
     const anew = noted(again, "starts again with the old credentials");
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
   }
-  const guarded = guardedWays(vault, circumstances);
   if (isLeft && tokenExpiresAt(open) > circumstances.clock.now()) return [finished];
+  const guarded = guardedWays(vault, circumstances);
   if (!unread) return [finished, ...guarded];
   // A read is used up before the vault is locked.
   const isForced = ({ argv }: Way): boolean => argv.includes("--force");
