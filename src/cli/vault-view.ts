@@ -1,5 +1,5 @@
 import type { Actor } from "../actor.ts";
-import type { Delivery } from "../exchange/delivery.ts";
+import type { Delivery } from "../exchange/recovery.ts";
 import { object } from "../protocol/answers.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
 import { printable, printableLine } from "../terminal/redactor.ts";

@@ -13,14 +13,20 @@ import {
   nextTry,
 } from "./context.ts";
 import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
-import { HandoverFailure } from "./delivery.ts";
-import { interrupted, pause, throwIfInterrupted } from "./interruption.ts";
+import { HandoverFailure, recoveryDocument } from "./recovery.ts";
+import {
+  interrupted,
+  pause,
+  throwIfInterrupted,
+  againOf,
+  inDoubtError,
+  refusalError,
+  waysOn,
+} from "./refusals.ts";
 import { nextAction } from "./next-action.ts";
 import type { EndCall, Reply } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
-import { recoveryDocument } from "./recovery.ts";
-import { againOf, inDoubtError, refusalError, waysOn } from "./refusals.ts";
 import type { EndOutcome, Settled } from "./states.ts";
 import { settledAs } from "./states.ts";
 

@@ -4,7 +4,7 @@ import type { Answer } from "../protocol/answers.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
-import { isUndelivered, isUnread, summarize, tokenExpiresAt } from "./context.ts";
+import { isUndelivered, isUnread, summarize, tokenExpiresAt, currentRecord } from "./context.ts";
 import { isLockedBy, mustPersonChoose, spentBy, startRisk, withoutUnanswered } from "./counting.ts";
 import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
@@ -12,6 +12,7 @@ import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-ac
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { noCredentials } from "./start/start.ts";
 import { holdReasons } from "./states.ts";
+import type { ExchangeContext } from "./context.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(
@@ -370,4 +371,72 @@ function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
     ),
   );
   return [shown, ...(unackedWouldLock ? [] : [right]), ...forced];
+}
+
+/** Exit 130 if nothing was sent. A create has no vault yet. */
+export const interruptedBefore = (uuid: string | undefined): VaultError =>
+  new VaultError("interrupted", "interrupted; nothing is pending here", {
+    uuid,
+    retry: "safe",
+    hint: "run the command again",
+  });
+
+/** Exit 130, with the state in which the exchange is left. */
+export async function interrupted(
+  context: ExchangeContext,
+  exchange?: ExchangeRecord,
+): Promise<VaultError> {
+  const { uuid } = context.session;
+  if (exchange === undefined) return interruptedBefore(uuid);
+  const isStart = exchange.state === "intent";
+  const what = isStart
+    ? " while the start was in progress; it may have reached the service, and counts; the stored credentials are still valid"
+    : "; the new credentials are stored, but not acknowledged";
+  const ways = isStart
+    ? [command`vault status ${uuid}`]
+    : waysOn(await currentRecord(context), context);
+  // Whoever stops a read has not got what it reads.
+  const again = noted(command`vault get ${uuid}`, "starts again with the old credentials");
+  const isRead = exchange.state === "started" && isUndelivered(exchange) && !exchange.limited;
+  return new VaultError("interrupted", `interrupted${what}`, {
+    uuid,
+    exchange: summarize(exchange),
+    next: isRead ? [again, ...ways] : ways,
+  });
+}
+
+export async function throwIfInterrupted(
+  context: ExchangeContext,
+  exchange?: ExchangeRecord,
+): Promise<void> {
+  if (context.signal.aborted) throw await interrupted(context, exchange);
+}
+
+/**
+ * Resolves as the wait does.
+ * @throws `told` if the user interrupts it, else what it rejects with
+ */
+export async function unlessInterrupted(
+  { signal }: Pick<ExchangeContext, "signal">,
+  wait: Promise<void>,
+  told: () => VaultError | Promise<VaultError>,
+): Promise<void> {
+  try {
+    await wait;
+  } catch (error) {
+    throw signal.aborted ? await told() : error;
+  }
+}
+
+/** @throws `interrupted` if the user interrupts the wait */
+export async function pause(
+  context: ExchangeContext,
+  milliseconds: number,
+  exchange?: ExchangeRecord,
+): Promise<void> {
+  await unlessInterrupted(
+    context,
+    context.clock.sleep(milliseconds, context.signal),
+    async () => await interrupted(context, exchange),
+  );
 }

@@ -5,19 +5,17 @@ import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, isUnread, openExchange, summarize } from "./context.ts";
-import type { Delivery, Handover } from "./delivery.ts";
-import { HandoverFailure } from "./delivery.ts";
+import type { Delivery, Handover } from "./recovery.ts";
+import { HandoverFailure, adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
 import { acceptedBy } from "./dispositions.ts";
 import { acknowledge } from "./end.ts";
-import { interrupted } from "./interruption.ts";
+import { interrupted, waysOn } from "./refusals.ts";
 import type { OpenExchange } from "./records.ts";
-import { adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
 import type { Accepted } from "./start/send.ts";
 import { untilAccepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
 import { withWords } from "../way.ts";
-import { waysOn } from "./refusals.ts";
 
 /**
  * Runs one whole exchange (docs/design.md, The exchange) with a locked vault, one durable step for each answer of `nextAction`: settle,

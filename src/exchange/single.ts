@@ -12,7 +12,7 @@ import {
 } from "./dispositions.ts";
 import type { ExchangeContext } from "./context.ts";
 import { nextTry } from "./context.ts";
-import { interruptedBefore, unlessInterrupted } from "./interruption.ts";
+import { interruptedBefore, unlessInterrupted } from "./refusals.ts";
 import type { EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import type { Answer, CreateSuccess } from "../protocol/answers.ts";
 import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";

@@ -4,7 +4,7 @@ import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { HandoverFailure } from "../exchange/delivery.ts";
+import { HandoverFailure } from "../exchange/recovery.ts";
 import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";

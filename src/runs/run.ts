@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import type { Delivery } from "../exchange/delivery.ts";
+import type { Delivery } from "../exchange/recovery.ts";
 import { settleInterrupted } from "../exchange/end.ts";
 import type { RunExchange } from "../exchange/records.ts";
 import { runExchange } from "../exchange/run.ts";

@@ -1,7 +1,7 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { summarize } from "../exchange/context.ts";
-import type { Delivery } from "../exchange/delivery.ts";
+import type { Delivery } from "../exchange/recovery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { checkOwner } from "../exchange/recovery.ts";
 import { beforeStart } from "../exchange/next-action.ts";

@@ -1,6 +1,6 @@
 import { handsOver } from "../support/in-process.ts";
 import { describe, expect, it } from "vitest";
-import { HandoverFailure } from "../../src/exchange/delivery.ts";
+import { HandoverFailure } from "../../src/exchange/recovery.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { deleteVault } from "../../src/exchange/run.ts";
 import type { World } from "./world.ts";

@@ -19,7 +19,7 @@ import {
 } from "../support/in-process.ts";
 import type { AckChoice } from "../../src/exchange/end.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
-import type { Delivery, Handover } from "../../src/exchange/delivery.ts";
+import type { Delivery, Handover } from "../../src/exchange/recovery.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import type { VaultError } from "../../src/errors.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { passContents } from "../../src/handover/handover.ts";
 import type { GetDocument } from "../../src/documents/exchange.ts";
-import { HandoverFailure } from "../../src/exchange/delivery.ts";
+import { HandoverFailure } from "../../src/exchange/recovery.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
 import { tempDir } from "../support/cleanup.ts";
 

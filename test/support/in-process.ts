@@ -2,7 +2,7 @@ import { actorOf } from "../../src/actor.ts";
 import { setTimeout } from "node:timers/promises";
 import type { ExchangeContext } from "../../src/exchange/context.ts";
 import { currentRecord } from "../../src/exchange/context.ts";
-import type { Handover } from "../../src/exchange/delivery.ts";
+import type { Handover } from "../../src/exchange/recovery.ts";
 import type { LockContext } from "../../src/exchange/lock-vault.ts";
 import { lockVault, withVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";

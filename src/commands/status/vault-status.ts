@@ -1,5 +1,5 @@
 import type { Holder } from "../../actor.ts";
-import { currentGeneration } from "../../exchange/start/credentials.ts";
+import { currentGeneration } from "../../exchange/start/start.ts";
 import type { Circumstances, NextAction } from "../../exchange/next-action.ts";
 import { aRead, candidates, likely, nextAction, unrefused } from "../../exchange/next-action.ts";
 import { summarize } from "../../exchange/context.ts";

@@ -15,19 +15,16 @@ import {
   wording,
 } from "../dispositions.ts";
 import { settleInterrupted } from "../end.ts";
-import { pause, throwIfInterrupted } from "../interruption.ts";
+import { pause, throwIfInterrupted, afterRefusal, refusalError } from "../refusals.ts";
 import type { NextAction, Wish } from "../next-action.ts";
 import { beforeStart, nextAction } from "../next-action.ts";
 import type { DeleteCall, Reply, StartCall } from "../ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
-import { afterRefusal, refusalError } from "../refusals.ts";
 import { newId } from "../ulid.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
-import type { ChosenPair } from "./credentials.ts";
-import { chosenPair, recordedAs, refusedNow } from "./credentials.ts";
-import type { Counted, Start } from "./start.ts";
-import { checkStart } from "./start.ts";
+import type { ChosenPair, Counted, Start } from "./start.ts";
+import { chosenPair, recordedAs, refusedNow, checkStart } from "./start.ts";
 
 /** A call that the service has accepted. */
 export interface Accepted<Success> {

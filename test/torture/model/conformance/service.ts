@@ -1,4 +1,4 @@
-import { combinationOf } from "../../../../src/exchange/start/credentials.ts";
+import { combinationOf } from "../../../../src/exchange/start/start.ts";
 import type { Pair } from "../../../../src/protocol/answers.ts";
 import { fingerprint } from "../../../../src/protocol/fingerprint.ts";
 import type { Call, Reply } from "../../../../src/exchange/ports.ts";
