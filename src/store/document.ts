@@ -1,10 +1,11 @@
+import type { Breaker } from "../exchange/breaker.ts";
 import { counting } from "../exchange/counting.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { cannotBeOpened, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Kind } from "../protocol/endpoints.ts";
-import { replacing } from "./breakers.ts";
-import type { Dialect, Put, Statement, Table, Value } from "./statement.ts";
+import { breakerIn, breakerOf, replacing } from "./breakers.ts";
+import type { Dialect, Put, Statement, Table } from "./statement.ts";
 import { inserting } from "./statement.ts";
 import { appending } from "./journal/journal.ts";
 import type { Owner } from "./steps/generations.ts";
@@ -233,14 +234,17 @@ export const raising = ({ prefix, open }: Dialect, name: keyof Since): Statement
 /** The columns of a vault, but for what numbers it and its versions. */
 export const columns = "service, uuid, label, kind, status, doc, sealed";
 
-/** Reads a vault for `storedVault`, and which of the fingerprints are of superseded pairs. */
+/**
+ * Reads a vault for `storedVault`, which of the fingerprints are of superseded pairs, and the
+ * breaker of its service.
+ */
 export const readVault = (
   { prefix, texts }: Dialect,
   { service, uuid }: Owner,
   prints: readonly string[] = [],
 ): Statement[] => [
   {
-    sql: `SELECT id, version, ${columns} FROM ${prefix}vaults WHERE service = $1 AND uuid = $2`,
+    sql: `SELECT version, ${columns} FROM ${prefix}vaults WHERE service = $1 AND uuid = $2`,
     values: [service, uuid],
   },
   {
@@ -250,20 +254,26 @@ export const readVault = (
     values: [uuid, JSON.stringify(prints)],
   },
   { sql: `SELECT ${sinceColumns(prefix)}` },
+  breakerOf(prefix, service),
 ];
 
-/** What `readVault` returned; without a row the vault is not known. */
+/**
+ * What `readVault` returned; without a row the vault is not known. What this process knows of the
+ * breakers, by service, learns from it.
+ */
 export function storedVault(
   place: Place,
-  [vaults = [], spent = [], meta = []]: readonly (readonly unknown[])[],
+  [vaults = [], spent = [], meta = [], breaker = []]: readonly (readonly unknown[])[],
+  breakersKnown: Map<string, Breaker>,
 ): VaultRows {
-  const [row] = vaults as (VaultColumns & { id: Value; version: number })[];
+  breakersKnown.set(place.service, breakerIn(breaker));
+  const [row] = vaults as (VaultColumns & { version: number })[];
   const [since] = meta as [Since];
   const isThere = row !== undefined && row.status !== "absent";
   const rows = isThere ? rowsOf(place, row, since) : unknownVault(place, since);
   for (const { fingerprint } of spent as { fingerprint: string }[])
     rows.superseded.add(fingerprint);
-  return { ...rows, id: row?.id ?? null, version: row?.version ?? 0 };
+  return { ...rows, version: row?.version ?? 0 };
 }
 
 /** A step on a vault, which has the key that seals the state. */
@@ -291,9 +301,6 @@ export function make<T>(before: VaultRows, step: Step<T>): Made<T> {
   trim(after);
   return { result, before, after };
 }
-
-/** The row of a vault. */
-export type WrittenAs = Pick<VaultRows, "id" | "version">;
 
 /** The columns of a vault that a step sets, with their marks; none if it is still not known. */
 export function setting({ after }: Made<unknown>, put: Put): [column: string, mark: string][] {

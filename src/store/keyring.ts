@@ -63,17 +63,6 @@ export class Keyring {
     return own?.id === id ? own : ((await former?.(id)) ?? null);
   }
 
-  /**
-   * The key with this id, which was obtained before. Call it with the id that the sealing
-   * transaction finds: a process whose key was replaced meanwhile must not write.
-   * @throws `state` if another key has replaced it
-   */
-  fitting(id: string): SealingKey {
-    const key = this.#cached.get(id);
-    if (key === undefined) throw this.#lacking(id, [...this.#cached.values()].at(-1));
-    return key;
-  }
-
   /** A state's key on this machine; the state names it on return. Call it before sealing. */
   async prepare(database: Changeable): Promise<SealingKey> {
     const named = await database.read(keyIdIn);

@@ -53,7 +53,7 @@ export interface StateParts {
 /** What both engines do alike: plain queries, the journal of creations, breakers. */
 export abstract class StoredState {
   /** What this process last saw of the breakers, by service. */
-  protected readonly breakersKnown = new Map<string, Breaker>();
+  readonly breakersKnown = new Map<string, Breaker>();
 
   abstract readonly shown: string;
   abstract readonly isShared: boolean;

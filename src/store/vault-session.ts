@@ -1,4 +1,5 @@
 import type { Actor } from "../actor.ts";
+import type { Breaker } from "../exchange/breaker.ts";
 import type { VaultSession } from "../exchange/ports.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { CreatedVault, Creation, Intent, VaultRecord } from "../exchange/records.ts";
@@ -6,8 +7,9 @@ import type { Credentials } from "../protocol/requests.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
 import type { Pair } from "../protocol/answers.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import type { Made, Step, WrittenAs } from "./document.ts";
-import { make } from "./document.ts";
+import type { Made, Step } from "./document.ts";
+import { make, readVault, storedVault } from "./document.ts";
+import type { Dialect, Statement } from "./statement.ts";
 import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/generations.ts";
 import { adopt, completeCreation, recordPair } from "./steps/import.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
@@ -18,11 +20,16 @@ import * as vaults from "./steps/vault.ts";
 /** `synced`: on disk when it resolves. `unsynced`: never on disk without earlier changes. */
 export type Durability = "synced" | "unsynced";
 
-/** Which vault is locked, and by whom. */
+/** Which vault is locked, by whom, and what the session takes of its state. */
 export interface LockedBy {
   service: string;
   uuid: string;
   by: Actor;
+  dialect: Dialect;
+  /** Milliseconds since the epoch, by the clock of the state. */
+  now: () => number;
+  /** What this process knows of the breakers, by service. */
+  breakers: Map<string, Breaker>;
 }
 
 /**
@@ -32,8 +39,8 @@ export interface LockedBy {
 export abstract class StoredVaultSession implements VaultSession {
   readonly service: string;
   readonly uuid: string;
-  /** This process. */
-  readonly #by: Actor;
+  readonly now: () => number;
+  readonly #parts: LockedBy;
   /** As of the last step that was written. */
   #vault: VaultRows | null;
   /** The record of a vault, once for its rows. */
@@ -44,32 +51,28 @@ export abstract class StoredVaultSession implements VaultSession {
   #written: Promise<unknown> = Promise.resolve();
 
   /** `vault` as it was read when it was locked. */
-  constructor({ service, uuid, by }: LockedBy, vault: VaultRows | null) {
-    this.service = service;
-    this.uuid = uuid.toLowerCase();
-    this.#by = by;
+  constructor(parts: LockedBy, vault: VaultRows | null) {
+    this.service = parts.service;
+    this.uuid = parts.uuid.toLowerCase();
+    this.now = parts.now;
+    this.#parts = parts;
     this.#vault = vault;
   }
 
-  abstract now(): number;
   abstract ensureHeld(): Promise<void>;
   abstract release(): Promise<void>;
-  /**
-   * Makes sure, before an exchange begins, that its steps can be written.
-   * @throws `state`
-   */
-  protected abstract ensureRoom(): void;
   /** Makes sure of the key for a step: a new one where nothing is sealed yet. */
   protected abstract prepareKey(): Promise<void>;
   /** The key that seals what was read. */
   protected abstract key(): SealingKey;
-  /** `prints` are fingerprints of which is read whether they are superseded. */
-  abstract readStored(place: Place, prints: readonly string[]): Promise<VaultRows>;
+  /** Reads the vault in one transaction; returns the rows of each statement. */
+  protected abstract ask(statements: readonly Statement[]): Promise<readonly unknown[][]>;
   /**
    * Writes a step's changes in one transaction; with `isLast` that may release the vault too.
+   * Returns the version of the vault's row.
    * @throws `state` if the lock was lost, or the key was replaced; `busy` if a lease was lost
    */
-  protected abstract writeStep(made: Made<unknown>, isLast: boolean): Promise<WrittenAs>;
+  protected abstract writeStep(made: Made<unknown>, isLast: boolean): Promise<number>;
 
   readonly noteOutcome = this.#step(exchanges.noteOutcome);
   readonly recordStarted = this.#step(exchanges.recordStarted);
@@ -86,7 +89,6 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly forget = this.#step(vaults.forget);
 
   async recordIntent(intent: Intent): Promise<void> {
-    this.ensureRoom();
     await this.#write((rows) => exchanges.recordIntent(rows, intent));
   }
 
@@ -163,8 +165,8 @@ export abstract class StoredVaultSession implements VaultSession {
             "internal",
             `vault ${this.uuid} was written to after it had been released`,
           );
-        const row = await this.writeStep(made, isLast);
-        this.#vault = { ...made.after, ...row, seen: null, begunIn: null, journal: [] };
+        const version = await this.writeStep(made, isLast);
+        this.#vault = { ...made.after, version, seen: null, begunIn: null, journal: [] };
         return made.result;
       } catch (error) {
         this.#vault = null;
@@ -179,14 +181,21 @@ export abstract class StoredVaultSession implements VaultSession {
   async #stored(prints: readonly string[] = []): Promise<VaultRows> {
     const known = this.#vault;
     if (known !== null && prints.length === 0) return known;
-    const vault = await this.readStored(this.#place(), prints);
+    const vault = await this.readStored(prints);
     if (known !== null && vault.version !== known.version)
       throw lockLost(this.uuid, "somebody else has written it");
     return (this.#vault = vault);
   }
 
+  /** Reads it, and of pairs with `prints` whether they are superseded. */
+  async readStored(prints: readonly string[]): Promise<VaultRows> {
+    const { dialect, breakers } = this.#parts;
+    return storedVault(this.#place(), await this.ask(readVault(dialect, this, prints)), breakers);
+  }
+
   #place(): Place {
     const at = new Date(this.now()).toISOString();
-    return { service: this.service, uuid: this.uuid, at, by: this.#by, key: () => this.key() };
+    const { by } = this.#parts;
+    return { service: this.service, uuid: this.uuid, at, by, key: () => this.key() };
   }
 }

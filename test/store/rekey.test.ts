@@ -1,13 +1,10 @@
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CreatedVault } from "../../src/exchange/records.ts";
 import type { KeySource } from "../../src/secrets/keys.ts";
 import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
-import { Keyring } from "../../src/store/keyring.ts";
-import { keyIdIn } from "../../src/store/sqlite/query.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import { imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
@@ -106,18 +103,6 @@ describe("a rekey", () => {
       expect(storedVaults(state.path)[0]?.credentials).toHaveLength(1);
     },
   );
-
-  it("a key that was obtained before it seals nothing in a transaction after it", async () => {
-    const old = { folder: state.keys, given: givenKey("7".repeat(64)) };
-    await use(open(old), "first");
-    const keyring = new Keyring(old, state.directory, () => undefined);
-    const { id } = await keyring.key(sealedWith()[0] as string);
-    const db = new DatabaseSync(state.path, { readOnly: true });
-    expect(keyring.fitting(keyIdIn(db) ?? "").id).toBe(id);
-    await rekey(open(old), "9".repeat(64));
-    expect(() => keyring.fitting(keyIdIn(db) ?? "")).toThrow(/^wrong key: /);
-    db.close();
-  });
 
   it("that cannot open everything changes nothing", async () => {
     await (await imported(state)).release();

@@ -1,19 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { uptime } from "node:os";
 import { VaultError } from "../../errors.ts";
-import type { Breaker } from "../../exchange/breaker.ts";
 import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
-import { breakerIn, breakerOf, isAsSeen } from "../breakers.ts";
-import type { Made, WrittenAs } from "../document.ts";
+import { isAsSeen } from "../breakers.ts";
+import type { Made } from "../document.ts";
 import { readVault, setting, storedVault, writingBeside } from "../document.ts";
-import type { Dialect, Statement } from "../statement.ts";
+import type { Statement } from "../statement.ts";
 import { written } from "../statement.ts";
 import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
-import type { ExchangeRow, Place, VaultRows } from "../steps/rows.ts";
+import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
 import { lockLost } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import type { LockedBy } from "../vault-session.ts";
@@ -45,22 +44,20 @@ const steppingMs = 5000;
 /** What a vault in use needs of its store. */
 interface Parts extends LockedBy {
   schema: string;
-  dialect: Dialect;
   clock: Clock;
   database: Database;
   outbox: Outbox;
   /** The key that seals the state, and the id of that. */
   key: SealingKey;
   state: string;
-  /** Milliseconds since the epoch, by the database's clock. */
-  now: () => number;
-  /** What this process knows of the breakers, by service. */
-  breakers: Map<string, Breaker>;
 }
 
 /** What a statement sets of a row whose vault is held, and of one that nobody holds. */
 const renewed = `ends_at = ${ahead(leaseMs)}`;
 const free = "holder = NULL, ends_at = NULL";
+
+/** The row of a vault while nobody else has taken it, by its service, uuid and epoch. */
+const ours = "service = $1 AND uuid = $2 AND epoch = $3";
 
 /**
  * A vault held by a lease (docs/design.md, Locks) in its row, which ends by the database's clock:
@@ -68,7 +65,6 @@ const free = "holder = NULL, ends_at = NULL";
  */
 export class LeasedVault extends StoredVaultSession {
   readonly #parts: Parts;
-  readonly #id: string;
   readonly #epoch: string;
   readonly #timer: NodeJS.Timeout;
   #renewedAt: Instant;
@@ -76,7 +72,6 @@ export class LeasedVault extends StoredVaultSession {
   private constructor(parts: Parts, vault: VaultRows, epoch: string, taken: Instant) {
     super(parts, vault);
     this.#parts = parts;
-    this.#id = String(vault.id);
     this.#epoch = epoch;
     this.#renewedAt = taken;
     this.#timer = setInterval(() => void this.#renew(), renewalMs).unref();
@@ -109,19 +104,14 @@ export class LeasedVault extends StoredVaultSession {
     return await waitForLock(clock, waiting, uuid, async () => {
       const sent = instant(clock);
       try {
-        const asked = [
-          take,
-          holding,
-          aboutStatement(schema),
-          breakerOf(dialect.prefix, service),
-          ...readVault(dialect, parts, prints),
-        ];
-        const [[taken] = [], [owner] = [], [facts] = [], breaker = [], ...read] =
-          await database.transact(asked, takingMs);
+        const asked = [take, holding, aboutStatement(schema), ...readVault(dialect, parts, prints)];
+        const [[taken] = [], [owner] = [], [facts] = [], ...read] = await database.transact(
+          asked,
+          takingMs,
+        );
         if (taken !== undefined) {
-          parts.breakers.set(service, breakerIn(breaker));
           const at = new Date(parts.now()).toISOString();
-          const vault = storedVault({ service, uuid, at }, read);
+          const vault = storedVault({ service, uuid, at }, read, parts.breakers);
           return { session: new LeasedVault(parts, vault, epoch, sent), rows: vault, facts };
         }
         if (owner !== undefined) return busy(uuid, holderIn(owner));
@@ -133,10 +123,6 @@ export class LeasedVault extends StoredVaultSession {
         return await busyAtGate(database);
       }
     });
-  }
-
-  now(): number {
-    return this.#parts.now();
   }
 
   /**
@@ -153,17 +139,13 @@ export class LeasedVault extends StoredVaultSession {
   async release(): Promise<void> {
     if (this.isReleased) return;
     this.#stopRenewing();
-    const row = "id = $1 AND epoch = $2";
     const { schema } = this.#parts;
     // It ends within `leaseMs` where this fails.
     await this.#transact(
-      `WITH gone AS (DELETE FROM ${schema}.vaults WHERE ${row} AND status = 'absent')
-      UPDATE ${schema}.vaults SET ${free}, epoch = NULL WHERE ${row} AND status <> 'absent'`,
+      `WITH gone AS (DELETE FROM ${schema}.vaults WHERE ${ours} AND status = 'absent')
+      UPDATE ${schema}.vaults SET ${free}, epoch = NULL WHERE ${ours} AND status <> 'absent'`,
     ).catch(() => undefined);
   }
-
-  /** The server's disk is its administrator's. */
-  protected ensureRoom(): void {}
 
   protected async prepareKey(): Promise<void> {
     await Promise.resolve();
@@ -173,28 +155,21 @@ export class LeasedVault extends StoredVaultSession {
     return this.#parts.key;
   }
 
-  async readStored(place: Place, prints: readonly string[]): Promise<VaultRows> {
-    const { dialect, database, breakers } = this.#parts;
-    const [breaker = [], ...rows] = await database.transact([
-      breakerOf(dialect.prefix, place.service),
-      ...readVault(dialect, place, prints),
-    ]);
-    breakers.set(place.service, breakerIn(breaker));
-    return storedVault(place, rows);
+  protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
+    return await this.#parts.database.transact(statements);
   }
 
-  protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<WrittenAs> {
+  protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<number> {
     const { before, after } = made;
     const isEnding = ({ id, state }: ExchangeRow): boolean =>
       state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
     const ending = after.exchanges.find(isEnding);
     if (ending !== undefined) this.#keep(after, ending);
-    const version = await this.#write(made, isLast).catch((error: unknown) => {
+    return await this.#write(made, isLast).catch((error: unknown) => {
       throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
         ? labelTaken(after.uuid)
         : error;
     });
-    return { id: this.#id, version };
   }
 
   /**
@@ -230,11 +205,11 @@ export class LeasedVault extends StoredVaultSession {
   #statement(made: Made<unknown>, version: number, isLast: boolean): Statement {
     const { dialect, key } = this.#parts;
     const { prefix } = dialect;
-    const { service, seen } = made.after;
+    const { service, uuid, seen } = made.after;
     return written((put) => {
       const columns = setting(made, put).map((pair) => `${pair.join(" = ")}, `);
       const own = `UPDATE ${prefix}vaults SET ${columns.join("")}${isLast ? free : renewed}, version = version + 1
-        WHERE id = ${put(this.#id)} AND epoch = ${put(this.#epoch)} AND version = ${put(version)} AND holder IS NOT NULL
+        WHERE service = ${put(service)} AND uuid = ${put(uuid)} AND epoch = ${put(this.#epoch)} AND version = ${put(version)} AND holder IS NOT NULL
           AND EXISTS (SELECT FROM ${dialect.open})
           AND EXISTS (SELECT FROM ${prefix}meta WHERE name = 'key' AND value = ${put(key.id)})
           AND ${seen === null ? "true" : isAsSeen(prefix, service, seen, put, "FOR UPDATE")} RETURNING 1 AS own`;
@@ -250,8 +225,8 @@ export class LeasedVault extends StoredVaultSession {
     const { schema, key, database } = this.#parts;
     const [row] = await database.query({
       sql: `SELECT (SELECT value FROM ${schema}.meta WHERE name = 'key') AS key, EXISTS (
-        SELECT FROM ${schema}.vaults WHERE id = $1 AND epoch = $2 AND version = $3 AND holder IS NOT NULL) AS held`,
-      values: [this.#id, this.#epoch, version],
+        SELECT FROM ${schema}.vaults WHERE ${ours} AND version = $4 AND holder IS NOT NULL) AS held`,
+      values: [this.service, uuid, this.#epoch, version],
     });
     if (row?.["key"] !== key.id) return lockLost(uuid, "the key of the state was replaced");
     if (row["held"] !== true) return lost(uuid);
@@ -262,8 +237,8 @@ export class LeasedVault extends StoredVaultSession {
 
   /** Returns the next version if the step was committed, else one that a late step misses. */
   async #lookUp(version: number): Promise<number> {
-    const sql = `UPDATE ${this.#parts.schema}.vaults SET version = CASE version WHEN $3 THEN version + 2 ELSE version END
-      WHERE id = $1 AND epoch = $2 RETURNING version`;
+    const sql = `UPDATE ${this.#parts.schema}.vaults SET version = CASE version WHEN $4 THEN version + 2 ELSE version END
+      WHERE ${ours} RETURNING version`;
     const [row] = await twice(async () => await this.#transact(sql, version));
     if (row === undefined) throw lost(this.uuid);
     return Number(row["version"]);
@@ -275,7 +250,7 @@ export class LeasedVault extends StoredVaultSession {
     try {
       // One that was given back meanwhile stays so.
       const [row] = await this.#transact(`UPDATE ${this.#parts.schema}.vaults SET ${renewed}
-        WHERE id = $1 AND epoch = $2 AND holder IS NOT NULL RETURNING 1 AS renewed`);
+        WHERE ${ours} AND holder IS NOT NULL RETURNING 1 AS renewed`);
       if (row !== undefined) this.#renewedAt = sent;
       return row !== undefined;
     } catch {
@@ -283,9 +258,9 @@ export class LeasedVault extends StoredVaultSession {
     }
   }
 
-  /** Runs a statement on the row of the vault, by its id and epoch. */
+  /** Runs a statement on the row that is `ours`. */
   async #transact(sql: string, ...more: number[]): Promise<Row[]> {
-    const values = [this.#id, this.#epoch, ...more];
+    const values = [this.service, this.uuid, this.#epoch, ...more];
     const { database } = this.#parts;
     return (await database.transact([{ sql, values }], steppingMs))[0] ?? [];
   }

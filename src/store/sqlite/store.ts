@@ -1,19 +1,27 @@
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../../errors.ts";
+import { BreakerChanged } from "../../exchange/breaker.ts";
 import type { Waiting } from "../../exchange/ports.ts";
+import type { Intent } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
+import type { SealingKey } from "../../secrets/sealing.ts";
+import { isAsSeen } from "../breakers.ts";
+import type { Made } from "../document.ts";
+import { columnsOf, raising, writingBeside } from "../document.ts";
+import { prunedBefore, pruning } from "../journal/journal.ts";
 import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";
-import type { Statement } from "../statement.ts";
-import { raising } from "../document.ts";
-import { prunedBefore, pruning } from "../journal/journal.ts";
+import type { Put, Statement } from "../statement.ts";
+import { inserting, written } from "../statement.ts";
+import type { VaultRow } from "../steps/rows.ts";
+import { lockLost } from "../steps/rows.ts";
+import { labelTaken } from "../steps/vault.ts";
 import type { StateParts } from "../stored-state.ts";
 import { StoredState } from "../stored-state.ts";
-import type { Durability } from "../vault-session.ts";
-import type { StoredVaultSession } from "../vault-session.ts";
+import type { Durability, LockedBy } from "../vault-session.ts";
+import { StoredVaultSession } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
-import { LockedVault } from "./locked-vault.ts";
 import { marksOf } from "./open-database.ts";
 import { dialect, keyIdIn, metaOf, noteMeta, one, rowsIn } from "./query.ts";
 import type { StoreOptions } from "./state-database.ts";
@@ -77,18 +85,16 @@ export class SqliteState extends StoredState implements State {
     waiting: Waiting,
     offers = true,
   ): Promise<StoredVaultSession> {
-    await this.#ready();
+    await this.parts.keyring.ensure(await this.database.read(keyIdIn));
     const lock = await this.database.locks.take(uuid, waiting);
+    const release = (): void => lock.release();
     try {
-      // During the wait the key of the state may have changed. The lock prevents that from here on.
-      await this.#ready();
       await this.#note();
-      const parts = { ...this.parts, database: this.database, lock, breakers: this.breakersKnown };
-      const session = new LockedVault({ ...parts, service, uuid });
+      const session = new LockedVault(this, { service, uuid, by: this.parts.by }, release);
       if (offers) await this.#bringBack(session);
       return session;
     } catch (error) {
-      lock.release();
+      release();
       throw error;
     }
   }
@@ -130,16 +136,11 @@ export class SqliteState extends StoredState implements State {
     if (predecessors.length === 0) return;
     const { Outbox } = await import("../postgres/outbox.ts");
     const outbox = (this.#outbox ??= new Outbox(this.parts));
-    const { service, uuid } = session;
-    const prints = outbox.of(uuid).map(({ fingerprint }) => fingerprint);
+    const prints = outbox.of(session.uuid).map(({ fingerprint }) => fingerprint);
     if (prints.length === 0) return;
-    const rows = await session.readStored({ service, uuid, at: this.time() }, prints);
+    const rows = await session.readStored(prints);
     const here = { states: [state, ...predecessors], address: this.shown };
     await outbox.offer(session, rows, here);
-  }
-
-  async #ready(): Promise<void> {
-    await this.parts.keyring.ensure(await this.database.read(keyIdIn));
   }
 
   now(): number {
@@ -165,4 +166,96 @@ export class SqliteState extends StoredState implements State {
     await this.parts.keyring.prepare(this.database);
     ensureRoom(this.parts.directory);
   }
+}
+
+/** A vault that this process locked; it writes nothing once a next holder has written. */
+class LockedVault extends StoredVaultSession {
+  readonly #state: SqliteState;
+  readonly #release: () => void;
+  /** Of the state, as of the last transaction. */
+  #key: SealingKey | null = null;
+
+  constructor(
+    state: SqliteState,
+    of: Pick<LockedBy, "service" | "uuid" | "by">,
+    release: () => void,
+  ) {
+    super({ ...of, dialect, now: () => state.now(), breakers: state.breakersKnown }, null);
+    this.#state = state;
+    this.#release = release;
+  }
+
+  /** The operating system holds the lock as long as this process lives. */
+  async ensureHeld(): Promise<void> {
+    await Promise.resolve();
+  }
+
+  async release(): Promise<void> {
+    this.isReleased = true;
+    this.#release();
+    await Promise.resolve();
+  }
+
+  /** What follows ① needs room, too. */
+  override async recordIntent(intent: Intent): Promise<void> {
+    ensureRoom(this.#state.parts.directory);
+    await super.recordIntent(intent);
+  }
+
+  protected async prepareKey(): Promise<void> {
+    const { parts, database } = this.#state;
+    // Another process may have named one since the vault was locked.
+    this.#key ??= await parts.keyring.prepare(database);
+  }
+
+  protected key(): SealingKey {
+    if (this.#key === null) throw new VaultError("internal", "nothing of the vault is sealed");
+    return this.#key;
+  }
+
+  protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
+    const { parts, database } = this.#state;
+    const [keyId, rows] = await database.read((db) => [
+      keyIdIn(db),
+      statements.map((statement) => rowsIn(db, statement)),
+    ]);
+    this.#key = keyId === null ? null : await parts.keyring.key(keyId);
+    return rows;
+  }
+
+  protected async writeStep(made: Made<unknown>): Promise<number> {
+    const { before, after } = made;
+    const { uuid, service, seen, vault } = after;
+    const key = this.key();
+    return await this.#state.database.write((db) => {
+      const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
+      // What the step has sealed would not open.
+      if (keyIdIn(db) !== key.id) throw lockLost(uuid, "the key of the state was replaced");
+      if (
+        seen !== null &&
+        change((put) => `SELECT 1 WHERE ${isAsSeen("", service, seen, put)}`).length === 0
+      )
+        throw new BreakerChanged("the circuit breaker has changed");
+      const version = before.version + Number(vault !== null);
+      if (vault !== null) {
+        checkLabel(db, vault);
+        const row = columnsOf(after);
+        const columns = Object.keys(row);
+        const [own] = change(
+          (put) => `${inserting(dialect, "vaults", columns, put(JSON.stringify([row])))}
+            WHERE vaults.version = ${put(before.version)} RETURNING version`,
+        ) as { version: number }[];
+        if (own?.version !== version) throw lockLost(uuid, "somebody else has written it");
+      }
+      for (const part of writingBeside(dialect, made, dialect.open)) change(part);
+      return version;
+    });
+  }
+}
+
+/** @throws `usage` for a label that another vault has; nobody else writes meanwhile */
+function checkLabel(db: DatabaseSync, { service, uuid, label }: VaultRow): void {
+  const sql = "SELECT uuid FROM vaults WHERE label = ? AND (service, uuid) <> (?, ?)";
+  const other = one<{ uuid: string }>(db, sql, label, service, uuid);
+  if (other !== undefined) throw labelTaken(uuid, other.uuid);
 }

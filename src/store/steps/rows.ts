@@ -17,7 +17,6 @@ import { openStates } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
-import type { Value } from "../statement.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
@@ -37,9 +36,7 @@ export interface Place {
  * of this, and adds journal entries. The engine writes it whole, or nothing if the step throws.
  */
 export interface VaultRows extends Place {
-  /** Of its row in the database; null if there is none. */
-  readonly id: Value;
-  /** As it was read: it is written where the row still has this one. */
+  /** As it was read: it is written where the row still has this one. 0 if there is none. */
   readonly version: number;
   readonly since: Since;
   /** Null if not known. A vault that becomes `forgotten` loses its credentials and exchanges. */
@@ -73,7 +70,6 @@ export const unknownVault = (
   { service, uuid, at, by, key }: Place,
   since: Since = { copies: 0, doubts: 0 },
 ): VaultRows => ({
-  id: null,
   version: 0,
   since,
   service,
