@@ -26,21 +26,7 @@ const tryLock = (path: string, timeout: number): DatabaseSync | null =>
 /** Takes a lock as others may at the same time, none of them alone; otherwise as `tryLockFile`. */
 export function tryShareLockFile(path: string): DatabaseSync | null {
   createLockFile(path);
-  return begin(path, { readOnly: true }, `BEGIN; ${look}`);
-}
-
-/** Takes a shared lock, for the moment if no transaction holds it. */
-const look = "SELECT 1 FROM sqlite_schema";
-
-/** Whether no other process has a lock alone of which this is a connection. */
-export function isFree(connection: DatabaseSync): boolean {
-  try {
-    connection.exec(look);
-    return true;
-  } catch (error) {
-    if (isBusy(error)) return false;
-    throw error;
-  }
+  return begin(path, { readOnly: true }, "BEGIN; SELECT 1 FROM sqlite_schema");
 }
 
 function begin(path: string, options: DatabaseSyncOptions, sql: string): DatabaseSync | null {

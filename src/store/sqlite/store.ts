@@ -86,8 +86,7 @@ export class SqliteState extends StoredState implements State {
     offers = true,
   ): Promise<StoredVaultSession> {
     await this.parts.keyring.ensure(await this.database.read(keyIdIn));
-    const lock = await this.database.locks.take(uuid, waiting);
-    const release = (): void => lock.release();
+    const release = await this.database.locks.take(uuid, waiting);
     try {
       await this.#note();
       const session = new LockedVault(this, { service, uuid, by: this.parts.by }, release);

@@ -6,7 +6,6 @@ import type { Actor } from "../../actor.ts";
 import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
 import {
-  isFree,
   isLockTaken,
   releaseLockFile,
   tryLockFile,
@@ -22,12 +21,6 @@ import { busy, waitForLock } from "../wait-for-lock.ts";
 const nameOf = (uuid: string): string =>
   createHash("sha256").update(uuid.toLowerCase()).digest("hex").slice(0, 32);
 
-/** The lock of a vault, held by this process. */
-export interface VaultLock {
-  /** Never throws; a second call does nothing. */
-  release(): void;
-}
-
 /**
  * The lock files of one state (docs/design.md, Locks): one for each vault; `whole.lock`, which
  * whoever has a vault shares and an operation on the whole state has alone; `gate.lock`, shared for
@@ -38,11 +31,6 @@ export class VaultLocks {
   readonly #directory: string;
   readonly #clock: Clock;
   readonly #by: Actor;
-  /**
-   * Open while this process has vaults, and how many: it shares the whole once, and checks that the
-   * gate is free before it takes another vault.
-   */
-  #shared: { whole: DatabaseSync; gate: DatabaseSync; vaults: number } | null = null;
 
   constructor(directory: string, clock: Clock, by: Actor) {
     this.#directory = directory;
@@ -51,10 +39,11 @@ export class VaultLocks {
   }
 
   /**
-   * Locks a vault, waiting for its holder, and for an operation on the whole state.
+   * Locks a vault, waiting for its holder, and for an operation on the whole state. Returns what
+   * releases it: that never throws, and a second call does nothing.
    * @throws `busy` at the deadline, `interrupted` when aborted, `state`
    */
-  async take(uuid: string, waiting: Waiting): Promise<VaultLock> {
+  async take(uuid: string, waiting: Waiting): Promise<() => void> {
     const vault = uuid.toLowerCase();
     return await this.#wait(waiting, vault, () => this.#tryTake(vault));
   }
@@ -102,57 +91,30 @@ export class VaultLocks {
     return isWhole ? busy(undefined, undefined, "changing the whole state") : busy(uuid);
   }
 
-  #tryTake(uuid: string): VaultLock | null {
-    if (!this.#share()) return null;
+  #tryTake(uuid: string): (() => void) | null {
     const name = nameOf(uuid);
-    let lock: DatabaseSync | null = null;
-    try {
-      lock = this.#try(name, tryLockFile);
-    } finally {
-      if (lock === null) this.#letGo();
-    }
-    if (lock === null) return null;
-    const taken = [lock];
-    this.#note(name, uuid);
-    return {
-      release: () => {
-        for (const each of taken.splice(0)) {
-          this.#note(name, null);
-          releaseLockFile(each);
-          this.#letGo();
-        }
-      },
+    const taken: DatabaseSync[] = [];
+    const take = (of: string, how: typeof tryShareLockFile): boolean => {
+      const lock = this.#try(of, how);
+      if (lock !== null) taken.push(lock);
+      return lock !== null;
     };
-  }
-
-  /** Shares the state for one vault more, unless an operation has the gate. */
-  #share(): boolean {
-    if (this.#shared !== null) {
-      const { gate } = this.#shared;
-      if (!onState(this.#path("gate"), () => isFree(gate))) return false;
-      this.#shared.vaults += 1;
-      return true;
-    }
-    const gate = this.#try("gate", tryShareLockFile);
-    if (gate === null) return false;
-    let whole: DatabaseSync | null = null;
+    let isOurs = false;
     try {
-      whole = this.#try("whole", tryShareLockFile);
-      gate.exec("COMMIT");
+      isOurs =
+        take("gate", tryShareLockFile) &&
+        take("whole", tryShareLockFile) &&
+        take(name, tryLockFile);
     } finally {
-      if (whole === null) releaseLockFile(gate);
+      // The gate is for the moment of taking alone.
+      for (const each of taken.splice(0, isOurs ? 1 : taken.length)) releaseLockFile(each);
     }
-    if (whole === null) return false;
-    this.#shared = { whole, gate, vaults: 1 };
-    return true;
-  }
-
-  #letGo(): void {
-    const shared = this.#shared;
-    if (shared === null || (shared.vaults -= 1) > 0) return;
-    this.#shared = null;
-    releaseLockFile(shared.whole);
-    releaseLockFile(shared.gate);
+    if (!isOurs) return null;
+    this.#note(name, uuid);
+    return () => {
+      if (taken.length > 0) this.#note(name, null);
+      for (const each of taken.splice(0)) releaseLockFile(each);
+    };
   }
 
   /** Says who has the lock, for `#holder`, or that nobody has it. Nothing depends on it. */
