@@ -150,14 +150,12 @@ export interface DirectoryFacts {
   directory: string;
   /** What SQLite finds wrong with the database; empty if nothing is. */
   damage: string[];
-  /** Files and folders that others can read or write. */
-  tooOpen: { path: string; mode: number; wanted: number }[];
   disk: DiskFacts | null;
   /** Of the key file; null where the key is elsewhere. */
   keyDisk: DiskFacts | null;
   key: KeyFacts;
-  /** The journal's newest backup, whether its file still is one; vaults with newer credentials. */
-  lastBackup: { at: string; file: string; isThere: boolean; newer: number } | null;
+  /** The journal's newest backup. */
+  lastBackup: { at: string; file: string } | null;
 }
 
 export interface ServerFacts {

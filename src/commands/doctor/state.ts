@@ -15,7 +15,6 @@ export function stateFindings(facts: StateFacts): Finding[] {
   return [
     keyFinding(facts, place),
     directoryFinding(facts, place),
-    ...permissionFindings(place),
     diskFinding(facts, place),
     ...keyDiskFinding(place),
     backupFinding(facts, place),
@@ -52,19 +51,6 @@ function directoryFinding(
   if (first !== undefined)
     return bad("state", `${directory} is damaged: ${first}`, restoring(directory));
   return ok("state", `${directory}: intact, ${count(vaults, "vault")}`);
-}
-
-/** Who else can read or write it. */
-function permissionFindings({ tooOpen }: DirectoryFacts): Finding[] {
-  const findings = tooOpen.map(({ path, mode, wanted }) => {
-    const next = [command`chmod ${wanted.toString(8)} ${path}`];
-    return (mode & 0o022) !== 0
-      ? bad("permissions", `other users can write to ${path}`, next)
-      : warning("permissions", `other users can read ${path}`, next);
-  });
-  return findings.length > 0
-    ? findings
-    : [ok("permissions", "only this user can access the key and the state")];
 }
 
 function diskFinding({ vaults }: StateFacts, { disk, directory }: DirectoryFacts): Finding {
@@ -124,13 +110,9 @@ function backupFinding(
 ): Finding {
   if (problem !== null) return ok("backup", "not known: the state cannot be read");
   if (vaults === null || vaults === 0) return ok("backup", "nothing to back up yet");
-  if (last === null) return ok("backup", "none recorded", [command`vault state backup FILE`]);
-  const { file, at, isThere, newer } = last;
-  const next = [command`vault state backup ${file} --force`];
-  if (!isThere) return warning("backup", `${file}, ${at}, is gone, or is no backup any more`, next);
-  if (newer === 0) return ok("backup", `${file}, ${at}, has the credentials of every vault`);
-  const stale = `${file}, ${at}, is stale: ${count(newer, "vault")} ${newer === 1 ? "has" : "have"} newer credentials`;
-  return warning("backup", stale, next);
+  return last === null
+    ? ok("backup", "none recorded", [command`vault state backup FILE`])
+    : ok("backup", `${last.file}, ${last.at}`);
 }
 
 function serverFindings({ vaults }: StateFacts, place: ServerFacts): Finding[] {

@@ -148,15 +148,6 @@ function checkHeader(file: string): void {
   }
 }
 
-/** Whether a file is there and is a backup, by its header alone. */
-export function isBackup(file: string): boolean {
-  try {
-    return headerOf(file)?.hasWal === false;
-  } catch {
-    return false;
-  }
-}
-
 /** Reads the header of a database, as SQLite documents it; null if this program did not make it. */
 function headerOf(file: string): { hasWal: boolean; version: number } | null {
   const header = Buffer.alloc(100);

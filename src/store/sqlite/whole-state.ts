@@ -1,5 +1,4 @@
-import { existsSync, statSync, truncateSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, truncateSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   createDatabase,
@@ -12,15 +11,12 @@ import {
 } from "./open-database.ts";
 import { keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
-import { engineOf, isBackup, problemsOf, readerOf } from "../backup/backup.ts";
+import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "../journal/history.ts";
 import { openHistory } from "../journal/history.ts";
-import { Keyring } from "../keyring.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
-import { liveStandings } from "../../exchange/records.ts";
-import { listed } from "../statement.ts";
 import { notHere } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { WholeOperation, WholeReader } from "../whole/whole.ts";
@@ -31,6 +27,7 @@ import { diskOf, refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
   ensurePrivateDirectory,
+  findPrivateDirectory,
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
@@ -98,8 +95,49 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     if (problem !== undefined) throw damagedState(this.store.database.opening.path, problem);
   }
 
+  /** Reads only, but may create a key file of version 0.2.0. */
   async inspect(): Promise<StateFacts> {
-    return await inspectState(this.store);
+    const { directory, keySource, keyring } = this.store.parts;
+    const { path } = this.store.database.opening;
+    let db: DatabaseSync | null = null;
+    let found: ReturnType<typeof read> | null = null;
+    let problem: VaultError | null = null;
+    try {
+      if (findPrivateDirectory(directory) !== null)
+        db = onState(path, () => (statIfThere(path) === null ? null : openSnapshot(path)));
+      found = onState(path, () => db && read(db));
+    } catch (error) {
+      problem = asVaultError(error);
+    }
+    const { keyId = null, vaults = null, damage = [], lastBackup = null } = found ?? {};
+    const key: Omit<DirectoryFacts["key"], "file" | "source"> = {
+      id: keyId,
+      opened: 0,
+      problem: null,
+    };
+    try {
+      key.id ??= (await keySource.given?.read())?.id ?? null;
+      await keyring.ensure(keyId);
+      if (db !== null && found?.damage.length === 0)
+        key.opened = await readerOf(db, keyring).openAll();
+    } catch (error) {
+      key.problem = asVaultError(error);
+    }
+    db?.close();
+    const disks = {
+      disk: diskOf(directory),
+      keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
+    };
+    const where = { ...key, ...keyPlace(keySource, key.id) };
+    const place = {
+      type: "directory",
+      directory,
+      damage,
+      ...disks,
+      key: where,
+      lastBackup,
+    } as const;
+    return { problem, vaults, place };
   }
 
   async history(): Promise<StateHistory | null> {
@@ -143,90 +181,16 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   }
 }
 
-/** Inspects a state read-only, but may create a key file of version 0.2.0. Never throws. */
-async function inspectState({ parts, database }: LocalStore): Promise<StateFacts> {
-  const { directory, keySource } = parts;
-  const { path } = database.opening;
-  let found: ReturnType<typeof read> | null = null;
-  let problem: VaultError | null = null;
-  let db: DatabaseSync | null = null;
-  try {
-    db = onState(path, () => (statIfThere(path) === null ? null : openSnapshot(path)));
-    found = onState(path, () => db && read(db));
-  } catch (error) {
-    problem = error instanceof VaultError ? error : unusable(path, String(error));
-  }
-  const key = await tryKey(parts, found?.keyId ?? null, found?.damage.length === 0 ? db : null);
-  db?.close();
-  const { source, file } = keyPlace(keySource, key.id);
-  return {
-    problem,
-    vaults: found?.vaults ?? null,
-    place: {
-      type: "directory",
-      directory,
-      damage: found?.damage ?? [],
-      tooOpen: [
-        ...tooOpenOf([directory], 0o700),
-        ...tooOpenOf([path, `${path}-wal`], 0o600),
-        ...tooOpenOf(file === null ? [] : [file], 0o600),
-        // Listing the folder of the key reveals nothing, so only write permission counts.
-        ...tooOpenOf([keySource.folder, dirname(keySource.folder)], 0o755, 0o022),
-      ],
-      disk: diskOf(directory),
-      keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
-      key: { ...key, source, file },
-      lastBackup: found?.lastBackup ?? null,
-    },
-  };
-}
-
-/** Tries the state's key, or a given one if it has none yet, on all values. Never throws. */
-async function tryKey(
-  { keySource, directory, keys }: StateParts,
-  needed: string | null,
-  db: DatabaseSync | null,
-): Promise<Pick<DirectoryFacts["key"], "id" | "opened" | "problem">> {
-  try {
-    const id = needed ?? (await keySource.given?.read())?.id ?? null;
-    // Permissions are reported as `tooOpen`.
-    const keyring = new Keyring(keySource, directory, () => undefined, keys);
-    await keyring.ensure(needed);
-    const opened = db === null ? 0 : await readerOf(db, keyring).openAll();
-    return { id, opened, problem: null };
-  } catch (error) {
-    return { id: needed, opened: 0, problem: asVaultError(error) };
-  }
-}
-
 function read(db: DatabaseSync) {
   const count = one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${isListed}`);
-  const backup = one<{ at: string; file: string; newer: number }>(
+  const backup = one<{ at: string; file: string }>(
     db,
-    `SELECT at, detail ->> 'file' AS file, (
-      SELECT count(*) FROM vaults WHERE ${isListed} AND EXISTS (
-        SELECT 1 FROM json_each(doc, '$.credentials') WHERE value ->> 'kept' AND value ->> 'createdAt' > journal.at
-          AND value ->> 'standing' IN (${listed(liveStandings)}))) AS newer
-    FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1`,
+    "SELECT at, detail ->> 'file' AS file FROM journal WHERE event = 'backup' ORDER BY seq DESC LIMIT 1",
   );
   return {
     damage: problemsOf(db),
     keyId: keyIdIn(db),
     vaults: count?.n ?? 0,
-    lastBackup: backup === undefined ? null : { ...backup, isThere: isBackup(backup.file) },
+    lastBackup: backup ?? null,
   };
-}
-
-/** Files and folders whose mode has bits that are not wanted. */
-const tooOpenOf = (paths: readonly string[], wanted: number, unwanted = 0o077) =>
-  paths
-    .map((path) => ({ path, mode: modeOf(path), wanted }))
-    .filter(({ mode }) => (mode & unwanted) !== 0);
-
-function modeOf(path: string): number {
-  try {
-    return statSync(path).mode & 0o777;
-  } catch {
-    return 0;
-  }
 }
