@@ -1,7 +1,6 @@
 import { editVaults } from "../support/stored-vaults.ts";
 import {
   cpSync,
-  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -121,24 +120,23 @@ describe.concurrent("vault state restore", () => {
     editVaults(file, ({ sealed: { "credentials.sealed": pairs } }) => {
       for (const generation of Object.keys(pairs)) pairs[generation] = pairs["2"] ?? "";
     });
-  const foreign = /not written by vault state backup/;
-  it.each<[string, (file: string, state: string) => void, RegExp, ErrorCode?]>([
+  const foreign = /the backup cannot be used: .* (?:not a database|not created by this program)/;
+  it.each<[string, (file: string) => void, RegExp, ErrorCode?]>([
     ["is not there", (file) => rmSync(file), /no such file: /, "invalid-input"],
     ["is a folder", (file) => (rmSync(file), mkdirSync(file)), /not a file/, "invalid-input"],
     ["is text", (file) => writeFileSync(file, "not a database\n".repeat(500)), foreign],
     ["is empty", (file) => writeFileSync(file, ""), foreign],
-    ["is cut", halve, /it is damaged \(/],
+    ["is cut", halve, /the backup cannot be used: .* damaged/],
     ["has a damaged page", (file) => damage(file), /damaged/],
     ["is another program's", (file) => (rmSync(file), sql(file, "CREATE TABLE t (x)")), foreign],
     ["is of a newer version", (file) => sql(file, "PRAGMA user_version = 99"), /newer version/],
-    ["lacks its WAL", (file, state) => copyFileSync(state, file), /incomplete without its WAL/],
     ["has a value that was moved", moveValues, /copied from another place/],
   ])(
     "a file that %s is refused, and the state stays",
     async (_, spoil, message, code = "state") => {
       const { lab, machine, uuid, file } = await warm();
       await machine.ok("state", "backup", file);
-      spoil(file, join(machine.stateDir, "vault.db"));
+      spoil(file);
       const result = await machine.vault("state", "restore", file, "--yes", "--json");
       expectError(result, code, message);
       // The way out of a damaged state leads back to the same file.
@@ -146,6 +144,17 @@ describe.concurrent("vault state restore", () => {
       await expectInStep(lab, machine, uuid);
     },
   );
+
+  it("takes the database of a copied state, with its WAL, as a backup", async () => {
+    const { lab, machine, uuid, file } = await warm();
+    const copy = join(file, "..", "copied-state");
+    cpSync(machine.stateDir, copy, { recursive: true });
+    const other = anew(lab, machine);
+    const result = await other.ok("state", "restore", join(copy, "vault.db"), "--json");
+    expect(restoredOf(result).vaults).toMatchObject([{ uuid, reason: "taken" }]);
+    await other.ok("get", uuid);
+    await expectInStep(lab, other, uuid);
+  });
 
   it("refuses a damaged state; once that is moved aside it restores", async () => {
     const { lab, machine, uuid, file } = await warm();

@@ -1,20 +1,19 @@
-import { closeSync, openSync, readSync, rmSync, statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { appendingAlone, ofState } from "../journal/journal.ts";
 import { isKnown, raising } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
-import { marksOf, migrate, openSnapshot } from "../sqlite/open-database.ts";
+import { marksOf, migrate, openSnapshot, schemaVersion } from "../sqlite/open-database.ts";
 import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
-import { applicationId } from "../sqlite/schema.ts";
 import type { BackupFacts, Holdings } from "../state.ts";
 import type { Row, Table } from "../statement.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { Engine } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
-import { VaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
-import { asStateError, isDamaged, unusable } from "../../files/state-error.ts";
+import { asStateError, onState, unusable } from "../../files/state-error.ts";
 import { command } from "../../way.ts";
 
 /** Writes a backup (`WholeState.backup`). `copy` snapshots into an empty file, durable or not. */
@@ -32,8 +31,7 @@ export async function writeBackup(
       const copied = await contentsOf(
         temporary,
         keyring,
-        (problem, error) =>
-          error ??
+        (problem) =>
           new VaultError("state", `the state is damaged (${problem}); no backup was written`, {
             next: [command`vault doctor`],
           }),
@@ -58,35 +56,31 @@ export async function writeBackup(
 
 /**
  * Reads all that is in a backup that nobody else is writing.
- * @throws what `damaged` makes of a problem that SQLite finds, or of a value that does not open
+ * @throws what `damaged` makes of a problem that SQLite finds; `state` for a value that does not open
  */
 async function contentsOf(
   file: string,
   keyring: Keyring,
-  damaged: (problem: string, error?: unknown) => unknown,
+  damaged: (problem: string) => VaultError,
 ): Promise<Holdings> {
-  const db = openSnapshot(file);
+  const db = openSnapshot(file, "the backup");
   try {
     const [problem] = problemsOf(db);
     if (problem !== undefined) throw damaged(problem);
-    await keyring.ensure(keyIdIn(db));
-    await readerOf(db, keyring)
-      .openAll()
-      .catch((error: unknown) => {
-        throw damaged((error as Error).message, error);
-      });
+    const keyId = keyIdIn(db);
+    await keyring.ensure(keyId);
+    await readerOf(db, keyring).openAll();
     const count = (sql: string): number =>
       one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${sql}`)?.n ?? 0;
-    return {
-      vaults: count(isKnown),
-      pending: count("status = 'open'"),
-      keyId: keyIdIn(db),
-      format: headerOf(file)?.version ?? 0,
-    };
+    const [vaults, pending] = [isKnown, "status = 'open'"].map(count) as [number, number];
+    return { vaults, pending, keyId, format: schemaVersion(db) };
   } finally {
     db.close();
   }
 }
+
+/** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
+const hint = "nothing was changed; copy it again from where it was made, or use another backup";
 
 /**
  * Checks that a file is a whole backup, and that its key opens every sealed value; changes nothing.
@@ -94,28 +88,22 @@ async function contentsOf(
  * newer than this program, or is sealed with another key, which the error names
  */
 export async function checkBackup(file: string, keyring: Keyring): Promise<Holdings> {
-  checkHeader(file);
+  const what = "the backup cannot be used";
+  const stats = onState(file, () => statIfThere(file), what);
+  if (stats?.isFile() !== true)
+    throw new VaultError(
+      "invalid-input",
+      `FILE: ${stats === null ? "no such file:" : "not a file:"} ${file}; nothing was changed`,
+      { hint: "use a file that vault state backup has written" },
+    );
   try {
-    return await contentsOf(file, keyring, (problem) => damaged(file, problem));
-  } catch (error) {
-    throw asBackupError(file, error);
-  }
-}
-
-/** Opens a backup that was checked; one of version 0.2.0 as a copy in memory. */
-export const openBackup = (file: string): DatabaseSync => onBackup(file, () => openSnapshot(file));
-
-/** Converts what work on a backup throws to `state`, without the advice to restore one. */
-const asBackupError = (file: string, error: unknown): unknown =>
-  isDamaged(error)
-    ? damaged(file, (error as Error).message)
-    : asStateError(file, error, "the backup cannot be used");
-
-function onBackup<T>(file: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    throw asBackupError(file, error);
+    return await contentsOf(file, keyring, (problem) =>
+      unusable(file, `it is damaged (${problem})`, { hint }, "the backup"),
+    );
+  } catch (cause) {
+    const { code, message, facts } = asVaultError(asStateError(file, cause, what));
+    if (facts.next === undefined) throw new VaultError(code, message, facts);
+    throw new VaultError(code, message, { hint, cause });
   }
 }
 
@@ -123,57 +111,6 @@ function onBackup<T>(file: string, work: () => T): T {
 export function problemsOf(db: DatabaseSync): string[] {
   const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)");
   return found.map((row) => row.integrity_check).filter((line) => line !== "ok");
-}
-
-/** @throws `invalid-input` without a file, `state` unless it is our database without a WAL */
-function checkHeader(file: string): void {
-  const stats = onBackup(file, () => statIfThere(file));
-  if (stats?.isFile() !== true) {
-    throw new VaultError(
-      "invalid-input",
-      `FILE: ${stats === null ? "no such file:" : "not a file:"} ${file}; nothing was changed`,
-      {
-        hint: "use a file that vault state backup has written",
-      },
-    );
-  }
-  const header = onBackup(file, () => headerOf(file));
-  if (header === null)
-    throw unusableBackup(file, "it is damaged, or was not written by vault state backup");
-  if (header.hasWal) {
-    const why = "it is a copy of a state's database, which is incomplete without its WAL";
-    throw unusableBackup(file, why, "back up a copy of the whole state folder instead").with({
-      next: [command`vault state backup FILE --state FOLDER`],
-    });
-  }
-}
-
-/** Reads the header of a database, as SQLite documents it; null if this program did not make it. */
-function headerOf(file: string): { hasWal: boolean; version: number } | null {
-  const header = Buffer.alloc(100);
-  const descriptor = openSync(file, "r");
-  try {
-    readSync(descriptor, header);
-  } finally {
-    closeSync(descriptor);
-  }
-  if (
-    header.toString("latin1", 0, 16) !== "SQLite format 3\0" ||
-    header.readUInt32BE(68) !== applicationId
-  )
-    return null;
-  return { hasWal: header[18] === 2, version: header.readUInt32BE(60) };
-}
-
-const damaged = (file: string, problem: string): VaultError =>
-  unusableBackup(
-    file,
-    `it is damaged (${problem})`,
-    "copy it again from where it was made, or use another backup",
-  );
-
-function unusableBackup(file: string, why: string, what = "use another backup"): VaultError {
-  return unusable(file, why, { hint: `nothing was changed; ${what}` }, "the backup");
 }
 
 /** Runs the SQL of operations on a whole state in a transaction of a connection. */

@@ -5,6 +5,7 @@ import type { VaultColumns } from "../document.ts";
 import { isKnownIn, mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
 import { appendingAlone, ofState } from "../journal/journal.ts";
 import type { Keyring } from "../keyring.ts";
+import { openSnapshot } from "../sqlite/open-database.ts";
 import type { Restore, RestoreFacts } from "../state.ts";
 import { marking } from "../statement.ts";
 import type { Owner } from "../steps/generations.ts";
@@ -14,7 +15,7 @@ import type { StoredState } from "../stored-state.ts";
 import { withPredecessors } from "../whole/marks.ts";
 import type { WholePlace, WholeReader } from "../whole/whole.ts";
 import { marksAt } from "../whole/whole.ts";
-import { checkBackup, openBackup, readerOf } from "./backup.ts";
+import { checkBackup, readerOf } from "./backup.ts";
 import type { RestoredVault } from "./restore-vault.ts";
 import { countedThere, restoreVault, told } from "./restore-vault.ts";
 
@@ -42,7 +43,7 @@ export async function prepareRestore(
     backup,
     isEmpty: (await place.read(async (here) => await here.isEmpty())) ?? true,
     run: async (waiting) => {
-      const db = openBackup(file);
+      const db = openSnapshot(file);
       try {
         const source = readerOf(db, keyring);
         const facts = await restoreAll(place, source, new Date(now()).toISOString(), waiting);

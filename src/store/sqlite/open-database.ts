@@ -136,13 +136,11 @@ export const isOurs = (connection: DatabaseSync): boolean =>
   applicationId;
 
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
-function checkOurs(connection: DatabaseSync, path: string): void {
-  if (!isOurs(connection)) {
-    throw unusable(path, "it is damaged, or was not created by this program", {
-      hint: "nothing was changed; use another directory with --state",
-      next: [command`vault state restore FILE`],
-    });
-  }
+function checkOurs(connection: DatabaseSync, path: string, what?: string): void {
+  const why = "it is damaged, or was not created by this program";
+  const hint = "nothing was changed; use another directory with --state";
+  if (!isOurs(connection))
+    throw unusable(path, why, { hint, next: [command`vault state restore FILE`] }, what);
   checkNotNewer(connection, path);
 }
 
@@ -202,14 +200,14 @@ function migratedInMemory(file: string): DatabaseSync {
 }
 
 /**
- * Opens a snapshot of a state read-only; of an older one, a copy.
+ * Opens a snapshot of a state (or of `what`) read-only; of an older one, a copy.
  * @throws as `checkOurs` and `checkUsable`, and what SQLite throws
  */
-export function openSnapshot(path: string): DatabaseSync {
+export function openSnapshot(path: string, what?: string): DatabaseSync {
   const db = openReadOnly(path);
   try {
     db.exec("BEGIN");
-    checkOurs(db, path);
+    checkOurs(db, path, what);
     checkUsable(db, path);
     if (!isOlder(db)) return db;
     db.close();
