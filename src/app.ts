@@ -1,11 +1,12 @@
 import { createService, type ServicePart } from "./parts/service.ts";
 import { createState, type Local } from "./parts/state.ts";
-import { Known } from "./completion/known.ts";
+import { defined } from "./defined.ts";
 import type { Host } from "./host.ts";
 import { createIo } from "./parts/io.ts";
 import { createSettings, directoryOf } from "./parts/settings.ts";
+import { readConfiguration, type Configuration } from "./settings/config-file.ts";
 import { isShared, passwordSeen } from "./settings/location.ts";
-import type { SettingsMode } from "./settings/settings.ts";
+import { findSetting, type SettingsMode } from "./settings/settings.ts";
 import { configDirectory } from "./store/paths.ts";
 
 /**
@@ -37,14 +38,29 @@ export async function createApp(
 export const checkField = async (command: string, field: string): Promise<void> =>
   (await import("./documents/schemas.ts")).checkField(command, field);
 
-/** What completion may know of this machine. It needs no `App`: settings can be wrong, and take time to read. */
-export const knownHere = (host: Host): Known =>
-  new Known(host, {
-    configDirectory: () => configDirectory(host),
-    fieldPaths: async (kind) => (await import("./documents/field-paths.ts")).readPaths(kind),
-    readVaults: async (location) => {
+/**
+ * What completion may know of this machine, by the options of a line. It needs no `App`: settings
+ * can be wrong. No file is created, and no key read.
+ */
+export function knownHere(host: Host, given: Readonly<Record<string, unknown>>) {
+  const configuration = () => readConfiguration(configDirectory(host)) ?? { profiles: {} };
+  return {
+    variables: Object.keys(host.env),
+    profiles: () => Object.keys(configuration().profiles),
+    fields: async (kind?: string) => (await import("./documents/field-paths.ts")).readPaths(kind),
+    /** Of a shared state none. */
+    vaults: async () => {
+      const { currentProfile = "default", profiles }: Configuration = configuration();
+      const name =
+        (given["profile"] as string | undefined) ??
+        (host.env["VAULTSVC_PROFILE"] || currentProfile);
+      // No shell has expanded this word: completion sees it as it was typed.
+      const state = (given["state"] as string | undefined)?.replace(/^~(?=\/)/, () => host.home);
+      const profile = profiles[name] ?? {};
+      const location = findSetting("state", defined({ state }), host.env, profile)?.text;
       if (isShared(location)) return [];
       const { readKnownVaults } = await import("./store/sqlite/open-database.ts");
       return readKnownVaults(directoryOf(host, location));
     },
-  });
+  };
+}

@@ -9,7 +9,7 @@ const table: Record<string, Allowance> = {
     parts: ["commands/program", "app", "host", "terminal", "errors", "way"],
   },
   app: {
-    parts: ["parts", "store", "settings", "completion", "documents"],
+    parts: ["parts", "store", "settings", "documents", "defined"],
     types: ["host"],
   },
   // Makes the adapters: service is in no other row.

@@ -1,9 +1,14 @@
 import type { Command as CommanderCommand } from "commander";
 import type { App } from "../app.ts";
-import type { Candidate } from "../completion/known.ts";
 import type { SettingDefinition } from "../settings/definitions.ts";
 import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
 import type { SettingsMode } from "../settings/settings.ts";
+
+/** A possible word of a command line, and its meaning. */
+export interface Candidate {
+  value: string;
+  description?: string;
+}
 
 /** Source of the values of an option or an argument. */
 export type ValueSource =

@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import type * as wired from "../app.ts";
 import type { App } from "../app.ts";
+import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { Command, Descriptor } from "./command.ts";
@@ -118,7 +119,7 @@ async function completions(
 ): Promise<string> {
   try {
     const { answer } = await import("../completion/candidates.ts");
-    const known = async () => (await wiring()).knownHere(host);
+    const known = async (given: Given) => (await wiring()).knownHere(host, given);
     return await answer(words, buildProgram(root, host, { words }), known);
   } catch {
     return "";

@@ -1,8 +1,29 @@
 import { Option, type Argument } from "commander";
-import type { ValueSource } from "../cli/command.ts";
+import type { Candidate, ValueSource } from "../cli/command.ts";
 import type { CliCommand, CliOption } from "../cli/commander.ts";
 import { isPrintableLine, printableLine } from "../terminal/redactor.ts";
-import type { Candidate, Given, Known, KnownVault } from "./known.ts";
+
+/** Values of the options of a line, by commander's names. */
+export type Given = Readonly<Record<string, unknown>>;
+
+interface KnownVault {
+  uuid: string;
+  label: string | null;
+  kind: string;
+}
+
+/** What is known on this machine. Each rejects with the errors of the file system, JSON and SQLite. */
+export interface Known {
+  variables: readonly string[];
+  profiles(): readonly string[];
+  /** The vaults of the state on this machine; of a shared one none. */
+  vaults(): Promise<readonly KnownVault[]>;
+  /** The paths of what a read of a vault of this kind prints, of any kind without one. */
+  fields(kind: string | undefined): Promise<readonly string[]>;
+}
+
+/** Reads what the options of a line name, only when it is asked for. */
+type Look = (given: Given) => Promise<Known>;
 
 /** Candidates for the word under the cursor. */
 interface Offer {
@@ -22,9 +43,9 @@ interface Offer {
 export async function answer(
   words: readonly string[],
   program: CliCommand,
-  known: () => Promise<Known>,
+  look: Look,
 ): Promise<string> {
-  const { candidates, directive, prefix = "" } = await offer(program, words, known);
+  const { candidates, directive, prefix = "" } = await offer(program, words, look);
   const shown = candidates.filter(
     ({ value }) => value !== "" && !value.startsWith(":") && isPrintableLine(value),
   );
@@ -39,22 +60,18 @@ export async function answer(
 }
 
 /** Returns candidates for the last word; the words before it are complete. */
-async function offer(
-  program: CliCommand,
-  words: readonly string[],
-  known: () => Promise<Known>,
-): Promise<Offer> {
+async function offer(program: CliCommand, words: readonly string[], look: Look): Promise<Offer> {
   const current = words.at(-1) ?? "";
   const before = words.slice(0, -1);
   const place = locate(program, before);
   const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
   const { awaits, command, operands, isEnded, path } = place;
-  if (awaits !== undefined) return await offerValues(sourceOf(awaits), "", current, place, known);
+  if (awaits !== undefined) return await offerValues(sourceOf(awaits), "", current, place, look);
   if (!isEnded && flag !== undefined && value !== undefined) {
     const option = optionsOf(path).find(({ long, required }) => long === flag && required);
     return option === undefined
       ? nothing
-      : await offerValues(sourceOf(option), `${flag}=`, value, place, known);
+      : await offerValues(sourceOf(option), `${flag}=`, value, place, look);
   }
   if (!isEnded && current.startsWith("-")) return matching(flags(place), current);
   if (command.commands.length > 0)
@@ -62,7 +79,7 @@ async function offer(
   const { registeredArguments: terms } = command;
   const argument = terms[operands.length] ?? terms.findLast(({ variadic }) => variadic);
   if (argument === undefined) return isEnded ? nothing : matching(flags(place), current);
-  return await offerValues(sourceOf(argument), "", current, place, known);
+  return await offerValues(sourceOf(argument), "", current, place, look);
 }
 
 const nothing: Offer = { candidates: [], directive: "done" };
@@ -158,9 +175,9 @@ async function offerValues(
   before: string,
   typed: string,
   place: Place,
-  known: () => Promise<Known>,
+  look: Look,
 ): Promise<Offer> {
-  const found = await values(source, typed, place, known);
+  const found = await values(source, typed, place, look);
   if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };
   const { candidates } = matching(found.candidates, typed);
   return {
@@ -173,7 +190,7 @@ async function values(
   source: ValueSource,
   typed: string,
   place: Place,
-  known: () => Promise<Known>,
+  look: Look,
 ): Promise<Offer> {
   switch (source.from) {
     case "list": {
@@ -197,22 +214,22 @@ async function values(
     }
     case "vaults": {
       const isNamed = (name: string | null): boolean => place.operands.includes(name ?? "");
-      const vaults = (await (await known()).vaults(place.given)).filter(
+      const vaults = (await (await look(place.given)).vaults()).filter(
         ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
       );
       const withLabels = source.byLabel === true && typed !== "";
       return list(vaults.flatMap((vault) => vaultNames(vault, withLabels)));
     }
     case "profiles":
-      return list((await known()).profiles());
+      return list((await look(place.given)).profiles().map((value) => ({ value })));
     case "fields": {
       // What other commands print has few fields.
       if (source.after === undefined && !["get", "update"].includes(place.command.name()))
         return nothing;
       const start = source.after === undefined ? 0 : typed.indexOf(source.after) + 1;
       if (start === 0 && source.after !== undefined) return nothing;
-      const fields = await (await known()).fields(place.given, place.operands[0]);
-      return list(fields.map(({ value }) => ({ value: typed.slice(0, start) + value })));
+      const fields = await fieldsOf(await look(place.given), place);
+      return list(fields.map((field) => ({ value: typed.slice(0, start) + field })));
     }
     case "programs":
       // Flags of the program would be taken for ours.
@@ -227,11 +244,19 @@ async function values(
     case "given":
       if (typed.startsWith("@")) return { candidates: [], directive: "files", prefix: "@" };
       if (typed.startsWith("env:"))
-        return list((await known()).variables().map((name) => ({ value: `env:${name}` })));
+        return list((await look(place.given)).variables.map((name) => ({ value: `env:${name}` })));
       return { candidates: given, directive: "nospace" };
     case "anything":
       return nothing;
   }
+}
+
+/** Of what a read prints of the vault that the line names, by its kind where that is known. */
+async function fieldsOf(known: Known, { given, operands: [name] }: Place) {
+  const isNamed = ({ uuid, label }: KnownVault): boolean =>
+    label === name || uuid === name?.toLowerCase();
+  const kind = (given["kind"] as string | undefined) ?? (await known.vaults()).find(isNamed)?.kind;
+  return await known.fields(kind);
 }
 
 /** The UUID says which vault it is by the label, and the label by the UUID. */
