@@ -16,7 +16,7 @@ const dist = join(root, "dist");
  * holds what these import.
  */
 const joined: Record<string, string[]> = {
-  program: ["commands/program", "completion/candidates", "cli/own-files", "suggest"],
+  program: ["commands/program", "completion/candidates", "cli/own-files"],
   app: ["app"],
   database: ["store/sqlite/open-database", "store/journal/history"],
   names: ["cli/vault-name"],

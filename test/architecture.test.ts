@@ -35,7 +35,6 @@ const table: Record<string, Allowance> = {
   actor: { parts: [] },
   defined: { parts: [] },
   duration: { parts: ["errors"] },
-  suggest: { parts: [] },
   "at-a-time": { parts: [] },
   way: { parts: [] },
   // Each reads as the help does: the file or folder of a command has its name.
@@ -60,7 +59,6 @@ const table: Record<string, Allowance> = {
       "way",
       "actor",
       "defined",
-      "suggest",
       "at-a-time",
     ],
     types: ["app", "parts", "host"],
@@ -111,7 +109,7 @@ const table: Record<string, Allowance> = {
   },
   // What commands print as JSON.
   documents: {
-    parts: ["exchange/states", "audit", "protocol", "errors", "way", "suggest"],
+    parts: ["exchange/states", "audit", "protocol", "errors", "way"],
     packages: ["zod"],
   },
   cli: {
@@ -124,7 +122,6 @@ const table: Record<string, Allowance> = {
       "errors",
       "way",
       "defined",
-      "suggest",
     ],
     types: ["actor", "app", "parts", "host", "exchange"],
     packages: ["commander", "zod", "@inquirer/prompts"],
@@ -165,7 +162,7 @@ const table: Record<string, Allowance> = {
   secrets: { parts: ["files", "protocol", "errors", "way"] },
   files: { parts: ["errors", "way"], types: ["exchange/ports"], packages: ["node:sqlite"] },
   settings: {
-    parts: ["secrets", "files", "protocol", "duration", "errors", "way", "defined", "suggest"],
+    parts: ["secrets", "files", "protocol", "duration", "errors", "way", "defined"],
     types: ["exchange/ports"],
     packages: ["conf", "zod"],
   },

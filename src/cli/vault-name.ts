@@ -6,7 +6,6 @@ import type { Named } from "../exchange/records.ts";
 import { uuid } from "../protocol/fields.ts";
 import { isUuid } from "../protocol/limits.ts";
 import { checkGiven } from "../protocol/validate.ts";
-import { suggest } from "../suggest.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
 
@@ -111,18 +110,10 @@ export class VaultNames<V extends Named> {
       fitting.map(([, vault]) => vault),
       options,
     );
-    if (found === undefined) throw this.#unknown(name, shown);
-    return found;
-  }
-
-  #unknown(name: string, shown: string | undefined): VaultError {
-    const labels = [...this.#byUuid.values()].flatMap(({ label }) => label ?? []);
-    const near = shown === undefined ? [] : suggest(name, labels);
-    const words = near.map((label) => `"${printableLine(label)}"`).join(" or ");
-    const meant = words === "" ? "" : ` (did you mean ${words}?)`;
+    if (found !== undefined) return found;
     const what =
       shown === undefined ? "no vault has this label or UUID" : `no vault named "${shown}"`;
-    return refusal("no-credentials", `${what}${meant}; nothing was sent`);
+    throw refusal("no-credentials", `${what}; nothing was sent`);
   }
 }
 

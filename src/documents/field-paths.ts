@@ -3,7 +3,6 @@ import { VaultError } from "../errors.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import { findEndpoint, kinds } from "../protocol/endpoints.ts";
 import { responseVault } from "../protocol/answers.ts";
-import { distance } from "../suggest.ts";
 import { dryRun, got, receipt } from "./exchange.ts";
 
 /** Number of paths that an error names. */
@@ -98,4 +97,25 @@ export function pathsOf(schema: object, prefix = ""): string[] {
     ...inner.flatMap(([name, value]) => [at(name), ...pathsOf(value, at(name))]),
     ...anyOf.flatMap((one) => pathsOf(one, prefix)),
   ];
+}
+
+/** Edit distance with insertion, deletion, substitution and transposition (optimal string alignment). */
+function distance(a: string, b: string): number {
+  let last: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i += 1) {
+    const [before, above] = [last, row];
+    [last, row] = [above, [i]];
+    const at = (cells: readonly number[], j: number): number => cells[j] ?? Infinity;
+    for (let j = 1; j <= b.length; j += 1) {
+      const isSwapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row[j] = Math.min(
+        at(above, j) + 1,
+        at(row, j - 1) + 1,
+        at(above, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1),
+        isSwapped ? at(before, j - 2) + 1 : Infinity,
+      );
+    }
+  }
+  return row[b.length] ?? 0;
 }

@@ -1,7 +1,6 @@
 import { VaultError } from "../errors.ts";
 import { parseDevice } from "../protocol/fields.ts";
 import { parseJson } from "../protocol/json.ts";
-import { suggest } from "../suggest.ts";
 import type { SettingDefinition, SettingName } from "./definitions.ts";
 import { configKeys, definitionOf, settingNames } from "./definitions.ts";
 import { parseClaims } from "./jwt.ts";
@@ -15,7 +14,7 @@ export function formOf(key: string): SettingDefinition["form"] {
   return name && definitionOf(name).form;
 }
 
-/** @throws `usage` for a key that does not exist in profiles, with the one that was probably meant */
+/** @throws `usage` for a key that does not exist in profiles, with those that do */
 export function checkKey(key: string): SettingName {
   const setting = configKeys.get(key);
   if (setting !== undefined) return setting;
@@ -24,13 +23,9 @@ export function checkKey(key: string): SettingName {
       next: [command`vault config use NAME`],
     });
   }
-  const known = [...configKeys.keys()];
-  const meant = suggest(key, known)[0];
-  throw new VaultError(
-    "usage",
-    `no such config key: ${key}${meant === undefined ? "" : ` (did you mean ${meant}?)`}`,
-    { hint: `config keys: ${known.join(", ")}` },
-  );
+  throw new VaultError("usage", `no such config key: ${key}`, {
+    hint: `config keys: ${[...configKeys.keys()].join(", ")}`,
+  });
 }
 
 /**

@@ -113,12 +113,9 @@ describe("a vault is named", () => {
       new RegExp(`fits 2 vaults: .*${first} \\(spare\\)`),
     );
     expectError(await machine.vault("status", "bee", "--json"), "usage", /at least 4 digits/);
-    for (const [name, message] of [
-      ["checkout", /^no vault named "checkout" \(did you mean "Checkout"\?\); nothing was sent$/],
-      ["no such", /^no vault named "no such"; nothing was sent$/],
-    ] as const) {
+    for (const name of ["checkout", "no such"]) {
       const unknown = await machine.vault("get", name, "--json");
-      expectError(unknown, "no-credentials", message);
+      expectError(unknown, "no-credentials", new RegExp(`^no vault named "${name}"; nothing`));
       expect(errorOf(unknown).help).toBe("vault status");
     }
     expectError(await machine.vault("get", "", "--json"), "invalid-input");

@@ -361,7 +361,7 @@ describe("vaults on the command line, and all", () => {
       { uuid: uuidOf(3), label: null, kind: ofCard },
     ]);
     expect(await failure(read({ vaults: ["spare", "none"] }))).toBe(
-      `no-credentials: no vault named "none" (did you mean "notes"?); nothing was sent`,
+      `no-credentials: no vault named "none"; nothing was sent`,
     );
     expect(await failure(read({ vaults: ["0000000"] }))).toMatch(/^usage: 0000000 fits 5 vaults/);
     expect(await failure(read({ vaults: ["spare", uuidOf(1)] }))).toBe(

@@ -5,7 +5,6 @@ import { topics } from "../../cli/topics.ts";
 import { pathOf } from "../../cli/commander.ts";
 import type { Document } from "../../documents/schemas.ts";
 import { errorKinds, VaultError } from "../../errors.ts";
-import { suggest } from "../../suggest.ts";
 import { jsonText } from "../../terminal/redactor.ts";
 import { command } from "../../way.ts";
 import type { HelpOptions } from "../help.ts";
@@ -78,9 +77,11 @@ function find(program: Command, words: readonly string[]): Command {
 
 function nothingCalled(at: Command, word: string): VaultError {
   const before = pathOf(at).slice(1);
-  const isRoot = before.length === 0;
-  const names = [...at.commands.map((each) => each.name()), ...(isRoot ? Object.keys(topics) : [])];
-  const meant = suggest(word, names).map((name) => command`vault help ${[...before, name]}`);
-  const what = isRoot ? "there is no command or topic" : `vault ${before.join(" ")} has no command`;
-  return new VaultError("usage", `${what} '${word}'`, { next: [...meant, command`vault --help`] });
+  const what =
+    before.length === 0
+      ? "there is no command or topic"
+      : `vault ${before.join(" ")} has no command`;
+  return new VaultError("usage", `${what} '${word}'`, {
+    next: [command`vault ${before} --help`],
+  });
 }
