@@ -18,7 +18,7 @@ const dist = join(root, "dist");
 const joined: Record<string, string[]> = {
   program: ["commands/program", "completion/candidates", "cli/own-files"],
   app: ["app"],
-  database: ["store/sqlite/open-database", "store/journal/history"],
+  database: ["store/sqlite/snapshot"],
   names: ["cli/vault-name"],
   state: [
     "commands/status/run",

@@ -59,7 +59,7 @@ export function knownHere(host: Host, given: Readonly<Record<string, unknown>>) 
       const profile = profiles[name] ?? {};
       const location = findSetting("state", defined({ state }), host.env, profile)?.text;
       if (isShared(location)) return [];
-      const { readKnownVaults } = await import("./store/sqlite/open-database.ts");
+      const { readKnownVaults } = await import("./store/sqlite/snapshot.ts");
       return readKnownVaults(directoryOf(host, location));
     },
   };

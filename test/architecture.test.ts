@@ -168,7 +168,7 @@ const table: Record<string, Allowance> = {
   },
   audit: {
     parts: ["sandbox", "terminal", "protocol", "exchange", "errors", "way", "defined"],
-    types: ["documents/audit", "store/journal/history"],
+    types: ["documents/audit", "store/sqlite/snapshot"],
     packages: ["zod", "chalk", "string-width"],
   },
   // Never exchange or service: client and sandbox must not be able to agree on the same mistake.

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { once } from "../at-a-time.ts";
 import type { Sourced } from "../settings/given.ts";
 import { readSecret } from "../settings/given.ts";
-import type { StateHistory } from "../store/journal/history.ts";
+import type { StateHistory } from "../store/sqlite/snapshot.ts";
 import type { State, WholeState } from "../store/state.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
@@ -117,7 +117,6 @@ async function openState(
     // In one place, whatever the state in use.
     machineDirectory: () => stateDirectory(host),
     keySource,
-    platform: host.platform,
     by: host.actor,
     keys,
   };
@@ -200,7 +199,7 @@ async function openHistory(
 ): Promise<StateHistory | null> {
   if (isShared(settings.state)) return await (await (await state()).state.whole()).history();
   return await (
-    await import("../store/journal/history.ts")
+    await import("../store/sqlite/snapshot.ts")
   ).openHistory(checkedDirectory(host, settings), host);
 }
 

@@ -7,7 +7,7 @@ import type { Kind } from "../protocol/endpoints.ts";
 import { breakerIn, breakerOf, replacing } from "./breakers.ts";
 import type { Dialect, Put, Statement, Table } from "./statement.ts";
 import { inserting } from "./statement.ts";
-import { appending } from "./journal/journal.ts";
+import { appending } from "./journal.ts";
 import type { Owner } from "./steps/generations.ts";
 import { findGeneration, placeOf } from "./steps/generations.ts";
 import type {

@@ -5,7 +5,7 @@ import type { DiskFacts } from "../files/disk.ts";
 import type { GivenKey, KeyPlace } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { RestoredVault } from "./backup/restore-vault.ts";
-import type { StateHistory } from "./journal/history.ts";
+import type { StateHistory } from "./sqlite/snapshot.ts";
 import type { WholePlace } from "./whole/whole.ts";
 
 /**

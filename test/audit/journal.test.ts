@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Item } from "../../src/audit/read/item.ts";
 import { journalItems } from "../../src/audit/meaning/journal.ts";
-import { openHistory } from "../../src/store/journal/history.ts";
+import { openHistory } from "../../src/store/sqlite/snapshot.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectExit, offlineNote, openLab } from "../support/lab.ts";

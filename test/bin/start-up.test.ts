@@ -205,6 +205,6 @@ test("audit-replay reads a state without what opens it", async () => {
     stateDir: (await machineWithVaults()).stateDir,
   });
   expect(result).toMatchObject({ code: 0 });
-  expect(sources).toContain("store/journal/history.ts");
+  expect(sources).toContain("store/sqlite/snapshot.ts");
   expect(sources).not.toContain("store/sqlite/store.ts");
 });

@@ -83,7 +83,6 @@ describe("several exchanges at a time", () => {
       directory: join(folder, "state"),
       keySource,
       clock,
-      platform: process.platform,
       by: actorOf(process.pid),
       warn: nothing,
     });

@@ -62,7 +62,6 @@ export function temporaryState(): TemporaryState {
     directory,
     keySource: { folder: keys },
     clock,
-    platform: "linux",
     by: actorOf(process.pid),
     warn: (message) => warnings.push(message),
   };
@@ -157,7 +156,6 @@ async function act([
     directory,
     keySource: { folder },
     clock,
-    platform: process.platform,
     by: actorOf(process.pid),
     warn: () => undefined,
   });

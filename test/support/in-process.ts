@@ -51,7 +51,6 @@ export const openLocalHere = (
 ): SqliteState =>
   new SqliteState({
     ...given,
-    platform: "linux",
     by: actorOf(process.pid),
     warn: () => undefined,
   });

@@ -1,10 +1,11 @@
 import { rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { appendingAlone, ofState } from "../journal/journal.ts";
+import { appendingAlone, ofState } from "../journal.ts";
 import { isKnown, raising } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
-import { marksOf, migrate, openSnapshot, schemaVersion } from "../sqlite/open-database.ts";
+import { marksOf, migrate, schemaVersion } from "../sqlite/open-database.ts";
 import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
+import { openSnapshot } from "../sqlite/snapshot.ts";
 import type { BackupFacts, Holdings } from "../state.ts";
 import type { Row, Table } from "../statement.ts";
 import type { StoredState } from "../stored-state.ts";

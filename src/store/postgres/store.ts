@@ -2,7 +2,7 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { prunedBefore, pruning } from "../journal/journal.ts";
+import { prunedBefore, pruning } from "../journal.ts";
 import { Keyring } from "../keyring.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../statement.ts";

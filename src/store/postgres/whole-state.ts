@@ -3,7 +3,7 @@ import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
-import { StateHistory } from "../journal/history.ts";
+import { StateHistory } from "../sqlite/snapshot.ts";
 import { copyInto, writeStateFile } from "../backup/backup.ts";
 import type { Created, Lock, StateFacts } from "../state.ts";
 import { marksIn } from "../whole/marks.ts";

@@ -1,35 +1,94 @@
-import { randomUUID } from "node:crypto";
-import { existsSync, statSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { all, one } from "./query.ts";
-import { applicationId, migrations } from "./schema.ts";
-import type { VaultColumns } from "../document.ts";
-import { isListed } from "../document.ts";
+import { all, dialect, noteMeta, one, rowsIn } from "./query.ts";
+import { mapSealed } from "../document.ts";
+import type { Row, Table } from "../statement.ts";
+import { inserting, sharedTables } from "../statement.ts";
+import type { Former } from "../version-1.ts";
+import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
 import type { Marks } from "../whole/marks.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
-import { retryWhileBusy } from "../../files/lock-file.ts";
 import { createFile } from "../../files/durable-file.ts";
+import { retryWhileBusy } from "../../files/lock-file.ts";
 import { fileIfThere, statIfThere, tighten } from "../../files/private-directory.ts";
 import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
+import { keyIdOf } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 
-export interface Opening {
-  path: string;
-  platform: string;
+/** "vsst" in the file header, which distinguishes a state from any other SQLite database. */
+export const applicationId = 0x76737374;
+
+const tables = `
+  -- Facts about the state itself: journal-from, before which journal entries may be removed; state, its id; the other marks of
+  -- whole/marks.ts.
+  CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT OR IGNORE INTO meta VALUES ('state', lower(hex(randomblob(16))));
+
+  ${sharedTables("", {
+    id: "INTEGER",
+    lease: "",
+    journalSeq: "INTEGER PRIMARY KEY AUTOINCREMENT",
+    real: "REAL",
+    time: "int",
+    strict: " STRICT",
+    keyed: " STRICT, WITHOUT ROWID",
+  })};
+  CREATE TRIGGER IF NOT EXISTS journal_is_never_changed BEFORE UPDATE ON journal
+  BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
+  CREATE TRIGGER IF NOT EXISTS journal_is_only_pruned BEFORE DELETE ON journal
+  WHEN OLD.at >= coalesce((SELECT value FROM meta WHERE name = 'journal-from'), '')
+  BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
+`;
+
+/** Whether the tables are those of version 1. */
+const isFormer = (db: DatabaseSync): boolean =>
+  one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
+
+/** Makes the tables, or makes those of version 1 anew. */
+function second(db: DatabaseSync): void {
+  const isAnew = isFormer(db);
+  if (isAnew) db.exec(makingWay(""));
+  db.exec(tables);
+  if (isAnew) takeFormer(db);
 }
 
+function takeFormer(db: DatabaseSync): void {
+  const read = (table: keyof Former): Row[] => all<Row>(db, formerTable("", table));
+  const former = Object.fromEntries(
+    formerTables.map((table) => [table, read(table)]),
+  ) as unknown as Former;
+  const { vaults, spent, runs } = documentsOf(former);
+  for (const vault of vaults)
+    mapSealed(vault, (_, value) => {
+      noteMeta(db, "key", keyIdOf(value));
+      return value;
+    });
+  for (const [table, rows] of Object.entries({ vaults, spent, runs }))
+    for (const row of rows) {
+      const sql = inserting(dialect, table as Table, Object.keys(row), "$1");
+      rowsIn(db, { sql, values: [JSON.stringify([row])] });
+    }
+  db.exec(`${droppingFormer("")} DROP TABLE locks`);
+}
+
+/**
+ * The migration to version n is at position n, from 1. A published one is never changed, only
+ * followed by another. A new state begins with the second.
+ */
+export const migrations: (string | ((db: DatabaseSync) => void))[] = ["", second];
+
 /** Creates the database if there is none, durably and all at once: it never exists in part. */
-export function createDatabase({ path, platform }: Opening): void {
+export function createDatabase(path: string): void {
   if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
     createFile(path, (temporary) => {
       const connection = new DatabaseSync(temporary);
       try {
-        configure(connection, platform);
+        configure(connection);
         connection.exec("BEGIN EXCLUSIVE");
         migrate(connection);
         connection.exec("COMMIT");
@@ -55,13 +114,13 @@ export function createDatabase({ path, platform }: Opening): void {
  * @throws `state` for a file, left unchanged, that is no state of this program or is of a newer
  * version; what SQLite throws, also if it is busy
  */
-export function openDatabase({ path, platform }: Opening): DatabaseSync | null {
+export function openDatabase(path: string): DatabaseSync | null {
   const [stats] = ["", "-wal", "-shm"].map((suffix) => fileIfThere(path + suffix));
   if (!stats) return null;
   if ((stats.mode & 0o077) !== 0) onState(path, () => tighten(path, 0o600));
   const connection = new DatabaseSync(withMode(path));
   try {
-    configure(connection, platform);
+    configure(connection);
     checkOurs(connection, path);
     return connection;
   } catch (error) {
@@ -124,10 +183,10 @@ export function marksOf(connection: DatabaseSync): Marks {
   return marksIn(Object.fromEntries(rows.map(({ name, value }) => [name, value])));
 }
 
-function configure(connection: DatabaseSync, platform: string): void {
-  connection.exec("PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0");
-  if (platform === "darwin")
-    connection.exec("PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1");
+/** Flushes what a sync leaves in the disk's cache, too, where the system can: macOS. */
+function configure(connection: DatabaseSync): void {
+  connection.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = 0;
+    PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1`);
 }
 
 /** Whether this program has made the database. */
@@ -136,7 +195,7 @@ export const isOurs = (connection: DatabaseSync): boolean =>
   applicationId;
 
 /** @throws `state` for what is not a state of this program, and for one of a newer version */
-function checkOurs(connection: DatabaseSync, path: string, what?: string): void {
+export function checkOurs(connection: DatabaseSync, path: string, what?: string): void {
   const why = "it is damaged, or was not created by this program";
   const hint = "nothing was changed; use another directory with --state";
   if (!isOurs(connection))
@@ -145,77 +204,10 @@ function checkOurs(connection: DatabaseSync, path: string, what?: string): void 
 }
 
 /** The path as a URL with its mode, so that SQLite does not create a file that just disappeared. */
-function withMode(path: string, mode = "rw"): URL {
+export function withMode(path: string, mode = "rw"): URL {
   const url = pathToFileURL(path);
   url.search = `mode=${mode}`;
   return url;
-}
-
-/**
- * Opens a database read-only and creates nothing beside it: if a file with one of the suffixes is
- * missing or empty, opens it as immutable, because SQLite would create an empty WAL.
- * @throws what SQLite throws
- */
-function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
-  const isAtRest = beside.some(
-    (suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) === 0,
-  );
-  return new DatabaseSync(withMode(path, isAtRest ? "ro&immutable=1" : "ro"), { readOnly: true });
-}
-
-/**
- * The vaults that `status` lists, for completion; none if there is no state or it is of a newer
- * version. Changes nothing, reads no key and never waits.
- * @throws what SQLite or the file system throws
- */
-export function readKnownVaults(
-  directory: string,
-): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
-  const path = join(directory, "vault.db");
-  if (!existsSync(path) || !isPrivate(directory)) return [];
-  // SQLite would create the index that a WAL lacks.
-  const db = openReadOnly(path, ["-wal", "-shm"]);
-  if (!isOurs(db) || schemaVersion(db) > migrations.length) return [];
-  return all(
-    db,
-    `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`,
-  );
-}
-
-/** Whether nobody else can write in a folder: what others can write is not believed. */
-const isPrivate = (folder: string): boolean => (statSync(folder).mode & 0o022) === 0;
-
-/** A copy in memory, brought up to date for this process alone. */
-function migratedInMemory(file: string): DatabaseSync {
-  const memory = `file:/${randomUUID()}?vfs=memdb`;
-  const copy = new DatabaseSync(memory);
-  const from = openReadOnly(file);
-  try {
-    from.prepare("VACUUM INTO ?").run(memory);
-  } finally {
-    from.close();
-  }
-  migrate(copy);
-  return copy;
-}
-
-/**
- * Opens a snapshot of a state (or of `what`) read-only; of an older one, a copy.
- * @throws as `checkOurs` and `checkUsable`, and what SQLite throws
- */
-export function openSnapshot(path: string, what?: string): DatabaseSync {
-  const db = openReadOnly(path);
-  try {
-    db.exec("BEGIN");
-    checkOurs(db, path, what);
-    checkUsable(db, path);
-    if (!isOlder(db)) return db;
-    db.close();
-    return migratedInMemory(path);
-  } catch (error) {
-    if (db.isOpen) db.close();
-    throw error;
-  }
 }
 
 /** How long a transaction waits for those of other processes, in milliseconds; each takes a few. */

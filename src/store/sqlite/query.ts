@@ -35,7 +35,7 @@ export function one<Row>(
   return statement(db, sql).get(...values) as Row | undefined;
 }
 
-/** A fact that the state has about itself; see the schema. */
+/** A fact that the state has about itself. */
 export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
 

@@ -10,7 +10,6 @@ import {
 import { asStateError, isBusy, isDamaged, onState, unusable } from "../../files/state-error.ts";
 import type { StateParts } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
-import type { Opening } from "./open-database.ts";
 import {
   checkUsable,
   createDatabase,
@@ -26,8 +25,6 @@ export interface StoreOptions extends Omit<StateParts, "keyring"> {
   machineDirectory?: () => string;
   /** Of the command. */
   waiting?: Waiting;
-  /** As Node names it. */
-  platform: string;
 }
 
 /** What a change of a committed transaction has returned, or thrown: then it alone was not made. */
@@ -47,7 +44,7 @@ interface Pending {
  * stays when the process ends, and the next one continues with it.
  */
 export class StateDatabase {
-  readonly opening: Opening;
+  readonly path: string;
   readonly locks: VaultLocks;
   /** Inode number of the connected file; null while there is none. */
   file: number | null = null;
@@ -60,9 +57,9 @@ export class StateDatabase {
   #isWriting = false;
 
   constructor(options: StoreOptions) {
-    const { directory, platform, clock, by } = options;
+    const { directory, clock, by } = options;
     this.#options = options;
-    this.opening = { path: join(directory, "vault.db"), platform };
+    this.path = join(directory, "vault.db");
     this.locks = new VaultLocks(join(directory, "locks"), clock, by);
   }
 
@@ -71,12 +68,12 @@ export class StateDatabase {
     const connection = await this.open();
     if (connection !== null) return connection;
     ensurePrivateDirectory(this.#options.directory);
-    createDatabase(this.opening);
+    createDatabase(this.path);
     this.isNew = true;
     // Somebody else in this process may have begun to look before it was there.
     const made = (await this.open()) ?? (await this.open());
     if (made !== null) return made;
-    throw unusable(this.opening.path, "it is a broken link, or was removed immediately", {
+    throw unusable(this.path, "it is a broken link, or was removed immediately", {
       hint: "if it is a symbolic link, fix or remove it, then run it again",
     });
   }
@@ -96,7 +93,7 @@ export class StateDatabase {
     });
     if (connection === null) forget();
     else if (this.#fileNow() !== this.file)
-      throw unusable(this.opening.path, "it was moved aside while it was in use", {
+      throw unusable(this.path, "it was moved aside while it was in use", {
         hint: "nothing more was written; run it again",
       });
     return connection;
@@ -105,19 +102,19 @@ export class StateDatabase {
   async #connect(): Promise<DatabaseSync | null> {
     refuseNetwork(this.#options.directory);
     if (!checkPrivateDirectory(this.#options.directory)) return null;
-    const connection = await this.#retryBusy(() => openDatabase(this.opening));
+    const connection = await this.#retryBusy(() => openDatabase(this.path));
     const file = this.#fileNow();
     if (connection === null || file === undefined) return null;
     this.file = file;
     const upgrade = async (): Promise<void> =>
       await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", migrate));
     if (isOlder(connection)) await this.locks.withAll(this.migrating(), upgrade);
-    await this.#retryBusy(() => checkUsable(connection, this.opening.path));
+    await this.#retryBusy(() => checkUsable(connection, this.path));
     return connection;
   }
 
   #fileNow(): number | undefined {
-    return onState(this.opening.path, () => statIfThere(this.opening.path))?.ino;
+    return onState(this.path, () => statIfThere(this.path))?.ino;
   }
 
   /** How long a migration waits for who uses a vault. */
@@ -193,7 +190,7 @@ export class StateDatabase {
       if (isBusy(error) || !db.isTransaction) throw error;
       db.exec("ROLLBACK TO change");
       db.exec("RELEASE change");
-      return { error: asStateError(this.opening.path, error) };
+      return { error: asStateError(this.path, error) };
     }
   }
 
@@ -222,7 +219,7 @@ export class StateDatabase {
   #transaction<T>(db: DatabaseSync, begin: string, work: (db: DatabaseSync) => T): T {
     db.exec(begin);
     try {
-      checkUsable(db, this.opening.path);
+      checkUsable(db, this.path);
       const result = work(db);
       db.exec("COMMIT");
       return result;
@@ -234,6 +231,6 @@ export class StateDatabase {
   }
 
   async #retryBusy<T>(attempt: () => T): Promise<T> {
-    return await retryBusyDatabase(this.#options.clock, this.opening.path, attempt);
+    return await retryBusyDatabase(this.#options.clock, this.path, attempt);
   }
 }

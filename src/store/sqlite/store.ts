@@ -8,7 +8,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { isAsSeen } from "../breakers.ts";
 import type { Made } from "../document.ts";
 import { columnsOf, raising, writingBeside } from "../document.ts";
-import { prunedBefore, pruning } from "../journal/journal.ts";
+import { prunedBefore, pruning } from "../journal.ts";
 import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State, WholeState } from "../state.ts";

@@ -6,15 +6,14 @@ import {
   marksOf,
   migrate,
   openDatabase,
-  openSnapshot,
   retryBusyDatabase,
 } from "./open-database.ts";
 import { keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../state.ts";
-import type { StateHistory } from "../journal/history.ts";
-import { openHistory } from "../journal/history.ts";
+import type { StateHistory } from "./snapshot.ts";
+import { openHistory, openSnapshot } from "./snapshot.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import { notHere } from "../whole/marks.ts";
@@ -61,7 +60,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
     return await this.store.database.locks.withAll(waiting, async () => {
-      createDatabase(this.store.database.opening);
+      createDatabase(this.store.database.path);
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
         migrate(db);
         const marks = marksOf(db);
@@ -92,13 +91,13 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
   override async expectWhole(): Promise<void> {
     if (!this.#isThere()) return;
     const [problem] = await this.#using("BEGIN", problemsOf);
-    if (problem !== undefined) throw damagedState(this.store.database.opening.path, problem);
+    if (problem !== undefined) throw damagedState(this.store.database.path, problem);
   }
 
   /** Reads only, but may create a key file of version 0.2.0. */
   async inspect(): Promise<StateFacts> {
     const { directory, keySource, keyring } = this.store.parts;
-    const { path } = this.store.database.opening;
+    const { path } = this.store.database;
     let db: DatabaseSync | null = null;
     let found: ReturnType<typeof read> | null = null;
     let problem: VaultError | null = null;
@@ -151,22 +150,21 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
       await this.store.database.compact();
     } catch (error) {
       this.store.parts.warn(
-        `unused parts of ${this.store.database.opening.path} may still hold what the old key opens: ${(error as Error).message}`,
+        `unused parts of ${this.store.database.path} may still hold what the old key opens: ${(error as Error).message}`,
       );
     }
     return rekeyed;
   }
 
   #isThere(): boolean {
-    return checkPrivateDirectory(this.shown) && existsSync(this.store.database.opening.path);
+    return checkPrivateDirectory(this.shown) && existsSync(this.store.database.path);
   }
 
   /** Does the work in one transaction of its own connection, whatever the database's version. */
   async #using<T>(begin: string, work: (db: DatabaseSync) => T | Promise<T>): Promise<T> {
     const { clock } = this.store.parts;
-    const { opening } = this.store.database;
-    const { path } = opening;
-    const db = await retryBusyDatabase(clock, path, () => openDatabase(opening));
+    const { path } = this.store.database;
+    const db = await retryBusyDatabase(clock, path, () => openDatabase(path));
     if (db === null) throw unusable(path, "it was removed meanwhile");
     try {
       await retryBusyDatabase(clock, path, () => db.exec(begin));

@@ -5,7 +5,7 @@ import type { SealingKey } from "../../secrets/sealing.ts";
 import { writeBackup } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import { rowsOf } from "../document.ts";
-import type { StateHistory } from "../journal/history.ts";
+import type { StateHistory } from "../sqlite/snapshot.ts";
 import { Keyring } from "../keyring.ts";
 import type { BackupFacts, Rekeyed, Restore, StateFacts, WholeState } from "../state.ts";
 import type { StoredState } from "../stored-state.ts";

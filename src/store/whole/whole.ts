@@ -2,7 +2,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
 import { columns, isKnownIn, mapSealed, resealing, unsealWith } from "../document.ts";
-import { ofState } from "../journal/journal.ts";
+import { ofState } from "../journal.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../statement.ts";
 import { inserting, keys, marking } from "../statement.ts";

@@ -3,7 +3,7 @@ import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Creation } from "../../../src/exchange/records.ts";
 import type { Database, Row } from "../../../src/store/postgres/database.ts";
 import type { Statement } from "../../../src/store/statement.ts";
-import { appendingAlone } from "../../../src/store/journal/journal.ts";
+import { appendingAlone } from "../../../src/store/journal.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { dialectOf } from "../../../src/store/postgres/schema.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";

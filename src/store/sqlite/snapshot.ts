@@ -1,13 +1,93 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
+import type { VaultColumns } from "../document.ts";
+import { isListed } from "../document.ts";
+import type { JournalEntry } from "../journal.ts";
+import { listed } from "../statement.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import { isListed } from "../document.ts";
-import { openSnapshot, retryBusyDatabase } from "../sqlite/open-database.ts";
-import { all } from "../sqlite/query.ts";
-import { listed } from "../statement.ts";
-import type { JournalEntry } from "./journal.ts";
+import {
+  checkOurs,
+  checkUsable,
+  isOlder,
+  isOurs,
+  migrate,
+  migrations,
+  retryBusyDatabase,
+  schemaVersion,
+  withMode,
+} from "./open-database.ts";
+import { all } from "./query.ts";
+
+/**
+ * Opens a database read-only and creates nothing beside it: if a file with one of the suffixes is
+ * missing or empty, opens it as immutable, because SQLite would create an empty WAL.
+ * @throws what SQLite throws
+ */
+function openReadOnly(path: string, beside: readonly string[] = ["-wal"]): DatabaseSync {
+  const isAtRest = beside.some(
+    (suffix) => (statSync(path + suffix, { throwIfNoEntry: false })?.size ?? 0) === 0,
+  );
+  return new DatabaseSync(withMode(path, isAtRest ? "ro&immutable=1" : "ro"), { readOnly: true });
+}
+
+/**
+ * The vaults that `status` lists, for completion; none if there is no state or it is of a newer
+ * version. Changes nothing, reads no key and never waits.
+ * @throws what SQLite or the file system throws
+ */
+export function readKnownVaults(
+  directory: string,
+): Pick<VaultColumns, "uuid" | "label" | "kind">[] {
+  const path = join(directory, "vault.db");
+  if (!existsSync(path) || !isPrivate(directory)) return [];
+  // SQLite would create the index that a WAL lacks.
+  const db = openReadOnly(path, ["-wal", "-shm"]);
+  if (!isOurs(db) || schemaVersion(db) > migrations.length) return [];
+  return all(
+    db,
+    `SELECT uuid, label, kind FROM vaults WHERE ${isListed} ORDER BY label IS NULL, label, uuid`,
+  );
+}
+
+/** Whether nobody else can write in a folder: what others can write is not believed. */
+const isPrivate = (folder: string): boolean => (statSync(folder).mode & 0o022) === 0;
+
+/** A copy in memory, brought up to date for this process alone. */
+function migratedInMemory(file: string): DatabaseSync {
+  const memory = `file:/${randomUUID()}?vfs=memdb`;
+  const copy = new DatabaseSync(memory);
+  const from = openReadOnly(file);
+  try {
+    from.prepare("VACUUM INTO ?").run(memory);
+  } finally {
+    from.close();
+  }
+  migrate(copy);
+  return copy;
+}
+
+/**
+ * Opens a snapshot of a state (or of `what`) read-only; of an older one, a copy.
+ * @throws as `checkOurs` and `checkUsable`, and what SQLite throws
+ */
+export function openSnapshot(path: string, what?: string): DatabaseSync {
+  const db = openReadOnly(path);
+  try {
+    db.exec("BEGIN");
+    checkOurs(db, path, what);
+    checkUsable(db, path);
+    if (!isOlder(db)) return db;
+    db.close();
+    return migratedInMemory(path);
+  } catch (error) {
+    if (db.isOpen) db.close();
+    throw error;
+  }
+}
 
 /** A snapshot of what this machine has done. */
 export class StateHistory {
