@@ -1,3 +1,4 @@
+import type { AuditItem } from "../documents/sandbox.ts";
 import { isOnline, type Endpoint } from "../protocol/endpoints.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import { uuid as uuidField } from "../protocol/fields.ts";
@@ -6,7 +7,7 @@ import { validate } from "../protocol/validate.ts";
 import { rateLimited, Refusal, refuse, refuseInvalid } from "./outcome.ts";
 import { isWhitelisted, refuseJwt } from "./policy.ts";
 import { findVault, record, sameSecret } from "./model.ts";
-import type { AuditAction, VaultState, World } from "./model.ts";
+import type { VaultState, World } from "./model.ts";
 import type { VaultInput } from "./seeds.ts";
 
 /** One request of a vault endpoint. */
@@ -64,11 +65,17 @@ export function admit(world: World, window: RateWindow, call: Call): unknown {
   if (wrong !== undefined) {
     // A wrong key in the headers leaves no item (docs/interface.md, Application key).
     if (endpoint.applicationIn === "body")
-      recordCheck(world, call, "API_KEY_CHECK", "API key check failed", wrong.uuid || null);
+      recordCall(world, call, {
+        action: "API_KEY_CHECK",
+        outcome: "FAILURE",
+        description: "API key check failed",
+        applicationUuid: wrong.uuid || null,
+      });
     refuse("application", wrong.property, "the application or its key is wrong");
   }
   if (!isWhitelisted(call.remoteAddress, world.policy.whitelist)) {
-    recordCheck(world, call, "ADDRESS_CHECK", "address not in the whitelist");
+    const description = "address not in the whitelist";
+    recordCall(world, call, { action: "ADDRESS_CHECK", outcome: "FAILURE", description });
     refuse("address", undefined, "the IP address is not in the whitelist of the application");
   }
   const { jwt } = world.policy;
@@ -98,18 +105,6 @@ function wrongApplication(
   return undefined;
 }
 
-/** Records that the key or the address of a call was refused. */
-function recordCheck(
-  world: World,
-  call: Call,
-  action: AuditAction,
-  description: string,
-  applicationUuid: string | null = world.state.application.uuid,
-): void {
-  const item = { action, outcome: "FAILURE", description, applicationUuid };
-  record(world, { ...originOf(call), ...item });
-}
-
 /** Returns the properties of an audit item that tell where a call came from. */
 export function originOf(call: Call) {
   return {
@@ -119,21 +114,20 @@ export function originOf(call: Call) {
   };
 }
 
-/** Audit actions of starts and deletes, and of end calls (docs/interface.md, Audit items). */
-const actions = { get: "READ_VAULT", update: "UPDATE_VAULT", delete: "DELETE_VAULT" } as const;
-
-/** Records the outcome of a start, an end or a delete that reached its vault. */
+/**
+ * Records what came of a call. The actions are the current names (docs/interface.md, Audit items),
+ * and two invented ones for failed checks of key and address. A failed attempt is READ_VAULT,
+ * UPDATE_VAULT or DELETE_VAULT with FAILURE.
+ */
 export function recordCall(
   world: World,
   call: Call,
-  outcome: "SUCCESS" | "FAILURE",
-  externalRef: string | null,
-  description: string,
+  item: Partial<AuditItem> & Pick<AuditItem, "description">,
 ): void {
   const { operation, step } = call.endpoint;
-  const begun = actions[operation as keyof typeof actions];
-  const action = (step === "end" ? `ACKNOWLEDGE_${begun}` : begun) as AuditAction;
-  record(world, { action, outcome, ...originOf(call), externalRef, description });
+  const begun = `${operation === "get" ? "READ" : operation.toUpperCase()}_VAULT`;
+  const action = step === "end" ? `ACKNOWLEDGE_${begun}` : begun;
+  record(world, { action, ...originOf(call), ...item });
 }
 
 /**

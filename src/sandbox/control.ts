@@ -166,7 +166,7 @@ function shown(vault: VaultState): SandboxDocument<"sandbox lock"> {
   const { pending, expiryDate } = vault;
   return {
     uuid: vault.uuid,
-    label: vault.label,
+    label: vault.label ?? null,
     kind: vault.kind,
     status: vault.state,
     lockReason: vault.lockReason,

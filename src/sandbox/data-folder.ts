@@ -46,13 +46,18 @@ export function openDataFolder(folder: string) {
   }
 }
 
+/** What a vault need not have: 0.2.0 writes null for it. */
+const described = new Set(["label", "hashedPin", "device", "creditCard", "content"]);
+
 /**
  * Returns the saved state.
  * @throws `state` for a file that this version of the program has not written
  */
 function stateIn(file: string, text: string): State {
   try {
-    const { version, state } = JSON.parse(text) as { version: number; state?: State };
+    const { version, state } = JSON.parse(text, (name, value: unknown) =>
+      value === null && described.has(name) ? undefined : value,
+    ) as { version: number; state?: State };
     if (version === 1 && state !== undefined) return state;
   } catch {
     // Not JSON: as any other file that is not ours.

@@ -2,8 +2,8 @@ import { createHash, randomBytes, randomUUID, timingSafeEqual } from "node:crypt
 import { defined } from "../defined.ts";
 import type { AuditItem, StartDocument } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
-import type { Kind, Operation } from "../protocol/endpoints.ts";
-import { instant, type CreditCard, type Device, type Metadata } from "../protocol/fields.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import { instant } from "../protocol/fields.ts";
 import type { Application } from "../protocol/requests.ts";
 import type { Policy } from "./policy.ts";
 import type { VaultInput } from "./seeds.ts";
@@ -18,31 +18,23 @@ export interface State {
   audit: AuditItem[];
 }
 
-export interface PendingExchange {
+/** An open exchange; of an update, with the card or text that the end call stores. */
+export interface PendingExchange extends Pick<VaultInput, "creditCard" | "content"> {
   operation: Operation;
   token: string;
   offered: Pair;
   /** The token is invalid from this millisecond on. */
   expiresAt: number;
   externalRef: string | null;
-  /** Updates: the card or text that the end call stores. */
-  creditCard: CreditCard | null;
-  content?: string | null;
 }
 
-export interface VaultState {
+/** A vault as it was described, and what has become of it. */
+export interface VaultState extends Omit<VaultInput, "credentials" | "maxUsage" | "expiryDate"> {
   uuid: string;
-  kind: Kind;
-  label: string | null;
   state: "active" | "locked" | "deleted";
   lockReason: "failed" | "unacknowledged" | "auto-lock" | "console" | null;
   /** The only pair that a start accepts. */
   pair: Pair;
-  hashedPin: string | null;
-  device: Device | null;
-  creditCard: CreditCard | null;
-  content: string | null;
-  metadata?: Metadata;
   /** LIMITED vaults: reads left. */
   usesRemaining: number | null;
   expiryDate: number | null;
@@ -67,24 +59,10 @@ export interface World {
   now: number;
 }
 
-/**
- * The current names (docs/interface.md, Audit items), and two invented ones for failed checks of
- * key and address. A failed attempt is READ_VAULT, UPDATE_VAULT or DELETE_VAULT with FAILURE.
- */
-export type AuditAction =
-  | "CREATE_VAULT"
-  | "READ_VAULT"
-  | "ACKNOWLEDGE_READ_VAULT"
-  | "UPDATE_VAULT"
-  | "ACKNOWLEDGE_UPDATE_VAULT"
-  | "DELETE_VAULT"
-  | "API_KEY_CHECK"
-  | "ADDRESS_CHECK";
-
 /** Appends an audit item, at the current time by default. */
 export function record(
   world: World,
-  item: Partial<AuditItem> & { action: AuditAction; description: string },
+  item: Partial<AuditItem> & Pick<AuditItem, "action" | "description">,
   time = world.now,
 ): void {
   world.state.audit.push({
@@ -109,22 +87,16 @@ export function createVault(
   given: VaultInput,
   origin: Partial<AuditItem> = {},
 ): VaultState {
-  const input = structuredClone(given);
-  const uuid = input.uuid ?? randomUUID();
+  const { uuid = randomUUID(), credentials: pair = newPair(), ...input } = structuredClone(given);
+  const { maxUsage: usesRemaining = null, expiryDate, ...described } = input;
   const vault: VaultState = {
+    ...described,
     uuid,
-    kind: input.kind,
-    label: input.label ?? null,
     state: "active",
     lockReason: null,
-    pair: input.credentials ?? newPair(),
-    hashedPin: input.hashedPin ?? null,
-    device: input.device ?? null,
-    creditCard: input.creditCard ?? null,
-    content: input.content ?? null,
-    ...defined({ metadata: input.metadata }),
-    usesRemaining: input.maxUsage ?? null,
-    expiryDate: input.expiryDate === undefined ? null : instant(input.expiryDate),
+    pair,
+    usesRemaining,
+    expiryDate: expiryDate === undefined ? null : instant(expiryDate),
     autoLockDate: world.now + world.policy.autoLockAfterMs,
     dateCreated: world.now,
     lastModified: world.now,
@@ -201,9 +173,9 @@ export function knownVault(vault: VaultState): KnownVault {
   return {
     uuid: vault.uuid,
     kind: vault.kind,
-    credentials: { ...vault.pair, ...defined({ hashedPin: vault.hashedPin ?? undefined }) },
+    credentials: { ...vault.pair, ...defined({ hashedPin: vault.hashedPin }) },
     label: vault.label ?? vault.kind,
-    ...defined({ device: vault.device ?? undefined }),
+    ...defined({ device: vault.device }),
   };
 }
 

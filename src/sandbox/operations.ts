@@ -32,7 +32,8 @@ export function start(world: World, call: Call, operation: Operation, body: Star
   if (vault.unackedStarts >= world.policy.unackedStarts) {
     lock(vault, "unacknowledged");
     const why = "too many starts without acknowledgement";
-    recordCall(world, call, "FAILURE", externalRef, `${why}, vault locked`);
+    const description = `${why}, vault locked`;
+    recordCall(world, call, { outcome: "FAILURE", externalRef, description });
     refuse("locked", "vaultUuid", `the vault is locked: ${why}`);
   }
   vault.counts.starts += 1;
@@ -43,11 +44,11 @@ export function start(world: World, call: Call, operation: Operation, body: Star
     offered: newPair(),
     expiresAt: world.now + world.policy.tokenTtlMs,
     externalRef,
-    creditCard: body.newVault?.creditCard ?? null,
-    content: body.newVault?.content ?? null,
+    ...body.newVault,
   };
   const reads = operation === "get";
-  recordCall(world, call, "SUCCESS", externalRef, `${reads ? "read" : "update"} started`);
+  const description = `${reads ? "read" : "update"} started`;
+  recordCall(world, call, { externalRef, description });
   return success({
     transactionToken: {
       token: vault.pending.token,
@@ -72,7 +73,8 @@ function checkCredentials(world: World, call: Call, vault: VaultState, body: Sta
   const locks = vault.failedAccesses >= world.policy.failedAttempts;
   if (locks) lock(vault, "failed");
   const description = `bad credentials (${property})${locks ? ", vault locked" : ""}`;
-  recordCall(world, call, "FAILURE", body.externalRef ?? null, description);
+  const { externalRef = null } = body;
+  recordCall(world, call, { outcome: "FAILURE", externalRef, description });
   refuse("credentials", property, "the vault credentials are wrong");
 }
 
@@ -82,7 +84,7 @@ function wrongCredential(vault: VaultState, body: StartBody): string | undefined
   if (!samePair(vault.pair, given)) return "vault.credentials";
   if (!sameSecret(hashedPin ?? "", vault.hashedPin ?? "")) return "vault.credentials";
   const { device } = body;
-  return vault.device === null || device === undefined || deviceMatches(vault.device, device)
+  return vault.device === undefined || device === undefined || deviceMatches(vault.device, device)
     ? undefined
     : "device";
 }
@@ -110,18 +112,17 @@ export function end(world: World, call: Call, token: string): Outcome {
 }
 
 function acknowledge(world: World, call: Call, vault: VaultState, pending: PendingExchange): void {
-  const { operation, token, externalRef } = pending;
-  vault.pair = pending.offered;
-  vault.creditCard = pending.creditCard ?? vault.creditCard;
-  vault.content = pending.content ?? vault.content;
+  const { operation, token, offered, externalRef, creditCard, content } = pending;
+  Object.assign(vault, defined({ creditCard, content }));
+  vault.pair = offered;
   vault.pending = null;
   vault.acknowledged = { operation, token };
   vault.failedAccesses = 0;
   vault.unackedStarts = 0;
   vault.lastModified = world.now;
   vault.counts.acknowledged += 1;
-  const what = operation === "get" ? "read" : "update";
-  recordCall(world, call, "SUCCESS", externalRef, `${what} acknowledged`);
+  const description = `${operation === "get" ? "read" : "update"} acknowledged`;
+  recordCall(world, call, { externalRef, description });
   if (operation === "get" && vault.usesRemaining !== null) {
     vault.usesRemaining -= 1;
     if (vault.usesRemaining === 0) remove(world, vault, "no uses remain");
@@ -164,14 +165,9 @@ export function infoCall(world: World, call: Call): Outcome {
 
 /** Returns a response's vault (docs/interface.md, Vault). `usesRemaining` is 1 in the last read. */
 function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<string, unknown> {
-  const { creditCard, content } = vault;
-  const contents = { creditCard: creditCard ?? undefined, content: content ?? undefined };
-  return {
-    uuid: vault.uuid,
-    credentials: pair,
-    ...(reads ? defined(contents) : {}),
-    ...facts(vault),
-  };
+  const { uuid, creditCard, content } = vault;
+  const contents = reads ? defined({ creditCard, content }) : {};
+  return { uuid, credentials: pair, ...contents, ...facts(vault) };
 }
 
 /** Returns the properties of a vault in a response, without credentials and contents. */

@@ -119,8 +119,6 @@ export class RealService {
         offered: this.#pairs.pair(open.offered),
         expiresAt: midnight + lifetime,
         externalRef: null,
-        creditCard: null,
-        content: null,
       },
     } satisfies Partial<VaultState>);
   }
