@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { device } from "../protocol/fields.ts";
-import { count, credentials, kind, maybeText, operation } from "./parts.ts";
-import { maybeTime, text, time, vault } from "./parts.ts";
+import { count, credentials, kind, maybeText, text, time, vault } from "./parts.ts";
 
 const listed = { ...vault, label: text, kind };
 const known = { ...listed, credentials, device: z.optional(z.looseObject(device.shape)) };
@@ -28,20 +27,7 @@ const scenario = z.object({
 });
 
 /** A vault as the service has it. */
-const lock = z.object({
-  ...vault,
-  kind,
-  status: z.enum(["active", "locked", "deleted"]),
-  lockReason: maybeText,
-  exchange: z.nullable(z.object({ operation, externalRef: maybeText, tokenExpiry: time })),
-  unackedStarts: count,
-  failedAttempts: count,
-  usesRemaining: z.nullable(count),
-  expiryDate: maybeTime,
-  autoLockDate: time,
-  dateCreated: time,
-  lastModified: time,
-});
+const lock = z.object({ ...vault, kind, status: z.enum(["active", "locked", "deleted"]) });
 
 /** What the commands of the sandbox print. */
 export const sandbox = {

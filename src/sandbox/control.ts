@@ -9,7 +9,7 @@ import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { parseFault, type Faults } from "./faults.ts";
 import type { Outcome, SandboxRequest } from "./outcome.ts";
-import { iso, sameSecret } from "./model.ts";
+import { sameSecret } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
 import type { VaultState } from "./model.ts";
 
@@ -161,26 +161,9 @@ const actions: Record<string, (running: Controlled, vault: string, body: string)
   },
 };
 
-/** What is not secret of a vault. */
-function shown(vault: VaultState): SandboxDocument<"sandbox lock"> {
-  const { pending, expiryDate } = vault;
-  return {
-    uuid: vault.uuid,
-    label: vault.label ?? null,
-    kind: vault.kind,
-    status: vault.state,
-    lockReason: vault.lockReason,
-    exchange: pending && {
-      operation: pending.operation,
-      externalRef: pending.externalRef,
-      tokenExpiry: iso(pending.expiresAt),
-    },
-    unackedStarts: vault.unackedStarts,
-    failedAttempts: vault.failedAccesses,
-    usesRemaining: vault.usesRemaining,
-    expiryDate: expiryDate === null ? null : iso(expiryDate),
-    autoLockDate: iso(vault.autoLockDate),
-    dateCreated: iso(vault.dateCreated),
-    lastModified: iso(vault.lastModified),
-  };
-}
+const shown = (vault: VaultState): SandboxDocument<"sandbox lock"> => ({
+  uuid: vault.uuid,
+  label: vault.label ?? null,
+  kind: vault.kind,
+  status: vault.state,
+});

@@ -30,7 +30,7 @@ describe.concurrent("--field", () => {
 
   it.each([
     ["sandbox lock", "status"],
-    ["sandbox unlock", "exchange.tokenExpiry"],
+    ["sandbox unlock", "label"],
     ["sandbox start", "vaults.0.credentials.payload"],
     ["sandbox env", "env.VAULTSVC_STATE"],
     ["config get", "value"],

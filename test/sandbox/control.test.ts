@@ -94,15 +94,14 @@ describe("the control routes", () => {
     const call = async (...[route, given]: [Parameters<typeof callSandbox>[1], object?]) =>
       await callSandbox(readyFile, route, given);
     const locked = await call(`POST lock/${encodeURIComponent(vault.label)}`);
-    expect(locked).toMatchObject({ uuid: vault.uuid, status: "locked", lockReason: "console" });
+    expect(locked).toMatchObject({ uuid: vault.uuid, status: "locked" });
     expect((await start(sandbox, vault)).status).toBe(423);
     expect(await call(`POST unlock/${vault.uuid}`)).toMatchObject({ status: "active" });
     const started = await start(sandbox, vault);
     await end(sandbox, vault, started.body.transactionToken?.token ?? "");
-    const seen = JSON.stringify(await call(`POST unlock/${vault.uuid}`));
-    expect(JSON.parse(seen)).toMatchObject({ usesRemaining: 2, exchange: null });
-    expect(seen).not.toContain("three times");
-    expect(seen).not.toContain(sandbox.sandbox.inspect(vault.uuid).pair.payload);
+    const { uuid, label, kind } = vault;
+    const shown = await call(`POST unlock/${vault.uuid}`);
+    expect(shown).toEqual({ uuid, label, kind, status: "active" });
     const { items } = (await call("GET audit")) as AuditDocument;
     expect(items.map(({ action }) => action).slice(-2)).toEqual([
       "READ_VAULT",
