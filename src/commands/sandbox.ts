@@ -191,7 +191,7 @@ export const fault = {
     "TARGET is any, get, update, start, end, get-start, get-end, update-start, update-end, info, create or delete; TARGET/UUID " +
     "matches requests about one vault.\n\n" +
     "ACTION is drop-before or status=HTTP (with ,retry-after=SECONDS) for a request that is not processed. For one that is processed: " +
-    "drop-after (no response), cut (half of one), hang, garbage (not JSON), wrong-types, no-credentials, error-after=HTTP, or delay=DURATION.",
+    "drop-after (no response), cut (half of one), hang, garbage (not JSON), no-credentials, error-after=HTTP, or delay=DURATION.",
   arguments: {
     faults: {
       term: "[faults...]",

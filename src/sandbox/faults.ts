@@ -16,8 +16,6 @@ export const plainActions = [
   "hang",
   /** Processes the request, and responds with HTTP 200 and HTML. */
   "garbage",
-  /** Processes the request; a start gets its credentials and token, other fields wrongly typed. */
-  "wrong-types",
   /** Processes the request; the response to a start has status SUCCESS but no credentials. */
   "no-credentials",
 ] as const;
@@ -93,9 +91,8 @@ const form = new RegExp(
  *     FAULT  = TARGET ":" ACTION ["@" SKIP] ["*" TIMES]
  *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end"
  *            | "update-start" | "update-end" | "info" | "create" | "delete") ["/" UUID]
- *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "wrong-types"
- *            | "no-credentials" | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS]
- *            | "error-after=" HTTP
+ *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "no-credentials"
+ *            | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS] | "error-after=" HTTP
  *     SKIP   = matching requests to let through first (0); TIMES = times to fire (1), or "all"
  *
  * `get-start:drop-after` · `end:delay=2s*3` · `any:status=429,retry-after=2` · `start:garbage@1`
@@ -150,36 +147,14 @@ export function after(fault: FaultAction | undefined, outcome: Outcome): Outcome
   if (fault === "cut" || fault === "hang") return { ...outcome, transport: fault };
   if (fault === "garbage")
     return { status: 200, headers: {}, body: "<html><body>It works!</body></html>\n" };
-  if (fault === "wrong-types") return withWrongTypes(outcome);
   if (fault === "no-credentials") return withoutCredentials(outcome);
   if (typeof fault !== "object") return outcome;
   if ("delayMs" in fault) return { ...outcome, delayMs: fault.delayMs };
   return "errorAfter" in fault ? serverError(fault.errorAfter) : outcome;
 }
 
-type Json = Record<string, unknown>;
-
-/** Changes the types of all fields but what an exchange needs: credentials, token, uuid, status. */
-function withWrongTypes(outcome: Outcome): Outcome {
-  const { responseStatus, transactionToken, vault } = outcome.body as Record<string, Json>;
-  if (transactionToken === undefined || vault === undefined) return outcome;
-  const body = {
-    responseStatus: { ...responseStatus, detailedErrors: "none" },
-    transactionToken: { ...transactionToken, expiry: 12, timeToExpire: "soon" },
-    vault: {
-      ...vault,
-      usesRemaining: "three",
-      expiryDate: false,
-      autoLockDate: "next year",
-      dateCreated: 0,
-      lastModified: null,
-    },
-  };
-  return { ...outcome, body };
-}
-
 function withoutCredentials(outcome: Outcome): Outcome {
-  const body = outcome.body as Record<string, Json>;
+  const body = outcome.body as Record<string, Record<string, unknown>>;
   if (body["vault"] === undefined) return outcome;
   const { credentials: _dropped, ...rest } = body["vault"];
   return { ...outcome, body: { ...body, vault: rest } };

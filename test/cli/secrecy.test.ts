@@ -66,7 +66,7 @@ describe("secrets", () => {
     for (const { uuid } of lab.service.vaults) await run(["get", uuid, "--json", ...talk]);
     await run(["status", "--json", "--history", ...talk]);
     await run(["ack", text.uuid, ...talk]);
-    const faults = "start:wrong-types start:no-credentials start:garbage start:error-after=502";
+    const faults = "start:delay=1ms start:no-credentials start:garbage start:error-after=502";
     for (const fault of [...faults.split(" "), "end:status=500", "end:cut"]) {
       lab.service.faults.clear();
       lab.faults(fault);

@@ -25,7 +25,6 @@ describe("the text form", () => {
     ],
     ["any:hang", { match: {}, action: "hang" }],
     ["start:delay=1500ms", { match: { step: "start" }, action: { delayMs: 1500 } }],
-    ["start:wrong-types", { match: { step: "start" }, action: "wrong-types" }],
     ["start:no-credentials", { match: { step: "start" }, action: "no-credentials" }],
     ["start:drop-before", { match: { step: "start" }, action: "drop-before" }],
   ];
@@ -161,19 +160,6 @@ describe("what a fault does to the vault and to the answer", () => {
     const { starts, answer } = rawStart("start:garbage");
     expect([starts, answer.status]).toEqual([1, 200]);
     expect(() => JSON.parse(answer.body) as unknown).toThrow(SyntaxError);
-  });
-
-  test("wrong-types: the credentials, token and uuid are right, and complete the exchange", () => {
-    const { bench, vault, answer } = rawStart("start:wrong-types");
-    const body = JSON.parse(answer.body) as {
-      transactionToken: { token: string };
-      vault: { usesRemaining: unknown };
-    };
-    const { pending } = bench.sandbox.inspect(vault.uuid);
-    expect(body).toMatchObject({
-      vault: { uuid: vault.uuid, credentials: pending?.offered, usesRemaining: "three" },
-    });
-    expect(bench.end(vault, body.transactionToken.token).status).toBe(200);
   });
 
   test("no-credentials: SUCCESS without them", () => {
