@@ -1,5 +1,5 @@
 import type { VaultError } from "../../errors.ts";
-import type { Finding } from "../../documents/setup.ts";
+import type { Finding } from "../../documents/schemas.ts";
 import type { Way } from "../../way.ts";
 
 /** What to do about a finding: a sentence, or commands. */

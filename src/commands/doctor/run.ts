@@ -6,7 +6,7 @@ import { checkSigner } from "../../settings/jwt.ts";
 import type { App } from "../../app.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { DoctorOptions } from "../doctor.ts";
-import type { Finding } from "../../documents/setup.ts";
+import type { Finding } from "../../documents/schemas.ts";
 import { failed, ok, unverified } from "./finding.ts";
 import { probeFinding, reachFindings } from "./service.ts";
 import { stateFindings } from "./state.ts";

@@ -1,5 +1,5 @@
 import type { Reach } from "../../parts/service.ts";
-import type { Finding } from "../../documents/setup.ts";
+import type { Finding } from "../../documents/schemas.ts";
 import { bad, ok, warning } from "./finding.ts";
 import { wording } from "../../exchange/dispositions.ts";
 import type { Reply } from "../../exchange/ports.ts";

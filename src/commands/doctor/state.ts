@@ -2,7 +2,7 @@ import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.
 import type { UnsafeFileSystem } from "../../files/disk.ts";
 import { leastFreeBytes } from "../../files/disk.ts";
 import { restoring } from "../../files/state-error.ts";
-import type { Finding } from "../../documents/setup.ts";
+import type { Finding } from "../../documents/schemas.ts";
 import { count } from "../../terminal/count.ts";
 import { command, noted } from "../../way.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
