@@ -10,13 +10,7 @@ import type { Ended, ForegroundProgram, PassOn } from "./terminal/foreground.ts"
 import type { Interrupts } from "./terminal/signals.ts";
 import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
 import type { InputStream, TerminalFacts } from "./terminal/streams.ts";
-import {
-  chunksOf,
-  DataStream,
-  descriptorWriter,
-  MessageStream,
-  readAll,
-} from "./terminal/streams.ts";
+import { chunksOf, DataStream, MessageStream, openWriteAll, readAll } from "./terminal/streams.ts";
 import { command, noted } from "./way.ts";
 
 /** The process and the machine, as the program sees them. Nothing else reads `process`. */
@@ -107,7 +101,7 @@ export function createHost(
     },
   });
   const signal = (): AbortSignal | undefined => watched?.interrupted;
-  const options = (fd: 1 | 2) => ({ facts: facts(fd), signal, openWriter: descriptorWriter(fd) });
+  const options = (fd: 1 | 2) => ({ facts: facts(fd), signal, openWriter: () => openWriteAll(fd) });
   const stdout = new DataStream(options(1), () => wasClosed(1));
   const stderr = new MessageStream(options(2));
   const flush = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { Document } from "../documents/schemas.ts";
 import type { ExchangeContext } from "../exchange/context.ts";
-import { bySince } from "../terminal/who.ts";
+import { bySince } from "../terminal/narrator.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */

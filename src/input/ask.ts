@@ -15,7 +15,7 @@ import type { Device } from "../protocol/fields.ts";
 import { base64, parseDevice, uuid as identifier } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
 import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
-import { stateOf } from "../terminal/who.ts";
+import { stateOf } from "../terminal/narrator.ts";
 import { readCredentials } from "./read-start.ts";
 import { command, noted } from "../way.ts";
 

@@ -55,7 +55,7 @@ export function createIo(
   const show = async (text: string): Promise<void> => {
     if (!host.stdout.isTTY) return await host.stdout.write(text);
     const [{ showText }, { environmentWithoutSecrets }] = await Promise.all([
-      import("../terminal/pager.ts"),
+      import("../terminal/foreground.ts"),
       import("../settings/child-command.ts"),
     ]);
     await showText(host, text, {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ForegroundProgram } from "../../src/terminal/foreground.ts";
-import { showText } from "../../src/terminal/pager.ts";
+import { showText } from "../../src/terminal/foreground.ts";
 import { DataStream } from "../../src/terminal/streams.ts";
 
 interface Case {

@@ -35,8 +35,8 @@ import { runAll } from "../../runs/many.ts";
 import type { Outcome } from "../../runs/report.ts";
 import { newRun } from "../../runs/run.ts";
 import { when } from "../../terminal/time.ts";
-import type { Reader } from "../../terminal/who.ts";
-import { bySince, stateWords } from "../../terminal/who.ts";
+import type { Reader } from "../../terminal/narrator.ts";
+import { bySince, stateWords } from "../../terminal/narrator.ts";
 import { command } from "../../way.ts";
 import type { AckOptions } from "../ack.ts";
 

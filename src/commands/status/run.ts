@@ -1,7 +1,6 @@
 import type { App } from "../../app.ts";
-import type { Narrator } from "../../terminal/narrator.ts";
 import { VaultError } from "../../errors.ts";
-import { bySince } from "../../terminal/who.ts";
+import { bySince, type Narrator } from "../../terminal/narrator.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import type { StatusOptions } from "../status.ts";
 import type { View } from "../../cli/vault-view.ts";

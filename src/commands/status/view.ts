@@ -7,7 +7,7 @@ import { wrapMessage } from "../../terminal/streams.ts";
 import type { Cell, Painted } from "../../terminal/tables.ts";
 import { listTable, oneLineTable, tabbedLines } from "../../terminal/tables.ts";
 import { relativeTime, durationInWords, when } from "../../terminal/time.ts";
-import { bySince, usedBy } from "../../terminal/who.ts";
+import { bySince, usedBy } from "../../terminal/narrator.ts";
 import { wayLines, wayText } from "../../way.ts";
 import type { Row, View } from "../../cli/vault-view.ts";
 import { dateRows, knownFacts } from "../../cli/vault-view.ts";
