@@ -136,8 +136,6 @@ export interface ErrorFacts {
   hint?: string | undefined;
   /** The commands that lead on, best and harmless first. */
   next?: Way[] | undefined;
-  /** There is no state at that place: `next` begins with the command that makes it. */
-  isMissing?: true | undefined;
   /** Overrides the kind's own answer to "may I run it again?". */
   retry?: Retry | undefined;
   /** Overrides the kind's exit code. */
@@ -185,7 +183,7 @@ export class VaultError extends Error {
   /** The `error` object of `vault help documents`: what is undefined is left out of its JSON. */
   toJSON() {
     const { hint, next = [], uuid, label = null, ...facts } = this.facts;
-    const { isMissing, retry, exitCode, cause, ...more } = facts;
+    const { retry, exitCode, cause, ...more } = facts;
     return {
       code: this.code,
       message: this.message,

@@ -75,7 +75,6 @@ export const nothingThere = (address: Address): VaultError =>
       command`vault state init --state ${address.shown}`,
       noted(command`vault state restore FILE`, "then, after a loss"),
     ],
-    isMissing: true,
   });
 
 /** The error for a state that an older version of this program has made. */
