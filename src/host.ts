@@ -1,5 +1,4 @@
-import type { Actor } from "./actor.ts";
-import { actorOf } from "./actor.ts";
+import { actorOf, type Actor } from "./actor.ts";
 import { fstatSync, readFile, readSync, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -7,8 +6,7 @@ import { asVaultError, VaultError } from "./errors.ts";
 import type { Clock } from "./exchange/ports.ts";
 import { wantsColor } from "./terminal/palette.ts";
 import type { Ended, ForegroundProgram, PassOn } from "./terminal/foreground.ts";
-import type { Interrupts } from "./terminal/signals.ts";
-import { orAborted, pause, watchInterrupts } from "./terminal/signals.ts";
+import { orAborted, pause, watchInterrupts, type Interrupts } from "./terminal/signals.ts";
 import type { InputStream, TerminalFacts } from "./terminal/streams.ts";
 import { chunksOf, DataStream, MessageStream, openWriteAll, readAll } from "./terminal/streams.ts";
 import { command, noted } from "./way.ts";

@@ -1,7 +1,6 @@
 import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
-import type { Kind, Operation } from "../protocol/endpoints.ts";
-import { findEndpoint, kinds } from "../protocol/endpoints.ts";
+import { findEndpoint, kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
 import { responseVault } from "../protocol/answers.ts";
 import { dryRun, got, receipt } from "./exchange.ts";
 

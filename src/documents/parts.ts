@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { exchangeStates } from "../exchange/states.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
-import { errorKinds } from "../errors.ts";
-import type { ErrorKind } from "../errors.ts";
+import { errorKinds, type ErrorKind } from "../errors.ts";
 
 // What several documents have in common: one name for one thing.
 

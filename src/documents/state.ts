@@ -16,8 +16,7 @@ import {
   time,
   vault,
 } from "./parts.ts";
-import type { HoldReason } from "../exchange/states.ts";
-import { holdReasons } from "../exchange/states.ts";
+import { holdReasons, type HoldReason } from "../exchange/states.ts";
 import { recovery } from "./exchange.ts";
 
 /** Status of a vault, as the table has it. */

@@ -1,5 +1,4 @@
-import type { StatsFs } from "node:fs";
-import { readFileSync, statfsSync, statSync } from "node:fs";
+import { readFileSync, statfsSync, statSync, type StatsFs } from "node:fs";
 import { dirname } from "node:path";
 import { statIfThere } from "./private-directory.ts";
 import { onState, unusable } from "./state-error.ts";

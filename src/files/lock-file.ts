@@ -1,6 +1,5 @@
 import { closeSync, openSync } from "node:fs";
-import type { DatabaseSyncOptions } from "node:sqlite";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type DatabaseSyncOptions } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { fileIfThere } from "./private-directory.ts";

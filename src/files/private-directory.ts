@@ -1,5 +1,4 @@
-import type { Stats } from "node:fs";
-import { chmodSync, lstatSync, mkdirSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, statSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { syncFolder } from "./durable-file.ts";
 import { onState, systemCode, unusable } from "./state-error.ts";

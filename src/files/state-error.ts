@@ -1,9 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import type { ErrorFacts } from "../errors.ts";
-import { isOutOfFiles, outOfFiles, VaultError } from "../errors.ts";
-import type { Way } from "../way.ts";
-import { command, noted } from "../way.ts";
+import { isOutOfFiles, outOfFiles, VaultError, type ErrorFacts } from "../errors.ts";
+import { command, noted, type Way } from "../way.ts";
 
 /** What to do with a damaged state. What a backup lacks is only in the folder that is moved. */
 export const restoring = (folder: string): Way[] => [

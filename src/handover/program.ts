@@ -2,8 +2,7 @@ import { accessSync, closeSync, constants, openSync, readSync, statSync } from "
 import { basename, join } from "node:path";
 import { fieldText, hasField, isContents } from "../cli/output.ts";
 import type { GetDocument } from "../documents/exchange.ts";
-import type { ErrorFacts } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorFacts } from "../errors.ts";
 import { HandoverFailure } from "../exchange/recovery.ts";
 import type { Host } from "../host.ts";
 import type { Io } from "../parts/io.ts";

@@ -1,7 +1,7 @@
 import type { SettingsPart } from "../parts/settings.ts";
 import type { StatePart } from "../parts/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import { otherService } from "../exchange/start/start.ts";
+import { otherService, type Unchecked } from "../exchange/start/start.ts";
 import type { Io } from "../parts/io.ts";
 import type { ServicePart } from "../parts/service.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
@@ -9,7 +9,6 @@ import { deviceOf, pairsOf, parseCredentials } from "../exchange/recovery.ts";
 import { meant } from "../settings/given.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
-import type { Unchecked } from "../exchange/start/start.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { base64 } from "../protocol/fields.ts";
 import type { Redactor } from "../terminal/redactor.ts";

@@ -4,8 +4,7 @@ import { parseJson } from "../protocol/json.ts";
 import type { SettingDefinition, SettingName } from "./definitions.ts";
 import { configKeys, definitionOf, settingNames } from "./definitions.ts";
 import { parseClaims } from "./jwt.ts";
-import type { GivenFlags } from "./settings.ts";
-import { parseSetting } from "./settings.ts";
+import { parseSetting, type GivenFlags } from "./settings.ts";
 import { command } from "../way.ts";
 
 /** Form of the value of a config key, or of a setting that has none. */

@@ -3,8 +3,7 @@ import { VaultError } from "../errors.ts";
 import { isObject, parseJson } from "../protocol/json.ts";
 import { unseenIn } from "../protocol/validate.ts";
 import { command, noted } from "../way.ts";
-import type { SettingIo, Sourced } from "./given.ts";
-import { readSecret, readValue } from "./given.ts";
+import { readSecret, readValue, type SettingIo, type Sourced } from "./given.ts";
 import type { Settings } from "./settings.ts";
 
 /** The bearer token of an application, in memory only. */

@@ -14,8 +14,7 @@ import {
   settingNames,
   waysToSet,
 } from "./definitions.ts";
-import type { NamedProfile, Profile } from "./config-file.ts";
-import { findProfile, profileValue } from "./config-file.ts";
+import { findProfile, profileValue, type NamedProfile, type Profile } from "./config-file.ts";
 import { command } from "../way.ts";
 
 /** The flags that were given, as commander parses them. */

@@ -5,10 +5,8 @@ import { isLoopback } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { createBearerToken } from "./jwt.ts";
-import type { Settings } from "./settings.ts";
-import { missingIn, missingSettings, serviceName } from "./settings.ts";
-import type { SettingIo, Sourced } from "./given.ts";
-import { isLiteral, readSecret } from "./given.ts";
+import { missingIn, missingSettings, serviceName, type Settings } from "./settings.ts";
+import { isLiteral, readSecret, type SettingIo, type Sourced } from "./given.ts";
 import { defined } from "../defined.ts";
 import { command, noted } from "../way.ts";
 

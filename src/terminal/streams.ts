@@ -1,12 +1,9 @@
 import { constants, fstatSync, openSync, writeFile, writeSync } from "node:fs";
 import { Socket } from "node:net";
-import type { Readable } from "node:stream";
-import { addAbortSignal } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import { orAborted, pause } from "./signals.ts";
-import type { Redactor } from "./redactor.ts";
-import { jsonText, printable, printableLine } from "./redactor.ts";
-import type { Way } from "../way.ts";
-import { fold, wayLines } from "../way.ts";
+import { jsonText, printable, printableLine, type Redactor } from "./redactor.ts";
+import { fold, wayLines, type Way } from "../way.ts";
 
 /** Properties of the output that affect what is written. */
 export interface TerminalFacts {
