@@ -17,7 +17,7 @@ export const deleteVault = command(
       externalRef: exchangeFlags.externalRef,
       discardPending: {
         flag: "--discard-pending",
-        help: "even if an exchange is open or in doubt",
+        help: "even if an exchange is held",
       },
       force: exchangeFlags.force,
       yes: { flag: "--yes", help: "do not ask" },
@@ -30,31 +30,33 @@ export const deleteVault = command(
       { confirmOrFail },
       { askSettings, askVault },
       { lookUp },
-      { checkRemoval },
+      { throwIfRefused },
       { deleteVault },
+      { noCredentials },
     ] = await Promise.all([
       import("../cli/prompts.ts"),
       import("../input/ask.ts"),
       import("../input/read-start.ts"),
       import("../exchange/refusals.ts"),
       import("../exchange/run.ts"),
+      import("../exchange/start/start.ts"),
     ]);
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
-    const discardPending = options.discardPending === true;
-    // A vault that is unknown or has an open exchange is refused before a question.
-    const record = await lookUp(app, target);
-    checkRemoval("delete", target, record, discardPending);
-    const label = record?.label ?? null;
-    const name = label === null ? target : `${target} (${label})`;
-    const question = `Delete vault ${name} at the service, permanently?`;
-    await confirmOrFail(app.io.ask, options.yes === true, question);
     const request = {
       externalRef: options.externalRef,
       force: options.force === true,
-      discardPending,
+      discardPending: options.discardPending === true,
       device: await app.service.device(),
     };
+    const record = await lookUp(app, target);
+    if (record === null || record.generations.length === 0) throw noCredentials(target);
+    const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
+    throwIfRefused(record, { ...request, operation: "delete" }, circumstances);
+    const { label } = record;
+    const name = label === null ? target : `${target} (${label})`;
+    const question = `Delete vault ${name} at the service, permanently?`;
+    await confirmOrFail(app.io.ask, options.yes === true, question);
     const { kind, externalRef } = await app.service.withVault(
       target,
       async (context) => await deleteVault(context, request),

@@ -27,7 +27,7 @@ export const forget = command(
     ],
   },
   async (app: App, options) => {
-    const [{ confirmOrFail }, { askVault }, { checkRemoval }] = await Promise.all([
+    const [{ confirmOrFail }, { askVault }, { checkForget }] = await Promise.all([
       import("../cli/prompts.ts"),
       import("../input/ask.ts"),
       import("../exchange/refusals.ts"),
@@ -36,7 +36,7 @@ export const forget = command(
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.
     const found = await (await app.state.store()).find(target);
-    if (found.length < 2) checkRemoval("forget", target, found[0], discardPending);
+    if (found.length < 2) checkForget(target, found[0], discardPending);
     const risk = mayBeTheOnlyOnes(found[0])
       ? " This cannot be undone: without a copy of the credentials, the vault is lost."
       : "";
@@ -44,7 +44,7 @@ export const forget = command(
     await confirmOrFail(app.io.ask, options.yes === true, question);
     const work = async ({ session }: ExchangeContext): Promise<VaultRecord | null> => {
       const record = await session.read();
-      checkRemoval("forget", target, record, discardPending);
+      checkForget(target, record, discardPending);
       await session.forget();
       return record;
     };

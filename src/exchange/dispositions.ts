@@ -3,7 +3,7 @@ import type { ErrorFacts, ErrorKind, Retry, ServiceDetails } from "../errors.ts"
 import { VaultError } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
 import { isSuccess, object } from "../protocol/answers.ts";
-import type { Kind, Operation, Step } from "../protocol/endpoints.ts";
+import type { Endpoint, Kind, Step } from "../protocol/endpoints.ts";
 import { findEndpoint } from "../protocol/endpoints.ts";
 import type { ErrorClass } from "../protocol/classify.ts";
 import type { Way } from "../way.ts";
@@ -133,7 +133,8 @@ export interface Refused extends Disposition {
 
 /** What an answer is for. */
 type Called =
-  { step: Step; kind: Kind; operation: Operation } | { step: Exclude<Call["step"], Step> };
+  | { step: Step; kind: Kind; operation: Endpoint["operation"] }
+  | { step: Exclude<Call["step"], Step> };
 
 /**
  * What an answer to this call means. The endpoint of an extended one may not exist: there, what sounds like a vault that is gone is

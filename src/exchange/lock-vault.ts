@@ -6,7 +6,7 @@ import { currentRecord } from "./context.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./counting.ts";
 import { command, noted } from "../way.ts";
-import type { Reply, Send, Service, StartCall, DeleteCall, Store, Waiting } from "./ports.ts";
+import type { Reply, Send, Service, StartCall, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 
@@ -88,9 +88,10 @@ export async function withVault<T>(
   const call: Send = async (called, signal) => {
     const reply = await context.service.call(called, signal);
     sent ||= reply.type !== "not-sent" && called.step !== "probe";
-    if (called.step === "start" || called.step === "delete")
+    if (called.step === "start") {
       counted = countedAs(reply, called) ?? counted;
-    if (called.step === "start") isStartAnswered ||= isOfService(reply);
+      isStartAnswered ||= isOfService(reply);
+    }
     return reply;
   };
   const emit: ExchangeContext["emit"] = (event) => {
@@ -138,7 +139,7 @@ const isInDoubt = (event: ExchangeEvent): boolean =>
   event.type === "settled" && event.settled.outcome === "in-doubt";
 
 /** What a start that counts toward lockout came to: it got no answer, or a refusal that the service counts. */
-function countedAs(reply: Reply, call: DeleteCall | StartCall): ErrorKind | undefined {
+function countedAs(reply: Reply, call: StartCall): ErrorKind | undefined {
   const outcome = outcomeOf(reply, call, acceptedBy(reply));
   if (outcome.type === "accepted" || isTakenBack(outcome)) return undefined;
   return outcome.type === "refused" ? outcome.code : "network";

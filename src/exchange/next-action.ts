@@ -5,7 +5,7 @@ import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./countin
 import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 
-/** What is asked for with a vault, as far as it decides what comes next. */
+/** What is asked for with a vault, as far as it decides what comes next. A delete is a start with another call: it does what an update does. */
 export interface Wish {
   operation: Operation | "delete" | "ack";
   /** Drop what is held or left, and start again with the old credentials. */
@@ -43,10 +43,9 @@ export interface SoFar {
 
 /** Why nothing is done. */
 export type Reason =
-  /** Somebody must decide on an exchange that waits: held, or with a save owed; a read that may be unseen; any one before a removal. */
+  /** Somebody must decide on an exchange that waits: held, or with a save owed; a read that may be unseen. */
   | "held"
   | "unread"
-  | "open"
   | "in-doubt"
   /** One more start could lock the vault; or would be the last that cannot, and is not acknowledged at once. */
   | "guard"
@@ -127,10 +126,6 @@ function withOpen(
     if (isUnread(open) && unread !== true) return "unread";
     return open.saveOwed && saved !== true ? "held" : "end";
   }
-  if (operation === "delete") {
-    if (discardPending) return "start";
-    return open.state === "in-doubt" ? "in-doubt" : "open";
-  }
   if (open.state === "ending") return "end";
   if (open.state === "in-doubt") return "start";
   if (open.state === "held") {
@@ -143,7 +138,7 @@ function withOpen(
   if (discardPending) return "start";
   // The state has lost what came next, as after a failover: the service is asked by the end call.
   if (open.endsUnanswered > 0 && !open.limited) return "end";
-  if (operation === "update") return "start";
+  if (operation !== "get") return "start";
   // That is what the user had asked for.
   if (open.operation === "update") return "end";
   // Acknowledging an undelivered read of a limited vault would use it up unseen.
@@ -160,7 +155,7 @@ function choose(
   soFar: SoFar,
 ): NextAction {
   const { tried } = soFar;
-  const { generation, force, operation } = wish;
+  const { generation, force } = wish;
   if (sendable(vault, wish).length === 0) {
     if (generation !== undefined) return refuse("generation");
     return refuse(vault.generations.length === 0 ? "no-credentials" : "superseded");
@@ -174,8 +169,7 @@ function choose(
     if ((!force && !isClear) || tried.length >= mostTries(vault)) return refuse("choice", left);
   }
   const waitsForEnd = wish.noAck === true || wish.takesTime === true;
-  if (waitsForEnd && !force && operation !== "delete" && isLastToWait(vault, policy))
-    return refuse("last-start");
+  if (waitsForEnd && !force && isLastToWait(vault, policy)) return refuse("last-start");
   return { do: "start", candidates: [first, ...others] };
 }
 
@@ -187,8 +181,8 @@ export const isRestored = ({ generations }: VaultRecord): boolean =>
   generations.some(({ standing, proven }) => standing === "current" && !proven);
 
 /** What may be sent at all, refused or not, in order. */
-function sendable(vault: VaultRecord, { generation, force, operation }: Wish): Generation[] {
-  if (generation === undefined) return candidates(vault, operation === "delete");
+function sendable(vault: VaultRecord, { generation, force }: Wish): Generation[] {
+  if (generation === undefined) return candidates(vault);
   return vault.generations.filter(
     (g) => g.generation === generation && (force || g.standing !== "superseded"),
   );
@@ -206,13 +200,12 @@ function untried(vault: VaultRecord, wish: Wish, { refused, tried }: SoFar): Gen
  * The credentials that may be valid (docs/design.md, Candidates), in the order in which they are tried: imported since the last proof, a
  * successor of the current ones first; those of an exchange in doubt, the new ones first if an end call may have been sent; the current
  * ones; older ones. While an exchange waits for its acknowledgement those that it began with are the only ones: any other would discard
- * it. `ends`: the vault is to be removed although an end call may have been sent, after which either of the two can be right.
+ * it.
  */
-export function candidates({ generations, open }: VaultRecord, ends = false): Generation[] {
+export function candidates({ generations, open }: VaultRecord): Generation[] {
   const numbered = (number: number | null | undefined): Generation[] =>
     generations.filter((g) => g.generation === number);
-  const isEither = open?.state === "in-doubt" || (ends && open?.state === "ending");
-  if (open !== null && !isEither) return numbered(open.baseGeneration);
+  if (open !== null && open.state !== "in-doubt") return numbered(open.baseGeneration);
   const [older, newer] = [numbered(open?.baseGeneration), numbered(open?.newGeneration)];
   const inDoubt = (
     open !== null && open.endsUnanswered > 0 ? [...newer, ...older] : [...older, ...newer]

@@ -10,6 +10,7 @@ import type {
   Creation,
   ErrorNote,
   Intent,
+  JournalledOperation,
   NewPair,
   PastExchange,
   RunExchange,
@@ -33,12 +34,12 @@ export interface Clock {
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Opens an exchange. */
+/** Opens an exchange, or deletes a vault (extended), which is guarded and counted likewise. */
 export interface StartCall {
   step: "start";
   uuid: string;
   kind: Kind;
-  operation: Operation;
+  operation: JournalledOperation;
   externalRef: string;
   credentials: Credentials;
   /** Online vaults only. */
@@ -54,14 +55,6 @@ export interface EndCall {
   kind: Kind;
   operation: Operation;
   token: string;
-}
-
-/** Deletes a vault (extended). It is guarded and counted like a start. */
-export interface DeleteCall extends Pick<
-  StartCall,
-  "uuid" | "kind" | "externalRef" | "credentials" | "device"
-> {
-  step: "delete";
 }
 
 /** A call outside an exchange that counts nothing toward lockout (extended operations). */
@@ -84,7 +77,7 @@ export interface ProbeCall {
 }
 
 /** What can be sent to the service. */
-export type Call = StartCall | EndCall | DeleteCall | SingleCall | ProbeCall;
+export type Call = StartCall | EndCall | SingleCall | ProbeCall;
 
 /** How a call ended; nothing is thrown. */
 export type Reply =

@@ -49,12 +49,8 @@ export function refusalError(
       return pending(
         "this read of a limited vault may not have been delivered, and acknowledging it uses it up",
       );
-    case "open":
-      return removalError(vault, "delete");
     case "in-doubt":
-      return wish.operation === "delete"
-        ? removalError(vault, "delete")
-        : inDoubtError(vault, circumstances);
+      return inDoubtError(vault, circumstances);
     case "guard": {
       const ways = waysOn(vault, circumstances);
       // Credentials that were given may be right, whatever became of those that are stored.
@@ -88,6 +84,12 @@ export function refusalError(
     case "generation":
       return notSendable(vault, wish);
   }
+}
+
+/** @throws the error of a refusal that is certain, whatever the credentials are */
+export function throwIfRefused(vault: VaultRecord, wish: Wish, circumstances: Circumstances): void {
+  const first = beforeStart(vault, wish, circumstances);
+  if (first?.do === "refuse") throw refusalError(vault, first, wish, circumstances);
 }
 
 const exchangeOf = (open: VaultRecord["open"]): ErrorFacts["exchange"] =>
@@ -181,32 +183,28 @@ export const inDoubtError = (
   });
 
 /**
- * Checks that the credentials of a vault may be removed: they are known, and no exchange is open unless it is to be dropped.
+ * Checks that a vault may be forgotten: its credentials are known, and no exchange is open unless it is to be dropped.
  * @throws `no-credentials`, `pending`, `in-doubt`
  */
-export function checkRemoval(
-  name: "delete" | "forget",
+export function checkForget(
   uuid: string,
   vault: VaultRecord | null | undefined,
   discardPending: boolean,
-): VaultRecord {
+): void {
   if (!vault || vault.generations.length === 0) throw noCredentials(uuid);
-  if (vault.open !== null && !discardPending) throw removalError(vault, name);
-  return vault;
-}
-
-function removalError({ uuid, open }: VaultRecord, name: "delete" | "forget"): VaultError {
-  const isInDoubt = open?.state === "in-doubt";
-  const found = isInDoubt ? explainDoubt : `an exchange of this vault is ${open?.state ?? "open"}`;
-  const unread = open !== null && isUnread(open) ? ["--unread"] : [];
+  const { open } = vault;
+  if (open === null || discardPending) return;
+  const isInDoubt = open.state === "in-doubt";
+  const found = isInDoubt ? explainDoubt : `an exchange of this vault is ${open.state}`;
+  const unread = isUnread(open) ? ["--unread"] : [];
   const finishes = isInDoubt ? command`vault get ${uuid}` : command`vault ack ${uuid} ${unread}`;
-  const done = name === "delete" ? "deleted" : "forgotten, which could lose it";
-  return new VaultError(isInDoubt ? "in-doubt" : "pending", `not ${done}: ${found}`, {
+  const message = `not forgotten, which could lose it: ${found}`;
+  throw new VaultError(isInDoubt ? "in-doubt" : "pending", message, {
     uuid,
-    exchange: exchangeOf(open),
+    exchange: summarize(open),
     next: [
       noted(finishes, "finishes it"),
-      noted(command`vault ${name} ${uuid} --discard-pending`, `${name}s the vault anyway`),
+      noted(command`vault forget ${uuid} --discard-pending`, "forgets the vault anyway"),
     ],
   });
 }

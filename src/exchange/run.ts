@@ -1,13 +1,12 @@
 import { VaultError } from "../errors.ts";
 import type { StartSuccess } from "../protocol/answers.ts";
-import { object, readStartSuccess } from "../protocol/answers.ts";
+import { object } from "../protocol/answers.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { ExchangeContext } from "./context.ts";
 import { currentRecord, isUnread, openExchange, summarize } from "./context.ts";
 import type { Delivery, Handover } from "./recovery.ts";
 import { HandoverFailure, adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
-import { acceptedBy } from "./dispositions.ts";
 import { acknowledge } from "./end.ts";
 import { interrupted, waysOn } from "./refusals.ts";
 import type { OpenExchange } from "./records.ts";
@@ -30,11 +29,7 @@ export async function runExchange(
 ): Promise<Delivery> {
   const { given } = start;
   if (given?.type === "recovery") await adoptRecovery(context, given.document);
-  const accepted = await untilAccepted(context, start, (call, reply) =>
-    call.step === "delete" || reply.type === "not-sent" || reply.answer === undefined
-      ? undefined
-      : readStartSuccess(call, reply.answer),
-  );
+  const accepted = await untilAccepted(context, start);
   const delivery = await recordNewPair(context, start, handover, accepted);
   return await deliverAndEnd(context, start, handover, delivery);
 }
@@ -44,9 +39,11 @@ async function recordNewPair(
   context: ExchangeContext,
   start: Start,
   handover: Handover,
-  { before, pair, exchangeId, success }: Accepted<StartSuccess>,
+  { before, pair, exchangeId, ...accepted }: Accepted,
 ): Promise<Delivery> {
   const { hashedPin } = pair.credentials;
+  // Only a delete has none.
+  const success = accepted.success as StartSuccess;
   const { vault, warnings, ...received } = success;
   const generation = await context.session.recordStarted(exchangeId, {
     ...received,
@@ -170,14 +167,14 @@ async function notHandedOver(
   });
 }
 
-/** What a person asks for; `discardPending`: delete it although an exchange is open or in doubt. */
+/** What a person asks for; `discardPending`: delete it although an exchange is held. */
 type DeleteRequest = Pick<Start, "device" | "discardPending" | "externalRef" | "force">;
 
 /**
  * Deletes a locked vault (extended). The service asks for its credentials and counts wrong ones as failed attempts: it is a start with
  * another call, until it is known that nothing arrived. A call that may have arrived is never repeated. After a SUCCESS the vault's
  * credentials are removed.
- * @throws `no-credentials`, `pending`, `in-doubt`, and what a start throws
+ * @throws what a start throws
  */
 export async function deleteVault(
   context: ExchangeContext,
@@ -186,8 +183,7 @@ export async function deleteVault(
   const { session } = context;
   const { uuid } = session;
   const start = { ...request, uuid, label: null, operation: "delete", noAck: false } as const;
-  const accepted = await untilAccepted(context, start, (_, reply) => acceptedBy(reply));
-  const { kind, externalRef, pair, exchangeId } = accepted;
+  const { kind, externalRef, pair, exchangeId } = await untilAccepted(context, start);
   await session.recordDeleted(exchangeId);
   return { kind, externalRef, generation: pair.generation };
 }

@@ -70,7 +70,7 @@ export const endpoints: readonly Endpoint[] = [
 ];
 
 /** The endpoint of a step, or undefined if the interface has none, as for an update of an online vault. */
-export function findEndpoint(kind: Kind, operation: Operation, step: Step): Endpoint | undefined {
+export function findEndpoint(kind: Kind, operation: string, step: Step): Endpoint | undefined {
   return endpoints.find((e) => e.kind === kind && e.operation === operation && e.step === step);
 }
 

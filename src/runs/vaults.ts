@@ -4,8 +4,7 @@ import { summarize } from "../exchange/context.ts";
 import type { Delivery } from "../exchange/recovery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { checkOwner } from "../exchange/recovery.ts";
-import { beforeStart } from "../exchange/next-action.ts";
-import { refusalError } from "../exchange/refusals.ts";
+import { throwIfRefused } from "../exchange/refusals.ts";
 import type { Start, Unchecked } from "../exchange/start/start.ts";
 import { checkAsked } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
@@ -97,8 +96,7 @@ async function completeStart(
   // A start that is certain to be refused is refused before a person is asked.
   if (record !== null && io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun) {
     const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
-    const first = beforeStart(record, asked, circumstances);
-    if (first?.do === "refuse") throw refusalError(record, first, asked, circumstances);
+    throwIfRefused(record, asked, circumstances);
   }
   const start = await askForStart(io, record, asked);
   const { given, generation, force } = start;

@@ -1,6 +1,6 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
-import type { Call, EndCall, ProbeCall, StartCall } from "../exchange/ports.ts";
+import type { Call, ProbeCall } from "../exchange/ports.ts";
 import type { Endpoint } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, noVault, singleEndpoint } from "../protocol/endpoints.ts";
 import type { Application } from "../protocol/requests.ts";
@@ -30,10 +30,7 @@ export function requestOf(target: Target, call: Call): HttpRequest {
     const about = { operation: "get", uuid: noVault, token: noVault } as const;
     return requestOf(target, { ...call, ...about, step: "end" });
   }
-  const endpoint =
-    call.step === "start" || call.step === "end"
-      ? endpointOf(call)
-      : singleEndpoint(call.kind, call.step);
+  const endpoint = endpointOf(call);
   const body = bodyOf(target, call);
   const jwt = isOnline(call.kind) ? undefined : target.token?.current();
   return {
@@ -68,12 +65,14 @@ function bodyOf(
   const pin = isOnline(kind) ? hashedPin : undefined;
   return {
     ...opening,
-    ...(call.step === "start" && call.operation === "update" && { newVault: call.newVault }),
+    ...(call.operation === "update" && { newVault: call.newVault }),
     vault: { credentials: defined({ encryptedData, payload, hashedPin: pin }) },
   };
 }
 
-function endpointOf(call: StartCall | EndCall): Endpoint {
+function endpointOf(call: Exclude<Call, ProbeCall>): Endpoint {
+  if (call.step !== "start" && call.step !== "end") return singleEndpoint(call.kind, call.step);
+  if (call.operation === "delete") return singleEndpoint(call.kind, call.operation);
   const endpoint = findEndpoint(call.kind, call.operation, call.step);
   if (endpoint !== undefined) return endpoint;
   throw new VaultError(

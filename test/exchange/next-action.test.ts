@@ -77,9 +77,11 @@ it.each<[OpenExchange | null, Partial<Wish>, string, string]>([
   [left("held", "get", { saveOwed: true }), { operation: "ack", saved: true }, "end", "end"],
   [left("ending", "get", limited), { operation: "ack" }, "end", "end"],
   [left("in-doubt", "get"), { operation: "ack" }, "in-doubt", "in-doubt"],
-  [left("ending", "get"), { operation: "delete" }, "open", "open"],
-  [left("in-doubt", "get"), { operation: "delete" }, "in-doubt", "in-doubt"],
-  [left("ending", "get"), { operation: "delete", discardPending: true }, "start", "guard"],
+  [left("started", "get"), { operation: "delete" }, "start", "guard"],
+  [left("held", "update"), { operation: "delete" }, "held", "held"],
+  [left("held", "update"), { operation: "delete", discardPending: true }, "start", "guard"],
+  [left("ending", "get"), { operation: "delete" }, "end", "end"],
+  [left("in-doubt", "get"), { operation: "delete" }, "start", "guard"],
 ])("what an exchange does first, after %o, with %o", (open, asked, allowed, refused) => {
   const wish: Wish = { operation: "get", discardPending: false, force: false, ...asked };
   const none = { failedAttempts: 0, possiblyFailed: 0, unackedStarts: 0, unansweredStarts: 0 };

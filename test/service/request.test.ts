@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { DeleteCall, SingleCall, StartCall } from "../../src/exchange/ports.ts";
+import type { EndCall, SingleCall, StartCall } from "../../src/exchange/ports.ts";
 import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
 import { endpoints, singleEndpoint } from "../../src/protocol/endpoints.ts";
 import { requestSchema } from "../../src/protocol/requests.ts";
@@ -158,8 +158,9 @@ test.each<[Kind, string | undefined]>([
   const client = clientOf(server.url, { token: { current: () => "aaa.bbb.ccc" } });
   await client.call({ ...startCall, kind }, never);
   await client.call({ ...endCall, kind }, never);
-  for (const step of ["info", "create", "delete"] as const)
-    await client.call({ ...startCall, kind, step, vault: {} }, never);
+  await client.call({ ...startCall, kind, operation: "delete" }, never);
+  for (const step of ["info", "create"] as const)
+    await client.call({ step, uuid, kind, externalRef: "r", vault: {} }, never);
   expect(server.requests.map((r) => r.headers.authorization)).toEqual(
     Array.from({ length: 5 }, () => header),
   );
@@ -187,7 +188,7 @@ test("a uuid cannot leave its place in the path", async () => {
   );
 });
 
-test.each<[string, Pick<StartCall, "kind" | "operation">]>([
+test.each<[string, Pick<EndCall, "kind" | "operation">]>([
   ["an update of an online vault", { kind: "credit-card/online", operation: "update" }],
 ])("%s is refused, and nothing is sent", async (_, call) => {
   const server = await httpServer();
@@ -218,17 +219,18 @@ test("a header that cannot be written is not sent, and its value is not told", a
 describe("extended calls", () => {
   const metadata = { team: "ops" };
   const credentials = everything.credentials;
+  const about = { uuid, externalRef: "r", credentials, device };
 
-  test.each<[string, DeleteCall | SingleCall, string, Record<string, unknown>]>([
+  test.each<[string, SingleCall | StartCall, string, Record<string, unknown>]>([
     [
       "DELETE",
-      { step: "delete", kind: "generic/offline", uuid, externalRef: "r", credentials, device },
+      { step: "start", operation: "delete", kind: "generic/offline", ...about },
       `/vault/generic/offline/${uuid}`,
       { application, externalRef: "r", vault: { credentials: pair } },
     ],
     [
       "DELETE",
-      { step: "delete", kind: "generic/online", uuid, externalRef: "r", credentials, device },
+      { step: "start", operation: "delete", kind: "generic/online", ...about },
       `/vault/generic/online/${uuid}`,
       { application, device, externalRef: "r", vault: { credentials } },
     ],
@@ -268,7 +270,12 @@ describe("extended calls", () => {
       headers: headersOf(server.host, received?.body ?? ""),
       body,
     });
-    expect(validate<unknown>(requestSchema(singleEndpoint(call.kind, call.step)), body)).toEqual({
+    expect(
+      validate<unknown>(
+        requestSchema(singleEndpoint(call.kind, call.step === "start" ? "delete" : call.step)),
+        body,
+      ),
+    ).toEqual({
       ok: true,
       violations: [],
       value: body,

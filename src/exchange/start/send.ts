@@ -1,5 +1,6 @@
-import { VaultError } from "../../errors.ts";
-import { isSuccess, object } from "../../protocol/answers.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
+import type { StartSuccess } from "../../protocol/answers.ts";
+import { isSuccess, object, readStartSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
 import type { ExchangeContext } from "../context.ts";
@@ -7,6 +8,7 @@ import { currentRecord, nextTry, note } from "../context.ts";
 import { allowsRetry } from "../counting.ts";
 import type { Refused } from "../dispositions.ts";
 import {
+  acceptedBy,
   notSentError,
   outcomeOf,
   refusal,
@@ -15,10 +17,16 @@ import {
   wording,
 } from "../dispositions.ts";
 import { settleInterrupted } from "../end.ts";
-import { pause, throwIfInterrupted, afterRefusal, refusalError } from "../refusals.ts";
-import type { NextAction, Wish } from "../next-action.ts";
-import { beforeStart, nextAction } from "../next-action.ts";
-import type { DeleteCall, Reply, StartCall } from "../ports.ts";
+import {
+  afterRefusal,
+  pause,
+  refusalError,
+  throwIfInterrupted,
+  throwIfRefused,
+} from "../refusals.ts";
+import type { NextAction } from "../next-action.ts";
+import { nextAction } from "../next-action.ts";
+import type { Reply, StartCall } from "../ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
 import { newId } from "../ulid.ts";
@@ -27,18 +35,16 @@ import type { ChosenPair, Counted, Start } from "./start.ts";
 import { chosenPair, recordedAs, refusedNow, checkStart } from "./start.ts";
 
 /** A call that the service has accepted. */
-export interface Accepted<Success> {
+export interface Accepted {
   /** The vault as it was before. */
   before: VaultRecord;
   kind: Kind;
   pair: ChosenPair;
   exchangeId: string;
   externalRef: string;
-  success: Success;
+  /** Null of a delete. */
+  success: StartSuccess | null;
 }
-
-/** Reads a reply that accepts a call; undefined for any other. */
-type Read<Success> = (call: DeleteCall | StartCall, reply: Reply) => Success | undefined;
 
 /** A wait before a call that was not accepted is repeated. */
 interface Again {
@@ -56,8 +62,9 @@ class Starts {
   /** Generations that the service has refused to this command, and its last refusal. */
   readonly #tried: number[] = [];
   #refusal: VaultError | undefined;
-  /** The generation that was chosen for the first call; null if all may be tried. */
-  #only: number | null | undefined;
+  /** The generation that was chosen for the first call; undefined if all may be tried. */
+  #only: number | undefined;
+  #isSent = false;
   /** Calls with the present credentials so far. */
   #calls = 0;
   /** One of them got no answer: it is repeated once. */
@@ -70,42 +77,30 @@ class Starts {
     this.#recordedAs = recordedAs;
   }
 
-  /** Decides what comes next with the vault. */
-  async decide(vault: VaultRecord): Promise<{ wish: Wish; action: NextAction }> {
-    const start = this.#start;
-    // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
-    const first = start.generation ?? (vault.open === null ? this.#recordedAs : null);
-    const generation = (this.#only === undefined ? first : this.#only) ?? undefined;
-    // Nor does such a one keep a delete, which began with the refused credentials, from the new ones.
-    const discardPending =
-      start.discardPending || (start.operation === "delete" && this.#refusal !== undefined);
-    const wish = { ...start, discardPending, generation };
-    const refused = await refusedNow(this.#context, vault, this.#kind, start);
-    const soFar = { tried: this.#tried, refused };
-    return { wish, action: nextAction(vault, wish, this.#context, soFar) };
-  }
-
   /**
-   * The credentials that a decision starts with.
+   * Decides what comes next with the vault.
    * @throws the error of a refusal, which says what was sent if the service has refused something
    */
-  toStartWith(
-    vault: VaultRecord,
-    wish: Wish,
-    action: Exclude<NextAction, { do: "end" }>,
-  ): Generation {
-    if (action.do === "start") return action.candidates[0];
+  async decide(vault: VaultRecord): Promise<Extract<NextAction, { do: "end" | "start" }>> {
+    const [context, start] = [this.#context, this.#start];
+    // An open exchange decides between its two pairs; one that a refusal has put in doubt meanwhile does not.
+    const given = vault.open === null ? this.#recordedAs : null;
+    if (!this.#isSent) this.#only = start.generation ?? given ?? undefined;
+    const wish = { ...start, generation: this.#only };
+    const refused = await refusedNow(context, vault, this.#kind, start);
+    const action = nextAction(vault, wish, context, { tried: this.#tried, refused });
+    if (action.do === "end" || action.do === "start") return action;
     if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
     throw this.#refusal === undefined
-      ? refusalError(vault, action, wish, this.#context)
-      : afterRefusal(vault, action, this.#refusal, this.#context);
+      ? refusalError(vault, action, wish, context)
+      : afterRefusal(vault, action, this.#refusal, context);
   }
 
-  async untilAccepted<Success>(read: Read<Success>): Promise<Accepted<Success>> {
+  async untilAccepted(): Promise<Accepted> {
     const context = this.#context;
     for (;;) {
       const vault = await currentRecord(context);
-      const { wish, action } = await this.decide(vault);
+      const action = await this.decide(vault);
       if (action.do === "end") {
         await settleInterrupted(context, action.exchange);
         // That may have superseded the given pair.
@@ -113,9 +108,8 @@ class Starts {
         continue;
       }
       await throwIfInterrupted(context);
-      const first = this.toStartWith(vault, wish, action);
-      this.#only = wish.generation ?? null;
-      const accepted = await this.#attempt(vault, first, read);
+      const [first] = action.candidates;
+      const accepted = await this.#attempt(vault, first);
       if (accepted === null) continue;
       // For an exchange in doubt, its reported outcome says so.
       if (this.#refusal !== undefined && vault.open?.state !== "in-doubt") {
@@ -131,12 +125,9 @@ class Starts {
    * if the decision is to be made again: after a refusal of these credentials, or a wait for a repetition.
    * @throws `network`, `rate-limited`, `unauthorized`, `locked`, `service`, `interrupted`; the state then says what it counted
    */
-  async #attempt<Success>(
-    before: VaultRecord,
-    chosen: Generation,
-    read: Read<Success>,
-  ): Promise<Accepted<Success> | null> {
+  async #attempt(before: VaultRecord, chosen: Generation): Promise<Accepted | null> {
     const context = this.#context;
+    this.#isSent = true;
     const [start, kind] = [this.#start, this.#kind];
     const { uuid, operation, run, newVault } = start;
     const exchangeId = newId(context.clock, before.last?.id);
@@ -145,15 +136,12 @@ class Starts {
     const { generation, credentials, device, sole } = pair;
     const intent = { exchangeId, operation, kind, externalRef, generation, sole, run };
     const seen = await letOut(context, before, intent, start.force);
-    if (operation !== "delete")
-      context.emit({ type: "starting", operation, generation, attempt: this.#calls });
-    const same = { uuid, kind, externalRef, credentials, device };
-    const call: DeleteCall | StartCall =
-      operation === "delete"
-        ? { step: "delete", ...same }
-        : { step: "start", ...same, operation, newVault };
+    const isDelete = operation === "delete";
+    if (!isDelete) context.emit({ type: "starting", operation, generation, attempt: this.#calls });
+    const about = { uuid, kind, operation, externalRef, credentials, device };
+    const call: StartCall = { step: "start", ...about, newVault };
     const reply = await context.service.call(call, context.signal);
-    const outcome = outcomeOf(reply, call, read(call, reply));
+    const outcome = outcomeOf(reply, call, successOf(call, reply));
     await noteStart(context.breaker, seen, reply, outcome);
     if (outcome.type === "accepted")
       return { before, kind, exchangeId, externalRef, pair, success: outcome.success };
@@ -165,7 +153,7 @@ class Starts {
           : await this.#unanswered(exchangeId, pair, outcome);
     if (again === null) return null;
     this.#calls += 1;
-    context.emit({ type: "retrying", step: call.step, ...again });
+    context.emit({ type: "retrying", step: isDelete ? "delete" : "start", ...again });
     const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
     await pause(context, again.waitMs, left ?? undefined);
     return null;
@@ -206,15 +194,12 @@ class Starts {
     }
     const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
     // A time is named only if the same command goes through at it.
-    const { wish, action } = await this.decide(vault);
-    const isGuarded = action.do === "refuse";
-    const due = wish.force ? "" : `; ${trialDue(context.breaker, vault)}`;
+    const refused = await this.decide(vault).then(() => null, asVaultError);
+    const due = this.#start.force ? "" : `; ${trialDue(context.breaker, vault)}`;
     throw unansweredError(context, "start", reply, null, {
       uuid,
-      hint: counts + (isGuarded ? "; the lockout guard refuses another start" : due),
-      next: isGuarded
-        ? refusalError(vault, action, wish, context).facts.next
-        : [noted(command`vault status ${uuid}`, "then run it again")],
+      hint: counts + (refused === null ? due : `; another start: ${refused.message}`),
+      next: refused?.facts.next ?? [noted(command`vault status ${uuid}`, "then run it again")],
     });
   }
 
@@ -256,16 +241,20 @@ class Starts {
   }
 }
 
+/** What an accepting reply says, null of a delete; undefined of any other reply. */
+function successOf(call: StartCall, reply: Reply): Accepted["success"] | undefined {
+  const { uuid, kind, operation } = call;
+  if (operation === "delete") return acceptedBy(reply) === undefined ? undefined : null;
+  const answer = reply.type === "not-sent" ? undefined : reply.answer;
+  return answer && readStartSuccess({ uuid, kind, operation }, answer);
+}
+
 /**
  * Decides and sends, until the service accepts a call, which has then counted.
  * @throws as `runExchange`
  */
-export async function untilAccepted<Success>(
-  context: ExchangeContext,
-  start: Counted,
-  read: Read<Success>,
-): Promise<Accepted<Success>> {
-  return await new Starts(context, start, await recordGiven(context, start)).untilAccepted(read);
+export async function untilAccepted(context: ExchangeContext, start: Counted): Promise<Accepted> {
+  return await new Starts(context, start, await recordGiven(context, start)).untilAccepted();
 }
 
 interface Given {
@@ -313,18 +302,16 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
   const kind = checkStart(record, start);
   const known = await recordedAs(context, record, start);
   if (record === null || (given !== undefined && known === null)) {
-    const first = record && beforeStart(record, start, context);
-    if (record !== null && first?.do === "refuse")
-      throw refusalError(record, first, start, context);
+    if (record !== null) throwIfRefused(record, start, context);
     return { record, kind, acknowledges: null, pair: null };
   }
   const starts = new Starts(context, start, { kind, recordedAs: known });
-  const { wish, action } = await starts.decide(record);
+  const action = await starts.decide(record);
   const acknowledges = action.do === "end" ? action.exchange : null;
   const generation =
     action.do === "end"
-      ? record.generations.find((g) => g.generation === acknowledges?.newGeneration)
-      : starts.toStartWith(record, wish, action);
+      ? record.generations.find((g) => g.generation === action.exchange.newGeneration)
+      : action.candidates[0];
   const pair = generation && (await chosenPair(context, record, kind, generation, start));
   return { record, kind, acknowledges, pair: pair ?? null };
 }
