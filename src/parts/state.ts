@@ -150,7 +150,7 @@ async function openState(
       return { to: to.shown, run: async (wait) => await moveState(from, to, wait) };
     },
     async claim(warn) {
-      const { prepareClaim } = await import("../store/whole/claim.ts");
+      const { prepareClaim } = await import("../store/whole/move.ts");
       return await prepareClaim(await state.whole(), wholeAt, warn);
     },
   };

@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { VaultError } from "../../errors.ts";
+import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { Fence } from "./marks.ts";
+import type { WholeState } from "../state.ts";
+import type { Fence, Marks } from "./marks.ts";
 import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
 import type { Whole, WholePlace, WholeReader } from "./whole.ts";
 import { marksAt } from "./whole.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /**
  * Moves a state: fences it, copies it into the target in one transaction there, and marks it moved.
@@ -20,15 +21,14 @@ export async function moveState(
 ): Promise<{ vaults: number | null }> {
   const here = await marksAt(from);
   if (here === null) throw nothingToMove(from.shown);
+  const fence = here.moved ?? here.fence ?? (await close(from, to, waiting));
+  const there = await marksAt(to);
+  if (there?.state !== fence.target)
+    throw fence.to === to.shown ? notThatOne(from.shown, fence) : notHere(from.shown, here);
   if (here.moved !== null) {
-    const there = await marksAt(to);
-    if (here.moved.target !== there?.state) throw notHere(from.shown, here);
-    if (!there.taken.includes(here.moved.move)) throw notThatOne(from.shown, here.moved);
+    if (!there.taken.includes(fence.move)) throw notThatOne(from.shown, fence);
     return { vaults: null };
   }
-  const fence = here.fence ?? (await close(from, to, waiting));
-  if (fence.target !== (await marksAt(to))?.state)
-    throw fence.to === to.shown ? notThatOne(from.shown, fence) : notHere(from.shown, here);
   try {
     const vaults = await to.transact(
       "move",
@@ -70,11 +70,9 @@ async function close(from: WholePlace, to: WholePlace, waiting: Waiting): Promis
     throw new VaultError("usage", "--to: the state is already there");
   if (there?.isEmpty === false) throw inTheWay(to.shown, there.moved);
   if (here?.isEmpty === true) throw nothingToMove(from.shown);
-  const target = await to.transact("move", waiting, async (whole) => {
-    const { marks } = whole;
+  const target = await to.transact("move", waiting, async ({ marks }) => {
     if (marks.fence !== null || marks.moved !== null) throw notHere(to.shown, marks);
-    if (!(await whole.isEmpty())) throw inTheWay(to.shown);
-    return marks.state;
+    return await Promise.resolve(marks.state);
   });
   return await from.transact("move", waiting, async (whole) => {
     const { marks } = whole;
@@ -116,6 +114,78 @@ async function receive(
     return count;
   });
   return vaults ?? 0;
+}
+
+/**
+ * Prepares a claim of a state as it is, and returns what does it: it is then used though a copy, or
+ * moved to a place that is gone. Nothing counts as proven: it may have been used elsewhere;
+ * machines offer what they kept of the gone place. A move's target that answers gets a mark first,
+ * so that nobody who stalled finishes the move. An unreadable one counts as gone; `warn` is told.
+ * @throws `usage` for one in use anyway; `state` if the target has the state. What it returns
+ * throws `busy`, `interrupted`, and `state` if a move has begun or ended since
+ */
+export async function prepareClaim(
+  from: WholeState,
+  placeAt: (location: string) => Promise<WholePlace>,
+  warn: (message: string) => void,
+): Promise<(waiting: Waiting) => Promise<void>> {
+  const { shown, store } = from;
+  const seen = await marksAt(from);
+  const move = seen?.moved ?? seen?.fence ?? null;
+  if (!store.isShared && move === null)
+    throw new VaultError(
+      "usage",
+      `--state: ${shown} is in use; only a shared state (postgres://…), or one that was moved, is claimed`,
+      { next: [command`vault state claim --help`] },
+    );
+  const checkTaken = ({ taken }: Marks): void => {
+    if (seen !== null && move !== null && taken.includes(move.move))
+      throw notHere(shown, seen, true);
+  };
+  const to = move && (await answering(move, placeAt, warn));
+  if (to !== null) checkTaken(to.marks);
+  return async (waiting) => {
+    if (move !== null && to?.marks.state === move.target)
+      await to.place.transact("move", waiting, async (target) => {
+        checkTaken(target.marks);
+        await target.mark({ canceled: [...target.marks.canceled, move.move] });
+      });
+    await from.transact("claim", waiting, async (whole) => {
+      const { fence, moved, copies, doubts } = whole.marks;
+      if (fence?.move !== seen?.fence?.move || moved?.move !== seen?.moved?.move)
+        throw new VaultError(
+          "state",
+          `the state ${shown} was moved or claimed meanwhile; nothing was changed`,
+          { next: [noted(command`vault status --state ${shown}`, "says where it is")] },
+        );
+      const gone = [moved, fence].flatMap((each) => each?.target ?? []);
+      const predecessors = withPredecessors(whole.marks, gone);
+      await whole.mark({
+        fence: null,
+        moved: null,
+        predecessors,
+        copies: copies + 1,
+        doubts: doubts + 1,
+      });
+      await whole.note("claimed", store.now(), { from: shown });
+    });
+  };
+}
+
+/** The place to which a state was moved, if it can be read. */
+async function answering(
+  { to }: Fence,
+  placeAt: (location: string) => Promise<WholePlace>,
+  warn: (message: string) => void,
+): Promise<{ place: WholePlace; marks: Marks } | null> {
+  try {
+    const place = await placeAt(to);
+    const marks = await marksAt(place);
+    return marks && { place, marks };
+  } catch (error) {
+    warn(`whether the state is at ${to} cannot be told: ${asVaultError(error).message}`);
+    return null;
+  }
 }
 
 const nothingToMove = (shown: string): VaultError =>

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from "vitest";
 import { sharedState } from "../../support/shared-state.ts";
 import type { SharedState } from "../../support/shared-state.ts";
-import { prepareClaim } from "../../../src/store/whole/claim.ts";
+import { prepareClaim } from "../../../src/store/whole/move.ts";
 
 let state: SharedState;
 beforeEach(async () => {

@@ -5,7 +5,7 @@ import { VaultError } from "../../../src/errors.ts";
 import type { Store } from "../../../src/exchange/ports.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import { prepareClaim } from "../../../src/store/whole/claim.ts";
+import { prepareClaim } from "../../../src/store/whole/move.ts";
 import { moveState } from "../../../src/store/whole/move.ts";
 import type { WholeState } from "../../../src/store/state.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
