@@ -130,7 +130,7 @@ const restoredVault = z.object({
   ...vault,
   service: text,
   kept: z.enum(["here", "file", "both", "none"]),
-  reason: z.enum(["missing", "known", "older", "gone", "taken", "returned", "first", "after"]),
+  reason: z.enum(["known", "older", "gone", "taken", "returned", "first", "after"]),
   /** The exchange that is open now. */
   exchange: z.nullable(
     z.object({

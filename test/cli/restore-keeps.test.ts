@@ -122,7 +122,7 @@ describe.each(Object.entries(places))(
       expect(told).toContain(
         `${uuid} backup it was forgotten here; its label palm belongs to another vault here`,
       );
-      expect(told).toContain("Kept 1 vault from here, 1 from the backup, 0 merged");
+      expect(told).toContain("Kept 0 vaults from here, 1 from the backup, 0 merged");
       await machine.ok("get", uuid);
       await expectInStep(lab, machine, uuid);
     });

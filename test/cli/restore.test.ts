@@ -77,7 +77,7 @@ describe.concurrent("vault state restore", () => {
     const reasons = restoredOf(result).vaults.map(
       (each) => `${each.uuid} ${each.kept} ${each.reason}`,
     );
-    expect(reasons).toEqual([`${uuid} here known`, `${extra} here missing`].toSorted());
+    expect(reasons).toEqual([`${uuid} here known`]);
     const { stdout } = await machine.vault("status", "--json");
     const { vaults } = JSON.parse(stdout) as { vaults: { uuid: string }[] };
     expect(vaults.map((vault) => vault.uuid).toSorted()).toEqual([uuid, extra].toSorted());
@@ -284,8 +284,6 @@ describe.concurrent("a backup that is older than what has happened since", () =>
       for (const command of more) await machine.ok(command, uuid);
       const other = anew(lab, machine);
       const result = await other.ok("state", "restore", file, "--json");
-      const why = "1 exchange may have been acknowledged since the backup was made";
-      expect(result.stderr).toContain(why);
       const doubtful = { state: "in-doubt", from: "file" };
       expect(restoredOf(result).vaults).toMatchObject([{ exchange: doubtful }]);
       const { exchange } = await other.status(uuid);

@@ -125,13 +125,6 @@ export async function runRestore({ io, state }: App, options: RestoreOptions): P
   if (!isEmpty) await confirmOrFail(io.ask, options.yes === true, question);
   const facts = await run(io.waiting);
   const { vaults } = facts;
-  const inDoubt = vaults.filter(
-    ({ exchange }) => exchange?.state === "in-doubt" && exchange.from === "file",
-  ).length;
-  if (inDoubt > 0)
-    io.narrator.warn(
-      `${count(inDoubt, "exchange")} may have been acknowledged since the backup was made; in doubt until the next get`,
-    );
   const { keyId, format } = backup;
   const pending = vaults.filter(({ exchange }) => exchange !== null).length;
   const restored = { file, pending, keyId, format, state: place, vaults };
@@ -151,9 +144,8 @@ export async function runRestore({ io, state }: App, options: RestoreOptions): P
 function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError | undefined {
   const [first] = failed;
   if (first === undefined) return undefined;
-  const isAll = vaults.every(({ reason }) => reason === "missing");
   const again = [noted(command`vault state restore ${file}`, "restores what is missing")];
-  if (isAll && failed.length === 1) return first.error;
+  if (vaults.length === 0 && failed.length === 1) return first.error;
   return new VaultError(
     "partial",
     `${count(failed.length, "vault")} could not be restored, the first: vault ${first.uuid}: ${first.error.message}`,

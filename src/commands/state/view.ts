@@ -51,7 +51,6 @@ export function locksTable({ locks }: Document<"state locks">, view: View): stri
 
 /** Why a vault is as it was here, as in the file, or both. */
 const reasons: Readonly<Record<RestoredVault["reason"], string>> = {
-  missing: "the backup does not have it",
   known: "nothing in the backup is new",
   older: "the credentials of the backup were superseded here",
   gone: "it was deleted since the backup; vault import brings it back",
@@ -75,7 +74,7 @@ export function restoredTable({ restored }: Document<"state restore">, view: Vie
     ["Key", restored.keyId ?? "none: nothing is encrypted"],
   ];
   const told = restored.vaults.filter(
-    ({ reason, droppedLabel }) => !["known", "missing"].includes(reason) || droppedLabel !== null,
+    ({ reason, droppedLabel }) => reason !== "known" || droppedLabel !== null,
   );
   const facts = factsTable(rows, view);
   if (told.length === 0) return facts;

@@ -36,14 +36,16 @@ export interface RestoredVault {
   service: string;
   /** Whose vault is here now; `none` if it is forgotten, or not here. */
   kept: "here" | "file" | "both" | "none";
-  reason: Reason | "missing";
+  reason: Reason;
   /** The exchange that is open now, and which state it is from. */
-  exchange: { id: string; state: OpenState; from: "here" | "file" } | null;
+  exchange: {
+    id: string;
+    state: "started" | "held" | "ending" | "in-doubt";
+    from: "here" | "file";
+  } | null;
   /** Label that the vault has in the file, and not here because another vault has it. */
   droppedLabel: string | null;
 }
-
-type OpenState = "started" | "held" | "ending" | "in-doubt";
 
 /**
  * Restores a vault of a backup, as a step: whole and unverified if unknown here, else imported
@@ -59,36 +61,39 @@ export function restoreVault(
   const before = openExchangeOf(rows)?.id;
   const label = theirs.vault?.label ?? null;
   const reason = restored(rows, theirs, past, isLabelTaken ? null : label);
-  const isOurs = ["known", "older", "gone"].includes(reason);
-  if (!isOurs) journal(rows, "merged", null, { outcome: reason });
-  const isDropped = isLabelTaken && isOfFile(reason);
-  return { ...told(rows, reason, before), droppedLabel: isDropped ? label : null };
-}
-
-/** A vault as it is now; `before` is the exchange that was open before. */
-export function told(
-  rows: VaultRows,
-  reason: RestoredVault["reason"],
-  before?: string,
-): RestoredVault {
+  const kept = keptFrom[reason];
+  if (kept !== "here") journal(rows, "merged", null, { outcome: reason });
   const { service, uuid, vault } = rows;
   const open = openExchangeOf(rows);
-  const from = reason === "missing" || open?.id === before ? "here" : "file";
-  const isBoth = reason === "first" || reason === "after";
-  const kept = isOfFile(reason) ? "file" : isBoth ? "both" : "here";
   return {
     uuid,
     label: vault?.label ?? null,
     service,
     kept: vault?.forgotten === false ? kept : "none",
     reason,
-    exchange: open === undefined ? null : { id: open.id, state: open.state as OpenState, from },
-    droppedLabel: null,
+    exchange:
+      open === undefined
+        ? null
+        : {
+            id: open.id,
+            state: open.state as OpenState,
+            from: open.id === before ? "here" : "file",
+          },
+    droppedLabel: isLabelTaken && kept === "file" ? label : null,
   };
 }
 
-const isOfFile = (reason: RestoredVault["reason"]): boolean =>
-  reason === "taken" || reason === "returned";
+type OpenState = NonNullable<RestoredVault["exchange"]>["state"];
+
+const keptFrom = {
+  taken: "file",
+  returned: "file",
+  first: "both",
+  after: "both",
+  older: "here",
+  gone: "here",
+  known: "here",
+} as const satisfies Record<Reason, RestoredVault["kept"]>;
 
 function restored(
   rows: VaultRows,
@@ -187,12 +192,8 @@ function join(
       placed: standing !== "imported" ? null : isNext(row) ? "successor" : "older",
     });
     const { createdAt, ended } = row;
-    update(added, {
-      fingerprint: print,
-      createdAt,
-      ended,
-      refused: row.refused || refused.has(print),
-    });
+    const isRefused = row.refused || refused.has(print);
+    update(added, { fingerprint: print, createdAt, ended, refused: isRefused });
   }
   const added = rows.credentials.filter(({ fingerprint }) => !isHere.has(fingerprint));
   const isNew = added.some(isLive);

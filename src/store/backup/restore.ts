@@ -2,7 +2,7 @@ import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultColumns } from "../document.ts";
-import { isKnownIn, mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
+import { mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
 import { appendingAlone, ofState } from "../journal.ts";
 import type { Keyring } from "../keyring.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
@@ -17,7 +17,7 @@ import type { WholePlace, WholeReader } from "../whole/whole.ts";
 import { marksAt } from "../whole/whole.ts";
 import { checkBackup, readerOf } from "./backup.ts";
 import type { RestoredVault } from "./restore-vault.ts";
-import { countedThere, restoreVault, told } from "./restore-vault.ts";
+import { countedThere, restoreVault } from "./restore-vault.ts";
 
 /** A state into which a backup is restored. */
 interface Restorable extends WholePlace {
@@ -64,7 +64,7 @@ export async function prepareRestore(
   };
 }
 
-/** Restores the vaults of the file, and adds those that it does not have. */
+/** Restores the vaults of the file. */
 async function restoreAll(
   place: Restorable,
   source: WholeReader,
@@ -72,8 +72,7 @@ async function restoreAll(
   waiting: Waiting,
 ): Promise<RestoreFacts> {
   const from = await source.key();
-  const rowsIn = (row: VaultColumns, { marks } = source): VaultRows =>
-    rowsOf({ ...row, at }, row, marks);
+  const rowsIn = (row: VaultColumns): VaultRows => rowsOf({ ...row, at }, row, source.marks);
   const counted: string[] = [];
   for await (const row of source.vaults()) counted.push(...countedThere(rowsIn(row)).ids);
   const past = new Set(await place.read(async (here) => await here.exchangesAmong(counted)));
@@ -109,12 +108,6 @@ async function restoreAll(
     }
   };
   await eachOf(source.vaults(), vaultsAtATime, restoreOne);
-  const names = new Set([...vaults, ...failed].map(nameOf));
-  await place.read(async (here) => {
-    for await (const row of here.vaults())
-      if (!names.has(nameOf(row)) && isKnownIn(row))
-        vaults.push(told(rowsIn(row, here), "missing"));
-  });
   const byName = (a: Owner, b: Owner): number => (nameOf(a) < nameOf(b) ? -1 : 1);
   return { vaults: vaults.toSorted(byName), failed: failed.toSorted(byName) };
 }
