@@ -1,4 +1,4 @@
-import { rmSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { appendingAlone, ofState } from "../journal.ts";
 import { isKnown, raising } from "../document.ts";
@@ -14,8 +14,7 @@ import { Whole, WholeReader } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
-import { asStateError, onState, unusable } from "../../files/state-error.ts";
-import { command } from "../../way.ts";
+import { asStateError, isDamaged, onState, unusable } from "../../files/state-error.ts";
 
 /** Writes a backup (`WholeState.backup`). `copy` snapshots into an empty file, durable or not. */
 export async function writeBackup(
@@ -29,14 +28,7 @@ export async function writeBackup(
   try {
     const holdings = await replaceLater(file, async (temporary) => {
       await copy(temporary);
-      const copied = await contentsOf(
-        temporary,
-        keyring,
-        (problem) =>
-          new VaultError("state", `the state is damaged (${problem}); no backup was written`, {
-            next: [command`vault doctor`],
-          }),
-      );
+      const copied = await contentsOf(temporary, keyring);
       const { vaults, pending, keyId } = copied;
       const entry = ofState("backup", now, { file, vaults, pending, keyId });
       // After the snapshot, so that all in it is known elsewhere; and before the file is there: a
@@ -55,19 +47,19 @@ export async function writeBackup(
   }
 }
 
+/** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
+const hint = "nothing was changed; copy it again from where it was made, or use another backup";
+
 /**
  * Reads all that is in a backup that nobody else is writing.
- * @throws what `damaged` makes of a problem that SQLite finds; `state` for a value that does not open
+ * @throws `state` for what SQLite finds wrong with it, or a value that does not open
  */
-async function contentsOf(
-  file: string,
-  keyring: Keyring,
-  damaged: (problem: string) => VaultError,
-): Promise<Holdings> {
+async function contentsOf(file: string, keyring: Keyring): Promise<Holdings> {
   const db = openSnapshot(file, "the backup");
   try {
     const [problem] = problemsOf(db);
-    if (problem !== undefined) throw damaged(problem);
+    if (problem !== undefined)
+      throw unusable(file, `it is damaged (${problem})`, { hint }, "the backup");
     const keyId = keyIdIn(db);
     await keyring.ensure(keyId);
     await readerOf(db, keyring).openAll();
@@ -79,9 +71,6 @@ async function contentsOf(
     db.close();
   }
 }
-
-/** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
-const hint = "nothing was changed; copy it again from where it was made, or use another backup";
 
 /**
  * Checks that a file is a whole backup, and that its key opens every sealed value; changes nothing.
@@ -98,9 +87,7 @@ export async function checkBackup(file: string, keyring: Keyring): Promise<Holdi
       { hint: "use a file that vault state backup has written" },
     );
   try {
-    return await contentsOf(file, keyring, (problem) =>
-      unusable(file, `it is damaged (${problem})`, { hint }, "the backup"),
-    );
+    return await contentsOf(file, keyring);
   } catch (cause) {
     const { code, message, facts } = asVaultError(asStateError(file, cause, what));
     if (facts.next === undefined) throw new VaultError(code, message, facts);
@@ -139,15 +126,17 @@ export async function copyInto(
   await target.takeAll(source, of);
 }
 
-/** Writes a state into a new file. It is not durable by itself; nothing is left beside it. */
+/** Writes a state into an empty file. It is not durable by itself; nothing is left beside it. */
 export async function writeStateFile(path: string, source: WholeReader): Promise<void> {
   const db = new DatabaseSync(path);
   try {
-    db.exec("BEGIN EXCLUSIVE");
+    db.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE");
     await copyInto(db, source);
     db.exec("COMMIT");
+  } catch (error) {
+    // A damaged source is told as that.
+    throw isDamaged(error) ? error : asStateError(path, error, "the backup cannot be written");
   } finally {
     db.close();
-    for (const suffix of ["-journal", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
   }
 }

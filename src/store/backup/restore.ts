@@ -22,8 +22,6 @@ import { countedThere, restoreVault } from "./restore-vault.ts";
 /** A state into which a backup is restored. */
 interface Restorable extends WholePlace {
   readonly store: Pick<StoredState, "dialect" | "lock" | "record">;
-  /** Makes sure that what is there is whole, before anybody is asked. @throws `state` */
-  expectWhole(): Promise<void>;
 }
 
 /**
@@ -38,7 +36,6 @@ export async function prepareRestore(
   file: string,
 ): Promise<Restore> {
   const backup = await checkBackup(file, keyring);
-  await place.expectWhole();
   return {
     backup,
     isEmpty: (await place.read(async (here) => await here.isEmpty())) ?? true,

@@ -4,7 +4,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultPlace } from "../../secrets/sealing.ts";
 import { seal, unseal } from "../../secrets/sealing.ts";
 import { StateHistory } from "../sqlite/snapshot.ts";
-import { copyInto, writeStateFile } from "../backup/backup.ts";
+import { copyInto } from "../backup/backup.ts";
 import type { Created, Lock, StateFacts } from "../state.ts";
 import { marksIn } from "../whole/marks.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
@@ -173,10 +173,6 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
 
   protected async expectUsable(): Promise<void> {
     await this.store.ready();
-  }
-
-  protected async copy(empty: string): Promise<void> {
-    await this.read(async (whole) => await writeStateFile(empty, whole));
   }
 
   async inspect(): Promise<StateFacts> {

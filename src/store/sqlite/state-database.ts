@@ -7,7 +7,7 @@ import {
   ensurePrivateDirectory,
   statIfThere,
 } from "../../files/private-directory.ts";
-import { asStateError, isBusy, isDamaged, onState, unusable } from "../../files/state-error.ts";
+import { asStateError, isBusy, onState, unusable } from "../../files/state-error.ts";
 import type { StateParts } from "../stored-state.ts";
 import type { Durability } from "../vault-session.ts";
 import {
@@ -192,22 +192,6 @@ export class StateDatabase {
       db.exec("RELEASE change");
       return { error: asStateError(this.path, error) };
     }
-  }
-
-  /**
-   * Copies one snapshot, without what was erased, into an empty file that replaces `file`.
-   * @throws `state` for a state that is damaged, or a file that cannot be written
-   */
-  async copyInto(empty: string, file: string): Promise<void> {
-    const connection = await this.ensure();
-    await this.#retryBusy(() => {
-      try {
-        connection.prepare("VACUUM INTO ?").run(empty);
-      } catch (error) {
-        if (isBusy(error) || isDamaged(error)) throw error;
-        throw asStateError(file, error, "the backup cannot be written");
-      }
-    });
   }
 
   /** Rewrites the database without removed data, and empties the WAL if readers permit. */

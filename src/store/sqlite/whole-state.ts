@@ -1,4 +1,4 @@
-import { existsSync, truncateSync } from "node:fs";
+import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import {
   createDatabase,
@@ -79,19 +79,9 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
         hint: "use another directory with --state",
       });
     }
+    const [problem] = await database.read(problemsOf);
+    if (problem !== undefined) throw damagedState(database.path, problem);
     await parts.keyring.ensure(await database.read(keyIdIn));
-  }
-
-  /** By VACUUM INTO, which reads one snapshot, WAL included, and leaves out what was erased. */
-  protected async copy(empty: string, file: string): Promise<void> {
-    truncateSync(empty);
-    await this.store.database.copyInto(empty, file);
-  }
-
-  override async expectWhole(): Promise<void> {
-    if (!this.#isThere()) return;
-    const [problem] = await this.#using("BEGIN", problemsOf);
-    if (problem !== undefined) throw damagedState(this.store.database.path, problem);
   }
 
   /** Reads only, but may create a key file of version 0.2.0. */

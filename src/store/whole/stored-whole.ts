@@ -2,7 +2,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { GivenKey } from "../../secrets/keys.ts";
 import { ofBackup } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { writeBackup } from "../backup/backup.ts";
+import { writeBackup, writeStateFile } from "../backup/backup.ts";
 import { prepareRestore } from "../backup/restore.ts";
 import { rowsOf } from "../document.ts";
 import type { StateHistory } from "../sqlite/snapshot.ts";
@@ -31,17 +31,12 @@ export abstract class StoredWhole<Store extends StoredState> implements WholeSta
   abstract history(): Promise<StateHistory | null>;
   /** @throws `state` if it is missing or not used any more, and where its key is missing */
   protected abstract expectUsable(): Promise<void>;
-  /** Copies one snapshot into an empty file that takes the place of `file`. */
-  protected abstract copy(empty: string, file: string): Promise<void>;
 
   async backup(file: string): Promise<BackupFacts> {
     await this.expectUsable();
-    return await writeBackup(this.store, file, async (empty) => await this.copy(empty, file));
-  }
-
-  /** @throws `state` if it is damaged or not used any more: nothing is restored into that */
-  async expectWhole(): Promise<void> {
-    await this.expectUsable();
+    return await writeBackup(this.store, file, async (temporary) => {
+      await this.read(async (whole) => await writeStateFile(temporary, whole));
+    });
   }
 
   async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
