@@ -16,7 +16,6 @@ import type {
   RunExchange,
   Started,
   VaultRecord,
-  VaultSummary,
   Named,
 } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";
@@ -254,7 +253,7 @@ export interface Store {
   /** The vaults with this uuid under any service, without forgotten ones. */
   find(uuid: string): Promise<VaultRecord[]>;
   /** The vaults of a service, without forgotten ones. */
-  summaries(service: string): Promise<VaultSummary[]>;
+  known(service: string): Promise<VaultRecord[]>;
   /** What was begun in a run, of all vaults or of one. */
   run(service: string, name: string, uuid?: string): Promise<RunExchange[]>;
   /** The exchanges of a vault that the journal has, or that one alone, newest first. Reads all of the journal: for what is rare. */

@@ -192,9 +192,6 @@ export interface RunExchange {
   delivery: string | null;
 }
 
-/** What a command with many vaults needs to know of each before its turn comes. */
-export type VaultSummary = Omit<VaultRecord, "last" | "exchanges" | "generations"> & KnownVault;
-
 /** What ② records: all that a start response says, but for the contents. */
 export interface Started extends Omit<StartSuccess, "vault" | "warnings"> {
   /** The vault is known to allow a limited number of reads. */

@@ -3,7 +3,7 @@ import { VaultNames } from "../cli/vault-name.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { Circumstances } from "../exchange/next-action.ts";
 import { beforeStart } from "../exchange/next-action.ts";
-import type { Named, VaultSummary } from "../exchange/records.ts";
+import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Outputs } from "../handover/handover.ts";
 import { tableOf, updateDocument } from "../handover/handover.ts";
@@ -68,7 +68,7 @@ export async function runMany(
  */
 async function readList(app: App, options: VaultsOptions, run: Run) {
   const [store, service] = [await app.state.store(), app.settings.serviceName()];
-  const vaults = new VaultNames(await store.summaries(service));
+  const vaults = new VaultNames(await store.known(service));
   const forAll = {
     operation: run.operation,
     kind: options.kind,
@@ -100,7 +100,7 @@ async function readList(app: App, options: VaultsOptions, run: Run) {
 
 /** Why nothing is sent for a vault. `isKept`: the contents of limited vaults reach somebody who keeps them. */
 function whySkipped(
-  vault: VaultSummary,
+  vault: VaultRecord,
   start: Start,
   isKept: boolean,
   circumstances: Circumstances,

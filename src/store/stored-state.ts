@@ -10,7 +10,6 @@ import type {
   PastExchange,
   RunExchange,
   VaultRecord,
-  VaultSummary,
 } from "../exchange/records.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
@@ -25,7 +24,7 @@ import type { Dialect, Statement } from "./statement.ts";
 import { written } from "./statement.ts";
 import type { Since } from "./steps/rows.ts";
 import { placeOf } from "./steps/generations.ts";
-import { vaultRecord, vaultSummary } from "./steps/rows.ts";
+import { vaultRecord } from "./steps/rows.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
 /** Vaults, and names of vaults, that are read at a time. */
@@ -82,9 +81,8 @@ export abstract class StoredState {
   abstract now(): number;
 
   async *each(uuid?: string): AsyncGenerator<VaultRecord> {
-    const condition = uuid === undefined ? isListed : `uuid = $1 AND ${isListed}`;
     const values = uuid === undefined ? [] : [uuid.toLowerCase()];
-    yield* this.#inOrder(await this.#names(condition, ...values), condition, ...values);
+    yield* this.#inOrder(uuid === undefined ? isListed : `uuid = $1 AND ${isListed}`, ...values);
   }
 
   async list(): Promise<VaultRecord[]> {
@@ -99,10 +97,8 @@ export abstract class StoredState {
     return await this.#vaults(`uuid = $1 AND ${isKnown}`, [uuid.toLowerCase()]);
   }
 
-  async summaries(service: string): Promise<VaultSummary[]> {
-    const isOfService = `service = $1 AND ${isKnown}`;
-    const names = await this.#names(isOfService, service);
-    return await Array.fromAsync(this.#inOrder(names, isOfService, service), vaultSummary);
+  async known(service: string): Promise<VaultRecord[]> {
+    return await Array.fromAsync(this.#inOrder(`service = $1 AND ${isKnown}`, service));
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
@@ -205,12 +201,9 @@ export abstract class StoredState {
     return names.sort(byLabel);
   }
 
-  /** Reads these vaults if they still meet a condition, in batches: documents are large. */
-  async *#inOrder(
-    names: readonly ListedName[],
-    condition: string,
-    ...values: string[]
-  ): AsyncGenerator<VaultRecord> {
+  /** Reads the vaults that meet a condition, in batches: documents are large. */
+  async *#inOrder(condition: string, ...values: string[]): AsyncGenerator<VaultRecord> {
+    const names = await this.#names(condition, ...values);
     const among = `uuid IN (${this.dialect.texts(`$${values.length + 1}`)}) AND ${condition}`;
     for (let at = 0; at < names.length; at += batch) {
       const some = names.slice(at, at + batch);

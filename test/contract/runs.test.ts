@@ -54,7 +54,7 @@ describeStore("runs of many vaults", (make) => {
       open: null,
       ...counts,
     };
-    expect(await on.fixture.another().summaries(service)).toMatchObject([
+    expect(await on.fixture.another().known(service)).toMatchObject([
       {
         ...known,
         uuid: other.toLowerCase(),
@@ -74,7 +74,7 @@ describeStore("runs of many vaults", (make) => {
 
   it("leaves out what was forgotten", async () => {
     await on.session.forget();
-    expect(await on.fixture.another().summaries(service)).toEqual([]);
+    expect(await on.fixture.another().known(service)).toEqual([]);
   });
 
   it("finds the newest exchange of each vault that a run began", async () => {

@@ -75,7 +75,7 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
   // Those of other services fail, and are told.
   const pending = options.all === true ? (await store.list()).filter(isPending) : undefined;
   if (pending?.length !== 0) await askSettings(app);
-  const known = pending ?? (await store.summaries(app.settings.serviceName()));
+  const known = pending ?? (await store.known(app.settings.serviceName()));
   const entries = await readNames(app.io, options, new VaultNames<KnownVault>(known));
   const isDocument =
     format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);

@@ -35,7 +35,7 @@ export async function importVaults(
   { vaults, ...ready }: Ready,
 ): Promise<void> {
   const service = serviceName({ ...ready, insecureHttp: false });
-  const known = (await state.summaries(service)).map(({ uuid }) => uuid);
+  const known = (await state.known(service)).map(({ uuid }) => uuid);
   // Several vaults of a seed may have one label, or none, and then the kind stands for it. In a state, the first one has it.
   const labels = vaults.map(({ label }) => label);
   const add = async ([at, vault]: readonly [number, Ready["vaults"][number]]): Promise<void> => {

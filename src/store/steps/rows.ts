@@ -10,7 +10,6 @@ import type {
   Generation,
   OpenExchange,
   VaultRecord,
-  VaultSummary,
 } from "../../exchange/records.ts";
 import type { ExchangeState } from "../../exchange/states.ts";
 import { openStates } from "../../exchange/states.ts";
@@ -296,12 +295,6 @@ function generationRecord(
 }
 
 const exchangeRecord = ({ token, run, outcome, sole, ...row }: ExchangeRow): ExchangeRecord => row;
-
-/** What a command with many vaults needs of one that is known: there may be many. */
-export function vaultSummary({ last, exchanges, ...record }: VaultRecord): VaultSummary {
-  const generations = record.generations.map(({ proven, device }) => ({ proven, device }));
-  return { ...record, generations };
-}
 
 export const isSameDevice = (one: Device | null, other: Device | null): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
