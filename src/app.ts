@@ -5,9 +5,8 @@ import type { Host } from "./host.ts";
 import { createIo } from "./parts/io.ts";
 import { createSettings, directoryOf } from "./parts/settings.ts";
 import { readConfiguration, type Configuration } from "./settings/config-file.ts";
-import { isShared, passwordSeen } from "./settings/location.ts";
+import { configDirectory, isShared, passwordSeen } from "./settings/location.ts";
 import { findSetting, type SettingsMode } from "./settings/settings.ts";
-import { configDirectory } from "./store/paths.ts";
 
 /**
  * The parts of the program, each made of those before it. A function takes the parts that it may touch, or of one the very thing

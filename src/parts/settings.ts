@@ -2,11 +2,10 @@ import { join } from "node:path";
 import type { Io } from "./io.ts";
 import type { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
-import { isShared } from "../settings/location.ts";
+import { configDirectory, isShared, stateDirectory } from "../settings/location.ts";
 import type { NamedProfile } from "../settings/config-file.ts";
 import type { GivenFlags, Settings, SettingsMode } from "../settings/settings.ts";
 import { readSettings, resolveSettings, serviceName } from "../settings/settings.ts";
-import { configDirectory, stateDirectory } from "../store/paths.ts";
 
 /** The effective settings, where they come from, and the places that follow from them. A question fills in what is missing. */
 export interface SettingsPart extends Settings {

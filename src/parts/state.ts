@@ -11,10 +11,9 @@ import type { Host } from "../host.ts";
 import type { GivenKey, KeySource } from "../secrets/keys.ts";
 import { givenKey, parseGivenKey } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import { isShared } from "../settings/location.ts";
+import { isShared, stateDirectory } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { stateDirectory } from "../store/paths.ts";
 import { directoryOf, type Basics, type SettingsPart } from "./settings.ts";
 
 export type {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configDirectory, stateDirectory } from "../../src/store/paths.ts";
+import { configDirectory, stateDirectory } from "../../src/settings/location.ts";
 
 describe("per-user directories", () => {
   const linux = { platform: "linux", env: {}, home: "/home/ada" };
