@@ -14,7 +14,7 @@ import type { SealingKey } from "../secrets/sealing.ts";
 import { isShared, stateDirectory } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { directoryOf, type Basics, type SettingsPart } from "./settings.ts";
+import { directoryOf, type Basics } from "./settings.ts";
 
 export type {
   BackupFacts,
@@ -107,7 +107,12 @@ async function openState(
     folder: configuration.keys,
     uid,
     given: await givenKeyOf({ io, secretSetting }, settings),
-    former: async (id) => await formerKey(io, configuration, profile, id),
+    // A profile may name another one.
+    formerFile: () =>
+      host.resolve(
+        profileValue(profile.settings, "stateKeyFile") ??
+          join(configuration.directory, "state.key"),
+      ),
   };
   const keys = new Map<string, SealingKey>();
   const shared = { clock: host, waiting, warn: narrator.warn };
@@ -171,20 +176,6 @@ async function givenKeyOf(
     return parseGivenKey(await runPrintingCommand(printing, io, io.waiting.signal), by);
   });
   return { by, read };
-}
-
-/** A key in the key file of version 0.2.0, which a profile may name. */
-async function formerKey(
-  { host, narrator }: Basics["io"],
-  { directory, keys }: SettingsPart["configuration"],
-  profile: NamedProfile,
-  id: string,
-): Promise<SealingKey | null> {
-  const { copyFormerKey } = await import("../secrets/version-1-keys.ts");
-  const path = host.resolve(
-    profileValue(profile.settings, "stateKeyFile") ?? join(directory, "state.key"),
-  );
-  return copyFormerKey({ path, folder: keys, uid: host.uid, warn: narrator.warn }, id);
 }
 
 /**

@@ -23,8 +23,8 @@ export interface KeySource {
   given?: GivenKey | undefined;
   /** The flag that gives it to a command, if that is not --state-key. */
   flag?: string;
-  /** Finds a key that version 0.2.0 has left, and makes its file in the folder; null if there is none. */
-  former?: (id: string) => Promise<SealingKey | null>;
+  /** Path of the key file of version 0.2.0, which had the keys of all states. */
+  formerFile?: () => string;
 }
 
 /** A key from a flag, a variable or a command. */
@@ -100,7 +100,7 @@ export function readKeyFile(path: string, owner: KeyOwner): SealingKey | null {
 }
 
 /** As `readKeyFile`, the text of the file. */
-export function readKeyText(path: string, { uid, warn }: KeyOwner): string | null {
+function readKeyText(path: string, { uid, warn }: KeyOwner): string | null {
   checkOwner(path, uid, "the key file");
   const stats = fileIfThere(path, "the key file");
   if (stats === null) return null;
@@ -114,7 +114,7 @@ export function readKeyText(path: string, { uid, warn }: KeyOwner): string | nul
 }
 
 /** The 32 bytes of a key; null if it is none. A file of version 0.2.0 has the id in front, and its newest key in the last line. */
-export function parseKey(text: string): Buffer | null {
+function parseKey(text: string): Buffer | null {
   const line = text.trim().split("\n").at(-1) ?? "";
   const key = line.replace(/^vaultsvc-key-1 [0-9a-f]{16} /, "").trim();
   if (/^[0-9a-fA-F]{64}$/.test(key)) return Buffer.from(key, "hex");
@@ -138,7 +138,53 @@ export function writeKeyFile(path: string, material: Buffer): void {
   );
 }
 
-export function notAKeyFile(path: string, why: string): VaultError {
+function notAKeyFile(path: string, why: string): VaultError {
   const hint = "restore the key file from its backup; it was not changed";
   return unusable(path, why, { hint }, "the key file");
 }
+
+/**
+ * Copies the key with this id from the key file of version 0.2.0, one a line (`vaultsvc-SOURCE-1 ID …`), into a file of its own, if that can
+ * be written; null if the former file, which is left as it is, does not have it.
+ * @throws `state` for a key that is in the keyring of the operating system or comes from a passphrase, with a command that prints it
+ */
+export function copyFormerKey(
+  { folder, formerFile, uid }: KeySource,
+  id: string,
+  warn: KeyOwner["warn"],
+): SealingKey | null {
+  if (formerFile === undefined) return null;
+  const path = formerFile();
+  const lines = readKeyText(path, { uid, warn })?.split("\n") ?? [];
+  const line = lines.find((each) => each.split(" ")[1] === id);
+  const source = /^vaultsvc-(\w+)-1 /.exec(line ?? "")?.[1];
+  if (line === undefined || source === "given") return null;
+  if (source === "keyring")
+    throw isPrinted(id, "is in the keyring of the operating system", {
+      "on Linux": `secret-tool lookup service vaultsvc username ${id}`,
+      "on macOS": `security find-generic-password -s vaultsvc -a ${id} -w`,
+    });
+  const [, log2N, r, p, salt] = / scrypt:(\d+):(\d+):(\d+) ([\w+/=-]+)$/.exec(line) ?? [];
+  if (source === "passphrase" && salt !== undefined)
+    throw isPrinted(id, "is derived from a passphrase", {
+      "with your passphrase, or what prints it": `node -p 'require("crypto").scryptSync("PASSPHRASE".normalize("NFKC"), Buffer.from("${salt}", "base64"), 32, {N: 2 ** ${log2N}, r: ${r}, p: ${p}, maxmem: 2 ** 31}).toString("base64")'`,
+    });
+  const material = parseKey(line);
+  if (material === null || deriveKey(material).id !== id)
+    throw notAKeyFile(path, `the line of key ${id} is garbled`);
+  try {
+    writeKeyFile(keyFileOf(folder, id), material);
+  } catch (error) {
+    // The configuration may be read-only: the former file still has the key.
+    warn(`key ${id} of ${path} could not be copied: ${(error as Error).message}`);
+  }
+  return deriveKey(material);
+}
+
+const isPrinted = (id: string, where: string, by: Record<string, string>): VaultError =>
+  new VaultError("state", `key ${id} ${where}`, {
+    hint: "this version takes it from a command that prints it",
+    next: Object.entries(by).map(([note, printing]) =>
+      noted(command`vault config set stateKeyCommand ${printing}`, note),
+    ),
+  });

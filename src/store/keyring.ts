@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
-import { keyFileOf, makeKeyFile, readKeyFile } from "../secrets/keys.ts";
+import { copyFormerKey, keyFileOf, makeKeyFile, readKeyFile } from "../secrets/keys.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import { keyIdIn, noteMeta } from "./sqlite/query.ts";
@@ -56,11 +56,11 @@ export class Keyring {
 
   /** A key on this machine, for what another key has sealed; null if it is not here. */
   async find(id: string): Promise<SealingKey | null> {
-    const { given, former } = this.#source;
+    const { given } = this.#source;
     const there = this.#cached.get(id) ?? this.#fromFile(id);
     if (there !== null) return there;
     const own = await given?.read();
-    return own?.id === id ? own : ((await former?.(id)) ?? null);
+    return own?.id === id ? own : copyFormerKey(this.#source, id, this.#warn);
   }
 
   /** A state's key on this machine; the state names it on return. Call it before sealing. */
