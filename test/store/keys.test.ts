@@ -109,7 +109,8 @@ describe("the key that seals", () => {
     await expect(
       early.recordPair({ credentials: pair("first"), kind: "generic/offline" }),
     ).rejects.toMatchObject({ code: "state" });
-    expect(await early.read()).toBeNull();
+    await expect(early.read()).rejects.toMatchObject({ code: "state" });
+    expect(state.sql("SELECT uuid FROM vaults")).toEqual([{ uuid: other.uuid }]);
   });
 
   it.each([base64, ` ${base64}\n`, bytes.toString("hex"), bytes.toString("hex").toUpperCase()])(
