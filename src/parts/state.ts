@@ -3,7 +3,8 @@ import { once } from "../at-a-time.ts";
 import type { Sourced } from "../settings/given.ts";
 import { readSecret } from "../settings/given.ts";
 import type { StateHistory } from "../store/sqlite/snapshot.ts";
-import type { State, WholeState } from "../store/state.ts";
+import type { State } from "../store/state.ts";
+import type { StoredWhole } from "../store/whole/stored-whole.ts";
 import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
 import { checkOwner } from "../files/private-directory.ts";
@@ -16,13 +17,9 @@ import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { directoryOf, type Basics } from "./settings.ts";
 
-export type {
-  BackupFacts,
-  RestoreFacts,
-  ServerFacts,
-  StateFacts,
-  DirectoryFacts,
-} from "../store/state.ts";
+export type { BackupFacts } from "../store/backup/backup.ts";
+export type { RestoreFacts } from "../store/backup/restore.ts";
+export type { DirectoryFacts, ServerFacts, StateFacts } from "../store/whole/stored-whole.ts";
 
 /** What is kept: vaults, exchanges and counters, with the key that seals them and the secrets of the configuration. */
 export interface StatePart {
@@ -135,7 +132,7 @@ async function openState(
       : new SqliteState({ ...options, directory: directoryOf(host, location) });
   const keyring = new Keyring(keySource, directory, narrator.warn, keys);
   const state = await at(settings.state);
-  const wholeAt = async (location: string): Promise<WholeState> =>
+  const wholeAt = async (location: string): Promise<StoredWhole> =>
     await (await at(location)).whole();
   return {
     state,

@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { dialect } from "../../src/store/sqlite/query.ts";
-import type { State, WholeState } from "../../src/store/state.ts";
+import type { State } from "../../src/store/state.ts";
 import type { Statement } from "../../src/store/statement.ts";
+import type { StoredWhole } from "../../src/store/whole/stored-whole.ts";
 import { marksIn } from "../../src/store/whole/marks.ts";
 import { Whole } from "../../src/store/whole/whole.ts";
 import {
@@ -22,7 +23,7 @@ import { localBeside, sharedState } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 interface Engine {
-  place: WholeState;
+  place: StoredWhole;
   open: () => State;
   state: SharedState;
 }

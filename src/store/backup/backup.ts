@@ -6,7 +6,6 @@ import type { Keyring } from "../keyring.ts";
 import { marksOf, migrate, schemaVersion } from "../sqlite/open-database.ts";
 import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
-import type { BackupFacts, Holdings } from "../state.ts";
 import type { Row, Table } from "../statement.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { Engine } from "../whole/whole.ts";
@@ -16,7 +15,33 @@ import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { asStateError, isDamaged, onState, unusable } from "../../files/state-error.ts";
 
-/** Writes a backup (`WholeState.backup`). `copy` snapshots into an empty file, durable or not. */
+/** What a backup or a state holds. */
+export interface Holdings {
+  vaults: number;
+  /** Exchanges that wait for an acknowledgement, or are in doubt. */
+  pending: number;
+  /** Id of the key that opens the sealed values; null if there are none. */
+  keyId: string | null;
+  /** Version of the schema. */
+  format: number;
+}
+
+export interface BackupFacts extends Holdings {
+  /** Absolute path. */
+  file: string;
+  /** Size of the file. */
+  bytes: number;
+  /** Time of the backup, ISO 8601. */
+  at: string;
+}
+
+/**
+ * Writes a backup, of which `copy` writes a snapshot into an empty file, durable or not. Values stay
+ * sealed; the key is not copied. The file (mode 0600, alike for both engines) is whole and durable
+ * when this resolves, or does not exist. Before, all credentials count as known elsewhere; failing
+ * that is a warning.
+ * @throws `state` if there is no state, or the file cannot be written
+ */
 export async function writeBackup(
   store: Pick<StoredState, "dialect" | "parts" | "record">,
   file: string,

@@ -6,7 +6,6 @@ import { mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
 import { appendingAlone, ofState } from "../journal.ts";
 import type { Keyring } from "../keyring.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
-import type { Restore, RestoreFacts } from "../state.ts";
 import { marking } from "../statement.ts";
 import type { Owner } from "../steps/generations.ts";
 import { keyOf } from "../steps/generations.ts";
@@ -15,9 +14,26 @@ import type { StoredState } from "../stored-state.ts";
 import { withPredecessors } from "../whole/marks.ts";
 import type { WholePlace, WholeReader } from "../whole/whole.ts";
 import { marksAt } from "../whole/whole.ts";
+import type { Holdings } from "./backup.ts";
 import { checkBackup, readerOf } from "./backup.ts";
 import type { RestoredVault } from "./restore-vault.ts";
 import { countedThere, restoreVault } from "./restore-vault.ts";
+
+/** What a restore has done. */
+export interface RestoreFacts {
+  vaults: RestoredVault[];
+  /** Vaults that others held for too long; nothing of them was restored. */
+  failed: { service: string; uuid: string; label: string | null; error: VaultError }[];
+}
+
+/** A restore that was prepared: nothing is changed yet. */
+export interface Restore {
+  backup: Holdings;
+  /** There is no state yet that holds anything. */
+  isEmpty: boolean;
+  /** @throws `interrupted`, `state`, with some of the vaults restored; `busy` before that */
+  run: (waiting: Waiting) => Promise<RestoreFacts>;
+}
 
 /** A state into which a backup is restored. */
 interface Restorable extends WholePlace {

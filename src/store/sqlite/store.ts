@@ -11,7 +11,7 @@ import { columnsOf, raising, writingBeside } from "../document.ts";
 import { prunedBefore, pruning } from "../journal.ts";
 import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
-import type { Created, Lock, State, WholeState } from "../state.ts";
+import type { Created, Lock, State } from "../state.ts";
 import type { Put, Statement } from "../statement.ts";
 import { inserting, written } from "../statement.ts";
 import type { VaultRow } from "../steps/rows.ts";
@@ -26,6 +26,7 @@ import { marksOf } from "./open-database.ts";
 import { dialect, keyIdIn, metaOf, noteMeta, one, rowsIn } from "./query.ts";
 import type { StoreOptions } from "./state-database.ts";
 import { StateDatabase } from "./state-database.ts";
+import type { SqliteWhole } from "./whole-state.ts";
 
 /**
  * A state in a directory. Reads nothing before the first call, creates nothing before one that
@@ -75,7 +76,7 @@ export class SqliteState extends StoredState implements State {
     return (await this.database.open()) === null ? [] : this.database.locks.holders();
   }
 
-  async whole(): Promise<WholeState> {
+  async whole(): Promise<SqliteWhole> {
     return new (await import("./whole-state.ts")).SqliteWhole(this);
   }
 

@@ -11,12 +11,12 @@ import {
 import { keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
-import type { DirectoryFacts, Rekeyed, StateFacts } from "../state.ts";
 import type { StateHistory } from "./snapshot.ts";
 import { openHistory, openSnapshot } from "./snapshot.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import { notHere } from "../whole/marks.ts";
+import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { WholeOperation, WholeReader } from "../whole/whole.ts";
 import { Whole } from "../whole/whole.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { WholeState } from "../state.ts";
+import type { StoredWhole } from "./stored-whole.ts";
 import type { Fence, Marks } from "./marks.ts";
 import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
 import type { Whole, WholePlace, WholeReader } from "./whole.ts";
@@ -125,7 +125,7 @@ async function receive(
  * throws `busy`, `interrupted`, and `state` if a move has begun or ended since
  */
 export async function prepareClaim(
-  from: WholeState,
+  from: StoredWhole,
   placeAt: (location: string) => Promise<WholePlace>,
   warn: (message: string) => void,
 ): Promise<(waiting: Waiting) => Promise<void>> {

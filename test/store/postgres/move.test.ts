@@ -7,7 +7,7 @@ import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { prepareClaim } from "../../../src/store/whole/move.ts";
 import { moveState } from "../../../src/store/whole/move.ts";
-import type { WholeState } from "../../../src/store/state.ts";
+import type { StoredWhole } from "../../../src/store/whole/stored-whole.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
@@ -43,7 +43,7 @@ async function machines(): Promise<{
 interface Local {
   id: string;
   open: () => Store;
-  place: WholeState;
+  place: StoredWhole;
 }
 
 const placeOf = (store: Store): PostgresWhole => new PostgresWhole(store as PostgresStore);
@@ -100,7 +100,7 @@ const [looked, received] = [1, 2];
 const [fenced, marked] = [1, 2];
 
 /** A claim, as of now, of a state whose target does not answer. */
-const unanswered = async (place: WholeState): ReturnType<typeof prepareClaim> =>
+const unanswered = async (place: StoredWhole): ReturnType<typeof prepareClaim> =>
   await prepareClaim(
     place,
     async () => await Promise.reject(new Error("gone")),
