@@ -60,18 +60,15 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
   const file = "./read-vault.sh";
   const setUp = ["--setup", "vault export x", "--check", "true", "--", "true"];
   test.each([
-    [["--check", "true", "--", "sh", file], "exits with \\d+ even .*", `sh ${file}`],
-    [["--check", file, "--", file], "exits with 127 .*", `/bin/sh -c ${file}`],
-    [setUp, "--setup exits with 4: vault: .*", "/bin/sh -c 'vault export x'"],
-  ])(
-    "%j fails with what the program said, and the command that runs it",
-    async (args, said, run) => {
-      const { code, err } = await here(...args);
-      expect(code).toBe(2);
-      expect(err).toMatch(new RegExp(`vault: .*${said}(read-vault.sh|x)`));
-      expect(err).toContain(`next: vault sandbox exec -- ${run}\n`);
-    },
-  );
+    [["--check", "true", "--", "sh", file], "exits with \\d+ even without a failure", `sh ${file}`],
+    [["--check", file, "--", file], "exits with 127 even without a failure", `/bin/sh -c ${file}`],
+    [setUp, "--setup exits with 4", "/bin/sh -c 'vault export x'"],
+  ])("%j is told, and the command that shows what the program says", async (args, said, run) => {
+    const { code, err } = await here(...args);
+    expect(code).toBe(2);
+    expect(err).toMatch(new RegExp(`vault: .*${said}\n`));
+    expect(err).toContain(`next: vault sandbox exec -- ${run}\n`);
+  });
 
   test("Ctrl-C ends the program that runs, and the rehearsal", async () => {
     const args = ["--setup", "echo ready; sleep 60", "--check", "true", "--debug", "--", "true"];

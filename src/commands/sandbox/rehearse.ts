@@ -1,5 +1,6 @@
-import { spawn } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { spawn, type SpawnOptions, type StdioOptions } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
 import type { OptionsOf } from "../../cli/command.ts";
@@ -8,12 +9,11 @@ import type { Scenario } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
 import type { Host } from "../../host.ts";
 import { noVault } from "../../protocol/endpoints.ts";
-import type { SandboxSettings } from "../../sandbox/server.ts";
-import { once } from "../../at-a-time.ts";
+import type { RunningSandbox, SandboxSettings } from "../../sandbox/server.ts";
 import { count } from "../../terminal/count.ts";
 import { command as wayTo, commandLine, type Way } from "../../way.ts";
 import type { rehearse } from "../sandbox.ts";
-import { openPrivateSandbox, type PrivateSandbox } from "./folder.ts";
+import { openPrivateSandbox } from "./folder.ts";
 import { sandboxSettings } from "./start.ts";
 
 type Options = OptionsOf<typeof rehearse>;
@@ -120,11 +120,10 @@ interface Rehearsal {
  * @throws `usage` where the program, its preparation or its check fails
  */
 async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
-  return await inSandbox(rehearsal, {}, async ({ running: { sandbox } }, run) => {
-    const { command, check } = rehearsal;
+  const { command, check } = rehearsal;
+  return await inSandbox(rehearsal, {}, async ({ sandbox }, run) => {
     const code = await run(command);
-    if (code !== 0)
-      throw run.failed(`the command exits with ${code} even without a failure`, command);
+    if (code !== 0) throw failed(`the command exits with ${code} even without a failure`, command);
     const calls = sandbox
       .requests()
       .map(({ method, endpoint, uuid }, index) => ({
@@ -133,11 +132,10 @@ async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
       }))
       .filter(({ uuid }) => uuid !== noVault)
       .map(({ call }) => call);
-    if (calls.length === 0) throw run.failed("the command makes no call to the sandbox", command);
+    if (calls.length === 0) throw failed("the command makes no call to the sandbox", command);
     const checked = await run(inShell(check));
-    if (checked !== 0)
-      throw run.failed(`--check exits with ${checked} even without a failure`, inShell(check));
-    return calls;
+    if (checked === 0) return calls;
+    throw failed(`--check exits with ${checked} even without a failure`, inShell(check));
   });
 }
 
@@ -156,12 +154,11 @@ async function play(
     if (failure.startsWith("killed")) kill?.();
   };
   const faults = [{ match: {}, action, skip: call.n - 1, times: 1 } as const];
-  return await inSandbox(rehearsal, { faults, onFault }, async ({ running }, run) => {
+  return await inSandbox(rehearsal, { faults, onFault }, async ({ sandbox, faults }, run) => {
     await run(rehearsal.command, (killer) => (kill = killer));
-    running.faults.clear();
+    faults.clear();
     await run(rehearsal.command);
     const check = await run(inShell(rehearsal.check));
-    const { sandbox } = running;
     const locked = sandbox.vaults().filter(({ uuid }) => sandbox.inspect(uuid).state === "locked");
     for (const { uuid } of locked) sandbox.unlock(uuid);
     const isReadable =
@@ -171,97 +168,74 @@ async function play(
   });
 }
 
-/** Has a fresh working directory prepared beside a fresh sandbox. */
+/** Runs a program to its exit code; `started` gets what kills it and all that it started. */
+type Run = (words: readonly string[], started?: (kill: () => void) => void) => Promise<number>;
+
+/**
+ * Has a fresh working directory prepared beside a fresh sandbox. What programs print there is shown
+ * by --debug alone, on stderr.
+ */
 async function inSandbox<T>(
   { app, settings, setup }: Rehearsal,
   more: Partial<SandboxSettings>,
-  work: (sandbox: PrivateSandbox, run: Run) => Promise<T>,
+  work: (sandbox: RunningSandbox, run: Run) => Promise<T>,
 ): Promise<T> {
   const sandbox = await openPrivateSandbox(app, { ...settings, ...more });
+  const { folder, env } = sandbox;
+  // Not "ignore": that is no standard output at all, without which `vault get` sends nothing.
+  const nowhere = openSync("/dev/null", "w");
   try {
-    const run = runIn(app, sandbox);
+    const cwd = join(folder, "work");
+    mkdirSync(cwd);
+    const output = app.settings.debug ? 2 : nowhere;
+    const stdio: StdioOptions = ["ignore", output, output];
+    const run = runIn(app.io.host, { cwd, env, stdio, detached: true });
     const prepared = setup === undefined ? 0 : await run(inShell(setup));
     if (setup !== undefined && prepared !== 0)
-      throw run.failed(`--setup exits with ${prepared}`, inShell(setup));
-    return await work(sandbox, run);
+      throw failed(`--setup exits with ${prepared}`, inShell(setup));
+    return await work(sandbox.running, run);
   } finally {
+    closeSync(nowhere);
     await sandbox.close();
   }
 }
 
-/** Runs a program to its end; `started` gets a function that kills it and all that it started. Returns its exit code. */
-interface Run {
-  (words: readonly string[], started?: (kill: () => void) => void): Promise<number>;
-  /** The error that what ran last has failed, with the last lines of its stderr. */
-  failed(message: string, command: readonly string[]): VaultError;
-}
+/** The error that a program of the rehearsal has failed where it should not. */
+const failed = (message: string, command: readonly string[]): VaultError =>
+  new VaultError("usage", message, {
+    hint: "it runs in a new, empty directory: name files of yours by their full paths; --debug shows what it prints",
+    next: [wayTo`vault sandbox exec -- ${command}`],
+  });
 
 const inShell = (line: string): string[] => ["/bin/sh", "-c", line];
 
-/** Not "ignore": that is no standard output at all, without which `vault get` sends nothing. */
-const nowhere = once(() => openSync("/dev/null", "w"));
-
-function throwIfInterrupted(host: Host): void {
-  if (host.interrupted.aborted)
-    throw new VaultError("interrupted", "interrupted: the rehearsal is incomplete", {
-      retry: "safe",
-    });
-}
-
-/** Lines of the stderr of a program that an error quotes at least, and its characters at most. */
-const quoted = { lines: 3, length: 1000 };
-
-/** Runs what the rehearsal is about, in a new directory; what it prints is kept for an error, but with --debug goes to stderr. */
-function runIn({ io: { host }, settings }: App, { folder, env }: PrivateSandbox): Run {
-  const cwd = join(folder, "work");
-  mkdirSync(cwd);
-  const errors = join(folder, "stderr");
-  const failed: Run["failed"] = (what, command) => {
-    const said = existsSync(errors) ? readFileSync(errors, "utf8").slice(-quoted.length) : "";
-    const lines = said.trimEnd().split("\n");
-    // An error with its hints, which are indented, is one.
-    const message = lines.findLastIndex((line) => /^\S/.test(line));
-    const last = lines.slice(Math.max(0, Math.min(message, lines.length - quoted.lines)));
-    const told = last.map((line) => line.trim()).join(" | ");
-    return new VaultError("usage", told === "" ? what : `${what}: ${told}`, {
-      hint: "it runs in a new, empty directory: name files of yours by their full paths",
-      next: [wayTo`vault sandbox exec -- ${command}`],
-    });
+function runIn(host: Host, how: SpawnOptions): Run {
+  const { interrupted } = host;
+  const throwIfInterrupted = (): void => {
+    if (interrupted.aborted)
+      throw new VaultError("interrupted", "interrupted: the rehearsal is incomplete", {
+        retry: "safe",
+      });
   };
-  const run = async (
-    words: readonly string[],
-    started?: (kill: () => void) => void,
-  ): Promise<number> => {
-    throwIfInterrupted(host);
-    const [program = "", ...args] = words;
-    const stderr = settings.debug ? 2 : openSync(errors, "w");
-    const stdout = settings.debug ? 2 : nowhere();
-    const child = spawn(program, args, {
-      cwd,
-      env,
-      stdio: ["ignore", stdout, stderr],
-      detached: true,
-    });
-    if (stderr !== 2) closeSync(stderr);
+  return async ([program = "", ...args], started) => {
+    throwIfInterrupted();
+    const child = spawn(program, args, how);
     const kill = (): void => {
       if (child.pid !== undefined) host.endGroup(child.pid);
     };
     started?.(kill);
-    host.interrupted.addEventListener("abort", kill, { once: true });
+    interrupted.addEventListener("abort", kill, { once: true });
     try {
-      const code = await new Promise<number | null>((resolve, reject) => {
-        child.once("error", (cause: NodeJS.ErrnoException) =>
-          reject(failed(`${program} cannot be started (${cause.code})`, words).with({ cause })),
-        );
-        child.once("exit", resolve);
-      });
+      const [code] = (await once(child, "exit").catch((cause: NodeJS.ErrnoException) => {
+        const message = `${program} cannot be started (${cause.code})`;
+        throw failed(message, [program, ...args]).with({ cause });
+      })) as [number | null];
       // Whatever it left running must not go on beside the next one.
       kill();
-      throwIfInterrupted(host);
+      throwIfInterrupted();
       return code ?? 137;
     } finally {
-      host.interrupted.removeEventListener("abort", kill);
+      interrupted.removeEventListener("abort", kill);
     }
   };
-  return Object.assign(run, { failed });
 }
