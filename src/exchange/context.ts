@@ -106,7 +106,7 @@ export function note(context: ExchangeContext, code: string, message: string): E
 /**
  * Returns how long to wait before a call is repeated, after a 429 as after a lost response: as long as the service asks
  * (`Retry-After`, at least 50 ms), else doubling from 200 ms to 10 s; and whether that ends before the deadline, with a chance of another
- * outcome. What waits is start/send, end and single; service/places waits before a call, so that no 429 comes.
+ * outcome. What waits is start/send, end and single; service/client waits before a call, so that no 429 comes.
  */
 export function nextTry(
   { clock, deadline }: { clock: Clock; deadline: number },

@@ -2,8 +2,7 @@ import type { ExchangeContext } from "../exchange/context.ts";
 import type { LockContext } from "../exchange/lock-vault.ts";
 import type { Reply, Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
-import type { ServiceFor } from "../service/client.ts";
-import type { Reach } from "../service/reach.ts";
+import type { Reach, ServiceFor } from "../service/client.ts";
 import type { SingleContext } from "../exchange/single.ts";
 import { once } from "../at-a-time.ts";
 import { inUse, type Reader } from "../terminal/narrator.ts";
@@ -66,7 +65,7 @@ export function createService(below: Local, version: string): ServicePart {
     reach: async (wanted = settings) => {
       const [{ readTransport }, { reachService }] = await Promise.all([
         import("../settings/transport.ts"),
-        import("../service/reach.ts"),
+        import("../service/client.ts"),
       ]);
       const options = { version, ...(await readTransport(wanted, io)) };
       return await reachService(options, io.host.interrupted);

@@ -1,15 +1,16 @@
-import type { Call, Reply, Send, Service } from "../exchange/ports.ts";
+import { formatDuration } from "../duration.ts";
+import { VaultError } from "../errors.ts";
+import type { Call, Clock, NextCall, Places, Reply, Send, Service } from "../exchange/ports.ts";
 import { isOnline } from "../protocol/endpoints.ts";
-import type { Route } from "./causes.ts";
-import { connectCause, exchangeCause, hostOf, isForwarded, proxyRefusal } from "./causes.ts";
+import type { Cause, Route } from "./causes.ts";
+import { connectCause, exchangeCause, hostOf, isForwarded } from "./causes.ts";
+import { isTlsFailure, proxyRefusal } from "./causes.ts";
 import type { ConnectionOptions, Outcome } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
-import { maskSecrets, secretsIn } from "./mask.ts";
-import type { RateLimit } from "./places.ts";
-import { openPlaces } from "./places.ts";
 import { replyOf } from "./reply.ts";
 import type { Target } from "./request.ts";
-import { requestOf } from "./request.ts";
+import { pathOf, requestOf } from "./request.ts";
+import { secretsIn, traced, type TraceEvent } from "./trace.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {}
 
@@ -127,63 +128,143 @@ const awaited: Partial<Record<Call["step"], string>> = {
   end: "the service's response to the acknowledgement",
 };
 
-interface CallFacts {
-  /** Number of the call, which a response shares with its request. */
-  call: number;
-  method: string;
-  path: string;
+export interface RateLimit {
+  /** Requests per second; 0 means no limit. */
+  rate: number;
+  /**
+   * Reserves the next place under the application's limit, as `Store.reserveSlot`. Returns the
+   * milliseconds until it.
+   */
+  reserveSlot(intervalMs: number, longestMs: number): Promise<number>;
+  clock: Clock;
 }
 
 /**
- * What `--debug` shows of a call. Values of secret fields are masked; other text still has to go
- * through the redactor.
+ * How much a request may come late for its place, and vary in the time that it takes to arrive, both
+ * together in milliseconds, without a 429.
  */
-export type TraceEvent =
-  | ({ type: "request"; headers: unknown; body: unknown } & CallFacts)
-  | ({
-      type: "response";
-      durationMs: number;
-      outcome: Reply["type"];
-      httpStatus?: number | undefined;
-      cause?: string | undefined;
-      retryAfter?: number | undefined;
-      body?: unknown;
-    } & CallFacts);
+const jitterMs = 25;
 
 /**
- * Reports each request, as the client sends it, before it is sent, and each outcome before it is
- * returned. All that it wraps share the numbers of calls, from 1.
+ * The interval between two places. GCRA lets one request go a whole interval early (a burst of
+ * one), so that the two calls of an exchange need not wait for each other. Then `rate` + 1 requests
+ * span `rate` - 1 intervals, which must exceed a sliding second of the service's clock and the
+ * jitter. That costs 1.6 requests a second at 25.
  */
-export function traced(
-  target: Target,
-  trace: (event: TraceEvent) => void,
-  now: () => number,
-): Wrapper {
-  let calls = 0;
-  return (send) =>
-    async (call, ...given) => {
-      const { headers, body, method, path } = requestOf(target, call);
-      const facts: CallFacts = { call: (calls += 1), method, path };
-      trace({
-        type: "request",
-        ...facts,
-        headers: maskSecrets(headers),
-        body: maskSecrets(body),
-      });
-      const startedAt = now();
-      const reply = await send(call, ...given);
-      const answer = reply.type === "not-sent" ? undefined : reply.answer;
-      trace({
-        type: "response",
-        ...facts,
-        durationMs: now() - startedAt,
-        outcome: reply.type,
-        httpStatus:
-          answer?.httpStatus ?? (reply.type === "no-answer" ? reply.httpStatus : undefined),
-        cause: reply.type === "answer" ? undefined : reply.cause,
-        retryAfter: answer?.retryAfter,
-        body: answer && maskSecrets(answer.body),
-      });
-      return reply;
-    };
+export function slotIntervalMs(rate: number): number {
+  if (rate === 0) return 0;
+  return rate === 1 ? 1000 + jitterMs : (1000 + jitterMs + 0.01) / (rate - 1);
+}
+
+/**
+ * A start takes a place that is no farther away than this, in milliseconds and in places: the rest
+ * of the queue is that of end calls.
+ */
+const startsAhead = { ms: 250, places: 6 };
+
+/** The places of one exchange, and what its calls await. */
+export interface OwnPlaces extends Places {
+  /**
+   * Awaited when the call can be written: takes another place, ahead of starts, where it would come
+   * later than half an interval after its own, so as not to crowd those after it.
+   */
+  inTurn(signal: AbortSignal): Promise<void>;
+}
+
+/** Opens the places of one exchange. Every call, answered or not, uses one. */
+export function openPlaces(limit: RateLimit): OwnPlaces {
+  const { rate, clock } = limit;
+  const intervalMs = slotIntervalMs(rate);
+  const earlyMs = rate === 1 ? 0 : intervalMs;
+  /** The place of the next call, by `Clock.elapsed`. */
+  let placeAt = Number.NEGATIVE_INFINITY;
+
+  /** Waits until the queue is short enough to take a place in it, and for that. Who has waited longer goes first. */
+  async function admit(
+    { isEnd }: Pick<NextCall, "isEnd">,
+    signal: AbortSignal,
+    deadline = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
+    if (intervalMs === 0) return;
+    const cameAt = clock.elapsed();
+    for (;;) {
+      const now = clock.elapsed();
+      const leftMs = Math.max(0, deadline - now);
+      const farthest =
+        isEnd === true
+          ? Number.POSITIVE_INFINITY
+          : Math.max(startsAhead.ms, startsAhead.places * intervalMs) + (now - cameAt) / 4;
+      const longestMs = Math.min(leftMs, farthest);
+      const waitMs = (await limit.reserveSlot(intervalMs, longestMs + earlyMs)) - earlyMs;
+      if (waitMs <= longestMs) {
+        placeAt = clock.elapsed() + Math.max(0, waitMs);
+        // Timers drop fractions, and a call must not be early. The arithmetic is exact to a thousandth.
+        const wholeMs = Math.ceil(waitMs - 0.001);
+        if (wholeMs > 0) await clock.sleep(wholeMs, signal);
+        return;
+      }
+      if (waitMs > leftMs) throw tooLate(rate, waitMs);
+      await clock.sleep(Math.ceil(waitMs - farthest / 2), signal);
+    }
+  }
+
+  return {
+    admit,
+    async inTurn(signal) {
+      const late = clock.elapsed() - placeAt;
+      if (late > Math.min(intervalMs / 2, jitterMs)) await admit({ isEnd: true }, signal);
+    },
+  };
+}
+
+function tooLate(rate: number, waitMs: number): VaultError {
+  return new VaultError(
+    "rate-limited",
+    `the rate limit of ${rate} requests per second leaves the next slot in ${formatDuration(waitMs)}, and waiting for it would exceed --max-wait`,
+    { hint: "nothing was sent; run it again later, or raise --max-wait" },
+  );
+}
+
+export interface ReachOptions extends ConnectionOptions {
+  version: string;
+}
+
+/** What a service reveals without credentials. Times are milliseconds since the epoch. */
+export type Reach =
+  | {
+      reached: true;
+      httpStatus: number;
+      /** Its `Date` header, in whole seconds. */
+      date: number | null;
+      sentAt: number;
+      receivedAt: number;
+    }
+  | ({
+      reached: false;
+      /** The TLS handshake failed, so something answers at the address. */
+      untrusted: boolean;
+    } & Cause);
+
+/**
+ * Sends one HEAD request to the service's prefix, over the client's route (certificates, proxy),
+ * without credentials and about no vault. Any HTTP answer counts as reached. Uses no place under
+ * the rate limit. Never rejects.
+ */
+export async function reachService(options: ReachOptions, signal: AbortSignal): Promise<Reach> {
+  const connection = makeConnection(options);
+  const { route } = connection;
+  const headers = { connection: "close", "user-agent": `vault/${options.version}` };
+  const path = pathOf(options.service) || "/";
+  const outcome = await connection.send({ method: "HEAD", path, headers, body: undefined }, signal);
+  if ("response" in outcome) {
+    const { httpStatus, headers } = outcome.response;
+    const date = Date.parse(String(headers["date"]));
+    const { sentAt } = outcome;
+    const receivedAt = Date.now();
+    return { reached: true, httpStatus, date: date || null, sentAt, receivedAt };
+  }
+  const { error, sentAt, head } = outcome;
+  return sentAt === undefined
+    ? { reached: false, untrusted: isTlsFailure(error), ...connectCause(error, route) }
+    : { reached: false, untrusted: false, cause: exchangeCause(error, route, head) };
 }

@@ -3,9 +3,8 @@ import { expect, test } from "vitest";
 import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { ServiceBreaker } from "../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../src/exchange/ports.ts";
-import type { ServiceFor } from "../../src/service/client.ts";
+import type { RateLimit, ServiceFor } from "../../src/service/client.ts";
 import { openService } from "../../src/service/client.ts";
-import type { RateLimit } from "../../src/service/places.ts";
 import { lockHere, realClock } from "../support/in-process.ts";
 import {
   answeringTcp,

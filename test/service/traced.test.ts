@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Send } from "../../src/exchange/ports.ts";
-import { maskSecrets } from "../../src/service/mask.ts";
-import type { TraceEvent } from "../../src/service/client.ts";
-import { traced } from "../../src/service/client.ts";
+import { maskSecrets, traced, type TraceEvent } from "../../src/service/trace.ts";
 import { clientOf, endCall, httpServer, json, never, startCall } from "../support/servers.ts";
 import { application, device, uuid } from "../support/examples.ts";
 

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { Clock } from "../../../src/exchange/ports.ts";
 import { givenKey } from "../../../src/secrets/keys.ts";
-import { openPlaces } from "../../../src/service/places.ts";
+import { openPlaces } from "../../../src/service/client.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
 import { atEndOfFile, tempDir } from "../../support/cleanup.ts";
 import { openSharedHere } from "../../support/in-process.ts";
