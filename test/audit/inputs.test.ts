@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { auditExport } from "../../src/sandbox/audit.ts";
+import { auditExport } from "../../src/sandbox/control.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { failure, line, log, moment, replayText, replayWith, vaultUuid } from "./support.ts";
 

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { AuditItem } from "../../src/documents/sandbox.ts";
-import { auditExport } from "../../src/sandbox/audit.ts";
+import { auditExport } from "../../src/sandbox/control.ts";
 import { Bench, matching, wrongPair } from "./support.ts";
 
 describe("the audit", () => {
