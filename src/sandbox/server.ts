@@ -12,10 +12,10 @@ import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
 import { control, removeReadyFile, writeReadyFile, type RunningDocument } from "./control.ts";
 import { Faults, type FaultRule } from "./faults.ts";
-import { createHandler, type Handler, type HandlerSettings } from "./handler.ts";
 import { refusal, type Outcome } from "./outcome.ts";
 import { newToken, type State } from "./model.ts";
-import { Sandbox, type SandboxOptions } from "./sandbox.ts";
+import { createHandler, Sandbox } from "./sandbox.ts";
+import type { Handler, HandlerSettings, SandboxOptions } from "./sandbox.ts";
 
 /** `seed`: an existing data folder keeps its own vaults. */
 export interface SandboxSettings extends Omit<SandboxOptions, "state" | "save">, HandlerSettings {

@@ -8,7 +8,7 @@ import { lockVault, withVault } from "../../src/exchange/lock-vault.ts";
 import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
-import type { Handler } from "../../src/sandbox/handler.ts";
+import type { Handler } from "../../src/sandbox/sandbox.ts";
 import type { HttpRequest, Target } from "../../src/service/request.ts";
 import { openShared } from "../../src/store/postgres/store.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";

@@ -10,8 +10,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Faults, parseFault } from "../../src/sandbox/faults.ts";
-import { createHandler } from "../../src/sandbox/handler.ts";
-import { Sandbox } from "../../src/sandbox/sandbox.ts";
+import { createHandler, Sandbox } from "../../src/sandbox/sandbox.ts";
 import { listen } from "../../src/sandbox/server.ts";
 import type { State } from "../../src/sandbox/model.ts";
 import type { VaultInput } from "../../src/sandbox/seeds.ts";

@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { httpServer } from "../../support/servers.ts";
-import { createHandler } from "../../../src/sandbox/handler.ts";
 import type { Outcome } from "../../../src/sandbox/outcome.ts";
-import { Sandbox } from "../../../src/sandbox/sandbox.ts";
+import { createHandler, Sandbox } from "../../../src/sandbox/sandbox.ts";
 import type { State } from "../../../src/sandbox/model.ts";
 import type { VaultInput } from "../../../src/sandbox/seeds.ts";
 import type { KnownVault } from "../../../src/sandbox/model.ts";
