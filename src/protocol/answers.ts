@@ -1,16 +1,7 @@
 import * as z from "zod/mini";
 import type { Endpoint, Kind, Operation } from "./endpoints.ts";
 import { isCreditCard, isOnline } from "./endpoints.ts";
-import {
-  anyInteger,
-  creditCard,
-  dateTime,
-  instant,
-  metadata,
-  opaque,
-  positiveLong,
-  uuid,
-} from "./fields.ts";
+import { anyInteger, creditCard, dateTime, instant, opaque, positiveLong, uuid } from "./fields.ts";
 import { isObject } from "./json.ts";
 import { isUuid } from "./limits.ts";
 import { validate } from "./validate.ts";
@@ -120,7 +111,9 @@ export function readStartSuccess(call: StartedWith, answer: Answer): StartSucces
   const token = nonEmpty(transaction?.["token"]);
   if (vault === undefined || pair === undefined || token === null) return undefined;
   if (nonEmpty(vault["uuid"])?.toLowerCase() !== call.uuid.toLowerCase()) return undefined;
-  const warnings = brokenRules(responseSchema({ ...call, step: "start" }), answer);
+  const warnings = validate(responseSchema({ ...call, step: "start" }), answer.body).violations.map(
+    ({ path, rule }) => `the service's response: ${path || "body"} ${rule}`,
+  );
   if (answer.httpStatus < 200 || answer.httpStatus > 299)
     warnings.push(`the service responded SUCCESS with HTTP ${answer.httpStatus}`);
   return {
@@ -149,12 +142,6 @@ function factsOf(vault: Record<string, unknown>): AnsweredFacts {
 export function isSuccess(answer: Answer): boolean {
   return object(answer.body["responseStatus"])?.["status"] === "SUCCESS";
 }
-
-/** The rules of a schema that an answer breaks, a sentence each. */
-const brokenRules = (schema: z.core.$ZodType, { body }: Answer): string[] =>
-  validate(schema, body).violations.map(
-    ({ path, rule }) => `the service's response: ${path || "body"} ${rule}`,
-  );
 
 /** The value if it is a string that is not empty, else null. */
 const nonEmpty = (value: unknown): string | null =>
@@ -230,37 +217,24 @@ function objectsIn(one: Json): Json[] {
   return found;
 }
 
-/** Every field is optional, and at the top level (docs/interface.md, Extended operations). */
-const infoSchema = z.looseObject({
-  responseStatus,
-  ...dates,
-  ...ofOffline,
-  metadata: z.optional(metadata),
-});
-
 export interface InfoSuccess extends AnsweredFacts {
   /** The service's own fields, without its status. */
   info: Json;
-  metadata: Readonly<Record<string, string>> | null;
-  /** Deviations from the documentation, a sentence each. */
-  warnings: string[];
+  metadata: Readonly<Record<string, string>>;
 }
 
-/** Reads an info response: any SUCCESS, with fields at the top level or under `vault`. Undefined for anything else. */
+/**
+ * Reads an info response (docs/interface.md, Extended operations): any SUCCESS, with each field optional, at the top level or under
+ * `vault`. Undefined for anything else.
+ */
 export function readInfo(answer: Answer): InfoSuccess | undefined {
   if (!isSuccess(answer)) return undefined;
   const { responseStatus: _status, ...info } = answer.body;
   const all: Json = { ...object(info["vault"]), ...info };
-  const found = all["metadata"];
-  const pairs = Object.entries(object(found) ?? {}).filter(
+  const pairs = Object.entries(object(all["metadata"]) ?? {}).filter(
     (pair): pair is [string, string] => typeof pair[1] === "string",
   );
-  return {
-    info,
-    ...factsOf(all),
-    metadata: object(found) === undefined ? null : Object.fromEntries(pairs),
-    warnings: brokenRules(infoSchema, answer),
-  };
+  return { info, ...factsOf(all), metadata: Object.fromEntries(pairs) };
 }
 
 /** Whether an answer names another vault than this one. */

@@ -19,12 +19,11 @@ export async function runInfo(app: App, options: InfoOptions): Promise<void> {
   const record = await lookUp(app, target);
   const asked = chooseKind(target, record, options.kind);
   const info = await fetchInfo(app, target, asked);
-  for (const message of info.warnings) app.io.narrator.warn(message);
   const vault = { uuid: target, label: record?.label ?? null, kind: asked };
   const document: Document<"info"> = { ...vault, info: info.info };
   await app.io.output.print(document, async (view) => {
     const { usesRemaining, metadata } = info;
-    const shown = { ...vault, usesRemaining, dates: info, metadata: metadata ?? {} };
+    const shown = { ...vault, usesRemaining, dates: info, metadata };
     return (await import("../../cli/vault-view.ts")).vaultTable(shown, view);
   });
 }
