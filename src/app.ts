@@ -46,7 +46,6 @@ export function knownHere(host: Host, given: Readonly<Record<string, unknown>>) 
   return {
     variables: Object.keys(host.env),
     profiles: () => Object.keys(configuration().profiles),
-    fields: async (kind?: string) => (await import("./documents/field-paths.ts")).readPaths(kind),
     /** Of a shared state none. */
     vaults: async () => {
       const { currentProfile = "default", profiles }: Configuration = configuration();

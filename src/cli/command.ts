@@ -14,8 +14,6 @@ export interface Candidate {
 export type ValueSource =
   /** `separated`: a comma-separated list. After a value that ends with `=`, more must be typed. */
   | { from: "list"; values: readonly string[]; separated?: boolean }
-  /** Fields of what is read of the vault that the line names; `after`: behind this, in a word that begins with something else. */
-  | { from: "fields"; after?: string }
   /** Commands, nested ones after their parents; `also` has other words for the first position. */
   | { from: "commands"; also: readonly Candidate[] }
   /** UUIDs and, with `byLabel`, labels. */
@@ -173,7 +171,6 @@ export const globalOptions: Readonly<Record<string, OptionSpec>> = {
   field: {
     flag: "--field <path>",
     help: "print one value, raw: --field vault.creditCard.number",
-    values: { from: "fields" },
     isOnce: true,
   },
   reveal: { flag: "--reveal", help: "show secrets in tables" },

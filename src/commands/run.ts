@@ -34,7 +34,6 @@ export const run = command(
       env: {
         flag: "--env <name=field...>",
         help: "set a variable to a field of the document, as --field prints it; repeat it for more",
-        values: { from: "fields", after: "=" },
       },
       stdin: {
         flag: "--stdin",

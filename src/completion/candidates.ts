@@ -18,8 +18,6 @@ export interface Known {
   profiles(): readonly string[];
   /** The vaults of the state on this machine; of a shared one none. */
   vaults(): Promise<readonly KnownVault[]>;
-  /** The paths of what a read of a vault of this kind prints, of any kind without one. */
-  fields(kind: string | undefined): Promise<readonly string[]>;
 }
 
 /** Reads what the options of a line name, only when it is asked for. */
@@ -222,15 +220,6 @@ async function values(
     }
     case "profiles":
       return list((await look(place.given)).profiles().map((value) => ({ value })));
-    case "fields": {
-      // What other commands print has few fields.
-      if (source.after === undefined && !["get", "update"].includes(place.command.name()))
-        return nothing;
-      const start = source.after === undefined ? 0 : typed.indexOf(source.after) + 1;
-      if (start === 0 && source.after !== undefined) return nothing;
-      const fields = await fieldsOf(await look(place.given), place);
-      return list(fields.map((field) => ({ value: typed.slice(0, start) + field })));
-    }
     case "programs":
       // Flags of the program would be taken for ours.
       if (!place.isEnded)
@@ -249,14 +238,6 @@ async function values(
     case "anything":
       return nothing;
   }
-}
-
-/** Of what a read prints of the vault that the line names, by its kind where that is known. */
-async function fieldsOf(known: Known, { given, operands: [name] }: Place) {
-  const isNamed = ({ uuid, label }: KnownVault): boolean =>
-    label === name || uuid === name?.toLowerCase();
-  const kind = (given["kind"] as string | undefined) ?? (await known.vaults()).find(isNamed)?.kind;
-  return await known.fields(kind);
 }
 
 /** The UUID says which vault it is by the label, and the label by the UUID. */

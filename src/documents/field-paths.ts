@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import { VaultError } from "../errors.ts";
-import { findEndpoint, kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
+import { findEndpoint, type Kind, type Operation } from "../protocol/endpoints.ts";
 import { responseVault } from "../protocol/answers.ts";
 import { dryRun, got, receipt } from "./exchange.ts";
 
@@ -63,16 +63,6 @@ function fieldPaths({
       : z.extend(receipt, { vault });
   return pathsOf(z.toJSONSchema(document, { io: "input", unrepresentable: "any" }));
 }
-
-/** The paths of what a read of a vault of this kind prints; of every kind without one. */
-export const readPaths = (kind: string | undefined): string[] => [
-  ...new Set(
-    kinds
-      .filter((each) => each === kind || !kinds.includes(kind as Kind))
-      .flatMap((each) => fieldPaths({ operation: "get", kind: each, dryRun: false }) ?? [])
-      .filter((path) => !path.endsWith(".*")),
-  ),
-];
 
 interface Schema {
   properties?: Record<string, Schema>;

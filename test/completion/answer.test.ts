@@ -150,11 +150,6 @@ test.each<[string, string[]]>([
   ["import --file ", [":files"]],
   ["sandbox start --data ", [":directories"]],
   ["get --external-ref ", [":done"]],
-  [
-    "get --kind credit-card/offline --field vault.creditCard.e",
-    ["vault.creditCard.expiryMonth", "vault.creditCard.expiryYear", ":done"],
-  ],
-  ["update --kind generic/offline --field=vault.con", ["--field=vault.content", ":done"]],
   ["status --field ", [":done"]],
   ["gett ", [":done"]],
   ["sandbox nothing ", [":done"]],

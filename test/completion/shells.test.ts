@@ -39,14 +39,6 @@ const typed: readonly (readonly [string, string])[] = [
   ["vault import --credentials=@pa", "vault import --credentials=@pair\\ one.json "],
   ["vault import --credentials env:VAULTSVC_STA", "vault import --credentials env:VAULTSVC_STATE "],
   ["vault sandbox start --data fo", "vault sandbox start --data folder/"],
-  [
-    `vault run ${labelled.uuid} --env CARD=vault.creditCard.num`,
-    `vault run ${labelled.uuid} --env CARD=vault.creditCard.number `,
-  ],
-  [
-    `vault run ${bare.uuid} --env=NOTE=vault.cont`,
-    `vault run ${bare.uuid} --env=NOTE=vault.content `,
-  ],
   ["vault run x --env A=label -- vaultsv", "vault run x --env A=label -- vaultsvc "],
   ["vault sandbox exec -- cat pair", "vault sandbox exec -- cat pair\\ one.json "],
   ["vault --nothing-like-it x", "vault --nothing-like-it x"],
