@@ -1,4 +1,4 @@
-import { VaultError } from "../errors.ts";
+import { asVaultError, VaultError } from "../errors.ts";
 import {
   acceptedBy,
   dispositionOf,
@@ -14,13 +14,14 @@ import type { ExchangeContext } from "./context.ts";
 import { nextTry } from "./context.ts";
 import { interruptedBefore, unlessInterrupted } from "./refusals.ts";
 import type { EndCall, Reply, SingleCall, Store } from "./ports.ts";
-import type { Answer, CreateSuccess } from "../protocol/answers.ts";
+import type { CreateSuccess } from "../protocol/answers.ts";
 import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Creation } from "./records.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
 import { defined } from "../defined.ts";
+import { command, noted } from "../way.ts";
 
 /** Everything that a call outside an exchange needs. */
 export type SingleContext = Pick<
@@ -89,6 +90,8 @@ export function refusedSingle(
 
 interface CreateContext extends SingleContext, Pick<ExchangeContext, "breaker" | "learnSecret"> {
   store: Pick<Store, "beginCreation" | "completeCreation">;
+  /** Prints what of a vault that was created exists nowhere else. */
+  rescue(document: object): Promise<void>;
 }
 
 export interface CreateRequest {
@@ -101,23 +104,23 @@ export interface CreateRequest {
   label?: string | undefined;
 }
 
-export type CreateOutcome =
-  | { type: "created"; success: CreateSuccess; credentials: Credentials; generation: number }
-  /** The vault exists, but its credentials could not be stored: they are here and nowhere else. */
-  | { type: "unstored"; success: CreateSuccess; credentials: Credentials; error: VaultError }
-  /** SUCCESS without recognizable credentials or uuid: if they exist, they are in this answer. */
-  | { type: "unreadable"; answer: Answer; error: VaultError };
+/** A vault that was created, and its stored credentials. */
+export interface Created {
+  success: CreateSuccess;
+  credentials: Credentials;
+  generation: number;
+}
 
 /**
  * Creates a vault (extended). Its external reference is durable before the call, its credentials before this resolves. A call
  * that may have arrived is never repeated: it could create a second vault.
- * @throws `network` (with `after-status` if it may have arrived), `rate-limited`, `unauthorized`, `service`, `state`,
- * `interrupted`
+ * @throws `network` (with `after-status` if it may have arrived), `rate-limited`, `unauthorized`, `interrupted`; after `rescue`
+ * `service` for a SUCCESS without recognizable credentials or uuid, and `state` if they could not be stored
  */
 export async function createVault(
   context: CreateContext,
   request: CreateRequest,
-): Promise<CreateOutcome> {
+): Promise<Created> {
   const { store } = context;
   const { creation, vault, device, metadata } = request;
   const { kind, externalRef } = creation;
@@ -134,24 +137,27 @@ export async function createVault(
   if (success !== undefined) return await keep(context, request, success);
   const findIt = `look for the external reference ${externalRef} among the audit items in the service's console, delete the vault there, and run it again`;
   if (answer !== undefined && isSuccess(answer)) {
+    await context.rescue({ answer: answer.body });
     const message =
       "the service responded SUCCESS without credentials and a UUID that can be recognized; a vault was created";
-    const error = new VaultError("service", message, {
+    throw new VaultError("service", message, {
       hint: `the whole response was printed, and the credentials may be in it; else ${findIt}`,
       service: serviceDetails(answer),
     });
-    return { type: "unreadable", answer, error };
   }
   if (reply.type !== "no-answer") throw refusedSingle(context, reply, call);
   const so = "a vault may exist whose credentials nobody has";
   throw unansweredError(context, "create", reply, so, { hint: findIt });
 }
 
+/** Stores the credentials of a vault that was created. */
 async function keep(
   context: CreateContext,
   { creation, vault, device, label }: CreateRequest,
   success: CreateSuccess,
-): Promise<CreateOutcome> {
+): Promise<Created> {
+  const { uuid } = success;
+  const { kind } = creation;
   const credentials = { ...success.pair, ...defined({ hashedPin: vault.hashedPin }) };
   for (const secret of Object.values(credentials)) context.learnSecret(secret);
   try {
@@ -163,9 +169,17 @@ async function keep(
       usesRemaining: success.usesRemaining ?? vault.maxUsage ?? null,
       limited: success.usesRemaining !== null || vault.maxUsage !== undefined,
     });
-    return { type: "created", success, credentials, generation };
+    return { success, credentials, generation };
   } catch (error) {
-    if (!(error instanceof VaultError)) throw error;
-    return { type: "unstored", success, credentials, error };
+    const shown = { ...success.vault, uuid, credentials };
+    await context.rescue({ uuid, label: label ?? null, vault: shown, kind });
+    const message = `vault ${uuid} was created, but its credentials could not be stored (${asVaultError(error).message}); they were printed, and exist nowhere else`;
+    const keeps = command`vault import ${uuid} --kind ${kind} --credentials @FILE`;
+    throw new VaultError("state", message, {
+      uuid,
+      retry: "never",
+      hint: "keep them",
+      next: [noted(keeps, "once the state can be written")],
+    });
   }
 }

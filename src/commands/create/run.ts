@@ -2,7 +2,7 @@ import type { App } from "../../app.ts";
 import { defined } from "../../defined.ts";
 import type { Document } from "../../documents/schemas.ts";
 import { VaultError } from "../../errors.ts";
-import type { CreateOutcome, CreateRequest } from "../../exchange/single.ts";
+import type { Created, CreateRequest } from "../../exchange/single.ts";
 import { createVault } from "../../exchange/single.ts";
 import { newId } from "../../exchange/ulid.ts";
 import { askKind, askSettings } from "../../input/ask.ts";
@@ -37,8 +37,8 @@ export async function runCreate(app: App, options: CreateOptions): Promise<void>
   const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
   const { label } = options;
   if (label !== undefined) await checkLabel(app.state, label);
-  const outcome = await create(app, kind, options, { vault, device, metadata, label });
-  await reportOutcome(app.io, label ?? null, kind, outcome);
+  const created = await create(app, kind, options, { vault, device, metadata, label });
+  await report(app.io, label ?? null, kind, created);
 }
 
 async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {
@@ -139,7 +139,7 @@ async function create(
   kind: Kind,
   { externalRef }: CreateOptions,
   request: Omit<CreateRequest, "creation">,
-): Promise<CreateOutcome> {
+): Promise<Created> {
   const store = await state.store();
   const name = settings.serviceName();
   const id = newId(io.host);
@@ -150,6 +150,7 @@ async function create(
       breaker: store.breaker(name),
       store,
       learnSecret: io.redactor.add,
+      rescue: async (document: object) => await io.host.stdout.write(`${jsonText(document)}\n`),
     };
     const creation = { id, service: name, kind, externalRef: externalRef ?? `vault-${id}` };
     return await createVault(context, { ...request, creation });
@@ -158,42 +159,15 @@ async function create(
   }
 }
 
-/** Reports the outcome. Credentials that could not be stored are printed, because they exist nowhere else. */
-async function reportOutcome(
+/** Reports a vault whose credentials are stored. */
+async function report(
   io: Io,
   label: string | null,
   kind: Kind,
-  outcome: CreateOutcome,
+  { success, credentials, generation }: Created,
 ): Promise<void> {
-  const printOnly = async (document: Document<"create">): Promise<void> =>
-    await io.host.stdout.write(`${jsonText(document)}\n`);
-  if (outcome.type === "unreadable") {
-    // If it holds credentials after all, this is the only copy.
-    await printOnly({ answer: outcome.answer.body });
-    throw outcome.error;
-  }
-  const { success, credentials } = outcome;
   const { uuid } = success;
   const vault = { ...success.vault, uuid };
-  if (outcome.type === "unstored") {
-    await printOnly({ uuid, label, vault: { ...vault, credentials }, kind });
-    throw new VaultError(
-      "state",
-      `vault ${uuid} was created, but its credentials could not be stored (${outcome.error.message}); they were printed, and exist nowhere else`,
-      {
-        uuid,
-        retry: "never",
-        hint: "keep them",
-        next: [
-          noted(
-            command`vault import ${uuid} --kind ${kind} --credentials @FILE`,
-            "once the state can be written",
-          ),
-        ],
-      },
-    );
-  }
-  const { generation } = outcome;
   const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
   const created = { generation, fingerprint };
   const document: Document<"create"> = { uuid, label, vault, kind, created };
