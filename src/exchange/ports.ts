@@ -98,11 +98,10 @@ export interface NextCall {
   isEnd?: boolean;
 }
 
-/** The places of one exchange under the rate limit: each call needs one. */
+/** The places of one exchange under the rate limit: each call needs one, a start before ①. */
 export interface Places {
   /**
-   * Waits for a place under the rate limit, and obtains the bearer token for a vault of this kind. Call it before ① and before
-   * each call. Rejects if aborted.
+   * Waits for a place, and obtains the bearer token for a vault of this kind. Rejects if aborted.
    * @throws `rate-limited` as soon as it is known that the place would come after `deadline`
    */
   admit(next: NextCall, signal: AbortSignal, deadline?: number): Promise<void>;
@@ -138,9 +137,8 @@ export interface VaultSession {
   /** The combinations that the service has refused and not accepted since. */
   refusals(): Promise<string[]>;
   /**
-   * Records a given pair as a new unproven generation (standing `imported`), and the vault with it, whatever is open; returns its number.
-   * For a pair that is recorded and live already, returns that generation and clears its refusal; with a hashedPin or device other
-   * than the service has accepted, it becomes a new one. A new one inherits the vault's device and hashedPin if none are given.
+   * Records a given pair as a new generation (`imported`), and the vault with it, whatever is open; returns its number. One that is
+   * live already keeps its own and is not refused any more, unless it comes with a hashedPin or device that was not accepted with it.
    * @throws `no-credentials` for a superseded pair
    */
   recordPair(pair: NewPair): Promise<number>;
@@ -148,16 +146,14 @@ export interface VaultSession {
   markElsewhere(generations: readonly number[]): Promise<void>;
 
   /**
-   * ① Every start that is sent has its own id. Counts one unacknowledged start and, unless it is `sole`, one possibly failed attempt.
-   * Claims a trial, if it is one.
+   * ① A start, which has its own id, counts from now on, and has claimed its trial, if it is one.
    * @throws BreakerChanged if the breaker is not as `intent.seen` says: nothing is recorded then
    */
   recordIntent(intent: Intent): Promise<void>;
   /**
    * Records how the call of ① ended that was not accepted, and with that what it counts. `none`, or `success` that cannot be used: intent
-   * stays. `free`: intent → discarded. `no-starts`: intent → rejected. `refused`: likewise, and the combination is refused; unanswered
-   * starts with this pair become possibly failed attempts, and an exchange that began with it and is started, held or expired becomes in
-   * doubt: somebody else may have acknowledged it.
+   * stays. `free`: intent → discarded. `no-starts`, `refused`: intent → rejected. The combination is refused then, and what began with its
+   * pair and is started, held or expired becomes in doubt.
    */
   noteOutcome(
     exchangeId: string,
@@ -166,8 +162,7 @@ export interface VaultSession {
     combination?: string,
   ): Promise<void>;
   /**
-   * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded. Failed
-   * attempts are zero; starts up to an exchange that offered the base pair are, because its acknowledgement has arrived. Whatever else was
+   * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded. What was
    * left of the vault ends as `endedByStart` says. Returns the new generation.
    */
   recordStarted(exchangeId: string, started: Started): Promise<number>;
@@ -182,15 +177,11 @@ export interface VaultSession {
   /** ③ started|held|ending → ending. Counts one more unanswered end call. Records `delivered` if true. */
   recordEnding(exchangeId: string, delivered: boolean): Promise<void>;
   /**
-   * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; starts up to this one are zero. An
-   * adopted exchange supersedes nothing (the service may answer a repetition with SUCCESS): its new pair becomes the first candidate.
-   * With `isLast` nothing else follows: the vault may be released by the same transaction.
+   * ④ ending → acknowledged. The new pair becomes current and proven, the old one superseded; that of an adopted exchange the first
+   * candidate. With `isLast` nothing else follows: the vault may be released by the same transaction.
    */
   acknowledge(exchangeId: string, isLast?: boolean): Promise<void>;
-  /**
-   * Records what became of the last end call but for ④. ending stays: it was not sent after all, or answered with something that settles
-   * nothing. `in-doubt`; or `expired`, also of one in doubt: the old pair is current, the new one void.
-   */
+  /** Records what became of the last end call but for ④. `ending`: it was not sent after all, or its answer settles nothing. */
   settle(
     exchangeId: string,
     as: "ending" | "expired" | "in-doubt",
@@ -198,7 +189,7 @@ export interface VaultSession {
   ): Promise<void>;
   /**
    * Adopts the exchange of a recovery document. Both pairs become candidates; no known pair changes its standing. If no exchange
-   * is open it becomes one, in state ending with one unanswered end call; an unread one is held.
+   * is open it becomes one, as if an end call went unanswered; an unread one is held.
    * @throws `no-credentials` for a document that is older than what was proven here
    */
   adopt(document: AdoptedExchange): Promise<AdoptionOutcome>;
@@ -206,10 +197,7 @@ export interface VaultSession {
   /** Records that the delete of ① succeeded: as `forget`, with the counters zeroed. */
   recordDeleted(exchangeId: string): Promise<void>;
 
-  /**
-   * Zeroes the counters, takes back what unanswered starts have counted, or sets those that are given. Refused combinations stay
-   * refused.
-   */
+  /** What is refused stays so. */
   resetCounters(to: CounterReset): Promise<void>;
   /** Removes credentials, exchanges, label; keeps counters, refused combinations and fingerprints. */
   forget(): Promise<void>;
@@ -222,7 +210,7 @@ export interface VaultSession {
    * @throws `busy` if somebody else may hold it by now
    */
   ensureHeld(): Promise<void>;
-  /** Releases the lock. Never throws; a second call does nothing. When the process dies, the operating system releases it, or its lease ends. */
+  /** Releases the lock. Never throws; a second call does nothing. */
   release(): Promise<void>;
 }
 
@@ -242,8 +230,8 @@ export interface Store {
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
   /**
-   * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`. They are read a few at a time:
-   * there may be very many. With a uuid, those alone that have it, under any service.
+   * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`, read a few at a time. With a
+   * uuid, those alone that have it, under any service.
    */
   each(uuid?: string): AsyncIterable<VaultRecord>;
   /** The same, at once. */
@@ -258,21 +246,16 @@ export interface Store {
   run(service: string, name: string, uuid?: string): Promise<RunExchange[]>;
   /** The exchanges of a vault that the journal has, or that one alone, newest first. Reads all of the journal: for what is rare. */
   past(service: string, uuid: string, exchange?: string): Promise<PastExchange[]>;
-  /**
-   * Writes durably into the log that a vault is about to be created, with its external reference, and makes sure that the key for its
-   * credentials is there. The caller holds the lock of the creation's id, in place of a uuid.
-   */
+  /** Durably logs what is about to be created, and makes sure of the key. The caller holds the lock of its id, in place of a uuid. */
   beginCreation(creation: Creation): Promise<void>;
   /**
-   * Records a created vault in one transaction: its pair as the current and proven generation, with hashedPin, device, label and
-   * dates; counters zero. If the vault has credentials here already, the pair becomes an unproven generation instead. Needs no
-   * lock of the vault. Returns the generation.
+   * Records a created vault, without its lock: its pair as the current and proven generation; as an unproven one, if the vault has
+   * credentials here already. Returns the generation.
    */
   completeCreation(creation: Creation, vault: CreatedVault): Promise<number>;
   /**
    * Reserves the next slot under an application's rate limit (GCRA), for all processes, by the clock of the state. Returns the
-   * milliseconds from when the state is asked to the slot; one that is more than `longestMs` away is not reserved. `intervalMs` 0
-   * means no limit. Not synced.
+   * milliseconds to it; one that is more than `longestMs` away is not reserved. `intervalMs` 0 means no limit. Not synced.
    */
   reserveSlot(application: string, intervalMs: number, longestMs?: number): Promise<number>;
   /** The circuit breaker of a service. */

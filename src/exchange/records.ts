@@ -8,9 +8,8 @@ import type { Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
 /**
- * Standing of a stored pair. `imported`: given, not yet proven by a start. `offered`: received from a start, not yet
- * acknowledged (or in doubt). `void`: offered by an exchange that was discarded or expired. Only the success of a rival makes a
- * pair `superseded`.
+ * Standing of a stored pair. `imported`: given. `offered`: received from a start, not yet acknowledged (or in doubt). `void`: offered by
+ * an exchange that was discarded or expired. Only the success of a rival makes a pair `superseded`.
  */
 export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
 
@@ -24,16 +23,12 @@ export const liveStandings: readonly string[] = [
 export const isLive = ({ standing }: { standing: Standing }): boolean =>
   liveStandings.includes(standing);
 
-/**
- * Place of imported credentials among the candidates: before others, because they followed the current ones; or after all,
- * because the service's times say that they are older than what was proven here.
- */
+/** Place of imported credentials among the candidates: they followed the current ones, or are older by the service's times. */
 export type Placed = "successor" | "older";
 
 export interface Generation {
   generation: number;
   standing: Standing;
-  /** The service has accepted a start with this pair, or the acknowledgement of the exchange that offered it. */
   proven: boolean;
   /** SHA-256 over the length-prefixed lower-case uuid, encryptedData and payload; 64 hexadecimal digits. */
   fingerprint: string;
@@ -43,10 +38,7 @@ export interface Generation {
   elsewhere: boolean;
   /** A start with this pair was refused after it was last accepted. */
   refused: boolean;
-  /**
-   * Nobody else can have made it stale (docs/design.md, Counting): it was made and proven here, never left, no end call was sent for a
-   * successor, and nothing was refused since.
-   */
+  /** Nobody else can have made it stale (docs/design.md, Counting). */
   sole: boolean;
   placed: Placed | null;
 }
@@ -73,7 +65,7 @@ export interface KnownVault extends Named {
   generations: readonly { proven: boolean; device: unknown }[];
 }
 
-/** Operations that the journal records as starts. A delete is guarded and counted like one, but never acknowledged. */
+/** Operations that begin with a start. A delete is never acknowledged. */
 export type JournalledOperation = Operation | "delete";
 
 export interface ExchangeRecord {
@@ -206,7 +198,7 @@ export interface Started extends Omit<StartSuccess, "vault" | "warnings"> {
   given?: string | undefined;
 }
 
-/** What a person says of the counters: an administrator has unlocked the vault, no unanswered start arrived, or what the audit log shows. */
+/** What `guard --reset` makes of the counters: zero, without unanswered starts, or what the audit log shows. */
 export type CounterReset =
   "all" | "unanswered" | Partial<Pick<VaultRecord, "unackedStarts" | "failedAttempts">>;
 
@@ -247,8 +239,5 @@ export interface AdoptedExchange extends Pick<OpenExchange, "operation" | "kind"
   unread?: boolean | undefined;
 }
 
-/**
- * What a recovery document became: an open exchange; candidates only, because another exchange is open; or nothing, because all
- * of it was known.
- */
+/** What a recovery document became: an open exchange; candidates alone, because another one is open; or nothing new. */
 export type AdoptionOutcome = "open" | "candidates" | "known";
