@@ -29,8 +29,12 @@ const informs = <T>(read: (value: unknown) => T | null) =>
 /** The format of documents, the first one. It is read for ever. */
 const newestFormat = 2 as const;
 
+const format = z.literal(newestFormat, {
+  error: `this version reads documents up to format ${newestFormat}`,
+});
+
 const pending = z.object({
-  format: z.literal(newestFormat),
+  format,
   ...vault,
   label: z._default(vault.label, null),
   exchange: z.object(
@@ -68,6 +72,7 @@ export const givenCredentials = z.looseObject(
 
 /** Also what `vault export` prints, which has no format; of an open exchange, `credentials` is a recovery document. */
 const withCredentials = z.object({
+  format: z.optional(format),
   ...vault,
   credentials: givenCredentials,
   device: z.optional(device),
@@ -98,9 +103,8 @@ export const parseCredentials = (text: string, flag: string): GivenCredentials =
 export function checkCredentials(value: unknown, flag: string): GivenCredentials {
   const keys: Record<string, unknown> =
     typeof value === "object" && value !== null ? { ...value } : {};
-  if (keys["format"] !== undefined) checkFormat(keys["format"], flag);
   if ("credentials" in keys) {
-    const { credentials, ...rest } = checkGiven(withCredentials, value, flag, valid);
+    const { credentials, format: _, ...rest } = checkGiven(withCredentials, value, flag, valid);
     const given = checkCredentials(credentials, `${flag}.credentials`);
     return given.type === "pair" ? { ...given, ...rest } : given;
   }
@@ -109,17 +113,6 @@ export function checkCredentials(value: unknown, flag: string): GivenCredentials
     return { type: "recovery", uuid: document.uuid, label: document.label ?? null, document };
   }
   return { type: "pair", credentials: checkGiven(onlineCredentials, value, flag, valid) };
-}
-
-function checkFormat(format: unknown, flag: string): void {
-  if (format === newestFormat) return;
-  throw new VaultError(
-    "invalid-input",
-    `${flag}.format: this version reads documents up to format ${newestFormat}`,
-    {
-      hint: `a valid value: {"format":${newestFormat},…}`,
-    },
-  );
 }
 
 const valid =

@@ -7,7 +7,7 @@ import { VaultError, type ErrorFacts } from "../errors.ts";
 import { checkOwner, checkCredentials, deviceOf, givenCredentials } from "../exchange/recovery.ts";
 import type { KnownVault, Named } from "../exchange/records.ts";
 import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
-import { checkAsked, noCredentials } from "../exchange/start/start.ts";
+import { checkStart, noCredentials } from "../exchange/start/start.ts";
 import { creditCard, device, externalRef, objectOf, uuid } from "../protocol/fields.ts";
 import { parseList, placeName, type Place } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
@@ -185,7 +185,7 @@ function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined)
   const pair = given?.type === "pair" ? given : undefined;
   const device = line.device ?? deviceOf(given) ?? forAll.device;
   const asked = { uuid, operation, kind: line.kind ?? pair?.kind ?? forAll.kind, given, device };
-  const kind = checkAsked(vault ?? null, asked);
+  const kind = checkStart(vault ?? null, asked);
   return {
     ...forAll,
     uuid,

@@ -6,7 +6,7 @@ import type { VaultRecord } from "../exchange/records.ts";
 import { checkOwner } from "../exchange/recovery.ts";
 import { throwIfRefused } from "../exchange/refusals.ts";
 import type { Start, Unchecked } from "../exchange/start/start.ts";
-import { checkAsked } from "../exchange/start/start.ts";
+import { checkStart } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
 import type { RunOptions } from "../handover/handover.ts";
 import { updateDocument } from "../handover/handover.ts";
@@ -103,7 +103,7 @@ async function completeStart(
   checkOwner(uuid, given?.uuid);
   prepareOut(app, options);
   checkOut(io.host, options, uuid);
-  const kind = checkAsked(record, start);
+  const kind = checkStart(record, start);
   const fields = [
     ...(io.output.field === undefined ? [] : [["--field", io.output.field] as const]),
     ...[...(options.program?.fields ?? [])].map(

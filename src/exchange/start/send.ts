@@ -296,10 +296,9 @@ export interface Preview {
 export async function previewStart(context: ExchangeContext, start: Start): Promise<Preview> {
   const record = await context.session.read();
   const { given } = start;
-  // Once it is taken over, its exchange is acknowledged, and its new pair is the one to send.
-  if (given?.type === "recovery")
-    return { record, kind: given.document.kind, acknowledges: null, pair: null };
   const kind = checkStart(record, start);
+  // Once it is taken over, its exchange is acknowledged, and its new pair is the one to send.
+  if (given?.type === "recovery") return { record, kind, acknowledges: null, pair: null };
   const known = await recordedAs(context, record, start);
   if (record === null || (given !== undefined && known === null)) {
     if (record !== null) throwIfRefused(record, start, context);

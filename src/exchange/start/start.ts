@@ -73,8 +73,10 @@ export function checkStart(
   if (!known && given === undefined) throw noCredentials(uuid);
   // A delete has its endpoint for every kind, and goes with the device of the credentials.
   if (operation === "delete") return chooseKind(uuid, record, undefined);
-  // A recovery document has been adopted, with the kind that it says.
-  const kind = chooseKind(uuid, record, given?.type === "recovery" ? undefined : start.kind);
+  const document = given?.type === "recovery" ? given.document : undefined;
+  // What adopts a document says of which kind the vault is, but for one that is known.
+  const said = document === undefined ? start.kind : known ? undefined : document.kind;
+  const kind = chooseKind(uuid, record, said);
   if (findEndpoint(kind, operation, "start") === undefined) {
     const able = kinds.filter((k) => findEndpoint(k, operation, "start") !== undefined);
     throw new VaultError("invalid-input", `the interface has no ${operation} of ${kind} vaults`, {
@@ -83,7 +85,8 @@ export function checkStart(
     });
   }
   const hasDevice =
-    start.device !== undefined || record?.generations.some((g) => g.device !== null);
+    (start.device ?? document?.device) !== undefined ||
+    record?.generations.some((g) => g.device !== null);
   if (isOnline(kind) && hasDevice !== true) {
     const message = `vault ${uuid} is an online vault; its first read needs a device`;
     const hint = "set it with --device @FILE, VAULTSVC_DEVICE or the config key device";
@@ -91,13 +94,6 @@ export function checkStart(
   }
   return kind;
 }
-
-/** As `checkStart`, before the lock: a recovery document, which is adopted under it, has the kind of its exchange. */
-export const checkAsked = (
-  record: KnownVault | null,
-  asked: Parameters<typeof checkStart>[1],
-): Kind =>
-  asked.given?.type === "recovery" ? asked.given.document.kind : checkStart(record, asked);
 
 /**
  * The kind of the vault: the given one while no pair is proven, else the recorded one.
