@@ -243,8 +243,8 @@ export interface Handover {
    * @throws HandoverFailure if a part could not be delivered, `interrupted` if the user stopped it
    */
   deliver(delivery: Delivery): Promise<void>;
-  /** Receives, after ④, the credentials that are valid now. A failure loses nothing and becomes a warning. */
-  confirm(credentials: Credentials): Promise<void>;
+  /** Receives, after ④, what has the credentials that are valid now. A failure loses nothing and becomes a warning. */
+  confirm(delivery: Delivery): Promise<void>;
 }
 
 /** A failed handover, for which the exchange is held. */

@@ -116,7 +116,7 @@ async function deliverAndEnd(
   });
   context.emit({ type: "acknowledged", generation: exchange.newGeneration });
   try {
-    await handover.confirm(delivery.credentials);
+    await handover.confirm(delivery);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     context.emit({ type: "warning", message: `the exchange is acknowledged, but ${message}` });

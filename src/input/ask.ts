@@ -5,7 +5,7 @@ import type { Local } from "../parts/state.ts";
 import { isStdin, readValue } from "../settings/given.ts";
 import { serviceName } from "../settings/settings.ts";
 import { VaultError } from "../errors.ts";
-import type { Unchecked } from "../exchange/start/start.ts";
+import type { Start } from "../exchange/start/start.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { findEndpoint, isOnline, kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
@@ -131,8 +131,8 @@ export async function askKind(ask: Prompts, operation: Operation): Promise<Kind>
 export async function askForStart(
   io: Io,
   record: VaultRecord | null,
-  start: Unchecked,
-): Promise<Unchecked> {
+  start: Start,
+): Promise<Start> {
   if (!io.ask.isPossible || start.given?.type === "recovery") return start;
   const kind = start.kind ?? record?.kind ?? (await askKind(io.ask, start.operation));
   const asked =

@@ -6,7 +6,7 @@ import { kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
 import { VaultError, type ErrorFacts } from "../errors.ts";
 import { checkOwner, checkCredentials, deviceOf, givenCredentials } from "../exchange/recovery.ts";
 import type { KnownVault, Named } from "../exchange/records.ts";
-import type { VaultContents, Start, Unchecked } from "../exchange/start/start.ts";
+import type { VaultContents, Start } from "../exchange/start/start.ts";
 import { checkStart, noCredentials } from "../exchange/start/start.ts";
 import { creditCard, device, externalRef, objectOf, uuid } from "../protocol/fields.ts";
 import { parseList, placeName, type Place } from "../protocol/json.ts";
@@ -37,7 +37,7 @@ export interface ListChoice {
 type ListOperation = Operation | "ack";
 
 /** What is asked for with all vaults, if a line does not say it itself. */
-export type ForAll = Omit<Unchecked, "label" | "uuid">;
+export type ForAll = Omit<Start, "label" | "uuid">;
 
 /**
  * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (vault help

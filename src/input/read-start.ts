@@ -1,7 +1,7 @@
 import type { SettingsPart } from "../parts/settings.ts";
 import type { StatePart } from "../parts/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import { otherService, type Unchecked } from "../exchange/start/start.ts";
+import { otherService, type Start } from "../exchange/start/start.ts";
 import type { Io } from "../parts/io.ts";
 import type { ServicePart } from "../parts/service.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
@@ -22,7 +22,7 @@ export async function readStart(
   uuid: string,
   operation: Operation,
   options: ExchangeOptions,
-): Promise<Unchecked> {
+): Promise<Start> {
   const given = await readGiven(io, options);
   const pair = given?.type === "pair" ? given : undefined;
   const hashedPin = await readHashedPin(io, options);

@@ -5,7 +5,7 @@ import type { Delivery } from "../exchange/recovery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { checkOwner } from "../exchange/recovery.ts";
 import { throwIfRefused } from "../exchange/refusals.ts";
-import type { Start, Unchecked } from "../exchange/start/start.ts";
+import type { Start } from "../exchange/start/start.ts";
 import { checkStart } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
 import type { RunOptions } from "../handover/handover.ts";
@@ -86,7 +86,7 @@ const mayHold = (kind: VaultRecord["kind"], { card, content }: GivenContents): b
 async function completeStart(
   app: App,
   options: RunOptions,
-  asked: Unchecked,
+  asked: Start,
   contents: GivenContents | undefined,
 ): Promise<Start> {
   const { io } = app;

@@ -30,7 +30,8 @@ export interface Start {
   /** As far as it is known, for what is said of the vault. */
   label: string | null;
   operation: Operation;
-  kind: Kind;
+  /** As it is given; by default, and always of a proven vault, the recorded one. */
+  kind?: Kind | undefined;
   /** A pair, or a recovery document in its place, with the counters that came with it. */
   given?: GivenCredentials | undefined;
   /** Replaces the hashedPin of the given or stored credentials. */
@@ -54,11 +55,8 @@ export interface Start {
   run?: RunPart | undefined;
 }
 
-/** A start whose kind is as yet as the command line has it, if at all. */
-export type Unchecked = Omit<Start, "kind"> & { kind?: Kind | undefined };
-
 /** What the service counts toward lockout: a start, or a delete. */
-export type Counted = Omit<Unchecked, "operation"> & { operation: JournalledOperation };
+export type Counted = Omit<Start, "operation"> & { operation: JournalledOperation };
 
 /**
  * Checks all of a start that can be refused without a lock: kind, endpoint, device. Returns the kind.
@@ -66,7 +64,7 @@ export type Counted = Omit<Unchecked, "operation"> & { operation: JournalledOper
  */
 export function checkStart(
   record: KnownVault | null,
-  start: Pick<Unchecked, "device" | "given" | "kind" | "uuid"> & Pick<Counted, "operation">,
+  start: Pick<Counted, "device" | "given" | "kind" | "operation" | "uuid">,
 ): Kind {
   const { uuid, operation, given } = start;
   const known = record !== null && record.generations.length > 0;
