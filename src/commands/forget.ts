@@ -2,7 +2,7 @@ import { vaultLine } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { Document } from "../documents/schemas.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
 import { bySince } from "../terminal/narrator.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 

@@ -1,7 +1,7 @@
 import { vaultLine } from "../cli/output.ts";
 import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
 import type { Document } from "../documents/schemas.ts";
 import * as values from "../cli/values.ts";
 

@@ -3,15 +3,9 @@ import { VaultError } from "../errors.ts";
 import { isSuccess, object } from "../protocol/answers.ts";
 import type { Answer } from "../protocol/answers.ts";
 import { command } from "../way.ts";
-import type { ExchangeContext } from "./context.ts";
-import {
-  currentRecord,
-  note,
-  openExchange,
-  summarize,
-  tokenExpiresAt,
-  nextTry,
-} from "./context.ts";
+import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
+import { currentRecord, note, nextTry } from "./ports.ts";
+import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
 import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
 import { HandoverFailure, recoveryDocument } from "./recovery.ts";
 import {
@@ -24,7 +18,6 @@ import {
   waysOn,
 } from "./refusals.ts";
 import { nextAction } from "./next-action.ts";
-import type { EndCall, Reply } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
 import type { EndOutcome, Settled } from "./states.ts";

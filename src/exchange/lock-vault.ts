@@ -1,12 +1,20 @@
 import { defined } from "../defined.ts";
 import type { ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { ExchangeContext, ExchangeEvent } from "./context.ts";
-import { currentRecord } from "./context.ts";
+import type {
+  ExchangeContext,
+  ExchangeEvent,
+  Reply,
+  Send,
+  Service,
+  StartCall,
+  Store,
+  Waiting,
+} from "./ports.ts";
+import { currentRecord } from "./ports.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import { spentBy } from "./counting.ts";
 import { command, noted } from "../way.ts";
-import type { Reply, Send, Service, StartCall, Store, Waiting } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 

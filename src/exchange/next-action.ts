@@ -1,5 +1,5 @@
 import type { Operation } from "../protocol/endpoints.ts";
-import { isUnread, tokenExpiresAt } from "./context.ts";
+import { isUnread, tokenExpiresAt } from "./records.ts";
 import type { Counters, Policy } from "./counting.ts";
 import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./counting.ts";
 import type { Clock } from "./ports.ts";

@@ -6,6 +6,7 @@ import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
+import { VaultError } from "../errors.ts";
 
 /**
  * Standing of a stored pair. `imported`: given. `offered`: received from a start, not yet acknowledged (or in doubt). `void`: offered by
@@ -241,3 +242,45 @@ export interface AdoptedExchange extends Pick<OpenExchange, "operation" | "kind"
 
 /** What a recovery document became: an open exchange; candidates alone, because another one is open; or nothing new. */
 export type AdoptionOutcome = "open" | "candidates" | "known";
+
+/** @throws `internal` if the exchange is not the open one */
+export function openExchange({ open }: VaultRecord, id: string): OpenExchange {
+  if (open?.id !== id)
+    throw new VaultError("internal", `exchange ${id} is not the open one of this vault`);
+  return open;
+}
+
+/** A read whose contents nobody may have seen. */
+export const isUndelivered = ({
+  operation,
+  delivered,
+}: Pick<ExchangeRecord, "delivered" | "operation">): boolean => operation === "get" && !delivered;
+
+/** Such a read of a limited vault: acknowledging it uses it up. */
+export const isUnread = (
+  exchange: Pick<ExchangeRecord, "delivered" | "limited" | "operation">,
+): boolean => exchange.limited && isUndelivered(exchange);
+
+export function summarize(exchange: ExchangeRecord): ExchangeSummary {
+  return {
+    id: exchange.id,
+    operation: exchange.operation,
+    state: exchange.state,
+    externalRef: exchange.externalRef,
+    startedAt: exchange.startedAt,
+    tokenExpiry: exchange.tokenExpiry,
+    generation: exchange.newGeneration,
+    by: exchange.by,
+  };
+}
+
+/**
+ * When a token expires, in milliseconds since the epoch by the clock of the state: good enough to choose words and to stop waiting, never
+ * to settle anything. A token of unknown lifetime is assumed to live for a day.
+ */
+export function tokenExpiresAt({
+  tokenExpiry,
+  startedAt,
+}: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
+  return tokenExpiry === null ? Date.parse(startedAt) + 86_400_000 : Date.parse(tokenExpiry);
+}

@@ -4,7 +4,8 @@ import type { Answer } from "../protocol/answers.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
-import { isUndelivered, isUnread, summarize, tokenExpiresAt, currentRecord } from "./context.ts";
+import { isUndelivered, isUnread, summarize, tokenExpiresAt } from "./records.ts";
+import { currentRecord } from "./ports.ts";
 import { isLockedBy, mustPersonChoose, spentBy, startRisk, withoutUnanswered } from "./counting.ts";
 import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
@@ -12,7 +13,7 @@ import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-ac
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { noCredentials } from "./start/start.ts";
 import { holdReasons } from "./states.ts";
-import type { ExchangeContext } from "./context.ts";
+import type { ExchangeContext } from "./ports.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(

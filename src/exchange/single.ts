@@ -10,10 +10,9 @@ import {
   unsupported,
   wording,
 } from "./dispositions.ts";
-import type { ExchangeContext } from "./context.ts";
-import { nextTry } from "./context.ts";
+import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
+import { nextTry } from "./ports.ts";
 import { interruptedBefore, unlessInterrupted } from "./refusals.ts";
-import type { EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import type { CreateSuccess } from "../protocol/answers.ts";
 import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";

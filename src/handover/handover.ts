@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { Io } from "../parts/io.ts";
 import type { Basics } from "../parts/settings.ts";
-import { hasField, isContents, type Output } from "../cli/output.ts";
+import { hasField, isContents } from "../cli/output.ts";
+import type { Output } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
-import { summarize } from "../exchange/context.ts";
+import { summarize } from "../exchange/records.ts";
 import type { Delivery, Handover, RecoveryDocument } from "../exchange/recovery.ts";
 import { HandoverFailure, credentialsJson, deviceOf } from "../exchange/recovery.ts";
 import type { Start } from "../exchange/start/start.ts";

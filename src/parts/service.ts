@@ -1,11 +1,11 @@
-import type { ExchangeContext } from "../exchange/context.ts";
+import type { ExchangeContext, Reply, Service } from "../exchange/ports.ts";
 import type { LockContext } from "../exchange/lock-vault.ts";
-import type { Reply, Service } from "../exchange/ports.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Reach, ServiceFor } from "../service/client.ts";
 import type { SingleContext } from "../exchange/single.ts";
 import { once } from "../at-a-time.ts";
-import { inUse, type Reader } from "../terminal/narrator.ts";
+import { inUse } from "../terminal/narrator.ts";
+import type { Reader } from "../terminal/narrator.ts";
 import { readValue } from "../settings/given.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { Basics } from "./settings.ts";

@@ -1,7 +1,7 @@
 import type { Basics } from "../parts/settings.ts";
 import { defined } from "../defined.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
-import type { VaultRecord } from "../exchange/records.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
+import type { VaultRecord, Named } from "../exchange/records.ts";
 import type { Preview } from "../exchange/start/send.ts";
 import { previewStart } from "../exchange/start/send.ts";
 import type { Start } from "../exchange/start/start.ts";
@@ -14,7 +14,6 @@ import type { View } from "../cli/vault-view.ts";
 import { grouped } from "../terminal/count.ts";
 import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
 import { durationInWords } from "../terminal/time.ts";
-import type { Named } from "../exchange/records.ts";
 import type { Outcome } from "./report.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
-import type { ExchangeContext } from "../exchange/context.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
 import type { Delivery } from "../exchange/recovery.ts";
 import { settleInterrupted } from "../exchange/end.ts";
 import type { RunExchange } from "../exchange/records.ts";

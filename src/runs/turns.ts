@@ -1,7 +1,6 @@
 import type { Named } from "../exchange/records.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import type { ExchangeContext, ExchangeEvent } from "../exchange/context.ts";
-import type { Service } from "../exchange/ports.ts";
+import type { ExchangeContext, ExchangeEvent, Service } from "../exchange/ports.ts";
 import type { Remote } from "../parts/service.ts";
 import { once } from "../at-a-time.ts";
 import type { SecretScope } from "../terminal/redactor.ts";

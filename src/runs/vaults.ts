@@ -1,6 +1,6 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
-import { summarize } from "../exchange/context.ts";
+import { summarize } from "../exchange/records.ts";
 import type { Delivery } from "../exchange/recovery.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { checkOwner } from "../exchange/recovery.ts";

@@ -1,7 +1,8 @@
-import { actorWords, isSameUser, type Actor, type Holder } from "../actor.ts";
+import { actorWords, isSameUser } from "../actor.ts";
+import type { Actor, Holder } from "../actor.ts";
 import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
-import type { ExchangeEvent } from "../exchange/context.ts";
+import type { ExchangeEvent } from "../exchange/ports.ts";
 import type { Settled } from "../exchange/states.ts";
 import { printableLine } from "./redactor.ts";
 import type { MessageStream } from "./streams.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ExchangeContext } from "../../src/exchange/context.ts";
-import type { Reply, Send } from "../../src/exchange/ports.ts";
+import type { ExchangeContext, Reply, Send } from "../../src/exchange/ports.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { tempDir } from "../support/cleanup.ts";
-import type { ExchangeContext } from "../../src/exchange/context.ts";
+import type { ExchangeContext, Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
 import { withVault } from "../../src/exchange/lock-vault.ts";
-import type { Clock, Reply, Service, Store } from "../../src/exchange/ports.ts";
 import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { openSandbox } from "../../src/sandbox/server.ts";

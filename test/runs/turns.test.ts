@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
 import { VaultError } from "../../src/errors.ts";
-import type { ExchangeContext } from "../../src/exchange/context.ts";
+import type { ExchangeContext, Service } from "../../src/exchange/ports.ts";
 import type { LockContext } from "../../src/exchange/lock-vault.ts";
-import type { Service } from "../../src/exchange/ports.ts";
 import type { ServicePart } from "../../src/parts/service.ts";
 import type { Turns } from "../../src/runs/turns.ts";
 import { takeTurns } from "../../src/runs/turns.ts";

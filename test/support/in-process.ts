@@ -1,11 +1,10 @@
 import { actorOf } from "../../src/actor.ts";
 import { setTimeout } from "node:timers/promises";
-import type { ExchangeContext } from "../../src/exchange/context.ts";
-import { currentRecord } from "../../src/exchange/context.ts";
+import type { ExchangeContext, Clock, Reply, Service } from "../../src/exchange/ports.ts";
+import { currentRecord } from "../../src/exchange/ports.ts";
 import type { Handover } from "../../src/exchange/recovery.ts";
 import type { LockContext } from "../../src/exchange/lock-vault.ts";
 import { lockVault, withVault } from "../../src/exchange/lock-vault.ts";
-import type { Clock, Reply, Service } from "../../src/exchange/ports.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import type { Handler } from "../../src/sandbox/sandbox.ts";

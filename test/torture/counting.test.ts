@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { AckChoice } from "../../src/exchange/end.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
-import type { ExchangeContext } from "../../src/exchange/context.ts";
+import type { ExchangeContext } from "../../src/exchange/ports.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { count } from "../../src/exchange/counting.ts";
 import { runExchange } from "../../src/exchange/run.ts";

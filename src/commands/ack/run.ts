@@ -2,24 +2,23 @@ import type { Actor } from "../../actor.ts";
 import { actorWords, isSameUser } from "../../actor.ts";
 import type { App } from "../../app.ts";
 import { vaultLine } from "../../cli/output.ts";
-import type { Named } from "../../exchange/records.ts";
+import type {
+  Named,
+  ExchangeRecord,
+  KnownVault,
+  PastExchange,
+  VaultRecord,
+} from "../../exchange/records.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { AckDocument, Acknowledged } from "../../documents/exchange.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { AckChoice } from "../../exchange/end.ts";
 import { acknowledgeOpen, asServiceReply } from "../../exchange/end.ts";
-import type { ExchangeContext } from "../../exchange/context.ts";
-import { summarize } from "../../exchange/context.ts";
-import type {
-  ExchangeRecord,
-  KnownVault,
-  PastExchange,
-  VaultRecord,
-} from "../../exchange/records.ts";
+import type { ExchangeContext, EndCall, Send, Store } from "../../exchange/ports.ts";
+import { summarize } from "../../exchange/records.ts";
 import { dispositionOf, refusal, serviceDetails, wording } from "../../exchange/dispositions.ts";
 import type { Circumstances } from "../../exchange/next-action.ts";
-import type { EndCall, Send, Store } from "../../exchange/ports.ts";
 import { refusedSingle, sendSingle } from "../../exchange/single.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import { againOf, waysOn } from "../../exchange/refusals.ts";

@@ -4,7 +4,7 @@ import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";
 import { candidates, unrefused } from "../../exchange/next-action.ts";
 import { refusalError } from "../../exchange/refusals.ts";
-import type { ExchangeContext } from "../../exchange/context.ts";
+import type { ExchangeContext } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import { noCredentials } from "../../exchange/start/start.ts";
 import { bareCredentials, recoveryDocument } from "../../exchange/recovery.ts";

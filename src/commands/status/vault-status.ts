@@ -2,7 +2,7 @@ import type { Holder } from "../../actor.ts";
 import { currentGeneration } from "../../exchange/start/start.ts";
 import type { Circumstances, NextAction } from "../../exchange/next-action.ts";
 import { aRead, candidates, likely, nextAction, unrefused } from "../../exchange/next-action.ts";
-import { summarize } from "../../exchange/context.ts";
+import { summarize } from "../../exchange/records.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { trialDueAt } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/counting.ts";

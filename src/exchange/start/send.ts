@@ -3,8 +3,8 @@ import type { StartSuccess } from "../../protocol/answers.ts";
 import { isSuccess, object, readStartSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
-import type { ExchangeContext } from "../context.ts";
-import { currentRecord, nextTry, note } from "../context.ts";
+import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
+import { currentRecord, nextTry, note } from "../ports.ts";
 import { allowsRetry } from "../counting.ts";
 import type { Refused } from "../dispositions.ts";
 import {
@@ -26,7 +26,6 @@ import {
 } from "../refusals.ts";
 import type { NextAction } from "../next-action.ts";
 import { nextAction } from "../next-action.ts";
-import type { Reply, StartCall } from "../ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
 import { newId } from "../ulid.ts";

@@ -16,7 +16,7 @@ import { isDeepStrictEqual } from "node:util";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Way } from "../../way.ts";
-import type { ExchangeContext } from "../context.ts";
+import type { ExchangeContext } from "../ports.ts";
 import { importOf } from "../dispositions.ts";
 import { bareCredentials } from "../recovery.ts";
 import { isLive } from "../records.ts";

@@ -2,10 +2,15 @@ import { asVaultError, VaultError } from "../../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../../src/exchange/end.ts";
 import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import { applyTo } from "../../../../src/exchange/breaker.ts";
-import type { ExchangeContext } from "../../../../src/exchange/context.ts";
+import type {
+  ExchangeContext,
+  EndCall,
+  Reply,
+  StartCall,
+  VaultSession,
+} from "../../../../src/exchange/ports.ts";
 import type { Handover } from "../../../../src/exchange/recovery.ts";
 import { HandoverFailure } from "../../../../src/exchange/recovery.ts";
-import type { EndCall, Reply, StartCall, VaultSession } from "../../../../src/exchange/ports.ts";
 import { runExchange } from "../../../../src/exchange/run.ts";
 import type { Start } from "../../../../src/exchange/start/start.ts";
 import { creditCard } from "../../../support/examples.ts";
