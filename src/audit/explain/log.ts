@@ -2,6 +2,7 @@ import { defined } from "../../defined.ts";
 import type { InputReport, ItemReference, Origin } from "../../documents/audit.ts";
 import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
+import type { Distinct } from "../fold/overlap.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Entry, Item, ItemLocation, Skips } from "../read/item.ts";
 import { short } from "../read/clip.ts";
@@ -12,6 +13,10 @@ export interface Log {
   /** Those of this machine by UUID, in lower case. */
   labels?: ReadonlyMap<string, string> | undefined;
   fold: Fold;
+  /** With items, by number. */
+  vaults: readonly Vault[];
+  /** Returns a vault's events that count, by its number, in order of time. */
+  entriesOf: (vault: number) => Distinct;
   itemOf: (location: ItemLocation) => Item;
   inputs: readonly InputReport[];
   skips: Skips;
@@ -60,14 +65,15 @@ export interface Events {
   since: readonly VaultEvent[];
 }
 
-export function eventsOf(log: Log, vault: Vault): Events {
-  const listOf = (ring: number, count: number): VaultEvent[] =>
-    log.fold.rings.events(ring, count).map((seen) => new VaultEvent(log, seen));
-  const earlier = listOf(vault.earlierRing, vault.earlierCount);
-  const newest = listOf(vault.ring, vault.count);
-  return vault.ending === undefined
-    ? { before: [...earlier, ...newest], since: [] }
-    : { before: earlier, since: newest };
+/** Number of events that are read of a vault: enough to explain a lock, or for a timeline. */
+const newest = { none: 24, vault: 5000, problems: 40 };
+
+export function eventsOf(log: Log, { number, ending }: Vault): Events {
+  const { events } = log.entriesOf(number);
+  const listOf = (seen: readonly Entry[]): VaultEvent[] =>
+    seen.slice(-newest[log.timeline]).map((entry) => new VaultEvent(log, entry));
+  const at = ending === undefined ? events.length : ending.at + 1;
+  return { before: listOf(events.slice(0, at)), since: listOf(events.slice(at)) };
 }
 
 export type Client = Omit<Origin, "vaults" | "rule">;

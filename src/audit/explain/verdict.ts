@@ -157,7 +157,6 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
   [expires]: ({ ending, failedAttempts }, { fold }) =>
     ending === undefined && failedAttempts > 0 && beforeRelease(fold.rules.release, "1.2.23"),
   "the log contradicts itself for this vault": ({ contradictions }) => contradictions.length > 0,
-  "some of its items are too far out of order to be sorted": ({ late }) => late > 0,
   "a call got no response: it may have counted": (vault) =>
     vault.had("unanswered-start") || vault.had("unanswered-ack"),
   // The lower bounds, which lock, are none the less sure.

@@ -1,33 +1,52 @@
 import type { Entry } from "../read/item.ts";
-import { callOf, type EventKind, eventKinds } from "./events.ts";
-import type { Vault } from "./vault.ts";
+import { callOf } from "./events.ts";
 
 /** An item that counts, and the inputs that have it. */
-interface Known extends Pick<Entry, "time" | "event" | "idHash"> {
+interface Known {
+  entry: Entry;
   inputs: number[];
+}
+
+/** The events of a vault that count, in order of time. */
+export interface Distinct {
+  events: readonly Entry[];
+  /** Number of those that do not, as others are the same. */
+  duplicates: number;
+  /** Number of those that may or may not be the same as another. */
+  alike: number;
 }
 
 /** The precisions of times that inputs have, in milliseconds. */
 const precisions = [60_000, 1000, 1];
+
+/** Milliseconds back in time that show that an input begins anew: several exports in one file. */
+const jump = 60_000;
 
 /**
  * Finds items that count once: those with the same id, and those without that several inputs have.
  * Equal items of one input are events; of two inputs, the larger number of them counts.
  */
 export class Overlap {
-  /** By input. What they tell is complete once many of its items were added. */
+  /** By input; empty for one without items. */
   readonly #precisions: number[] = [];
   #isSeveral = false;
-  #beginsAnew = false;
   #coarsest = 1;
-  readonly #seen = new Map<number, Known[]>();
-  /** The time that the items in `#seen` have, at the coarsest precision. */
-  #bucket = Number.NaN;
-  count = 0;
+  /** Of the present input: 1, or -1 for newest first; and its last time yet, times that. */
+  #direction = 1;
+  #last = Number.NEGATIVE_INFINITY;
+  /** An input began anew: a copy of what came before. */
+  #beginsAnew = false;
 
-  /** Learns from an input's items, in order, its precision and whether it begins anew (a copy). */
-  learn({ input, time }: Entry, beginsAnew: boolean): void {
-    this.#beginsAnew ||= beginsAnew;
+  begin(isNewestFirst: boolean): void {
+    this.#direction = isNewestFirst ? -1 : 1;
+    this.#last = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Learns from an input's items, in their order, its precision and whether it begins anew. */
+  learn({ input, time }: Entry): void {
+    const turned = time * this.#direction;
+    this.#beginsAnew ||= this.#last - turned > jump;
+    if (turned > this.#last) this.#last = turned;
     const known = this.#precisions[input] ?? Infinity;
     if (known === 1 || time % known === 0) return;
     this.#precisions[input] = precisions.find((one) => time % one === 0) ?? 1;
@@ -36,61 +55,61 @@ export class Overlap {
     this.#coarsest = Math.max(...all);
   }
 
-  /** Whether an item is counted already. Remembers it otherwise. */
-  isKnown(vault: Vault, entry: Entry): boolean {
-    const isSameTime = vault.lastTime === entry.time;
-    const isKnown = (this.#isSeveral || isSameTime) && this.#find(vault, entry);
-    vault.lastHash = entry.idHash;
-    vault.lastCode = entry.code;
-    return isKnown;
+  /** Returns those of a vault's events, in order of time, that count, once everything is learned. */
+  distinct(all: readonly Entry[]): Distinct {
+    const bucket = this.#isSeveral ? this.#coarsest : 1;
+    const isNear = (one: Entry, other: Entry | undefined): boolean =>
+      other !== undefined && Math.floor(one.time / bucket) === Math.floor(other.time / bucket);
+    const events: Entry[] = [];
+    let alike = 0;
+    for (let [from, to] = [0, 0]; from < all.length; from = to) {
+      const first = all[from] as Entry;
+      for (to = from + 1; isNear(first, all[to]);) to += 1;
+      if (to === from + 1) events.push(first);
+      else alike += this.#take(all.slice(from, to), events);
+    }
+    return { events, duplicates: all.length - events.length, alike };
   }
 
-  #find(vault: Vault, { time, event, idHash, input }: Entry): boolean {
-    const hasId = isId(idHash);
-    if (!this.#isSeveral && !hasId) {
-      // It may be from a copy of what came before.
-      if (this.#beginsAnew && idHash === vault.lastHash) vault.alike += 1;
-      return false;
-    }
-    const bucket = this.#isSeveral ? Math.floor(time / this.#coarsest) : time;
-    if (bucket !== this.#bucket) this.#seen.clear();
-    this.#bucket = bucket;
-    let list = this.#seen.get(vault.number);
-    if (list === undefined) {
-      const last = eventKinds[vault.lastCode] as EventKind;
-      // With a single input, the first item of a time was not remembered.
-      list = this.#isSeveral
-        ? []
-        : [{ time, event: last, idHash: vault.lastHash, inputs: [input] }];
-      this.#seen.set(vault.number, list);
-    }
-    const one = { time, event, idHash, inputs: [input] };
-    const found =
-      list.find((known) => hasId && known.idHash === idHash && isSameCall(known, one)) ??
-      list.find((known) => known.event === event && this.#isSame(known, one)) ??
-      list.find((known) => this.#isSame(known, one));
-    if (found === undefined) {
+  /** Adds those of one time that count. Returns how many may or may not be the same as another. */
+  #take(all: readonly Entry[], events: Entry[]): number {
+    const list: Known[] = [];
+    let alike = 0;
+    for (const [index, entry] of all.entries()) {
+      const { time, event, idHash, input } = entry;
+      const hasId = isId(idHash);
+      if (!this.#isSeveral && !hasId) {
+        if (this.#beginsAnew && all[index - 1]?.idHash === idHash) alike += 1;
+        events.push(entry);
+        continue;
+      }
+      const found =
+        list.find(
+          (known) => hasId && known.entry.idHash === idHash && isSameCall(known.entry, entry),
+        ) ??
+        list.find((known) => known.entry.event === event && this.#isSame(known, entry)) ??
+        list.find((known) => this.#isSame(known, entry));
+      if (found !== undefined) {
+        found.inputs.push(input);
+        // Without an id, it cannot be told from another item with equal content.
+        if (found.entry.idHash !== idHash || !hasId) alike += 1;
+        continue;
+      }
       // Two exports may number the same items differently.
-      const isOther = (known: Known): boolean =>
-        known.event === event && known.time === time && !known.inputs.includes(input);
-      if (list.some(isOther)) vault.alike += 1;
-      list.push(one);
-      return false;
+      const isOther = ({ entry: one, inputs }: Known): boolean =>
+        one.event === event && one.time === time && !inputs.includes(input);
+      if (list.some(isOther)) alike += 1;
+      list.push({ entry, inputs: [input] });
+      events.push(entry);
     }
-    found.inputs.push(input);
-    this.count += 1;
-    // Without an id, it cannot be told from another item with equal content.
-    if (found.idHash !== idHash || !hasId) vault.alike += 1;
-    return true;
+    return alike;
   }
 
-  #isSame(known: Known, { time, event, idHash, inputs: [input = 0] }: Known): boolean {
-    if (!isSameCall(known, { event }) || known.inputs.includes(input)) return false;
-    if (isId(known.idHash) && isId(idHash)) return false;
-    const precision = Math.max(
-      ...[input, ...known.inputs].map((each) => this.#precisions[each] ?? 1),
-    );
-    return Math.floor(known.time / precision) === Math.floor(time / precision);
+  #isSame({ entry, inputs }: Known, { time, event, idHash, input }: Entry): boolean {
+    if (!isSameCall(entry, { event }) || inputs.includes(input)) return false;
+    if (isId(entry.idHash) && isId(idHash)) return false;
+    const precision = Math.max(...[input, ...inputs].map((each) => this.#precisions[each] ?? 1));
+    return Math.floor(entry.time / precision) === Math.floor(time / precision);
   }
 }
 
@@ -98,5 +117,5 @@ export class Overlap {
 const isId = (idHash: number): boolean => idHash % 2 !== 0;
 
 /** One call may have an id for start and end. */
-const isSameCall = (one: { event: EventKind }, other: { event: EventKind }): boolean =>
+const isSameCall = (one: Pick<Entry, "event">, other: Pick<Entry, "event">): boolean =>
   callOf(one.event) === callOf(other.event);
