@@ -11,7 +11,6 @@ import type { Made, Step } from "./document.ts";
 import { make, readVault, storedVault } from "./document.ts";
 import type { Dialect, Statement } from "./statement.ts";
 import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/generations.ts";
-import { adopt, completeCreation, recordPair } from "./steps/import.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
 import { findExchange, lockLost, vaultOf, vaultRecord } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
@@ -80,8 +79,8 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly noteSaved = this.#step(exchanges.noteSaved);
   readonly recordEnding = this.#step(exchanges.recordEnding);
   readonly settle = this.#step(exchanges.settle);
-  readonly recordPair = this.#step(recordPair, ({ credentials }) => [credentials]);
-  readonly adopt = this.#step(adopt, (document) => [document.old, document.new]);
+  readonly recordPair = this.#step(vaults.recordPair, ({ credentials }) => [credentials]);
+  readonly adopt = this.#step(vaults.adopt, (document) => [document.old, document.new]);
   readonly markElsewhere = this.#step(vaults.markElsewhere);
   readonly resetCounters = this.#step(vaults.resetCounters);
   readonly setLabel = this.#step(vaults.setLabel);
@@ -98,7 +97,7 @@ export abstract class StoredVaultSession implements VaultSession {
 
   /** Implements `Store.completeCreation`. A taken label is no reason to lose the credentials. */
   async completeCreation(creation: Creation, vault: CreatedVault): Promise<number> {
-    const complete = this.#step(completeCreation, (_, given) => [given.credentials]);
+    const complete = this.#step(vaults.completeCreation, (_, given) => [given.credentials]);
     try {
       return await complete(creation, vault);
     } catch (error) {

@@ -5,7 +5,6 @@ import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
 import { openCredentials } from "../../src/store/steps/generations.ts";
 import { vaultRecord, unknownVault } from "../../src/store/steps/rows.ts";
 import { candidates } from "../../src/exchange/next-action.ts";
-import { recordPair } from "../../src/store/steps/import.ts";
 import type { CredentialsRow, VaultRows } from "../../src/store/steps/rows.ts";
 import * as exchanges from "../../src/store/steps/exchange.ts";
 import * as vaults from "../../src/store/steps/vault.ts";
@@ -75,7 +74,7 @@ export class OneVault {
 
   import(name: string): this {
     const given = { credentials: pair(name), kind: "credit-card/offline" } as const;
-    return this.does((rows) => void recordPair(rows, given));
+    return this.does((rows) => void vaults.recordPair(rows, given));
   }
 
   /** An exchange with the current credentials, or the named ones, that brings `made` and gets as far as `stage`. */
