@@ -1,16 +1,8 @@
 import { existsSync } from "node:fs";
-import type { DatabaseSync } from "node:sqlite";
 import { VaultError } from "../errors.ts";
 import { copyFormerKey, keyFileOf, makeKeyFile, readKeyFile } from "../secrets/keys.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
-import { keyIdIn, noteMeta } from "./sqlite/query.ts";
-
-/** A database, in short transactions. */
-interface Changeable {
-  read<T>(query: (db: DatabaseSync) => T): Promise<T>;
-  write<T>(change: (db: DatabaseSync) => T): Promise<T>;
-}
 
 /**
  * The keys of a state by their ids, each obtained at its first use. The state names the one that
@@ -61,20 +53,6 @@ export class Keyring {
     if (there !== null) return there;
     const own = await given?.read();
     return own?.id === id ? own : copyFormerKey(this.#source, id, this.#warn);
-  }
-
-  /** A state's key on this machine; the state names it on return. Call it before sealing. */
-  async prepare(database: Changeable): Promise<SealingKey> {
-    const named = await database.read(keyIdIn);
-    if (named !== null) return await this.key(named);
-    const make = await this.fresh();
-    const id = await database.write((db) => {
-      // Another process may have named one meanwhile.
-      const made = keyIdIn(db) ?? make().id;
-      noteMeta(db, "key", made);
-      return made;
-    });
-    return await this.key(id);
   }
 
   /** What makes the key of a state that has none: the given one, or a new one in a file. */

@@ -1,9 +1,10 @@
-import type { Actor } from "../actor.ts";
+import type { Actor, Holder } from "../actor.ts";
 import type { Breaker } from "../exchange/breaker.ts";
-import type { VaultSession } from "../exchange/ports.ts";
+import type { Clock, VaultSession, Waiting } from "../exchange/ports.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { CreatedVault, Creation, Intent, VaultRecord } from "../exchange/records.ts";
 import type { Credentials } from "../protocol/requests.ts";
+import { retryWhileBusy } from "../files/lock-file.ts";
 import { fingerprint } from "../protocol/fingerprint.ts";
 import type { Pair } from "../protocol/answers.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
@@ -198,3 +199,51 @@ export abstract class StoredVaultSession implements VaultSession {
     return { service: this.service, uuid: this.uuid, at, by, key: () => this.key() };
   }
 }
+
+/** How long a process that waits for a lock may take to notice that it is free, in milliseconds. */
+const longestPauseMs = 100;
+
+/**
+ * Tries to take the lock of a vault (without `uuid`, of the whole state) until the attempt does not
+ * return what is in the way, whose holder `waiting` is told.
+ * @throws what is in the way at the deadline, `interrupted` when aborted, what the attempt throws
+ */
+export async function waitForLock<T>(
+  clock: Clock,
+  waiting: Waiting,
+  uuid: string | undefined,
+  attempt: () => T | VaultError | Promise<T | VaultError>,
+): Promise<T> {
+  let obstacle = busy(uuid);
+  try {
+    waiting.signal.throwIfAborted();
+    const done = await retryWhileBusy(clock, waiting, longestPauseMs, async () => {
+      const result = await attempt();
+      if (!(result instanceof VaultError)) return { result };
+      obstacle = result;
+      const { by, since } = result.facts;
+      if (by !== undefined && since !== undefined) waiting.tell?.({ by, since });
+      return null;
+    });
+    if (done !== null) return done.result;
+  } catch (error) {
+    if (!waiting.signal.aborted) throw error;
+    throw new VaultError(
+      "interrupted",
+      "interrupted while waiting for another process that is using the vault; nothing was sent",
+      { uuid, retry: "safe" },
+    );
+  }
+  throw obstacle;
+}
+
+export const busy = (
+  uuid: string | undefined,
+  holder?: Holder,
+  doing = uuid === undefined ? "using a vault of this state" : `using vault ${uuid}`,
+): VaultError =>
+  new VaultError("busy", `another process is ${doing}`, {
+    uuid,
+    ...holder,
+    hint: "nothing was sent; run it again when it has finished, or wait longer with --max-wait",
+  });

@@ -41,7 +41,7 @@ import {
   makingWay,
 } from "../version-1.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
-import { busy } from "../wait-for-lock.ts";
+import { busy } from "../vault-session.ts";
 
 /** What everything that works on a shared state needs. */
 export interface SharedParts extends StateParts {

@@ -63,7 +63,7 @@ export class SqliteState extends StoredState implements State {
         "--grant: is for a shared state; the operating system guards this one",
       );
     const created = (await this.database.open()) === null;
-    const { id } = await this.parts.keyring.prepare(this.database);
+    const { id } = await this.prepareKey();
     return { created, updated: false, keyId: id };
   }
 
@@ -163,8 +163,23 @@ export class SqliteState extends StoredState implements State {
   }
 
   protected async prepareCreation(): Promise<void> {
-    await this.parts.keyring.prepare(this.database);
+    await this.prepareKey();
     ensureRoom(this.parts.directory);
+  }
+
+  /** The key, which the state names on return: a new one where it had none. Call it before sealing. */
+  async prepareKey(): Promise<SealingKey> {
+    const { keyring } = this.parts;
+    const named = await this.database.read(keyIdIn);
+    if (named !== null) return await keyring.key(named);
+    const make = await keyring.fresh();
+    const id = await this.database.write((db) => {
+      // Another process may have named one meanwhile.
+      const made = keyIdIn(db) ?? make().id;
+      noteMeta(db, "key", made);
+      return made;
+    });
+    return await keyring.key(id);
   }
 }
 
@@ -203,9 +218,8 @@ class LockedVault extends StoredVaultSession {
   }
 
   protected async prepareKey(): Promise<void> {
-    const { parts, database } = this.#state;
     // Another process may have named one since the vault was locked.
-    this.#key ??= await parts.keyring.prepare(database);
+    this.#key ??= await this.#state.prepareKey();
   }
 
   protected key(): SealingKey {

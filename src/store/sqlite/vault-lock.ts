@@ -15,7 +15,7 @@ import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import type { Lock } from "../state.ts";
 import { formerLocks } from "../version-1.ts";
-import { busy, waitForLock } from "../wait-for-lock.ts";
+import { busy, waitForLock } from "../vault-session.ts";
 
 /** Name of a vault's lock, in which nothing stands as others wrote it. */
 const nameOf = (uuid: string): string =>
