@@ -3,8 +3,8 @@ import type { JournalledOperation, PastExchange } from "../exchange/records.ts";
 import type { ExchangeState } from "../exchange/states.ts";
 import { exchangeStates } from "../exchange/states.ts";
 import { firstIdAt } from "../exchange/ulid.ts";
-import type { Dialect, Put, Statement } from "./statement.ts";
-import { inserting, marking, written } from "./statement.ts";
+import type { Dialect, Put, Statement } from "./tables.ts";
+import { inserting, marking, written } from "./tables.ts";
 
 /** How long journal entries are kept, and what runs have begun. */
 const journalDays = 400;

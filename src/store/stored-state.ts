@@ -14,14 +14,13 @@ import type {
 import type { KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import { keyIdOf, unseal } from "../secrets/sealing.ts";
-import { allBreakers, breakerIn, breakerOf, replacing } from "./breakers.ts";
+import { allBreakers, breakerIn, breakerOf, replacing, written } from "./tables.ts";
 import type { Entry } from "./journal.ts";
 import { appendingAlone, entriesOf, pastExchanges } from "./journal.ts";
 import type { Keyring } from "./keyring.ts";
 import type { VaultColumns } from "./document.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns } from "./document.ts";
-import type { Dialect, Statement } from "./statement.ts";
-import { written } from "./statement.ts";
+import type { Dialect, Statement } from "./tables.ts";
 import type { Since } from "./steps/rows.ts";
 import { placeOf } from "./steps/generations.ts";
 import { vaultRecord } from "./steps/rows.ts";

@@ -10,7 +10,7 @@ import type { Pair } from "../protocol/answers.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import type { Made, Step } from "./document.ts";
 import { make, readVault, storedVault } from "./document.ts";
-import type { Dialect, Statement } from "./statement.ts";
+import type { Dialect, Statement } from "./tables.ts";
 import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/generations.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
 import { findExchange, lockLost, vaultOf, vaultRecord } from "./steps/rows.ts";

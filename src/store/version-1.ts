@@ -5,7 +5,7 @@ import type { VaultColumns } from "./document.ts";
 import { columnsOf, trim } from "./document.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
 import { unknownVault } from "./steps/rows.ts";
-import type { Row, Value } from "./statement.ts";
+import type { Row, Value } from "./tables.ts";
 
 /*
  * States of versions 0.1 and 0.2, which had a table for each part of a vault. They are read once,

@@ -1,8 +1,15 @@
-import { truncateSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { writeBackup } from "../../src/store/backup/backup.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { SqliteState } from "../../src/store/sqlite/store.ts";

@@ -4,7 +4,7 @@ import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { dialect } from "../../src/store/sqlite/query.ts";
 import type { State } from "../../src/store/state.ts";
-import type { Statement } from "../../src/store/statement.ts";
+import type { Statement } from "../../src/store/tables.ts";
 import type { StoredWhole } from "../../src/store/whole/stored-whole.ts";
 import { marksIn } from "../../src/store/whole/marks.ts";
 import { Whole } from "../../src/store/whole/whole.ts";

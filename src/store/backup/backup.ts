@@ -6,7 +6,7 @@ import type { Keyring } from "../keyring.ts";
 import { marksOf, migrate, schemaVersion } from "../sqlite/open-database.ts";
 import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
-import type { Row, Table } from "../statement.ts";
+import type { Row, Table } from "../tables.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { Engine } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";

@@ -6,7 +6,7 @@ import { mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
 import { appendingAlone, ofState } from "../journal.ts";
 import type { Keyring } from "../keyring.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
-import { marking } from "../statement.ts";
+import { marking } from "../tables.ts";
 import type { Owner } from "../steps/generations.ts";
 import { keyOf } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";

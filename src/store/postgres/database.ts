@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import pg from "pg";
 import { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import type { Statement } from "../statement.ts";
+import type { Statement } from "../tables.ts";
 import type { Address } from "./address.ts";
 import type { Reason } from "./errors.ts";
 import {

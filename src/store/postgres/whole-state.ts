@@ -11,7 +11,7 @@ import type { StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
-import type { Row as WholeRow } from "../statement.ts";
+import type { Row as WholeRow } from "../tables.ts";
 import type { Database, Query } from "./database.ts";
 import { alreadyThere, codeOf } from "./errors.ts";
 import { holderIn, transactWhole } from "./gate.ts";

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { Dialect, Statement } from "../statement.ts";
-import { marking } from "../statement.ts";
+import type { Dialect, Statement } from "../tables.ts";
+import { marking } from "../tables.ts";
 
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { VaultColumns } from "../document.ts";
 import { isListed } from "../document.ts";
 import type { JournalEntry } from "../journal.ts";
-import { listed } from "../statement.ts";
+import { listed } from "../tables.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Creation } from "../../../src/exchange/records.ts";
 import type { Database, Row } from "../../../src/store/postgres/database.ts";
-import type { Statement } from "../../../src/store/statement.ts";
+import type { Statement } from "../../../src/store/tables.ts";
 import { appendingAlone } from "../../../src/store/journal.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { dialectOf } from "../../../src/store/postgres/schema.ts";
