@@ -90,8 +90,9 @@ export class ItemReader {
   /** The entry of the record at hand. */
   readonly #entry = new Entry();
 
-  /** Slots by cell of a row. */
-  #slots: readonly number[] | undefined;
+  /** Slots by cell of a row, and the header that they are of. */
+  #slots: readonly number[] = [];
+  #header: readonly string[] = [];
   /** The byte that ends a line, or 0. */
   readonly #lineEnd: number;
 
@@ -117,10 +118,11 @@ export class ItemReader {
 
   /** Reads cells by where each begins and ends. Returns false if one that counts is not plain. */
   readRow({ bytes }: Bytes, cells: Int32Array, header: readonly string[]): boolean {
-    const { columns } = this.#layout;
-    this.#slots ??= header.map((name) =>
-      counting.findIndex((role) => columns[role]?.name === name),
-    );
+    if (header !== this.#header) {
+      const { columns } = this.#layout;
+      this.#header = header;
+      this.#slots = header.map((name) => counting.findIndex((one) => columns[one]?.name === name));
+    }
     this.#seen = 0;
     for (const [index, slot] of this.#slots.entries()) {
       if (slot < 0) continue;

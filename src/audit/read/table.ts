@@ -29,9 +29,9 @@ class RowCutter extends Cutter {
   readonly format: "csv" | "tsv";
   readonly #delimiter: number;
   readonly #headerLine: number;
-  #header: string[] | undefined;
-  /** Headers below the first, as in joined exports: where each has the columns of the first. */
-  readonly #orders: { offset: number; order: readonly number[] }[] = [];
+  /** Names of the columns, and of those before other headers: joined exports have several. */
+  #header: readonly string[] = [];
+  readonly #headers: { offset: number; header: readonly string[] }[] = [];
   #strays = 0;
   // The row at hand.
   /** Where each cell begins and ends, without its quotes. */
@@ -52,8 +52,8 @@ class RowCutter extends Cutter {
 
   override fieldsOf(bytes: Buffer, offset: number): Fields {
     this.#split(bytes, 0, bytes.length);
-    this.#arrange(offset);
-    return lookedAt(this.#fields(bytes)).fields;
+    const { header } = this.#headers.find((one) => offset < one.offset) ?? { header: this.#header };
+    return lookedAt(this.#fields(bytes, header)).fields;
   }
 
   override decode(text: string): string {
@@ -73,8 +73,7 @@ class RowCutter extends Cutter {
   #takeRow(given: Bytes, from: number, end: number, isEnd: boolean): number {
     const { bytes } = given;
     const { sink, next: line } = this;
-    const header = this.#header;
-    const width = header?.length ?? this.#count;
+    const width = this.#header.length || this.#count;
     const isStray = this.#lines > 1 && this.#count !== width && this.#strays < mostStrays;
     if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
     this.#dropEmpty(width);
@@ -87,9 +86,9 @@ class RowCutter extends Cutter {
       return end;
     }
     if (columns === 1 && this.#isEmpty(0)) return end;
-    if (header === undefined && this.#takeHeader(bytes)) return end;
-    this.#arrange(given.offset + from);
-    const isPlain = columns === width && sink.reader?.readRow(given, this.#cells, header ?? []);
+    if (this.#header.length === 0 && this.#takeHeader(bytes)) return end;
+    const header = this.#header;
+    const isPlain = columns === width && sink.reader?.readRow(given, this.#cells, header);
     const entry = isPlain ? sink.reader?.entry(given, line, from, to) : null;
     if (entry) {
       sink.add(entry);
@@ -104,9 +103,13 @@ class RowCutter extends Cutter {
       else sink.skip(line, doubt ?? "", textOf(bytes, from, to), isCut);
       return end;
     }
-    const fields = this.#fields(bytes);
-    if (this.#takeOrder([...fields.values()], given, from, to)) return end;
-    if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
+    const fields = this.#fields(bytes, header);
+    const values = [...fields.values()].map((value) => value.trim());
+    if (values.length === width && header.every((name) => values.includes(name))) {
+      // A header with the same columns, perhaps in another order.
+      this.#headers.push({ offset: given.offset + from, header });
+      this.#header = values;
+    } else if (![...fields].every(([name, value]) => name === value || isRule.test(value)))
       sink.record({ line, ...lookedAt(fields), given, from, to, doubt });
     return end;
   }
@@ -135,40 +138,9 @@ class RowCutter extends Cutter {
     return !isData;
   }
 
-  /** Takes a row as a header if it names the columns of the first one in another order. */
-  #takeOrder(
-    values: readonly string[],
-    { bytes, offset }: Bytes,
-    from: number,
-    to: number,
-  ): boolean {
-    const header = this.#header ?? [];
-    if (values.length !== header.length || !values.every((one) => header.includes(one.trim())))
-      return false;
-    this.#split(bytes, from, to);
-    const cells = header.map((_, index) => this.#cell(bytes, index).trim());
-    const order = header.map((name) => cells.indexOf(name));
-    if (order.includes(-1)) return false;
-    this.#orders.push({ offset: offset + from, order });
-    return true;
-  }
-
-  /** Puts the cells of the row at an offset in the order of the first header. */
-  #arrange(offset: number): void {
-    if (this.#orders.length === 0) return;
-    const { order } = this.#orders.findLast((one) => one.offset < offset) ?? {};
-    if (order === undefined) return;
-    this.#dropEmpty(order.length);
-    if (this.#count > order.length || this.#count * 2 <= order.length) return;
-    const cells = this.#cells.slice(0, 2 * this.#count);
-    this.#count = order.length;
-    for (const [index, from] of order.entries())
-      for (const end of [0, 1]) this.#cells[2 * index + end] = cells[2 * from + end] ?? 0;
-  }
-
-  #fields(bytes: Buffer): Fields {
+  #fields(bytes: Buffer, header: readonly string[]): Fields {
     const fields: Fields = new Map();
-    for (const [index, name] of (this.#header ?? []).slice(0, this.#count).entries()) {
+    for (const [index, name] of header.slice(0, this.#count).entries()) {
       const cell = this.#cell(bytes, index);
       if (cell !== "") fields.set(name, /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
     }
