@@ -22,7 +22,7 @@ import {
   viewOf,
 } from "./bytes.ts";
 import { clip } from "./clip.ts";
-import type { Action, Classifier } from "../meaning/classifier.ts";
+import type { Classifier } from "../meaning/classifier.ts";
 import { saysNothing } from "../meaning/words.ts";
 import type { Fields } from "./fields.ts";
 import { Entry, type Item, properties, type Role, roles } from "./item.ts";
@@ -86,7 +86,6 @@ export class ItemReader {
   readonly #to = new Int32Array(counting.length);
   #seen = 0;
   readonly #texts: TextValues<string>;
-  readonly #actions: TextValues<Action>;
   /** The entry of the record at hand. */
   readonly #entry = new Entry();
 
@@ -111,9 +110,6 @@ export class ItemReader {
     this.#isPlain = slots.size === names.length;
     this.#keys = new Keys(slots);
     this.#texts = new TextValues((text) => form.decode(text));
-    this.#actions = new TextValues((text) =>
-      layout.classifier.actionOf(form.decode(text), this.#inverted),
-    );
   }
 
   /** Reads cells by where each begins and ends. Returns false if one that counts is not plain. */
@@ -243,12 +239,9 @@ export class ItemReader {
       entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
       if (entry.vault < 0 && this.#has(vault)) return null;
     }
-    const called = this.#actions.get(
-      given,
-      this.#from[action] as number,
-      this.#to[action] as number,
-    );
-    const meaning = classifier.meaningOf(called, this.#textAt(given, outcome) ?? this.#noOutcome);
+    const called = this.#textAt(given, action) ?? "";
+    const told = this.#textAt(given, outcome) ?? this.#noOutcome;
+    const meaning = classifier.meaningOf(called, told, this.#inverted);
     const described = meaning.code === undefined ? this.#textAt(given, reason) : undefined;
     const path = meaning.asksEndpoint ? this.#textAt(given, endpoint) : undefined;
     entry.code = classifier.take(meaning, described, path);
@@ -264,8 +257,8 @@ export class ItemReader {
     const entry = this.#entry;
     entry.time = item.time;
     entry.vault = vaults.of(item.vault ?? "");
-    const called = classifier.actionOf(item.action, this.#inverted);
-    const meaning = classifier.meaningOf(called, item.outcome ?? this.#noOutcome);
+    const told = item.outcome ?? this.#noOutcome;
+    const meaning = classifier.meaningOf(item.action, told, this.#inverted);
     entry.code = classifier.take(meaning, item.description, item.endpoint);
     const own = item.id === undefined ? undefined : viewOf(Buffer.from(item.id));
     const hash = own ? idHashOf(own, 0, own.bytes.length) : contentHashOf(given, from, to);
