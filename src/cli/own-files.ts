@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { VaultError } from "../errors.ts";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics } from "../parts/basics.ts";
 
 /** The path without symbolic links, also where its last parts are not there yet. */
 export function realPath(path: string): string {

@@ -1,4 +1,4 @@
-import type { Io } from "../parts/io.ts";
+import type { Io } from "../parts/basics.ts";
 import type { StatePart } from "../parts/state.ts";
 import type { ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";

@@ -1,7 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Io } from "../parts/io.ts";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics, Io } from "../parts/basics.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { ErrorFacts } from "../errors.ts";
 import { command } from "../way.ts";

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Io } from "../parts/io.ts";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics, Io } from "../parts/basics.ts";
 import { hasField, isContents } from "../cli/output.ts";
 import type { Output } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";

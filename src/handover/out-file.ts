@@ -1,7 +1,7 @@
 import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod/mini";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics } from "../parts/basics.ts";
 import type { Host } from "../host.ts";
 import { VaultError } from "../errors.ts";
 import { obstacleAt, replaceFile } from "../files/durable-file.ts";

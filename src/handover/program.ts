@@ -5,7 +5,7 @@ import type { GetDocument } from "../documents/exchange.ts";
 import { VaultError, type ErrorFacts } from "../errors.ts";
 import { HandoverFailure } from "../exchange/recovery.ts";
 import type { Host } from "../host.ts";
-import type { Io } from "../parts/io.ts";
+import type { Io } from "../parts/basics.ts";
 import { environmentWithoutSecrets } from "../settings/child-command.ts";
 import type { Ended } from "../terminal/foreground.ts";
 import { printableLine } from "../terminal/redactor.ts";

@@ -1,6 +1,5 @@
-import type { Io } from "../parts/io.ts";
+import type { Basics, Io } from "../parts/basics.ts";
 import type { Remote } from "../parts/service.ts";
-import type { Basics } from "../parts/settings.ts";
 import type { Local } from "../parts/state.ts";
 import { isStdin, readValue } from "../settings/given.ts";
 import { serviceName } from "../settings/settings.ts";

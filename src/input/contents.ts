@@ -1,4 +1,4 @@
-import type { Io } from "../parts/io.ts";
+import type { Io } from "../parts/basics.ts";
 import { readValue } from "../settings/given.ts";
 import { VaultError } from "../errors.ts";
 import type { VaultContents } from "../exchange/start/start.ts";

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Io } from "../parts/io.ts";
+import type { Io } from "../parts/basics.ts";
 import type { VaultNames } from "../cli/vault-name.ts";
 import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds, type Kind, type Operation } from "../protocol/endpoints.ts";

@@ -1,8 +1,7 @@
-import type { SettingsPart } from "../parts/settings.ts";
+import type { Io, SettingsPart } from "../parts/basics.ts";
 import type { StatePart } from "../parts/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { otherService, type Start } from "../exchange/start/start.ts";
-import type { Io } from "../parts/io.ts";
 import type { ServicePart } from "../parts/service.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import { deviceOf, pairsOf, parseCredentials } from "../exchange/recovery.ts";

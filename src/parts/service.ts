@@ -8,7 +8,7 @@ import { inUse } from "../terminal/narrator.ts";
 import type { Reader } from "../terminal/narrator.ts";
 import { readValue } from "../settings/given.ts";
 import type { Settings } from "../settings/settings.ts";
-import type { Basics } from "./settings.ts";
+import type { Basics } from "./basics.ts";
 import type { Local } from "./state.ts";
 
 export type { Reach };

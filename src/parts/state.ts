@@ -15,7 +15,7 @@ import type { SealingKey } from "../secrets/sealing.ts";
 import { isShared, stateDirectory } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
-import { directoryOf, type Basics } from "./settings.ts";
+import { directoryOf, type Basics } from "./basics.ts";
 
 export type { BackupFacts } from "../store/backup/backup.ts";
 export type { RestoreFacts } from "../store/backup/restore.ts";

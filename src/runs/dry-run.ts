@@ -1,4 +1,4 @@
-import type { Basics } from "../parts/settings.ts";
+import type { Basics } from "../parts/basics.ts";
 import { defined } from "../defined.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
 import type { VaultRecord, Named } from "../exchange/records.ts";

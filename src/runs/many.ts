@@ -15,7 +15,7 @@ import { readStarts } from "../input/list.ts";
 import { commonOf, learnAll } from "../input/read-start.ts";
 import type { Host } from "../host.ts";
 import type { Remote } from "../parts/service.ts";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics } from "../parts/basics.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count, grouped } from "../terminal/count.ts";
 import { command } from "../way.ts";

@@ -1,5 +1,5 @@
 import type { Host } from "../host.ts";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics } from "../parts/basics.ts";
 import { grouped } from "../terminal/count.ts";
 import { durationInWords } from "../terminal/time.ts";
 

@@ -4,7 +4,7 @@ import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
 import { unlockedOf } from "../exchange/dispositions.ts";
-import type { Basics } from "../parts/settings.ts";
+import type { Basics } from "../parts/basics.ts";
 import { count, grouped } from "../terminal/count.ts";
 import type { Palette } from "../terminal/palette.ts";
 import { createPalette } from "../terminal/palette.ts";

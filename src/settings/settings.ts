@@ -1,4 +1,3 @@
-import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { joined } from "../protocol/endpoints.ts";
@@ -8,13 +7,12 @@ import type { Sourced } from "./given.ts";
 import {
   definitionOf,
   flagOf,
-  outputFormats,
   parseBaseUrl,
   settingDefinitions,
   settingNames,
   waysToSet,
 } from "./definitions.ts";
-import { findProfile, profileValue, type NamedProfile, type Profile } from "./config-file.ts";
+import { profileValue, type Profile } from "./config-file.ts";
 import { command } from "../way.ts";
 
 /** The flags that were given, as commander parses them. */
@@ -83,43 +81,8 @@ export function parseSetting(
 const inProfile = (profile: GivenFlags["profile"]): string[] =>
   profile === undefined ? [] : ["--profile", String(profile)];
 
-/** How the settings are read: see `readSettings`. */
+/** How the settings are read: see `createSettings`. */
 export type SettingsMode = "lenient" | "fixes-configuration" | "unneeded";
-
-/**
- * Reads the effective settings. If they cannot be used, `lenient` and `unneeded` return the problem with the defaults, and the output
- * that was asked for; with `unneeded`, nothing but flags can be wrong. `fixes-configuration` returns the problem of an invalid profile
- * with the settings without it, and treats a missing profile as empty.
- * @throws what `findDirectory`, `findProfile` and `resolveSettings` throw; with `lenient` for the directory and an invalid output alone
- */
-export function readSettings(
-  findDirectory: () => string,
-  flags: GivenFlags,
-  /** Name of the profile; undefined for the current one. */
-  chosen: string | undefined,
-  { env, uid }: { env: Readonly<Record<string, string | undefined>>; uid: number | undefined },
-  mode: SettingsMode | undefined,
-): { directory: string; settings: Settings; profile: NamedProfile; problem?: VaultError } {
-  const fixes = mode === "fixes-configuration";
-  let directory = "";
-  let profile: NamedProfile = { name: chosen ?? "default", exists: false, settings: {} };
-  try {
-    directory = findDirectory();
-    profile = findProfile(directory, chosen, fixes, uid);
-    return { directory, settings: resolveSettings(flags, env, profile.settings), profile };
-  } catch (problem) {
-    // A configuration that cannot be read cannot be changed either.
-    const isForgiven = fixes ? profile.exists : mode === "unneeded" || (mode && directory !== "");
-    if (!isForgiven || !(problem instanceof VaultError)) throw problem;
-    const { VAULTSVC_OUTPUT } = env;
-    const isKnown = outputFormats.some((format) => format === VAULTSVC_OUTPUT);
-    const ofOutput = mode === "lenient" || isKnown ? { VAULTSVC_OUTPUT } : {};
-    const settings = fixes
-      ? resolveSettings(flags, env, {})
-      : resolveSettings(defined({ output: flags.output }), ofOutput, {});
-    return { directory, settings, profile, problem };
-  }
-}
 
 const byDefault = (text: string | undefined): Sourced | undefined =>
   text === undefined ? undefined : { text, source: "default", fromFlag: false };

@@ -5,8 +5,7 @@ import { asVaultError } from "../../src/errors.ts";
 import { endGroup } from "../../src/host.ts";
 import { Interruption, orAborted } from "../../src/terminal/signals.ts";
 import { DataStream, MessageStream } from "../../src/terminal/streams.ts";
-import type { Basics, SettingsPart } from "../../src/parts/settings.ts";
-import { createIo } from "../../src/parts/io.ts";
+import { createIo, type Basics, type SettingsPart } from "../../src/parts/basics.ts";
 import type { SettingIo } from "../../src/settings/given.ts";
 import { valueSources } from "../../src/settings/given.ts";
 

@@ -26,7 +26,7 @@ import { saveRecovery } from "../../handover/handover.ts";
 import { askSettings, askVault } from "../../input/ask.ts";
 import { isMany } from "../../input/flags.ts";
 import { readNames } from "../../input/list.ts";
-import type { Io } from "../../parts/io.ts";
+import type { Io } from "../../parts/basics.ts";
 import type { Local } from "../../parts/state.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import { isSuccess } from "../../protocol/answers.ts";

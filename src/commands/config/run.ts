@@ -1,5 +1,5 @@
 import type { App } from "../../app.ts";
-import type { Io } from "../../parts/io.ts";
+import type { Io } from "../../parts/basics.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { uuid as identifier } from "../../protocol/fields.ts";
 import { checkGiven } from "../../protocol/validate.ts";

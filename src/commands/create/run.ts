@@ -8,7 +8,7 @@ import { newId } from "../../exchange/ulid.ts";
 import { askKind, askSettings } from "../../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../../input/contents.ts";
 import { readHashedPin } from "../../input/read-start.ts";
-import type { Io } from "../../parts/io.ts";
+import type { Io } from "../../parts/basics.ts";
 import type { ServicePart } from "../../parts/service.ts";
 import type { StatePart } from "../../parts/state.ts";
 import type { Kind } from "../../protocol/endpoints.ts";

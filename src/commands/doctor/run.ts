@@ -1,5 +1,5 @@
 import type { StateFacts, StatePart } from "../../parts/state.ts";
-import type { SettingsPart } from "../../parts/settings.ts";
+import type { SettingsPart } from "../../parts/basics.ts";
 import type { Remote } from "../../parts/service.ts";
 import { configPath, readConfiguration } from "../../settings/config-file.ts";
 import { checkSigner } from "../../settings/jwt.ts";

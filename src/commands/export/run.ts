@@ -1,4 +1,4 @@
-import type { Io } from "../../parts/io.ts";
+import type { Io } from "../../parts/basics.ts";
 import type { ServicePart } from "../../parts/service.ts";
 import type { App } from "../../app.ts";
 import { VaultError } from "../../errors.ts";

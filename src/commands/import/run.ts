@@ -26,7 +26,7 @@ import { settledAs } from "../../exchange/states.ts";
 import { askBaseUrl, askKind, askCredentials, askVault } from "../../input/ask.ts";
 import { vaultProperties } from "../../input/list.ts";
 import { learnAll, lookUp, readGiven } from "../../input/read-start.ts";
-import type { Io } from "../../parts/io.ts";
+import type { Io } from "../../parts/basics.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Device } from "../../protocol/fields.ts";
 import type { Place } from "../../protocol/json.ts";

@@ -4,7 +4,7 @@ import { defined } from "../../defined.ts";
 import type { Document } from "../../documents/schemas.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { brokenUuid, typedAppUuid, typedBaseUrl } from "../../input/ask.ts";
-import type { Basics } from "../../parts/settings.ts";
+import type { Basics } from "../../parts/basics.ts";
 import { withoutPassword } from "../../protocol/address.ts";
 import { uuid as identifier } from "../../protocol/fields.ts";
 import { checkGiven } from "../../protocol/validate.ts";

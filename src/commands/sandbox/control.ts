@@ -5,7 +5,7 @@ import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
 import type { Document } from "../../documents/schemas.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
-import type { SettingsPart } from "../../parts/settings.ts";
+import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
 import { count } from "../../terminal/count.ts";
 import { command, shellQuoted } from "../../way.ts";

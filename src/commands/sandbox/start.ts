@@ -7,7 +7,7 @@ import { defined } from "../../defined.ts";
 import type { StartDocument } from "../../documents/sandbox.ts";
 import { parseDuration } from "../../duration.ts";
 import { VaultError } from "../../errors.ts";
-import type { Basics, SettingsPart } from "../../parts/settings.ts";
+import type { Basics, SettingsPart } from "../../parts/basics.ts";
 import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
 import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";

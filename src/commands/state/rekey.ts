@@ -1,5 +1,5 @@
 import type { App } from "../../app.ts";
-import type { Io } from "../../parts/io.ts";
+import type { Io } from "../../parts/basics.ts";
 import type { OpenState } from "../../parts/state.ts";
 import { VaultError } from "../../errors.ts";
 import { confirmOrFail } from "../../cli/prompts.ts";
