@@ -22,7 +22,7 @@ import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 /** Maximum number of vaults, each of which takes about 500 bytes. */
 const maxVaults = 2_000_000;
 
-export interface ReplayOptions extends InputOptions, Pick<Log, "labels"> {
+export interface ReplayOptions extends InputOptions, Pick<Log, "labels" | "timeline"> {
   rules: Rules;
   map: ColumnMap;
   zone?: string | undefined;
@@ -33,8 +33,6 @@ export interface ReplayOptions extends InputOptions, Pick<Log, "labels"> {
   until?: number;
   /** Reports only vaults that have an item which meets all of these. */
   where?: readonly Condition[] | undefined;
-  /** Events to keep for timelines: those of the one vault, or the newest of every vault. */
-  timeline: Log["timeline"];
   whatIf?: WhatIf;
   /** Replaces addresses, references, applications and labels by pseudonyms. */
   redact?: boolean | undefined;

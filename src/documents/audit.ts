@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { contradictions, eventKinds, verdicts } from "../audit/fold/events.ts";
+import { type Contradiction, contradictions, eventKinds, verdicts } from "../audit/fold/events.ts";
 import { roles } from "../audit/read/item.ts";
 import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
 
@@ -56,7 +56,8 @@ const cause = z.object({
   replacedBy: optional(item),
 });
 
-const contradiction = z.object({ kind: z.enum(contradictions), text, item });
+const contradictionKinds = Object.keys(contradictions) as Contradiction[];
+const contradiction = z.object({ kind: z.enum(contradictionKinds), text, item });
 
 const timelineEvent = z.object({
   item,
@@ -92,8 +93,8 @@ const vault = z.object({
   /** Sentences on what else the log shows, like refused acknowledgements, or calls since a lock. */
   explanation: z.array(text),
   /** What to do, without a command; `next` has the commands. */
-  advice: z.object({ support: text, developer: text, next }),
-  /** The newest events, with --timeline or --html. */
+  advice: z.object({ steps: z.array(text), next }),
+  /** The newest events, with --timeline. */
   timeline: optional(z.array(timelineEvent)),
   timelineOmitted: optional(count),
 });

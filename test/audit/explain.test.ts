@@ -20,10 +20,10 @@ F41 F42 F43 | | ^The client probably sent credentials that are not current\\.
 S10c A11c Q41 Q42 Q43 | | ^The client was refused for a reason`),
 )(
   "who replaced credentials that were refused until the vault was locked: %s",
-  async (letters = "", at = "", developer = "") => {
+  async (letters = "", at = "", fault = "") => {
     const { cause, advice } = await reportOfOne(log(letters));
     expect(cause?.replacedBy?.at ?? "").toBe(written(at));
-    expect(advice.developer).toMatch(new RegExp(written(developer)));
+    expect(advice.steps.join("\n")).toMatch(new RegExp(written(fault), "m"));
   },
 );
 
@@ -38,7 +38,7 @@ test("what replaced them is found among the last 24 items, also from a stream", 
 });
 
 const wordsOf = ({ cause, explanation, advice }: VaultReport): string =>
-  [cause?.text, ...explanation, advice.support, advice.developer].join(" ");
+  [cause?.text, ...explanation, ...advice.steps].join(" ");
 
 test.each(
   rows(`

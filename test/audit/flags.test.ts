@@ -202,7 +202,7 @@ describe("--action", () => {
         call(6, start, "API_KEY_CHECK"),
         call(7, `GET ${base}/${vaultUuid(1)}/info`, "READ_VAULT_INFO"),
       ].join("\n");
-      const { result, reports } = await replayText(lines, { timeline: "vault" }, by);
+      const { result, reports } = await replayText(lines, { timeline: true }, by);
       expect(reports[0]).toMatchObject({ verdict: "locked", cause: { rule: "failed-attempts" } });
       const events = reports[0]?.timeline
         ?.map(({ item, locks }) => `${item.event}${locks ? " locks" : ""}`)

@@ -23,7 +23,7 @@ describe("a content", () => {
   const wrapped = (wrap: (item: string) => object): string =>
     items.map((item) => `${JSON.stringify(wrap(JSON.stringify(item)))}\n`).join("");
   const told = async (content: string | Uint8Array, by: "path" | number) => {
-    const { result, reports } = await replayText(content, { timeline: "problems" }, by);
+    const { result, reports } = await replayText(content, { timeline: true }, by);
     const { warnings, skipped, items } = result.summary;
     const report = JSON.stringify(reports).replaceAll(/"line":\d+/g, "");
     return { warnings, skipped, items, report };

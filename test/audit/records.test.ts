@@ -27,7 +27,7 @@ const written = (text: string): string =>
 async function foundIn(content: string | Uint8Array, options: Partial<ReplayOptions> = {}) {
   const results = [];
   for (const by of ["path", 1, 7, 64] as const) {
-    const { result, reports } = await replayText(content, { timeline: "vault", ...options }, by);
+    const { result, reports } = await replayText(content, { timeline: true, ...options }, by);
     const found = reports.flatMap(({ timeline = [] }) =>
       timeline.map(({ item }) => `${item.line}:${item.externalRef ?? "-"}`),
     );
@@ -160,7 +160,7 @@ test("a record among the first, which is parsed whole, and one after many, read 
   const map = parseMap(roles.map((role) => `${role}=${role}`).join(","));
   const first = ["READ_VAULT", "SUCCESS", vaultUuid(9), "d".repeat(1000), "e"];
   const told = async (content = "") => {
-    const { result, reports } = await replayText(content, { map, timeline: "problems" });
+    const { result, reports } = await replayText(content, { map, timeline: true });
     const { skipped, verdicts, applicationItems, withoutVault } = result.summary;
     const others = reports.filter(({ uuid }) => uuid !== vaultUuid(9));
     return JSON.parse(

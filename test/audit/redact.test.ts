@@ -52,7 +52,7 @@ async function replayed(more: Partial<ReplayOptions> = {}) {
   const replay = await replayWith({
     inputs: [{ name: "items", path }],
     labels: new Map([[vaultUuid(1), "card of Ada"]]),
-    timeline: "problems",
+    timeline: true,
     redact: true,
     ...more,
   });

@@ -41,7 +41,7 @@ export const replayWith = async (options: Partial<ReplayOptions>): Promise<Repla
     inputs: [],
     rules,
     map: {},
-    timeline: "none",
+    timeline: false,
     signal: new AbortController().signal,
     now: Date.UTC(2026, 10, 20, 13),
     ...options,

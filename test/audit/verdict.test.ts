@@ -222,13 +222,17 @@ test("only the vault that is asked for is in the report, and times to come do no
 });
 
 test.each([
-  [60, /^Have the client acknowledge it before /, /can still be acknowledged/],
-  [600, /^Not locked, and not urgent/, /locks the vault\.$/],
+  [
+    60,
+    /^Have the client acknowledge it before /,
+    /locks the vault\.\nFind .* can still be acknowledged/,
+  ],
+  [600, /^Not locked, and not urgent/, /locks the vault\.\nFind .* acknowledged exchange resets/],
 ])("advice on an open exchange, %i s after noon", async (seconds, open, risk) => {
-  const supportOf = async (letters: string) =>
-    (await reportOfOne(log(letters), { now: Date.parse(moment(seconds)) })).advice.support;
-  expect(await supportOf("C0 S10c")).toMatch(open);
-  expect(await supportOf("C0 S10c F11c F12c")).toMatch(risk);
+  const adviceOn = async (letters: string) =>
+    (await reportOfOne(log(letters), { now: Date.parse(moment(seconds)) })).advice.steps.join("\n");
+  expect(await adviceOn("C0 S10c")).toMatch(open);
+  expect(await adviceOn("C0 S10c F11c F12c")).toMatch(risk);
 });
 
 test.each<[string, string | undefined, Partial<ReplayOptions>?]>([

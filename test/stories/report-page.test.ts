@@ -12,6 +12,7 @@ import {
   one,
   printed,
   type Replayed,
+  timeline,
 } from "../support/audit-reports.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -79,7 +80,6 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
     const url = pathToFileURL(file).href;
     await page.goto(url);
     expect(trouble.splice(0)).toEqual([url]);
-    await page.evaluate("for (const each of document.querySelectorAll('summary')) each.click()");
     return { page, trouble };
   }
 
@@ -91,6 +91,7 @@ describe.skipIf(executablePath === undefined)("the page in Chromium", () => {
 
   const pages = {
     one,
+    timeline,
     everything,
     thirty: many(30),
     three_thousand: many(3000),

@@ -16,7 +16,6 @@ export const viewOf = (columns = 1000): TableOptions => ({ isTTY: true, columns,
 /** A report as each printer prints it. */
 export const printed = (report: Replayed, view = viewOf()) => ({
   terminal: terminalReport(report, view),
-  timeline: terminalReport(report, view, true),
   markdown: [...markdownReport(report)].join(""),
   page: [...pageReport({ title: "Ticket 1", generatedAt: "2026-11-20T16:00:00Z", ...report })].join(
     "",
@@ -35,7 +34,6 @@ const others = log(
 
 async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): Promise<Replayed> {
   const { result, reports } = await replayText(lines.join("\n"), {
-    timeline: "problems",
     labels: new Map([[vaultUuid(1), "backup card"]]),
     ...options,
   });
@@ -44,6 +42,9 @@ async function replayed(lines: string[], options: Partial<ReplayOptions> = {}): 
 
 /** One locked vault. */
 export const one = await replayed(locked);
+
+/** The same with all of its events. */
+export const timeline = await replayed(locked, { timeline: true });
 
 /** A vault of each verdict, a line that is no item, an unknown action, a contradiction, and --what-if. */
 export const everything = await replayed([...locked, ...others, "no item"], {
@@ -78,7 +79,7 @@ const fixed =
   /^(?:verdict|certainty|argv|note|state|rule|event|kind|format|order|by|operation|at|since|tokenExpiry|.*At)$/;
 
 /** A report of which every text is hostile. */
-export function hostile(): Replayed {
+export function hostile(report = everything): Replayed {
   let number = 0;
   const spoil = (value: unknown, key = ""): unknown => {
     if (Array.isArray(value)) return value.map((each) => spoil(each, key));
@@ -90,5 +91,5 @@ export function hostile(): Replayed {
     number += 1;
     return `${hostileTexts[number % hostileTexts.length]} ${value}`;
   };
-  return spoil(structuredClone(everything)) as Replayed;
+  return spoil(structuredClone(report)) as Replayed;
 }

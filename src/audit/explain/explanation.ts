@@ -7,7 +7,7 @@ import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
 import { countsAsFailure, type Evidence, hasUnknownReason } from "./verdict.ts";
 import type { Client, Log, VaultEvent } from "./log.ts";
-import { clientOf, clientWords, recurring } from "./log.ts";
+import { clientOf, clientWords, inBrackets, recurring } from "./log.ts";
 
 /** What the log shows of a vault beside the rule: advice is made from it. */
 export interface Explanation {
@@ -16,49 +16,46 @@ export interface Explanation {
   client: Client;
   /** Who else sent some of these calls; empty if nobody is known to. */
   others: string;
-  /** Why the client was refused (`none` if the log does not show it), or how its starts ended. */
-  why:
-    | "own-exchange"
-    | "same-address"
-    | "other-exchange"
-    | "never-valid"
-    | "creation"
-    | "device"
-    | "pin"
-    | "unknown-reason"
-    | "none"
-    | "refused-ends"
-    | "no-ends";
-  /** The acknowledgement that replaced refused credentials, or the start of which they are. */
-  item?: ItemReference;
+  /** What the client did wrong, and what to change. */
+  fault: string;
+  /** Its acknowledgements were refused. */
+  isTooLate: boolean;
+  /** The acknowledgement that replaced refused credentials. */
+  replacedBy?: ItemReference | undefined;
 }
 
-type Trace = Pick<Explanation, "why" | "item">;
+type Trace = Pick<Explanation, "fault" | "replacedBy">;
 
 /** Explains a vault by its newest events, of which it reads those that matter. */
-export function explain(
-  log: Log,
-  vault: Vault,
-  { rule, verdict, chain, before, since }: Evidence,
-): Explanation {
+export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation {
+  const { rule, verdict, certainty, ofRule, chain, before, since } = evidence;
+  const { tokenLifetimeMs } = log.fold.rules;
   const isLocked = verdict === "locked";
+  const probably = (ofRule?.certainty ?? certainty) === "certain" ? "" : "probably ";
   const client = clientOf(chain);
   const [first] = chain;
   const at = first === undefined ? 0 : before.indexOf(first);
   const run = before.slice(at);
   const hasStarts = chain.some(({ event }) => isStart(event));
-  const ends = endsOf(hasStarts ? [...run, ...since] : [], log.fold.rules.tokenLifetimeMs);
+  const ends = endsOf(hasStarts ? [...run, ...since] : [], tokenLifetimeMs);
   const failed =
     rule === "unacknowledged-starts" ? run.filter(({ event }) => isFailedAccess(event)) : [];
   const accepted = before.findLastIndex(({ event }) => isStart(event) || isAcknowledgement(event));
-  const trace: Trace =
-    rule === "failed-attempts" || rule === "expired-invalid-start"
-      ? (reasonOf(log, chain) ?? traceOf(before, before.slice(0, at), client))
-      : { why: ends.length > 0 ? "refused-ends" : "no-ends" };
+  const isRefused = rule === "failed-attempts" || rule === "expired-invalid-start";
+  const { fault, replacedBy }: Trace = isRefused
+    ? (reasonOf(log, chain) ?? traceOf(before, before.slice(0, at), client, probably))
+    : {
+        fault:
+          ends.length > 0
+            ? `sent acknowledgements that were refused. Send the end call within ${durationInWords(tokenLifetimeMs)} of the newest start, with its token unchanged, as soon as the new credentials are stored durably. Once the token has expired, start again with the old credentials.`
+            : `started exchanges without acknowledging any: it ${probably}fails between start and end, or its end calls do not arrive. Store the new credentials and the token durably, then send the end call and retry until it gets a response.`,
+      };
   return {
     client,
     others: othersIn(chain, client),
-    ...trace,
+    fault: `The client${inBrackets(client)} ${fault}`,
+    isTooLate: !isRefused && ends.length > 0,
+    replacedBy,
     sentences: [
       ...ends,
       ...between(failed, client),
@@ -87,9 +84,15 @@ function othersIn(events: readonly VaultEvent[], client: Client): string {
 function reasonOf(log: Log, chain: readonly VaultEvent[]): Trace | undefined {
   const failures = chain.filter(countsAsFailure);
   const [kind, ...others] = new Set(failures.map(({ event }) => event));
-  if (kind === "failed-device" && others.length === 0) return { why: "device" };
-  if (kind === "failed-pin" && others.length === 0) return { why: "pin" };
-  return failures.some((one) => hasUnknownReason(log, one)) ? { why: "unknown-reason" } : undefined;
+  const fault =
+    others.length === 0 && kind === "failed-device"
+      ? "was refused for its device, not for its credentials: send the device (browser and operating system) with which the vault was created."
+      : others.length === 0 && kind === "failed-pin"
+        ? "was refused for its PIN, not for its credentials: send the hashedPin with which the vault was created."
+        : failures.some((one) => hasUnknownReason(log, one))
+          ? "was refused for a reason that is not known to be about credentials. Find out what it means before anything is sent again."
+          : undefined;
+  return fault === undefined ? undefined : { fault };
 }
 
 interface Exchange {
@@ -109,11 +112,14 @@ function exchangesOf(events: readonly VaultEvent[]): Exchange[] {
   return exchanges;
 }
 
+const newest = "Send only the newest acknowledged credentials, and never send refused ones again.";
+
 /** Finds what replaced refused credentials: an exchange acknowledged after the client's last. */
 function traceOf(
   before: readonly VaultEvent[],
   past: readonly VaultEvent[],
   { externalRef, address }: Client,
+  probably: string,
 ): Trace {
   const exchanges = exchangesOf(past);
   const clients = recurring(before.map(({ item }) => item));
@@ -128,11 +134,22 @@ function traceOf(
   const other = own ? exchanges.slice(at + 1).find(isOver) : exchanges.findLast(isOver);
   const { start, end } = other ?? own ?? {};
   if (end !== undefined) {
-    const ofOwn = isNamed ? "own-exchange" : "same-address";
-    return { why: other ? "other-exchange" : ofOwn, item: end };
+    const replaced = `, acknowledged at ${end.at}, had replaced`;
+    const whose = other
+      ? `another exchange${inBrackets(end)}${replaced}: two clients share the vault. Let one of them read it, or have each fetch the newest credentials before it starts.`
+      : `its own exchange${isNamed ? "" : inBrackets(end)}${replaced}: it does not store the new ones, or does not use them.`;
+    const likely = other || isNamed ? probably : "probably ";
+    return { fault: `${likely}sent credentials that ${whose} ${newest}`, replacedBy: end };
   }
-  if (start !== undefined) return { why: "never-valid", item: start };
-  return { why: past[0]?.event === "create" ? "creation" : "none" };
+  if (start !== undefined)
+    return {
+      fault: `${probably}sent the new credentials of a start at ${start.at} that was never acknowledged, which never became valid. Start again with the credentials before them, and acknowledge.`,
+    };
+  const which =
+    past[0]?.event === "create"
+      ? "were never valid: nothing in this log has replaced those of the vault's creation."
+      : "are not current.";
+  return { fault: `${probably}sent credentials that ${which} ${newest}` };
 }
 
 /** Tells how the unacknowledged starts among these events ended. */

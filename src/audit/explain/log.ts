@@ -22,7 +22,8 @@ export interface Log {
   skips: Skips;
   pseudonyms: Pseudonyms;
   selection: Selection | undefined;
-  timeline: "none" | "vault" | "problems";
+  /** Reports have the events of their vaults. */
+  timeline: boolean;
   /** Doubts about every verdict. */
   doubts: readonly string[];
   /** Time of the verdicts, and current time for the advice, in milliseconds since the epoch. */
@@ -65,13 +66,13 @@ export interface Events {
   since: readonly VaultEvent[];
 }
 
-/** Number of events that are read of a vault: enough to explain a lock, or for a timeline. */
-const newest = { none: 24, vault: 5000, problems: 40 };
+/** Number of events that are read of a vault to explain a lock, and for a timeline. */
+const [newest, mostListed] = [24, 5000];
 
 export function eventsOf(log: Log, { number, ending }: Vault): Events {
   const { events } = log.entriesOf(number);
   const listOf = (seen: readonly Entry[]): VaultEvent[] =>
-    seen.slice(-newest[log.timeline]).map((entry) => new VaultEvent(log, entry));
+    seen.slice(log.timeline ? -mostListed : -newest).map((entry) => new VaultEvent(log, entry));
   const at = ending === undefined ? events.length : ending.at + 1;
   return { before: listOf(events.slice(0, at)), since: listOf(events.slice(at)) };
 }

@@ -11,7 +11,7 @@ import { count, grouped } from "../../terminal/count.ts";
 import { listed, said, short } from "../read/clip.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { WhatIf } from "../flags.ts";
-import { isProblem, type Verdict, verdicts } from "../fold/events.ts";
+import { contradictions, isProblem, type Verdict, verdicts } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { adviceOf, causeOf } from "./advice.ts";
 import { countsAsStart, type Evidence, evidenceOf, judge } from "./verdict.ts";
@@ -71,11 +71,11 @@ export function reportOf(log: Log, vault: Vault): VaultReport {
     counting: isLocked || verdict === "deleted" ? [] : items,
     contradictions: vault.contradictions.map(({ kind, item: location }) => {
       const item = itemAt(log, location);
-      return { kind, text: `${item.action} ${contradictionTexts[kind]}`, item };
+      return { kind, text: `${item.action} ${contradictions[kind]}`, item };
     }),
     explanation: explanation.sentences,
     advice: adviceOf(log, vault, evidence, exchange, explanation),
-    ...(log.timeline !== "none" && timelineOf(vault, evidence, cause)),
+    ...(log.timeline && timelineOf(vault, evidence, cause)),
   });
 }
 
@@ -123,7 +123,7 @@ export function whatIfReport(
   fold: Fold,
   ranked: readonly Ranked[],
 ): WhatIfReport {
-  const before = { ...log, timeline: "none" } as const;
+  const before = { ...log, timeline: false };
   const after = { ...before, fold, isWhole: false };
   const report: WhatIfReport = { change: text, vaults: [], unchanged: 0, moreChanged: 0 };
   for (const { vault } of ranked) {
@@ -146,24 +146,6 @@ function keyOf(log: Log, vault: Vault): string {
   const { verdict, state, lockedAt, rule } = judge(log, vault);
   return [verdict, state, lockedAt, rule, vault.unackedStarts, vault.failedAttempts].join();
 }
-
-const missing = "an item is missing";
-const otherLimits = "the limits differ from those assumed";
-
-/** What contradicts the log, behind the action of its item, and possible explanations. */
-const contradictionTexts: Record<VaultReport["contradictions"][number]["kind"], string> = {
-  "acknowledgement-without-start": `without a start before it: ${missing}, it was acknowledged twice, or the clocks differ`,
-  "acknowledgement-before-start":
-    "is dated after its own acknowledgement: the clocks differ, and they count as a pair",
-  "acknowledgement-after-expiry": `after the token of its start had expired: tokens live longer than assumed (--token-lifetime), or ${missing}`,
-  "acknowledgement-of-other-operation": `for the other operation: ${missing}`,
-  "activity-after-deletion": "after the vault was deleted",
-  "activity-while-locked": `accepted while the vault is locked: an unlock is not in the log, or ${otherLimits}`,
-  "activity-before-creation": "after other items of the same vault",
-  "created-twice": "a second time",
-  "locked-at-another-moment": `records a lock that the rules do not explain: ${otherLimits}, or ${missing}`,
-  "refused-while-open": `refused because of a lock that the log does not show: ${missing}, or ${otherLimits}`,
-};
 
 /** Maximum number of vaults whose items are read again to find out who locked them. */
 const maxRead = 500;

@@ -81,20 +81,27 @@ export const verdicts = ["locked", "at-risk", "open-exchange", "unknown", "delet
 
 export type Verdict = (typeof verdicts)[number];
 
-export const contradictions = [
-  "acknowledgement-without-start",
+const missing = "an item is missing";
+const otherLimits = "the limits differ from those assumed";
+
+/** What contradicts the log, behind the action of its item, and possible explanations. */
+export const contradictions = {
+  "acknowledgement-without-start": `without a start before it: ${missing}, it was acknowledged twice, or the clocks differ`,
   /** Of the same reference, by another clock. */
-  "acknowledgement-before-start",
-  "acknowledgement-after-expiry",
-  "acknowledgement-of-other-operation",
-  "activity-after-deletion",
-  "activity-while-locked",
-  "activity-before-creation",
-  "created-twice",
-  "refused-while-open",
+  "acknowledgement-before-start":
+    "is dated after its own acknowledgement: the clocks differ, and they count as a pair",
+  "acknowledgement-after-expiry": `after the token of its start had expired: tokens live longer than assumed (--token-lifetime), or ${missing}`,
+  "acknowledgement-of-other-operation": `for the other operation: ${missing}`,
+  "activity-after-deletion": "after the vault was deleted",
+  "activity-while-locked": `accepted while the vault is locked: an unlock is not in the log, or ${otherLimits}`,
+  "activity-before-creation": "after other items of the same vault",
+  "created-twice": "a second time",
+  "refused-while-open": `refused because of a lock that the log does not show: ${missing}, or ${otherLimits}`,
   /** An item says that it locked the vault, but by the rules another one did. */
-  "locked-at-another-moment",
-] as const;
+  "locked-at-another-moment": `records a lock that the rules do not explain: ${otherLimits}, or ${missing}`,
+} as const;
+
+export type Contradiction = keyof typeof contradictions;
 
 /** Whether a verdict needs action. */
 export const isProblem = (verdict: Verdict): boolean => verdict !== "deleted" && verdict !== "ok";

@@ -1,6 +1,6 @@
 import type { LockRule } from "../../documents/audit.ts";
 import type { Entry, ItemLocation } from "../read/item.ts";
-import { type contradictions, eventCodes, type EventKind } from "./events.ts";
+import { type Contradiction, eventCodes, type EventKind } from "./events.ts";
 import type { Distinct } from "./overlap.ts";
 
 /** Maximum number of contradictions of a vault that are kept: the first ones tell most. */
@@ -34,8 +34,6 @@ export class Ending {
     Object.assign(this, of);
   }
 }
-
-type Contradiction = (typeof contradictions)[number];
 
 /** What contradicts the log, by the item that does. */
 interface Contradicting {

@@ -62,8 +62,6 @@ export interface Section {
   facts: readonly Fact[];
   ways?: readonly Way[];
   tables?: readonly Table[];
-  /** All events of a vault, for printers with room for them. */
-  timeline?: readonly Table[];
 }
 
 /**
@@ -225,15 +223,17 @@ function sectionOf(vault: VaultReport, rules: Rules): Section {
         `${certainty}: ${reason}`,
         isOther ? `cause ${cause.certainty}: ${cause.reason}` : "",
       ],
-      Support: [advice.support],
-      Developer: [advice.developer === advice.support ? "" : advice.developer],
+      "What to do": advice.steps,
       Contradictions: vault.contradictions.map(
         ({ text, item }) => `${timeText(item.at)}, ${item.input}, line ${item.line}: ${text}`,
       ),
     }),
     ways: advice.next,
-    tables: itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, led),
-    timeline: itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier")),
+    // The timeline has the items that led to the lock, too.
+    tables:
+      timeline.length > 0
+        ? itemTable("Timeline", timeline, more(vault.timelineOmitted ?? 0, "earlier"))
+        : itemTable(`Items that ${cause === undefined ? "count" : "led to the lock"}`, led),
   };
 }
 

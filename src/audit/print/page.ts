@@ -1,8 +1,5 @@
 import { createHash } from "node:crypto";
-import type { TimelineEvent } from "../../documents/audit.ts";
 import { commandLine, type Way } from "../../way.ts";
-import { clientWords, recurring } from "../explain/log.ts";
-import { callOf, endOf, eventWords, type EventKind } from "../fold/events.ts";
 import type { Fact, Report, Row, Section, Table } from "./outline.ts";
 import { outlineOf, timeText } from "./outline.ts";
 import { longest, shown } from "./text.ts";
@@ -42,8 +39,6 @@ const value = (text: string, most = 200): Markup => markup`<bdi>${shown(text, mo
 /** Maximum number of vaults with a section of their own, and of rows in the table. */
 export const maxSections = 300;
 export const maxRows = 5000;
-/** Maximum number of events that are drawn. */
-const maxDrawn = 100;
 
 /**
  * Yields a self-contained page in pieces: the answer, then each vault, then the basis. It loads
@@ -109,54 +104,12 @@ const command = ({ argv, note }: Way): Markup =>
   markup`<p><code>${commandLine(argv)}</code></p>${note === undefined ? "" : paragraph("quiet", note)}\n`;
 
 function* section(each: Section, number: number): Generator<string> {
-  const { vault, verdict, name, facts, ways = [], tables = [], timeline = [] } = each;
+  const { vault, verdict, name, facts, ways = [], tables = [] } = each;
   const painted = vault && markup`<b class="${vault.verdict}">${verdict}</b> `;
   const heading = name && markup`<h2>${painted}${value(name)}</h2>\n`;
-  const newest = vault?.timeline?.slice(-maxDrawn) ?? [];
-  const drawing = newest.length === 0 ? "" : strip(newest);
-  yield markup`<article id="vault-${number}">\n${heading}${list(facts)}${ways.map(command)}${drawing}`
-    .markup;
+  yield markup`<article id="vault-${number}">\n${heading}${list(facts)}${ways.map(command)}`.markup;
   for (const one of tables) yield* table(one);
-  for (const one of timeline) {
-    yield "<details><summary>All events</summary>";
-    yield* table(one);
-    yield "</details>\n";
-  }
   yield "</article>\n";
-}
-
-/** Marks of calls: color is not needed to tell them apart. */
-const marks = { start: "►", acknowledged: "●", refused: "×", other: "■" } as const;
-
-function kindOf(event: EventKind): keyof typeof marks {
-  const [call, end] = [callOf(event), endOf(event)];
-  if (end === "failed" || end === "refused") return "refused";
-  return end === undefined ? "other" : call === "end" ? "acknowledged" : "start";
-}
-
-function mark({ item, isCause, locks }: TimelineEvent): Markup {
-  const words = `${timeText(item.at)}, ${eventWords(item.event)}${locks ? ": locks" : ""}`;
-  const kind = kindOf(item.event);
-  return markup`<b class="${kind}${isCause ? " cause" : ""}" title="${words}">${marks[kind]}</b>`;
-}
-
-/** Renders events of a vault as marks in the order of time, a row for each client. */
-function strip(events: readonly TimelineEvent[]): Markup {
-  const known = recurring(events.map(({ item }) => item));
-  const clients = events.map(
-    ({ item: { externalRef = "", ...item } }) =>
-      clientWords(known.has(externalRef) ? { ...item, externalRef } : item) || "unknown",
-  );
-  const rows = [...new Set(clients)].map((client) => {
-    const drawn = events.map((event, at) => (clients[at] === client ? mark(event) : " "));
-    return markup`<tr><th scope="row">${value(client, 60)}</th><td><pre>${drawn}</pre></td></tr>\n`;
-  });
-  const [first, last] = [events[0], events.at(-1)].map((event) => timeText(event?.item.at ?? ""));
-  const key = Object.entries(marks).map(([kind, drawn]) => `${drawn} ${kind}`);
-  return markup`<div class="scroll" role="group" tabindex="0" aria-label="Events by client"><table class="strip"><tbody>
-    ${rows}</tbody></table></div>
-    <p class="quiet">${first} to ${last}, in order: ${key.join(", ")}; underlined: led to the lock</p>
-    `;
 }
 
 /** Style for light, dark and paper, from 320 pixels. Words and shapes repeat what colors mean. */
@@ -192,17 +145,12 @@ table { width: 100%; border-collapse: collapse; font-size: .9rem; font-variant-n
 th, td { padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; font-weight: inherit; }
 .scroll { overflow-x: auto; } .scroll bdi { overflow-wrap: break-word; } .scroll td { max-width: 24rem; } .scroll td:nth-child(3) { min-width: 6rem; }
 tr.cause > :first-child, tr.locks > :first-child { border-left: 4px solid var(--bad); padding-left: .5rem; } tr.locks { color: var(--bad); font-weight: 600; }
-summary { cursor: pointer; color: var(--link); width: fit-content; margin: .75rem 0; }
-.strip { margin: 1rem 0 .25rem; } .strip th { min-width: 8rem; } .strip td { width: 100%; } pre { margin: 0; font: 1rem/1.5 ui-monospace, "Liberation Mono", monospace; }
-pre { letter-spacing: .25em; } pre b { font-weight: inherit; } pre .cause { text-decoration: underline; }
-.start { color: var(--open); } .acknowledged { color: var(--good); } .refused { color: var(--bad); } .other { color: var(--quiet); }
 @media (max-width: 40rem) {
   dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dt, dd { grid-column: 1; }
   dd:not(:has(+ dd)) { margin-bottom: .5rem; }
 }
 @media print {
   body { font-size: 10pt; } table { font-size: 7.5pt; }
-  details::details-content { content-visibility: visible; block-size: auto; }
   .scroll { overflow: visible; } .scroll bdi { overflow-wrap: anywhere; }
   tr, dd { break-inside: avoid; } h2 { break-after: avoid; }
 }

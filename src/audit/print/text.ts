@@ -15,18 +15,14 @@ export const longest = 1200;
  * Formats a report for a terminal of any width, or without one: then lines are not wrapped, and
  * tables are lines with tabs. All text from items is made safe. Ends with a newline.
  */
-export function terminalReport(
-  report: Report,
-  { isTTY, palette, columns }: TableOptions,
-  hasTimeline = false,
-): string {
+export function terminalReport(report: Report, { isTTY, palette, columns }: TableOptions): string {
   const view = { isTTY, palette, columns: isTTY ? columns : longest + 100 };
   const outline = outlineOf(report, { problems: 40, others: 10, sections: 8 });
   const { answers, warnings, sections } = outline;
   const parts = [
     answers.map((text) => line(text, palette.strong, 0, view)).join(""),
     warnings.map((text) => line(text, palette.warn, 0, view)).join(""),
-    ...sections.flatMap((each) => section(each, hasTimeline, view)),
+    ...sections.flatMap((each) => section(each, view)),
   ];
   return parts.filter((part) => part !== "").join("\n");
 }
@@ -83,8 +79,7 @@ function table({ name, heads, rows, notes }: Table, view: TableOptions): string 
 }
 
 function section(
-  { vault, verdict = "", name = "", timeline = [], ways = [], tables = [], ...told }: Section,
-  hasTimeline: boolean,
+  { vault, verdict = "", name = "", ways = [], tables = [], ...told }: Section,
   view: TableOptions,
 ): string[] {
   const { palette, columns } = view;
@@ -93,11 +88,9 @@ function section(
     { text: shown(name), paint: palette.strong },
   ];
   const lines = wayLines(ways, columns).map((way) => `${palette.code(way)}\n`);
-  // The timeline has the items that led to the lock, too.
-  const all = hasTimeline && timeline.length > 0 ? timeline : tables;
   return [
     (name === "" ? "" : rowsTable([title], columns)) + facts(told.facts, view) + lines.join(""),
-    ...all.map((one) => table(one, view)),
+    ...tables.map((one) => table(one, view)),
   ];
 }
 

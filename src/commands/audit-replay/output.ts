@@ -49,7 +49,7 @@ export async function printReplay(
   options: AuditReplayOptions,
   replay: Replay,
 ): Promise<void> {
-  const { html, markdown, problems = false, timeline = false } = options;
+  const { html, markdown, problems = false } = options;
   const { summary } = replay;
   const vaults = (): Vaults => replay.vaults({ problems });
   if (html !== undefined) {
@@ -74,7 +74,7 @@ export async function printReplay(
   const { terminalReport } = await import("../../audit/print/text.ts");
   const { isTTY, columns, color } = io.host.stdout;
   const view = { isTTY, columns, palette: await createPalette(color) };
-  await io.show(terminalReport({ summary, vaults: vaults() }, view, timeline));
+  await io.show(terminalReport({ summary, vaults: vaults() }, view));
 }
 
 /** Writes a report whole to a file, or prints it. */

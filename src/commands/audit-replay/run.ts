@@ -31,9 +31,8 @@ export async function runAuditReplay(
   try {
     const rules = rulesOf(settings, options);
     const vault = options.vault && vaultOf(options.vault, sources.labels);
-    const isNeeded = options.timeline === true || options.html !== undefined;
-    const timeline = isNeeded ? (vault === undefined ? "problems" : "vault") : "none";
-    const given = { ...sources, ...options, rules, map, vault, timeline } as const;
+    const timeline = options.timeline === true;
+    const given = { ...sources, ...options, rules, map, vault, timeline };
     opened = await replay(defined({ ...given, now: io.host.now(), signal: interrupted }));
     if (vault !== undefined) checkVault(io.narrator, vault, opened);
     if (!isRead(io, options))
