@@ -44,6 +44,7 @@ test.each(
   rows(`
 C0 S600 T960 S1200 T1560 S1800 T2160 S2400 T2760 S3000 T3360 | 5 acknowledgements came too late, 6 minutes after the start: .* 2 minutes\\. They were refused with “the token is unknown or has expired”\\..* Send the end call within 2 minutes | without acknowledging any
 C0 S600 T601 S1200 T1201 S1800 T1801 S2400 T2401 S3000 T3001 | 5 acknowledgements were refused with “the token | too late
+S1b A2b S3c A4c F5b F6c F7b | Address 10\\.0\\.0\\.7 is shared by the references billing, cron\\. | cron is shared
 C0 S1c S2c S3c S4c S5c | The client \\(reference cron from 10\\.0\\.0\\.7\\) started exchanges without acknowledging any | late
 C0 S1w F2c S3w F4c S5w F6c S7w F8c S9w F10c | Between these starts 4 failed attempts by reference cron from 10\\.0\\.0\\.7 came: two clients take turns\\. | late
 C0 F1c F2c F3c L5c L6c L7c | 3 more calls came since then, the last at \\S+, mostly by reference cron from 10\\.0\\.0\\.7: a client is still trying\\. | does not show

@@ -57,6 +57,7 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
     isTooLate: !isRefused && ends.length > 0,
     replacedBy,
     sentences: [
+      ...sharedBy(before, client),
       ...ends,
       ...between(failed, client),
       ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
@@ -78,6 +79,16 @@ function othersIn(events: readonly VaultEvent[], client: Client): string {
     return client.externalRef === externalRef ? [] : clientWords(defined({ externalRef, address }));
   });
   return listed([...new Set(words)].filter((one) => one !== ""));
+}
+
+/** Says that an address of several clients does not tell them apart. */
+function sharedBy(events: readonly VaultEvent[], { address }: Client): string[] {
+  if (address === undefined) return [];
+  const items = events.flatMap(({ item }) => (item.address === address ? item : []));
+  const clients = [...recurring(items)].map(short);
+  return clients.length > 1
+    ? [`Address ${short(address)} is shared by the references ${listed(clients)}.`]
+    : [];
 }
 
 /** What failed attempts were refused for, if not for their credentials. */

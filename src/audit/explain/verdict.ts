@@ -157,6 +157,11 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
   [expires]: ({ ending, failedAttempts }, { fold }) =>
     ending === undefined && failedAttempts > 0 && beforeRelease(fold.rules.release, "1.2.23"),
   "the log contradicts itself for this vault": ({ contradictions }) => contradictions.length > 0,
+  "an acknowledgement stands just before the start: it is the start's own if the clocks differ": ({
+    earlyAcks,
+    unackedStarts,
+    ending,
+  }) => earlyAcks > 0 && unackedStarts === 1 && ending === undefined,
   "a call got no response: it may have counted": (vault) =>
     vault.had("unanswered-start") || vault.had("unanswered-ack"),
   // The lower bounds, which lock, are none the less sure.
