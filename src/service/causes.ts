@@ -1,7 +1,7 @@
 import { formatDuration } from "../duration.ts";
 import { isOutOfFiles, outOfFiles } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
-import type { Head } from "./reply.ts";
+import type { Head } from "./http.ts";
 
 /** Why a call failed, in a short sentence for a person, with the setting that fixes it. */
 export interface Cause {

@@ -7,9 +7,7 @@ import { connectCause, exchangeCause, hostOf, isForwarded } from "./causes.ts";
 import { isTlsFailure, proxyRefusal } from "./causes.ts";
 import type { ConnectionOptions, Outcome } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
-import { replyOf } from "./reply.ts";
-import type { Target } from "./request.ts";
-import { pathOf, requestOf } from "./request.ts";
+import { pathOf, replyOf, requestOf, type Target } from "./http.ts";
 import { secretsIn, traced, type TraceEvent } from "./trace.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {}

@@ -11,8 +11,7 @@ import {
   proxyFailure,
   proxyRefusal,
 } from "./causes.ts";
-import type { Head, WholeResponse } from "./reply.ts";
-import type { HttpRequest } from "./request.ts";
+import type { Head, HttpRequest, WholeResponse } from "./http.ts";
 
 export interface ConnectionOptions {
   /** The service's name, a URL. */

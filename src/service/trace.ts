@@ -1,6 +1,5 @@
 import type { Reply, Send } from "../exchange/ports.ts";
-import type { Target } from "./request.ts";
-import { requestOf } from "./request.ts";
+import { requestOf, type Target } from "./http.ts";
 
 /**
  * Names, in lower case, of fields whose value is secret everywhere in requests and responses,

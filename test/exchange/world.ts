@@ -5,8 +5,7 @@ import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { VaultRecord } from "../../src/exchange/records.ts";
 import type { Credentials } from "../../src/protocol/requests.ts";
 import { openSandbox } from "../../src/sandbox/server.ts";
-import type { HttpRequest } from "../../src/service/request.ts";
-import { requestOf } from "../../src/service/request.ts";
+import { requestOf, type HttpRequest } from "../../src/service/http.ts";
 import {
   answerOf,
   application,

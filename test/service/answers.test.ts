@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import type { Reply } from "../../src/exchange/ports.ts";
-import { replyOf } from "../../src/service/reply.ts";
+import { replyOf } from "../../src/service/http.ts";
 import {
   answeringTcp,
   clientOf,

@@ -8,7 +8,7 @@ import { lockVault, withVault } from "../../src/exchange/lock-vault.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import type { Handler } from "../../src/sandbox/sandbox.ts";
-import type { HttpRequest, Target } from "../../src/service/request.ts";
+import type { HttpRequest, Target } from "../../src/service/http.ts";
 import { openShared } from "../../src/store/postgres/store.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";

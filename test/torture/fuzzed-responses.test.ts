@@ -9,7 +9,7 @@ import type { Endpoint, Operation } from "../../src/protocol/endpoints.ts";
 import { endpoints } from "../../src/protocol/endpoints.ts";
 import { isOtherVault, readCreateSuccess, readInfo } from "../../src/protocol/answers.ts";
 import { maskSecrets } from "../../src/service/trace.ts";
-import { replyOf } from "../../src/service/reply.ts";
+import { replyOf } from "../../src/service/http.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
 import { importOld, kind, oldPair, startHostileService } from "../support/hostile-service.ts";
 import { errorOf, machineFor } from "../support/machine.ts";

@@ -1,8 +1,7 @@
 import type { Call, Clock, Reply, Service, VaultSession } from "../../../src/exchange/ports.ts";
 import { openSandbox } from "../../../src/sandbox/server.ts";
 import { fingerprint } from "../../../src/protocol/fingerprint.ts";
-import type { HttpRequest } from "../../../src/service/request.ts";
-import { requestOf } from "../../../src/service/request.ts";
+import { requestOf, type HttpRequest } from "../../../src/service/http.ts";
 import { type Dice } from "../../support/dice.ts";
 import {
   answerOf,
