@@ -121,8 +121,8 @@ export const closeGate = async (
   { sql }: Pick<SharedState, "sql">,
   until: string,
 ): Promise<unknown> =>
-  await sql(`INSERT INTO schema.meta VALUES ('closing', jsonb_build_object('token', '', 'operation', 'rekey',
-    'by', '{"host":"there","pid":7,"user":"ann"}', 'since', now(), 'until', now() + interval '${until}')::text)
+  await sql(`INSERT INTO schema.meta VALUES ('closing', 
+    jsonb_build_object('token', '', 'until', now() + interval '${until}')::text)
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`);
 
 /** A column that numbers the rows of its table. */

@@ -5,10 +5,8 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Lock } from "../state.ts";
 import type { Statement } from "../tables.ts";
 import { busy, waitForLock } from "../vault-session.ts";
-import type { WholeOperation } from "../whole/whole.ts";
 import type { Database, Query, Row } from "./database.ts";
 import { isLocked } from "./errors.ts";
-import { readMeta } from "./schema.ts";
 
 /**
  * The gate of a shared state. An operation on all of it closes the gate (`closing` in `meta`), so
@@ -18,8 +16,7 @@ import { readMeta } from "./schema.ts";
 interface Place {
   schema: string;
   clock: Clock;
-  by: Actor;
-  database: Pick<Database, "address" | "converse" | "query" | "transact">;
+  database: Pick<Database, "converse" | "transact">;
 }
 
 /** How long a lease lasts once taken or renewed, and a gate once closed, in milliseconds. */
@@ -54,31 +51,21 @@ const isClosed = (row = ""): string =>
 export const isOpen = (schema: string): string => `NOT EXISTS (SELECT FROM ${schema}.meta
   WHERE name IN ('fence', 'moved') OR CASE name WHEN 'closing' THEN ${isClosed()} END)`;
 
-/** The error for whoever finds the gate closed: names who has closed it, or is behind it. */
-export async function busyAtGate(
-  database: Pick<Database, "address" | "query">,
-): Promise<VaultError> {
-  const { closing = "{}" } = await readMeta(database);
-  const { operation, by, since } = JSON.parse(closing) as Record<
-    "operation" | "by" | "since",
-    string
-  >;
-  const who = holderIn({ holder: by, since: new Date(since) });
-  return busy(undefined, who, who && `changing the whole state (vault state ${operation})`);
-}
+/** The error for whoever finds the gate closed, or a table locked behind it. */
+export const busyAtGate = (): VaultError => busy(undefined, undefined, "changing the whole state");
 
 /**
  * Runs statements of a writer without a lease in one transaction; returns the rows of the first.
  * @throws as `Database.transact`, and `busy` during an operation on the whole state
  */
 export async function transactAtGate(
-  database: Pick<Database, "address" | "query" | "transact">,
+  database: Pick<Database, "transact">,
   statements: readonly Statement[],
 ): Promise<Row[]> {
   try {
     return (await database.transact(statements, patienceMs))[0] ?? [];
   } catch (error) {
-    throw isLocked(error) ? await busyAtGate(database) : error;
+    throw isLocked(error) ? busyAtGate() : error;
   }
 }
 
@@ -96,24 +83,21 @@ export const unlessLocked = async <T>(work: Promise<T>): Promise<T | undefined> 
  */
 export async function transactWhole<T>(
   place: Place,
-  operation: WholeOperation,
   waiting: Waiting,
   work: (query: Query) => Promise<T>,
 ): Promise<T> {
-  const { schema, clock, database, by } = place;
+  const { schema, clock, database } = place;
   const token = randomUUID();
-  const said = JSON.stringify({ token, operation, by: JSON.stringify(by) });
   const close: Statement = {
-    sql: `INSERT INTO ${schema}.meta AS gate VALUES ('closing',
-        ($1::jsonb || jsonb_build_object('since', clock_timestamp(), 'until', ${ahead(closedMs)}))::text)
-      ON CONFLICT (name) DO UPDATE SET value = CASE WHEN gate.value::jsonb ->> 'token' = $2
-        THEN jsonb_set(excluded.value::jsonb, '{since}', gate.value::jsonb -> 'since')::text ELSE excluded.value END
-      WHERE NOT ${isClosed("gate.")} OR gate.value::jsonb ->> 'token' = $2 RETURNING 1 AS closed`,
-    values: [said, token],
+    sql: `INSERT INTO ${schema}.meta AS gate
+      VALUES ('closing', jsonb_build_object('token', $1::text, 'until', ${ahead(closedMs)})::text)
+      ON CONFLICT (name) DO UPDATE SET value = excluded.value
+      WHERE NOT ${isClosed("gate.")} OR gate.value::jsonb ->> 'token' = $1 RETURNING 1 AS closed`,
+    values: [token],
   };
   const attempt = async (): Promise<{ result: T } | VaultError> => {
     const closing = await unlessLocked(database.transact([close], takingMs));
-    if (closing?.[0]?.length !== 1) return await busyAtGate(database);
+    if (closing?.[0]?.length !== 1) return busyAtGate();
     const done = await behindGate(place, token, work);
     if (done !== null) return done;
     await clock.sleep(lockMs, waiting.signal);

@@ -114,11 +114,11 @@ export class LeasedVault extends StoredVaultSession {
         }
         if (owner !== undefined) return busy(uuid, holderIn(owner));
         aboutIn(facts, database.address);
-        return await busyAtGate(database);
+        return busyAtGate();
       } catch (error) {
         if (error instanceof AnswerLost) return error;
         if (!isLocked(error)) throw error;
-        return await busyAtGate(database);
+        return busyAtGate();
       }
     });
   }

@@ -156,7 +156,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     const { address } = database;
     // Closing the gate must not make a state where there is none.
     await readMeta(database);
-    return await transactWhole(this.store.parts, operation, waiting, async (query) => {
+    return await transactWhole(this.store.parts, waiting, async (query) => {
       const [row] = await query(aboutStatement(schema));
       const meta = metaIn(row, address);
       const marks = marksIn(meta);
