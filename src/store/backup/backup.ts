@@ -114,9 +114,9 @@ export async function checkBackup(file: string, keyring: Keyring): Promise<Holdi
   try {
     return await contentsOf(file, keyring);
   } catch (cause) {
-    const { code, message, facts } = asVaultError(asStateError(file, cause, what));
-    if (facts.next === undefined) throw new VaultError(code, message, facts);
-    throw new VaultError(code, message, { hint, cause });
+    const error = asVaultError(asStateError(file, cause, what));
+    const isCircle = error.facts.next?.some(({ argv }) => argv.includes("restore"));
+    throw isCircle === true ? new VaultError(error.code, error.message, { hint, cause }) : error;
   }
 }
 
@@ -151,16 +151,23 @@ export async function copyInto(
   await target.takeAll(source, of);
 }
 
-/** Writes a state into an empty file. It is not durable by itself; nothing is left beside it. */
-export async function writeStateFile(path: string, source: WholeReader): Promise<void> {
-  const db = new DatabaseSync(path);
+/**
+ * Writes a state into an empty file, in the place of which messages name `file`. It is not durable
+ * by itself; nothing is left beside it.
+ */
+export async function writeStateFile(
+  empty: string,
+  file: string,
+  source: WholeReader,
+): Promise<void> {
+  const db = new DatabaseSync(empty);
   try {
     db.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE");
     await copyInto(db, source);
     db.exec("COMMIT");
   } catch (error) {
     // A damaged source is told as that.
-    throw isDamaged(error) ? error : asStateError(path, error, "the backup cannot be written");
+    throw isDamaged(error) ? error : asStateError(file, error, "the backup cannot be written");
   } finally {
     db.close();
   }

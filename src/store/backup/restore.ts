@@ -1,6 +1,7 @@
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
+import { onState } from "../../files/state-error.ts";
 import type { VaultColumns } from "../document.ts";
 import { mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
 import { appendingAlone, ofState } from "../journal.ts";
@@ -56,7 +57,8 @@ export async function prepareRestore(
     backup,
     isEmpty: (await place.read(async (here) => await here.isEmpty())) ?? true,
     run: async (waiting) => {
-      const db = openSnapshot(file);
+      const what = "the backup cannot be used";
+      const db = onState(file, () => openSnapshot(file, "the backup"), what);
       try {
         const source = readerOf(db, keyring);
         const facts = await restoreAll(place, source, new Date(now()).toISOString(), waiting);

@@ -91,7 +91,7 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> imple
   async backup(file: string): Promise<BackupFacts> {
     await this.expectUsable();
     return await writeBackup(this.store, file, async (temporary) => {
-      await this.read(async (whole) => await writeStateFile(temporary, whole));
+      await this.read(async (whole) => await writeStateFile(temporary, file, whole));
     });
   }
 
