@@ -59,13 +59,6 @@ export function byLabel(a: Named, b: Named): number {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
-/** What the checks before a start need of a vault's record. */
-export interface KnownVault extends Named {
-  kind: Kind;
-  /** Empty for a forgotten vault. */
-  generations: readonly { proven: boolean; device: unknown }[];
-}
-
 /** Operations that begin with a start. A delete is never acknowledged. */
 export type JournalledOperation = Operation | "delete";
 

@@ -5,7 +5,7 @@ import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
 import { VaultError, type ErrorFacts } from "../errors.ts";
 import { checkOwner, checkCredentials, deviceOf, givenCredentials } from "../exchange/recovery.ts";
-import type { KnownVault, Named } from "../exchange/records.ts";
+import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { VaultContents, Start } from "../exchange/start/start.ts";
 import { checkStart, noCredentials } from "../exchange/start/start.ts";
 import { creditCard, device, externalRef, objectOf, uuid } from "../protocol/fields.ts";
@@ -50,7 +50,7 @@ export async function readStarts(
   io: Io,
   choice: ListChoice,
   forAll: ForAll,
-  known: VaultNames<KnownVault>,
+  known: VaultNames<VaultRecord>,
 ): Promise<Start[]> {
   return await readList(io, choice, forAll.operation, known, (line, vault) =>
     startOf(forAll, line, vault),
@@ -61,7 +61,7 @@ export async function readStarts(
 export async function readNames(
   io: Io,
   choice: ListChoice,
-  known: VaultNames<KnownVault>,
+  known: VaultNames<VaultRecord>,
 ): Promise<Named[]> {
   return await readList(io, choice, "ack", known, ({ uuid }, vault) => {
     if (vault === undefined || vault.generations.length === 0) throw noCredentials(uuid);
@@ -79,7 +79,7 @@ async function readList<Vault>(
   io: Io,
   choice: ListChoice,
   operation: ListOperation,
-  known: VaultNames<KnownVault>,
+  known: VaultNames<VaultRecord>,
   make: Make<Vault>,
 ): Promise<Vault[]> {
   // Of a person who can be asked, before the list takes standard input.
@@ -120,7 +120,7 @@ async function readEntries(
   { sources }: Io,
   { vaults: names, from, all }: ListChoice,
   operation: ListOperation,
-  known: VaultNames<KnownVault>,
+  known: VaultNames<VaultRecord>,
 ): Promise<Entry[]> {
   const hint = `a valid line: a UUID, a label, or ${examples[operation]}`;
   const refuse = (message: string, facts: ErrorFacts): never => {
@@ -152,7 +152,7 @@ async function readEntries(
 }
 
 /** Makes a vault of the list from its line, and from what is known of it. */
-type Make<Vault> = (line: VaultLine, vault: KnownVault | undefined) => Vault;
+type Make<Vault> = (line: VaultLine, vault: VaultRecord | undefined) => Vault;
 
 const read = { ...vaultProperties, externalRef: z.optional(externalRef) };
 const contents = {
@@ -177,7 +177,7 @@ const examples: Readonly<Record<ListOperation, string>> = {
   ack: '{"uuid":"…"}',
 };
 
-function startOf(forAll: ForAll, line: VaultLine, vault: KnownVault | undefined): Start {
+function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | undefined): Start {
   const { uuid } = line;
   const { operation } = forAll;
   const given = line.credentials && checkCredentials(line.credentials, "credentials");

@@ -3,6 +3,7 @@ import { VaultNames } from "../cli/vault-name.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { Circumstances } from "../exchange/next-action.ts";
 import { beforeStart } from "../exchange/next-action.ts";
+import { refusalError, waysOn } from "../exchange/refusals.ts";
 import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { Outputs } from "../handover/handover.ts";
@@ -18,8 +19,9 @@ import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/basics.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count, grouped } from "../terminal/count.ts";
-import { command } from "../way.ts";
-import type { Outcome, ReportOptions, SkipReason } from "./report.ts";
+import type { Way } from "../way.ts";
+import { command, noted, withWords } from "../way.ts";
+import type { Outcome, ReportOptions, Skipped, SkipReason } from "./report.ts";
 import { Report } from "./report.ts";
 import type { Taken, Turn, Turns } from "./turns.ts";
 import { takeTurns } from "./turns.ts";
@@ -90,25 +92,37 @@ async function readList(app: App, options: VaultsOptions, run: Run) {
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
     const vault = vaults.vault(start.uuid);
-    const skipped = vault && whySkipped(vault, start, isKept, circumstances);
+    const skipped = vault && whySkipped(vault, start, isKept, circumstances, run.rest);
     if (before !== undefined && isDone(before)) known.push([start, { ok: true, earlier: true }]);
     else if (skipped === undefined) todo.push(start);
-    else known.push([start, { ok: false, skipped }]);
+    else known.push([start, skipped]);
   }
   return { todo, known };
 }
 
-/** Why nothing is sent for a vault. `isKept`: the contents of limited vaults reach somebody who keeps them. */
+/** Why nothing is sent for a vault, if so. `isKept`: the contents of limited vaults reach somebody who keeps them. */
 function whySkipped(
   vault: VaultRecord,
   start: Start,
   isKept: boolean,
   circumstances: Circumstances,
-): SkipReason | undefined {
-  if (["locked", "gone"].includes(vault.lastError?.code ?? "")) return "locked";
+  rest: Way,
+): Skipped | undefined {
+  const again = withWords(rest, "--discard-pending");
+  const skip = (skipped: SkipReason, why: string): Skipped => {
+    return { ok: false, skipped, why, next: waysOn(vault, circumstances, again) };
+  };
+  if (["locked", "gone"].includes(vault.lastError?.code ?? ""))
+    return skip("locked", "the vault is locked, or gone");
   const first = beforeStart(vault, start, circumstances);
-  if (first?.do === "refuse") return first.because === "held" ? "held" : "guard";
-  return start.operation === "get" && vault.limited && !isKept ? "limited" : undefined;
+  if (first?.do === "refuse") {
+    const { message } = refusalError(vault, first, start, circumstances);
+    return skip(first.because === "held" ? "held" : "guard", message);
+  }
+  if (start.operation !== "get" || !vault.limited || isKept) return undefined;
+  const keeps = "another run with --out-dir or --exec keeps what limited vaults deliver";
+  const next = [noted(command`vault help many-vaults`, keeps)];
+  return { ...skip("limited", "the number of its reads is limited"), next };
 }
 
 /** The exchange of one vault, in its turn. */

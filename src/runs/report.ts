@@ -3,7 +3,6 @@ import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchan
 import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
-import { unlockedOf } from "../exchange/dispositions.ts";
 import type { Basics } from "../parts/basics.ts";
 import { count, grouped } from "../terminal/count.ts";
 import type { Palette } from "../terminal/palette.ts";
@@ -11,51 +10,26 @@ import { createPalette } from "../terminal/palette.ts";
 import { jsonText, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import type { Way } from "../way.ts";
-import { command, noted, withWords } from "../way.ts";
 import type { Tally } from "./progress.ts";
 import { ProgressBar } from "./progress.ts";
 
 /** Why nothing is sent for a vault. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";
 
+/** A vault for which nothing is sent, with what helps. */
+export interface Skipped {
+  ok: false;
+  skipped: SkipReason;
+  why: string;
+  next: readonly Way[];
+}
+
 /** What became of a vault. `earlier`: before this command, in the same run; `stopped`: the command ended before its turn. */
 export type Outcome =
   | { ok: true; earlier?: true }
   | { ok: false; error: VaultError }
-  | { ok: false; skipped: SkipReason | "stopped" };
-
-const skips: Readonly<
-  Record<SkipReason, { why: string; next: (uuid: string, rest: Way) => Way[] }>
-> = {
-  held: {
-    why: "an exchange is held",
-    // It may be what nobody has received: it is read again first.
-    next: (uuid, rest) => [
-      noted(withWords(rest, "--discard-pending"), "starts again with the old credentials"),
-      noted(command`vault ack ${uuid}`, "finishes what is held"),
-    ],
-  },
-  locked: {
-    why: "the vault is locked, or gone",
-    next: (uuid) => [
-      unlockedOf(uuid),
-      noted(command`vault get ${uuid}`, "asks the service again if it is gone"),
-    ],
-  },
-  guard: {
-    why: "the lockout guard would refuse the start",
-    next: (uuid) => [noted(command`vault guard ${uuid}`, "shows the counters")],
-  },
-  limited: {
-    why: "the number of its reads is limited",
-    next: () => [
-      noted(
-        command`vault help many-vaults`,
-        "another run with --out-dir or --exec keeps what limited vaults deliver",
-      ),
-    ],
-  },
-};
+  | Skipped
+  | { ok: false; skipped: "stopped" };
 
 /** Vaults that are not done for the same cause, such as `failed (rejected)`. */
 interface Cause {
@@ -125,7 +99,7 @@ export class Report {
 
   /** Prints what became of an entry: once for each. */
   async outcome(entry: Named, outcome: Outcome): Promise<void> {
-    this.#count(entry.uuid, outcome);
+    this.#count(outcome);
     const { form } = this.#options;
     if (form === "ndjson") await this.#printOutcome(entry, outcome);
     else if (form === "rows" && (!("skipped" in outcome) || outcome.skipped !== "stopped"))
@@ -187,20 +161,18 @@ export class Report {
     this.#progress.close();
   }
 
-  #count(uuid: string, outcome: Outcome): void {
-    const { operation, rest } = this.#options;
+  #count(outcome: Outcome): void {
     if (outcome.ok) {
       this.tally.done += 1;
       if (outcome.earlier === true) this.tally.earlier += 1;
     } else if ("error" in outcome) {
       const { error } = outcome;
       this.tally.failed += 1;
-      const stays = staysFailed(error, operation);
+      const stays = staysFailed(error, this.#options.operation);
       this.#addCause(`failed (${error.code})`, stays, error.facts.next ?? []);
     } else if (outcome.skipped !== "stopped") {
       this.tally.skipped += 1;
-      const { next } = skips[outcome.skipped];
-      this.#addCause(`skipped (${outcome.skipped})`, true, next(uuid, rest));
+      this.#addCause(`skipped (${outcome.skipped})`, true, outcome.next);
     }
   }
 
@@ -226,7 +198,9 @@ export class Report {
     const shown =
       "error" in outcome
         ? { ok: false as const, error: outcome.error.with({ uuid, label }).toJSON() }
-        : outcome;
+        : "skipped" in outcome
+          ? { ok: false as const, skipped: outcome.skipped }
+          : outcome;
     const redacted = this.#io.redactor.redactValue(shown);
     await this.#printLine({ event: "outcome", uuid, label, ...redacted });
   }
@@ -240,7 +214,7 @@ export class Report {
       "error" in outcome
         ? ["failed", bad, outcome.error.message]
         : "skipped" in outcome
-          ? ["skipped", warn, outcome.skipped === "stopped" ? null : skips[outcome.skipped].why]
+          ? ["skipped", warn, "why" in outcome ? outcome.why : null]
           : outcome.earlier === true
             ? ["earlier", dim, null]
             : ["done", good, null];

@@ -4,19 +4,20 @@ import type { ForAll, ListChoice } from "../../src/input/list.ts";
 import { VaultNames } from "../../src/cli/vault-name.ts";
 import { readNames, readStarts } from "../../src/input/list.ts";
 
-import type { KnownVault, Named } from "../../src/exchange/records.ts";
+import type { Named, VaultRecord } from "../../src/exchange/records.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import { failure, fakeBasics, fakeHost } from "../support/fake-host.ts";
 
 const uuidOf = (n: number): string => `${String(n).padStart(8, "0")}-0000-4000-8000-00000000abcd`;
 const generation = { proven: true, device: null };
-const vault = (n: number, label: string | null, more: Partial<KnownVault> = {}): KnownVault => ({
-  uuid: uuidOf(n),
-  label,
-  kind: "credit-card/offline",
-  generations: [generation],
-  ...more,
-});
+const vault = (n: number, label: string | null, more: Partial<VaultRecord> = {}): VaultRecord =>
+  ({
+    uuid: uuidOf(n),
+    label,
+    kind: "credit-card/offline",
+    generations: [generation],
+    ...more,
+  }) as VaultRecord;
 const known = [
   vault(1, "spare"),
   vault(2, "Checkout"),

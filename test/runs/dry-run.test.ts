@@ -4,18 +4,19 @@ import { checkDocument } from "../support/documents.ts";
 import type { PartsOptions } from "../support/fake-host.ts";
 import { printingParts, uuid } from "../support/fake-host.ts";
 
+const about = { why: "why", next: [] };
 const skipped = [
   [
     { uuid: uuid(1), label: "payroll" },
-    { ok: false, skipped: "held" },
+    { ok: false, skipped: "held", ...about },
   ],
   [
     { uuid: uuid(2), label: null },
-    { ok: false, skipped: "guard" },
+    { ok: false, skipped: "guard", ...about },
   ],
   [
     { uuid: uuid(3), label: "a\u001Bb" },
-    { ok: false, skipped: "held" },
+    { ok: false, skipped: "held", ...about },
   ],
 ] as const;
 
@@ -73,7 +74,7 @@ describe("the plan of many vaults", () => {
       (_, n) =>
         [
           { uuid: uuid(n), label: null },
-          { ok: false, skipped: "locked" },
+          { ok: false, skipped: "locked", ...about },
         ] as const,
     );
     const lines = (await printed({}, many)).trimEnd().split("\n");

@@ -74,6 +74,8 @@ const failed = (error: VaultError): Outcome => ({ ok: false, error });
 const skipped = (reason: "held" | "locked" | "guard" | "limited"): Outcome => ({
   ok: false,
   skipped: reason,
+  why: `why it is ${reason}`,
+  next: [command`vault help ${reason}`],
 });
 function open(
   options: PartsOptions & {
@@ -196,15 +198,13 @@ describe("rows for a person", () => {
         again
       123e4567-e89b-42d3-a456-000000000005  failed   the start was sent, but no
         complete response came back: connection reset
-      123e4567-e89b-42d3-a456-000000000006  skipped  the vault is locked, or gone
-      123e4567-e89b-42d3-a456-000000000007  skipped  mine: the number of its reads is
-        limited
-      123e4567-e89b-42d3-a456-000000000008  skipped  the lockout guard would refuse
-        the start
-      123e4567-e89b-42d3-a456-000000000009  skipped  an exchange is held
-      123e4567-e89b-42d3-a456-000000000010  skipped  an exchange is held
-      123e4567-e89b-42d3-a456-000000000011  skipped  an exchange is held
-      123e4567-e89b-42d3-a456-000000000012  skipped  an exchange is held
+      123e4567-e89b-42d3-a456-000000000006  skipped  why it is locked
+      123e4567-e89b-42d3-a456-000000000007  skipped  mine: why it is limited
+      123e4567-e89b-42d3-a456-000000000008  skipped  why it is guard
+      123e4567-e89b-42d3-a456-000000000009  skipped  why it is held
+      123e4567-e89b-42d3-a456-000000000010  skipped  why it is held
+      123e4567-e89b-42d3-a456-000000000011  skipped  why it is held
+      123e4567-e89b-42d3-a456-000000000012  skipped  why it is held
       2 of 14 vaults read in 171.2s: 1 of them earlier, 3 failed, 7 skipped, 2 not
         started. Run payroll.
       "
@@ -256,10 +256,8 @@ describe("failures by cause", () => {
     expect(next.map(({ argv }) => argv.join(" "))).toEqual([
       `vault import ${uuid(0)} --credentials @FILE`,
       `vault status ${uuid(0)} --history`,
-      `vault guard ${uuid(1501)} --reset`,
-      `vault get ${uuid(1501)}`,
-      "vault get --all --run payroll --discard-pending",
-      `vault ack ${uuid(1502)}`,
+      "vault help locked",
+      "vault help held",
     ]);
   });
 });

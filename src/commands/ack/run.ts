@@ -2,13 +2,7 @@ import type { Actor } from "../../actor.ts";
 import { actorWords, isSameUser } from "../../actor.ts";
 import type { App } from "../../app.ts";
 import { vaultLine } from "../../cli/output.ts";
-import type {
-  Named,
-  ExchangeRecord,
-  KnownVault,
-  PastExchange,
-  VaultRecord,
-} from "../../exchange/records.ts";
+import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../../exchange/records.ts";
 import { VaultNames, withLabel } from "../../cli/vault-name.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { AckDocument, Acknowledged } from "../../documents/exchange.ts";
@@ -75,7 +69,7 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
   const pending = options.all === true ? (await store.list()).filter(isPending) : undefined;
   if (pending?.length !== 0) await askSettings(app);
   const known = pending ?? (await store.known(app.settings.serviceName()));
-  const entries = await readNames(app.io, options, new VaultNames<KnownVault>(known));
+  const entries = await readNames(app.io, options, new VaultNames<VaultRecord>(known));
   const isDocument =
     format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
   const isLines = format === "ndjson" || (!isTTY && options.vaults.length === 0);

@@ -3,13 +3,7 @@ import { command, noted } from "../../way.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device } from "../../protocol/fields.ts";
-import type {
-  JournalledOperation,
-  KnownVault,
-  RunPart,
-  Generation,
-  VaultRecord,
-} from "../records.ts";
+import type { JournalledOperation, RunPart, Generation, VaultRecord } from "../records.ts";
 import type { GivenCredentials } from "../recovery.ts";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -63,7 +57,7 @@ export type Counted = Omit<Start, "operation"> & { operation: JournalledOperatio
  * @throws `usage`, `invalid-input`, `no-credentials`
  */
 export function checkStart(
-  record: KnownVault | null,
+  record: VaultRecord | null,
   start: Pick<Counted, "device" | "given" | "kind" | "operation" | "uuid">,
 ): Kind {
   const { uuid, operation, given } = start;
@@ -97,7 +91,11 @@ export function checkStart(
  * The kind of the vault: the given one while no pair is proven, else the recorded one.
  * @throws `usage` if it is neither given nor recorded, `invalid-input` if it differs from that of a proven vault
  */
-export function chooseKind(uuid: string, record: KnownVault | null, given: Kind | undefined): Kind {
+export function chooseKind(
+  uuid: string,
+  record: VaultRecord | null,
+  given: Kind | undefined,
+): Kind {
   const known = record !== null && record.generations.length > 0 ? record : null;
   if (known === null) {
     if (given !== undefined) return given;
