@@ -118,10 +118,7 @@ export const withoutUnanswered = ({
 });
 
 /** The service's locking thresholds, as configured. */
-export interface Policy {
-  unackedStarts: number;
-  failedAttempts: number;
-}
+export type Policy = Spent["limits"];
 
 /** What one more start could do, by our records. */
 interface StartRisk {

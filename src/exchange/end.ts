@@ -17,6 +17,7 @@ import {
   refusalError,
   waysOn,
 } from "./refusals.ts";
+import type { Wish } from "./next-action.ts";
 import { nextAction } from "./next-action.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import type { RecoveryDocument } from "./recovery.ts";
@@ -262,11 +263,7 @@ export async function acknowledge(
   );
 }
 
-export interface AckChoice {
-  /** Also acknowledge a read of a limited vault that may not have been delivered. */
-  unread: boolean;
-  /** The user has saved the new credentials elsewhere: nothing is owed to --save-cmd or --credentials-out any more. */
-  saved: boolean;
+export interface AckChoice extends Pick<Wish, "saved" | "unread"> {
   /** Saves the recovery document now, in place of the one with the hash `given`; returns the hash of what it has saved. */
   save?: ((document: RecoveryDocument, given: string | null) => Promise<string>) | undefined;
 }
@@ -281,8 +278,8 @@ export async function acknowledgeOpen(
   choice: AckChoice,
 ): Promise<OpenExchange | null> {
   const vault = await currentRecord(context);
-  const { unread, save, saved } = choice;
-  const wish = { ...anAck, unread, saved: saved || save !== undefined };
+  const { save, ...wanted } = choice;
+  const wish = { ...anAck, ...wanted, saved: wanted.saved === true || save !== undefined };
   const action = nextAction(vault, wish, context);
   if (action.do === "refuse") throw refusalError(vault, action, wish, context);
   // Deletes are never acknowledged, which makes the assertion safe.

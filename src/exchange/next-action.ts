@@ -16,11 +16,13 @@ export interface Wish {
   generation?: number | undefined;
   /** Credentials that the command line has. */
   given?: unknown;
-  /** The acknowledgement waits for something else: --no-ack, or another program. */
+  /** Hold the exchange after the delivery. */
   noAck?: boolean;
+  /** Another program has a part in the delivery, and the end call waits for it. */
   takesTime?: boolean | undefined;
-  /** `ack`: also a read of a limited vault that may not have been delivered; the new credentials are saved elsewhere. */
+  /** `ack`: also a read of a limited vault that may not have been delivered. */
   unread?: boolean;
+  /** `ack`: nothing is owed to --save-cmd or --credentials-out any more, because the user has saved the new credentials. */
   saved?: boolean;
 }
 

@@ -165,15 +165,12 @@ export interface RunPart {
 }
 
 /** The newest exchange of a vault that was begun in a run. */
-export interface RunExchange {
-  /** Of the exchange; it holds when that was begun. */
-  id: string;
+export interface RunExchange extends Pick<
+  ExchangeRecord,
+  "id" | "operation" | "state" | "delivered"
+> {
   /** In lower case. */
   uuid: string;
-  operation: JournalledOperation;
-  state: ExchangeState;
-  /** See `ExchangeRecord`. */
-  delivered: boolean;
   digest: string | null;
   delivery: string | null;
 }

@@ -1,50 +1,41 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { VaultError } from "../../errors.ts";
-import { command, noted } from "../../way.ts";
 import type { Kind, Operation } from "../../protocol/endpoints.ts";
 import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoints.ts";
 import type { CreditCard, Device } from "../../protocol/fields.ts";
-import type { JournalledOperation, RunPart, Generation, VaultRecord } from "../records.ts";
-import type { GivenCredentials } from "../recovery.ts";
-import { createHash } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Way } from "../../way.ts";
-import type { ExchangeContext } from "../ports.ts";
+import { command, noted } from "../../way.ts";
 import { importOf } from "../dispositions.ts";
-import { bareCredentials } from "../recovery.ts";
+import type { Wish } from "../next-action.ts";
+import type { ExchangeContext } from "../ports.ts";
+import type { Generation, JournalledOperation, RunPart, VaultRecord } from "../records.ts";
 import { isLive } from "../records.ts";
+import type { GivenCredentials } from "../recovery.ts";
+import { bareCredentials } from "../recovery.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
 export type VaultContents = { creditCard: CreditCard } | { content: string };
 
 /** What a person asks for with one vault, checked as far as that needs no lock. */
-export interface Start {
+export interface Start extends Wish {
   uuid: string;
   /** As far as it is known, for what is said of the vault. */
   label: string | null;
   operation: Operation;
   /** As it is given; by default, and always of a proven vault, the recorded one. */
   kind?: Kind | undefined;
-  /** A pair, or a recovery document in its place, with the counters that came with it. */
+  /** A pair, or a recovery document in its place. */
   given?: GivenCredentials | undefined;
   /** Replaces the hashedPin of the given or stored credentials. */
   hashedPin?: string | undefined;
   device?: Device | undefined;
-  /** The stored pair to send, in place of all that may be valid. */
-  generation?: number | undefined;
-  /** Sends it whatever the guard says. */
-  force: boolean;
   /** By default contains the exchange's id, so that audit items can be matched with the journal. */
   externalRef?: string | undefined;
   /** Updates only: the new contents, `newVault` of the interface. */
   newVault?: VaultContents | undefined;
-  /** Hold the exchange after the delivery. */
-  noAck: boolean;
-  /** Another program has a part in the delivery, and the end call waits for it. */
-  takesTime?: boolean | undefined;
-  /** Start again with the old credentials, although an exchange is open. */
-  discardPending: boolean;
   /** The part that the exchange has in a run of many vaults. */
   run?: RunPart | undefined;
 }
