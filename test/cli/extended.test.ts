@@ -371,7 +371,7 @@ describe.concurrent("vault delete", () => {
     async (_, fault) => {
       const { lab, machine, uuid } = await warmLab();
       lab.faults(fault);
-      expectExit(await machine.vault("get", uuid, "--json", "--max-wait", "100ms"), 11);
+      expectExit(await machine.vault("get", uuid, "--json", "--max-wait", "100ms"), 11, 12);
       await machine.ok("delete", uuid, "--yes", "--json");
       expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "deleted" });
       expect(await machine.exported(uuid)).toBeNull();
