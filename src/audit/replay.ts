@@ -192,6 +192,10 @@ function conclude(
         "the items do not show which calls failed (--map outcome=COLUMN or --failure PATTERN tells)",
       ],
       [
+        exports.some(({ columns: { outcome, reason } }) => outcome?.by === "value" && !reason),
+        "which calls failed is told by a column without a known name (--map outcome=COLUMN confirms it)",
+      ],
+      [
         beforeRelease(rules.release, "1.2.18"),
         `release ${rules.release} records no failed attempts`,
       ],

@@ -101,11 +101,21 @@ test.each<[string, string, Partial<ReplayOptions>?]>([
   expect(short(await reportOfOne(log(letters), options))).toBe(expected);
 });
 
-test("an unreadable line and a column without outcomes make it likely", async () => {
+test("an unreadable line, no outcomes, and those of a column without a known name make it likely", async () => {
   const unread = await reportOfOne([...log("C0 S1 A2"), "no item"]);
   expect(unread).toMatchObject({ certainty: "likely", reason: "1 line could not be read" });
   const lines = log("C0 S1 A2").map((one) => one.replace(',"outcome":"SUCCESS"', ""));
   expect((await reportOfOne(lines)).certainty).toBe("likely");
+  // What is passed and failed may be something else.
+  const words = (name: string) =>
+    log("C0 P1 S2 A3").map((one) =>
+      one.replace(
+        /"outcome":"(?:SUCCESS|(FAILURE))"/,
+        (_, bad) => `"${name}":"${bad ? "FAIL" : "PASS"}"`,
+      ),
+    );
+  expect((await reportOfOne(words("result"))).certainty).toBe("certain");
+  expect((await reportOfOne(words("mfa"))).certainty).toBe("likely");
 });
 
 test("the first twenty contradictions are listed, and the last 24 items of a chain, which names what locked", async () => {
