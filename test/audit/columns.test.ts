@@ -180,6 +180,7 @@ test.each(
   rows(String.raw`
 time=none action=none vault=none a=x b!=y | time, action, vault | the columns are a, "b!"; name it with --map time=COLUMN,action=COLUMN,vault=COLUMN
 time=Nov 20 14:02:11 ingested=at x=at | time; time holds "Nov 20 14:02:11", which is no whole time in a form that is known | ${iso}; or name another column with --map time=COLUMN
+time=date(2026, 11, 20) x=at | time; time holds "date(2026, 11, 20)", which is no whole time in a form that is known | ${iso}; or name another column with --map time=COLUMN
 time=2026-11-20 14:02:11 IST | time; time holds "2026-11-20 14:02:11 IST", which is no whole time in a form that is known | ${iso}; or name another column with --map time=COLUMN
 vault=none a=user b=user | vault | the columns are time, action, a, b; name it with --map vault=COLUMN
 vault=none a=id | vault | the columns are time, action, a; name it with --map vault=COLUMN`),

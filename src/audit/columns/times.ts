@@ -29,8 +29,10 @@ const patterns = {
     raw`${weekday}${named}\s{1,2}${day}(?:st|nd|rd|th)?,?\s(?<year>\d{4})${end}`,
     raw`${weekday}${named}\s{1,2}${day}\s${clock}${zone}\s(?<year>\d{4})`,
   ],
+  /** Of Java and Python. */
   array: [
     raw`\[(?<year>\d{4}),(?<month>\d\d?),${day},(?<hour>\d\d?),(?<minute>\d\d?)(?:,(?<second>\d\d?)(?:,(?<nanos>\d{1,9}))?)?\]`,
+    raw`(?:datetime\.)?datetime\((?<year>\d{4}), (?<month>\d\d?), ${day}, (?<hour>\d\d?), (?<minute>\d\d?)(?:, (?<second>\d\d?)(?:, (?<micros>\d{1,6}))?)?(?:, tzinfo=[\w.]*\b(?<zone>utc))?\)`,
   ],
   /** Days since 1899 of a spreadsheet, from 2000 to 2099. */
   serial: [raw`(?<days>(?:3(?:6[5-9]|[7-9]\d)|[4-6]\d\d|7[0-2]\d|730[0-4])\d\d[.,]\d{1,15})`],
@@ -62,10 +64,11 @@ function writtenTime(text: string, isDayFirst: boolean) {
 /** Returns the time of matched groups, as if in UTC; NaN for an impossible date or time of day. */
 function shownBy(found: Record<string, string | undefined>, isDayFirst: boolean): number {
   const number = (name: string): number => Number((found[name] ?? "0").replace(",", "."));
-  const { millis, seconds, days, year: years = "", nanos = "", half, named } = found;
+  const { millis, seconds, days, year: years = "", nanos = "", micros, half, named } = found;
   if (millis !== undefined) return Number(millis);
   if (days !== undefined) return Math.round((number("days") - 25_569) * 86_400_000);
-  const { fraction = nanos.padStart(nanos.length > 3 ? 9 : 3, "0") } = found;
+  const { fraction = micros?.padStart(6, "0") ?? nanos.padStart(nanos.length > 3 ? 9 : 3, "0") } =
+    found;
   const milliseconds = Number(fraction.padEnd(3, "0").slice(0, 3));
   if (seconds !== undefined) return Number(seconds) * 1000 + milliseconds;
   const day = number(isDayFirst ? "day" : "month");
