@@ -2,7 +2,7 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build as bundle, type ChunkingContext } from "rolldown";
-import { embedTexts, inventory, lazyBuiltins } from "./packaging/bundle.ts";
+import { embedTexts, inventory, lazyBuiltins, lazyChunks } from "./packaging/bundle.ts";
 import { trimUndici, undiciSwitch } from "./packaging/undici.ts";
 
 const root = import.meta.dirname;
@@ -15,30 +15,39 @@ const dist = join(root, "dist");
  * what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and
  * holds what these import.
  */
-const joined: Record<string, string[]> = {
-  program: ["commands/program", "completion/candidates", "cli/own-files"],
-  app: ["app"],
-  database: ["store/sqlite/snapshot"],
-  names: ["cli/vault-name"],
-  state: [
-    "commands/status/run",
-    "exchange/context",
-    "exchange/start/start",
-    "files/lock-file",
-    "protocol/answers",
-    "protocol/fields",
-    "settings/profile-secrets",
-    "store/sqlite/store",
-    "terminal/narrator",
+const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] = [
+  ["program", ["commands/program", "input/flags", "completion/candidates", "cli/own-files"]],
+  ["app", ["app"]],
+  ["database", ["store/sqlite/snapshot"]],
+  ["names", ["cli/vault-name"]],
+  [
+    "state",
+    [
+      "commands/status/vault-status",
+      "exchange/start/start",
+      "files/lock-file",
+      "protocol/answers",
+      "protocol/fields",
+      "settings/profile-secrets",
+      "store/sqlite/store",
+      "terminal/narrator",
+    ],
   ],
-  exchange: [
-    "handover/handover",
-    "runs/vaults",
-    "exchange/lock-vault",
-    "service/client",
-    "settings/transport",
+  ["audit", ["audit/replay", "audit/meaning/journal"]],
+  ["emulator", ["sandbox/audit", "sandbox/control", "sandbox/seeds", "sandbox/server"]],
+  [
+    "exchange",
+    [
+      "handover/handover",
+      "runs/vaults",
+      "exchange/lock-vault",
+      "service/client",
+      "settings/transport",
+    ],
   ],
-};
+  // What these import is loaded at its first use (packaging/bundle), and in the chunks above.
+  ["program", ["commands/get", "commands/run", "commands/status", "commands/update"]],
+];
 
 /**
  * The first of the joined chunks whose modules import this one, or null. What the entry itself
@@ -47,7 +56,7 @@ const joined: Record<string, string[]> = {
 function joinedChunk(id: string, context: ChunkingContext): string | null {
   if (reachable.size === 0) {
     const source = (name: string): string => join(root, "src", `${name}.ts`);
-    for (const [name, roots] of [["", ["main"]], ...Object.entries(joined)] as const) {
+    for (const [name, roots] of [["", ["main"]], ...joined] as const) {
       const todo = roots.map(source);
       for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
         if (reachable.has(next)) continue;
@@ -75,7 +84,7 @@ async function bundleTo(dir: string): Promise<void> {
     // What cli-table3 would color borders with: its tables have none here.
     resolve: { alias: { "@colors/colors/safe": false } },
     transform: { define: undiciSwitch },
-    plugins: [embedTexts(), trimUndici(), lazyBuiltins(), inventory()],
+    plugins: [embedTexts(), trimUndici(), lazyBuiltins(), lazyChunks(), inventory()],
     output: {
       dir,
       format: "cjs",

@@ -13,9 +13,9 @@ const root = join(import.meta.dirname, "..");
  * The source of each man page by its file name: vault.1, one for each command, and one for each
  * topic, vault-TOPIC.7. Their texts are those of vault help as they are, of 80 columns.
  */
-export function manPages(version: string, date: string): Record<string, string> {
+export async function manPages(version: string, date: string): Promise<Record<string, string>> {
   const all = (command: CliCommand): CliCommand[] => [command, ...command.commands.flatMap(all)];
-  const program = buildProgram(vault, { stdout: { columns: 80, color: false } });
+  const program = await buildProgram(vault, { stdout: { columns: 80, color: false } });
   const commands = all(program).map((command) => {
     const summary = command.summary() || "read and update remote vaults";
     return [`${pathOf(command).join("-")}.1`, summary, command.helpInformation()] as const;
@@ -59,7 +59,7 @@ if (import.meta.main) {
   const manifest = join(root, "package.json");
   const packageJson = JSON.parse(readFileSync(manifest, "utf8")) as { version: string };
   const built = new Date(Number(process.env["SOURCE_DATE_EPOCH"] ?? Date.now() / 1000) * 1000);
-  const pages = manPages(packageJson.version, built.toISOString().slice(0, 10));
+  const pages = await manPages(packageJson.version, built.toISOString().slice(0, 10));
   rmSync(join(root, "man"), { recursive: true, force: true });
   mkdirSync(join(root, "man"));
   for (const [file, text] of Object.entries(pages)) writeFileSync(join(root, "man", file), text);

@@ -472,10 +472,6 @@ function passesOn(statement: Node): boolean {
   return statement.type === "ExportNamedDeclaration" && (statement["declaration"] ?? null) === null;
 }
 
-/** Whether a file in the folder of a command takes something from that: it loads the folder when it is run, and has its options. */
-const isOwnCommand = (path: string, target: string): boolean =>
-  path.startsWith("commands/") && target === `${dirname(path)}.ts`;
-
 /** Each cycle of files once, as `a.ts → b.ts → a.ts`; types count, because a reader follows them too. */
 function cycles(sources: ReadonlyMap<string, SourceFile>): string[] {
   const found: string[] = [];
@@ -484,11 +480,8 @@ function cycles(sources: ReadonlyMap<string, SourceFile>): string[] {
     if (trail.includes(path))
       found.push(`cycle: ${[...trail.slice(trail.indexOf(path)), path].join(" → ")}`);
     if (trail.includes(path) || done.has(path)) return;
-    for (const { from, typeOnly } of sources.get(path)?.imports ?? []) {
-      const target = join(dirname(path), from);
-      if (from.startsWith(".") && !(typeOnly && isOwnCommand(path, target)))
-        walk(target, [...trail, path]);
-    }
+    for (const { from } of sources.get(path)?.imports ?? [])
+      if (from.startsWith(".")) walk(join(dirname(path), from), [...trail, path]);
     done.add(path);
   };
   for (const path of sources.keys()) walk(path, []);

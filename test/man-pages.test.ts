@@ -9,7 +9,7 @@ import { manPages } from "../packaging/man.ts";
 import { tempDir } from "./support/cleanup.ts";
 import { below, program } from "./support/program.ts";
 
-const pages = manPages("0.0.0", "2026-11-22");
+const pages = await manPages("0.0.0", "2026-11-22");
 const page = (name: string): string => pages[name] ?? "";
 
 /** As it is read: without macros and escapes. */

@@ -68,15 +68,8 @@ export const vaultArgument = {
 /** The argument of a command that takes one vault or many. */
 export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
 
-/**
- * A command as data, in commander's words: the parser, help, completion, man pages and the type of its options are made from it. Every
- * command line loads it.
- */
+/** A command as data, in commander's words: the parser, help, completion, man pages and the type of its options are made from it. */
 export interface Descriptor {
-  name: string;
-  summary: string;
-  /** Heading under which the first screen of help lists it. */
-  group?: string;
   /** Default: the summary as a sentence. */
   description?: string;
   /** In their order, by the names of the checked options. */
@@ -94,30 +87,38 @@ export interface Descriptor {
 export interface Command extends Descriptor {
   /** As `command` has joined it: its options fit the descriptor. */
   run?: (app: App, options: never, program: CommanderCommand) => Promise<number | void>;
-  commands?: readonly Command[];
+  commands?: readonly Listed[];
 }
 
-/**
- * What a command does with its checked options. Resolves to the exit code; without one it is 0, and whatever is not done is thrown. It
- * loads what it needs: --help and completion do not.
- */
-export type Run<D extends Descriptor> = (
-  app: App,
-  options: OptionsOf<D>,
-  program: CommanderCommand,
-) => Promise<number | void>;
+/** What a list of commands has of one. What the line does not name is not loaded. */
+export interface Listed {
+  name: string;
+  summary: string;
+  /** Heading under which the first screen of help lists it. */
+  group?: string;
+  load: () => Promise<Command>;
+}
 
-/** Joins a descriptor and what runs it. */
+/** A command that a file exports by its name. */
+export const listed = <Name extends string>(
+  name: Name,
+  summary: string,
+  load: () => Loaded<Name> | Promise<Loaded<Name>>,
+): Listed => ({ name, summary, load: async () => (await load())[name] });
+type Loaded<Name extends string> = Readonly<Record<Name, Command>>;
+
+/**
+ * Joins a descriptor and what the command does with its checked options. That resolves to the exit code; without one it is 0, and
+ * whatever is not done is thrown.
+ */
 export const command = <const D extends Descriptor>(
   descriptor: D,
-  run: NoInfer<Run<D>>,
+  run: (
+    app: App,
+    options: NoInfer<OptionsOf<D>>,
+    program: CommanderCommand,
+  ) => Promise<number | void>,
 ): Command => ({ ...descriptor, run });
-
-/** The same, for what lies in a file that is loaded when it is run. */
-export const loaded = <const D extends Descriptor>(
-  descriptor: D,
-  load: () => Promise<NoInfer<Run<D>>>,
-): Command => command(descriptor, async (...given) => await (await load())(...given));
 
 /** The options of a command line, checked: those that were not given are absent. */
 export type OptionsOf<D extends Descriptor> = OptionValues<D["options"]> &

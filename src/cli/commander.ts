@@ -10,15 +10,9 @@ import { oneOf, text, valueOf } from "./values.ts";
 
 /** commander's command, with the descriptor of which it is made. */
 export class CliCommand extends CommanderCommand {
-  readonly descriptor: Command;
+  /** Empty for one that is only listed. */
+  descriptor: Command = { examples: [] };
   declare commands: readonly CliCommand[];
-
-  constructor(descriptor: Command) {
-    super(descriptor.name);
-    this.descriptor = descriptor;
-    this.summary(descriptor.summary);
-    if (descriptor.group !== undefined) this.helpGroup(descriptor.group);
-  }
 
   override createHelp(): Help {
     return Object.assign(new CliHelp(), this.configureHelp());
@@ -49,7 +43,7 @@ export type Act = (command: CliCommand, given: Readonly<Record<string, unknown>>
 
 /** What is built. */
 interface Building {
-  /** The words of the line: of commands that are not among them, names and summaries alone. All would be a fifteenth of `--help`. */
+  /** The words of the line: commands that are not among them are listed, and not loaded. */
   words?: readonly string[];
   /** Runs a command. Without it values are read as they are. */
   act?: Act;
@@ -58,14 +52,13 @@ interface Building {
 }
 
 /** The program as commander has it. */
-export function buildProgram(
+export async function buildProgram(
   root: Command,
   { stdout }: { stdout: Pick<Host["stdout"], "columns" | "color"> },
   { words, act, write = () => undefined }: Building = {},
-): CliCommand {
-  const isNeeded = (name: string): boolean =>
-    words === undefined || words.includes("help") || words.includes(name);
-  const program = new CliCommand(root)
+): Promise<CliCommand> {
+  const isNeeded = (name: string): boolean => words?.includes(name) ?? true;
+  const program = new CliCommand("vault")
     // commander would open the process's own streams to find out width and color.
     .configureOutput({
       writeOut: write,
@@ -76,24 +69,28 @@ export function buildProgram(
       getErrHasColors: () => stdout.color,
     })
     .exitOverride();
-  return complete(program, act, isNeeded);
+  return await complete(program, root, act, isNeeded);
 }
 
 /** Adds to a command what its descriptor has. */
-function complete(
+async function complete(
   command: CliCommand,
+  descriptor: Command,
   act: Act | undefined,
-  isNeeded: (name: string) => boolean = () => true,
-): CliCommand {
-  const { descriptor } = command;
-  const { arguments: terms = {}, options = {}, summary } = descriptor;
+  isNeeded: (name: string) => boolean,
+): Promise<CliCommand> {
+  command.descriptor = descriptor;
+  const summary = command.summary();
+  const { arguments: terms = {}, options = {} } = descriptor;
   const { description = `${summary[0]?.toUpperCase()}${summary.slice(1)}.` } = descriptor;
   command.description(description).helpOption("-h, --help", "show this help");
   for (const spec of Object.values(terms)) command.addArgument(argumentOf(spec, act !== undefined));
   for (const spec of Object.values(options)) command.addOption(optionOf(spec, act !== undefined));
-  for (const each of descriptor.commands ?? []) {
-    const child = new CliCommand(each).copyInheritedSettings(command);
-    command.addCommand(isNeeded(each.name) ? complete(child, act) : child);
+  for (const { name, summary: of, group, load } of descriptor.commands ?? []) {
+    const child = new CliCommand(name).summary(of).copyInheritedSettings(command);
+    if (group !== undefined) child.helpGroup(group);
+    command.addCommand(child);
+    if (isNeeded(name)) await complete(child, await load(), act, isNeeded);
   }
   if (descriptor.commands !== undefined || act === undefined) return command;
   return command.action(async (...parameters: unknown[]) => {

@@ -25,7 +25,7 @@ export class CliHelp extends Help {
 
   override formatHelp(command: Described, helper: Help): string {
     if (command.parent === null) helper.visibleOptions = () => [];
-    return `${super.formatHelp(command, helper)}${examplesOf(command.descriptor)}\n`;
+    return `${super.formatHelp(command, helper)}${examplesOf(command)}\n`;
   }
 
   override visibleGlobalOptions(command: CommanderCommand): Option[] {
@@ -45,13 +45,13 @@ const shared: readonly (string | undefined)[] = [
 ];
 
 /** What help ends with: examples, where their files come from, and where there is more to read. */
-function examplesOf({ name, examples }: Pick<Descriptor, "examples" | "name">): string {
+function examplesOf({ parent, descriptor: { examples } }: Described): string {
   const lines = [
     "\nExamples:",
     ...[...examples, ...originsIn(examples)].map((line) => `  ${line}`),
   ];
   const more =
-    name === "vault"
+    parent === null
       ? `With every command: --json, --field PATH, --reveal, --quiet, --verbose.
 vault COMMAND --help shows its options and examples. vault help TOPIC:
   ${Object.keys(topics)

@@ -5,7 +5,7 @@ import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { Command, Descriptor } from "./command.ts";
-import type { Act } from "./commander.ts";
+import type { Act, CliCommand } from "./commander.ts";
 import { buildProgram, noProgram, pathOf, takesProgram } from "./commander.ts";
 
 /**
@@ -27,7 +27,7 @@ export interface Surroundings {
 
 /**
  * Reads the command line, runs its command, and resolves to the exit code. Help, version and usage errors load no more than
- * commander and the descriptors, unless there is a screen to show help on.
+ * commander and the commands that the line names, unless there is a screen to show help on.
  *
  * @throws VaultError
  */
@@ -62,9 +62,9 @@ export async function runProgram(
       throw await (await import("./vault-name.ts")).withLabel(app.state, error);
     }
   };
-  const isAlone = isGroup(root, argv);
   const write = (text: string): void => void (help += text);
-  const program = buildProgram(root, host, { words: argv, act, write });
+  const program = await buildProgram(root, host, { words: argv, act, write });
+  const isAlone = isGroup(program, argv);
   try {
     await program.parseAsync(isAlone ? [...argv, "--help"] : argv, { from: "user" });
   } catch (error) {
@@ -86,10 +86,10 @@ export async function runProgram(
 }
 
 /** Whether words are the name of a group alone, as no words are that of the program: they ask what there is. */
-const isGroup = ({ commands }: Command, [first, ...rest]: readonly string[]): boolean =>
+const isGroup = ({ commands }: CliCommand, [first, ...rest]: readonly string[]): boolean =>
   first === undefined
-    ? commands !== undefined
-    : commands?.some((command) => command.name === first && isGroup(command, rest)) === true;
+    ? commands.length > 0
+    : commands.some((command) => command.name() === first && isGroup(command, rest));
 
 /** The options with the UUID of the vault that an argument names. */
 async function withVault(
@@ -120,7 +120,7 @@ async function completions(
   try {
     const { answer } = await import("../completion/candidates.ts");
     const known = async (given: Given) => (await wiring()).knownHere(host, given);
-    return await answer(words, buildProgram(root, host, { words }), known);
+    return await answer(words, await buildProgram(root, host, { words }), known);
   } catch {
     return "";
   }

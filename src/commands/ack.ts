@@ -1,13 +1,44 @@
 import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded, vaultsArgument } from "../cli/command.ts";
+import { command, vaultsArgument } from "../cli/command.ts";
 import { manyFlags } from "../input/flags.ts";
 import { kinds, operations } from "../protocol/endpoints.ts";
+import type { Actor } from "../actor.ts";
+import { actorWords, isSameUser } from "../actor.ts";
+import type { App } from "../app.ts";
+import { vaultLine } from "../cli/output.ts";
+import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../exchange/records.ts";
+import { VaultNames, withLabel } from "../cli/vault-name.ts";
+import type { View } from "../cli/vault-view.ts";
+import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import type { AckChoice } from "../exchange/end.ts";
+import { acknowledgeOpen, asServiceReply } from "../exchange/end.ts";
+import type { ExchangeContext, EndCall, Send, Store } from "../exchange/ports.ts";
+import { summarize } from "../exchange/records.ts";
+import { dispositionOf, refusal, serviceDetails, wording } from "../exchange/dispositions.ts";
+import type { Circumstances } from "../exchange/next-action.ts";
+import { refusedSingle, sendSingle } from "../exchange/single.ts";
+import { noCredentials } from "../exchange/start/start.ts";
+import { againOf, waysOn } from "../exchange/refusals.ts";
+import { saveRecovery } from "../handover/handover.ts";
+import { askSettings, askVault } from "../input/ask.ts";
+import { isMany } from "../input/flags.ts";
+import { readNames } from "../input/list.ts";
+import type { Io } from "../parts/basics.ts";
+import type { Local } from "../parts/state.ts";
+import type { Operation } from "../protocol/endpoints.ts";
+import { isSuccess } from "../protocol/answers.ts";
+import { runAll } from "../runs/many.ts";
+import type { Outcome } from "../runs/report.ts";
+import { newRun } from "../runs/run.ts";
+import { when } from "../terminal/time.ts";
+import type { Reader } from "../terminal/narrator.ts";
+import { bySince, stateWords } from "../terminal/narrator.ts";
+import { command as wayTo } from "../way.ts";
 
 const ofMany = Object.keys(manyFlags);
 
 const descriptor = {
-  name: "ack",
-  summary: "acknowledge pending or held exchanges",
   description:
     "Acknowledge the pending or held exchange of a vault. Acknowledging twice is no error; with nothing pending, exit 6 says that your last exchange ended otherwise. Many vaults: vault help many-vaults.",
   arguments: { vaults: vaultsArgument },
@@ -54,6 +85,287 @@ const descriptor = {
   callsService: true,
 } as const satisfies Descriptor;
 
-export type AckOptions = OptionsOf<typeof descriptor>;
+type AckOptions = OptionsOf<typeof descriptor>;
 
-export const ack = loaded(descriptor, async () => (await import("./ack/run.ts")).runAck);
+interface Result {
+  acknowledged: Acknowledged[];
+  failed: (Named & { error: VaultError })[];
+  /** Of one vault of which nothing is pending, if that ended otherwise. */
+  last?: ExchangeRecord | null;
+  /** Each outcome of many was told at once. */
+  isTold?: boolean;
+}
+
+/** Acknowledges exchanges. Exit 0 means all of them. What was done is told also where something failed. */
+export const ack = command(descriptor, async (app, options) => {
+  const { vaults, token, exchange } = options;
+  if ((token ?? exchange) !== undefined && vaults.length !== 1)
+    throw new VaultError("usage", "--token and --exchange require one vault", {
+      next: [wayTo`vault ack --help`],
+    });
+  const result: Result = { acknowledged: [], failed: [] };
+  const acknowledge = isMany(options) ? acknowledgeMany : acknowledgeOne;
+  const failure = await acknowledge(app, options, result).then(() => undefined, asVaultError);
+  const isAnything = failure === undefined || result.acknowledged.length + result.failed.length > 0;
+  if (result.isTold !== true && isAnything)
+    await print(app.io, result).catch((error: unknown) => {
+      throw failure ?? error;
+    });
+  if (failure !== undefined) throw failure;
+});
+
+/** Acknowledges many at a time. @throws as `runAll`; of one alone, and in one document, its error */
+async function acknowledgeMany(app: App, options: AckOptions, result: Result): Promise<void> {
+  const { format, field } = app.io.output;
+  const { isTTY } = app.io.host.stdout;
+  const store = await app.state.store();
+  // Those of other services fail, and are told.
+  const pending = options.all === true ? (await store.list()).filter(isPending) : undefined;
+  if (pending?.length !== 0) await askSettings(app);
+  const known = pending ?? (await store.known(app.settings.serviceName()));
+  const entries = await readNames(app.io, options, new VaultNames<VaultRecord>(known));
+  const isDocument =
+    format === "json" || field !== undefined || (isTTY && format === "table" && !entries.length);
+  const isLines = format === "ndjson" || (!isTTY && options.vaults.length === 0);
+  result.isTold = !isDocument;
+  await runAll(app, entries, {
+    operation: "ack",
+    total: entries.length,
+    form: isDocument ? "document" : isLines ? "ndjson" : "rows",
+    name: newRun("ack", app.io.host),
+    rest: { ...app.io.line, note: "does the rest" },
+    before: [],
+    work: async ({ uuid }: Named, turn): Promise<Outcome> => {
+      await turn.withVault(await acknowledging(app, uuid, options, result));
+      return { ok: true };
+    },
+    tell: ({ uuid, label }, outcome) => {
+      if ("error" in outcome)
+        result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
+    },
+    concurrency: options.concurrency,
+    maxFailures: options.maxFailures,
+  }).catch((error: unknown) => {
+    const [only] = result.failed;
+    throw isDocument && entries.length === 1 && only !== undefined ? only.error : error;
+  });
+}
+
+const isPending = ({ open }: Pick<VaultRecord, "open">): boolean => open !== null;
+
+/** Acknowledges one vault, which a person may choose among those with something pending. */
+async function acknowledgeOne(app: App, options: AckOptions, result: Result): Promise<void> {
+  const [given] = options.vaults;
+  const isAsked = given === undefined && app.io.ask.isPossible;
+  if (isAsked && !(await (await app.state.store()).list()).some(isPending)) return;
+  await askSettings(app);
+  const uuid = await askVault(app, given, "ack", isPending);
+  const work = await acknowledging(app, uuid, options, result);
+  result.last = await app.service.withVault(uuid, work).catch(async (cause: unknown) => {
+    const failure = asVaultError(cause);
+    if (["interrupted", "usage", "invalid-input"].includes(failure.code)) throw failure;
+    const error = await withLabel(app.state, failure.with({ uuid }));
+    result.failed.push({ uuid, label: error.facts.label ?? null, error });
+    throw error;
+  });
+}
+
+/** Acknowledges what is open of a locked vault. Resolves to what came last if nothing is, and that ended otherwise. */
+async function acknowledging(
+  { io, settings, state }: Local,
+  uuid: string,
+  { exchange: wanted, unread = false, saved = false, saveCmd, ...options }: AckOptions,
+  result: Result,
+): Promise<(context: ExchangeContext) => Promise<ExchangeRecord | null>> {
+  const store = await state.store();
+  const foreign = await foreignEnd(io, uuid, options);
+  const now = io.output.format === "table" ? io.host.now() : null;
+  const save: AckChoice["save"] =
+    saveCmd === undefined
+      ? undefined
+      : async (document, before) => await saveRecovery({ io, settings }, saveCmd, document, before);
+  return async (context) => {
+    const { session } = context;
+    const record = await session.read();
+    const add = (exchange: Acknowledged["exchange"], isEarlier = false): null => {
+      const { operation } = exchange;
+      const { label } = record ?? { label: null };
+      const earlier = isEarlier && ({ earlier: true } as const);
+      result.acknowledged.push({ uuid: session.uuid, label, operation, ...earlier, exchange });
+      return null;
+    };
+    const open = record?.open?.id;
+    // That of an exchange of this machine is recorded.
+    if (foreign !== undefined && (!open || (await session.token(open)) !== foreign.token))
+      return add(await acknowledgeForeign(context, foreign));
+    if (record === null || record.generations.length === 0) throw noCredentials(uuid);
+    const past: Past = { ...context, store, reader: { self: io.host.actor, now } };
+    if (wanted !== undefined && open !== wanted)
+      return add(await acknowledgedOne(past, record, wanted), true);
+    const exchange = await acknowledgeOpen(context, { unread, saved, save });
+    if (record.open === null) await checkOwn(past, record);
+    if (exchange === null) return record.last;
+    const { operation, acknowledgedAt } = exchange;
+    return add({ ...summarize(exchange), operation, acknowledgedAt }, record.open === null);
+  };
+}
+
+/** The exchange that --token ends, which another machine may have started. */
+async function foreignEnd(
+  io: Io,
+  uuid: string,
+  { token: given, kind, operation }: Pick<AckOptions, "kind" | "operation" | "token">,
+): Promise<EndCall | undefined> {
+  if (given === undefined || kind === undefined || operation === undefined) return undefined;
+  return { step: "end", uuid, kind, operation, token: await io.secretOption(given, "--token") };
+}
+
+/**
+ * Sends the acknowledgement of an exchange that this machine did not start, until it is answered or no time is left. Its credentials
+ * are not here, so nothing is recorded.
+ * @throws `in-doubt` for a token that is refused after an end call that may have been accepted
+ */
+async function acknowledgeForeign(
+  context: ExchangeContext,
+  call: EndCall,
+): Promise<Acknowledged["exchange"]> {
+  const { uuid, operation } = call;
+  let unanswered = 0;
+  const send: Send = async (sent, signal) => {
+    const reply = await context.service.call(sent, signal);
+    const isRefused =
+      reply.type === "answer" && dispositionOf(reply.answer, call).end === "refused";
+    const read = isRefused ? asServiceReply(reply, call) : reply;
+    if (read.type === "no-answer") unanswered += 1;
+    return read;
+  };
+  const service = { ...context.service, call: send };
+  const reply = await sendSingle({ ...context, service }, call);
+  if (reply.type !== "answer") throw refusedSingle(context, reply, call);
+  const { answer } = reply;
+  if (isSuccess(answer))
+    return {
+      id: null,
+      operation,
+      state: "acknowledged",
+      externalRef: null,
+      startedAt: null,
+      tokenExpiry: null,
+      generation: null,
+      by: null,
+      acknowledgedAt: new Date(context.clock.now()).toISOString(),
+    };
+  const said = dispositionOf(answer, call);
+  if (said.end !== "refused") throw refusal(said, { uuid });
+  const refused = `the service did not accept the token (${wording(answer)})`;
+  if (unanswered > 0)
+    throw new VaultError("in-doubt", `${refused}, but an end call before went unanswered`, {
+      uuid,
+      service: serviceDetails(answer),
+      hint: "that one may have been accepted: the old or the new credentials are valid; keep both",
+    });
+  throw new VaultError("service", refused, {
+    uuid,
+    service: serviceDetails(answer),
+    // It may have been used by a call of another run, whose answer was lost.
+    hint: "the old credentials are valid if it expired, the new ones if it was used before: keep both",
+  });
+}
+
+/** What is needed to tell what became of an exchange that is not open any more. */
+interface Past extends Circumstances {
+  store: Pick<Store, "past">;
+  reader: Reader;
+}
+
+/**
+ * Returns an exchange that was acknowledged.
+ * @throws `rejected` for one that ended otherwise, `invalid-input` for one that is not known
+ */
+async function acknowledgedOne(
+  past: Past,
+  record: VaultRecord,
+  id: string,
+): Promise<Acknowledged["exchange"]> {
+  const { service, uuid } = record;
+  const [found] = await past.store.past(service, uuid, id);
+  if (found === undefined)
+    throw new VaultError("invalid-input", `--exchange: vault ${uuid} has no exchange "${id}"`, {
+      uuid,
+      next: [wayTo`vault status ${uuid} --history`],
+    });
+  const { exchange, changedAt } = found;
+  if (exchange.state !== "acknowledged") throw notAcknowledged(past, record, found);
+  // A delete is never acknowledged.
+  return { ...exchange, operation: exchange.operation as Operation, acknowledgedAt: changedAt };
+}
+
+/**
+ * Looks, with nothing pending, at the last exchange that this user on this machine began.
+ * @throws `rejected` if it has ended, and was not acknowledged
+ */
+async function checkOwn(past: Past, record: VaultRecord): Promise<void> {
+  const isOwn = ({ by }: { by: Actor | null }): boolean =>
+    by !== null && isSameUser(by, past.reader.self);
+  const newest = record.exchanges.find(isOwn);
+  // The journal takes longer.
+  if (newest !== undefined && !hasFailed(newest)) return;
+  // Starts that were never sent are not among them.
+  const all = await past.store.past(record.service, record.uuid);
+  const last = all.find(({ exchange }) => isOwn(exchange));
+  if (last !== undefined && hasFailed(last.exchange)) throw notAcknowledged(past, record, last);
+}
+
+const hasFailed = ({ state }: { state: string }): boolean =>
+  ["expired", "discarded", "rejected"].includes(state);
+
+/** Exit 6 for an exchange that was not acknowledged, with who ended it. */
+function notAcknowledged(
+  past: Past,
+  record: VaultRecord,
+  { exchange, changedAt, changedBy }: PastExchange,
+): VaultError {
+  const { uuid, kind } = record;
+  const { operation, state } = exchange;
+  const who = changedBy === null ? "" : ` by ${actorWords(changedBy)}`;
+  const effect = operation === "update" && hasFailed(exchange) ? "; it did not take effect" : "";
+  const what = `${stateWords[state] ?? state}${who} at ${when(changedAt, past.reader.now)}${effect}`;
+  return new VaultError("rejected", `the ${operation} was not acknowledged: ${what}`, {
+    uuid,
+    exchange,
+    by: changedBy ?? undefined,
+    retry: "after-status",
+    next: state === "rejected" ? waysOn(record, past) : [againOf(uuid, { operation, kind })],
+  });
+}
+
+async function print(io: Io, { acknowledged, failed, last }: Result): Promise<void> {
+  const document: AckDocument = {
+    acknowledged,
+    ...(last && { last: summarize(last) }),
+    failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
+  };
+  await io.output.printDone(document, (view) =>
+    failed.length > 0 ? [] : describe(acknowledged, last, view).map(io.redactor.redact),
+  );
+}
+
+function describe(acknowledged: Acknowledged[], last: Result["last"], view: View): string[] {
+  if (acknowledged.length === 0) {
+    const ended =
+      last &&
+      `; the last ${last.operation}${bySince(last, view, " of")} is ${stateWords[last.state] ?? last.state}`;
+    return [`Nothing is pending${ended ?? ""}.`];
+  }
+  return acknowledged.map(({ uuid, operation, earlier, exchange }) => {
+    const { generation, acknowledgedAt, by, startedAt } = exchange;
+    const who = startedAt === null ? "" : bySince({ by, startedAt }, view, " of");
+    const pair = generation === null ? "" : ` (generation ${generation})`;
+    const at = acknowledgedAt === null ? "" : ` at ${when(acknowledgedAt, view.now)}`;
+    const words =
+      earlier === true
+        ? `nothing is pending; the last ${operation}${who} was acknowledged${at}${pair}`
+        : `${operation}${who} acknowledged${pair}`;
+    return vaultLine(view, uuid, words);
+  });
+}

@@ -1,151 +1,171 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
-import { anyText, listOf, valueOf } from "../cli/values.ts";
+import type { Local } from "../parts/state.ts";
+import { journalItems } from "../audit/meaning/journal.ts";
+import { type Replay, replay, type ReplayOptions } from "../audit/replay.ts";
+import { newestRelease } from "../audit/flags.ts";
+import { cutWords } from "../audit/explain/report.ts";
+import type { Settings } from "../settings/settings.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import { defaults } from "../protocol/limits.ts";
+import type { AuditFinding, AuditReplayOptions } from "./audit-replay/options.ts";
+import { descriptor, parseAuditReplay } from "./audit-replay/options.ts";
+import { checkTargets, printReplay } from "./audit-replay/output.ts";
+import { command } from "../cli/command.ts";
+import { hasDigits, VaultNames } from "../cli/vault-name.ts";
+import type { Narrator } from "../terminal/narrator.ts";
+import { printableLine } from "../terminal/redactor.ts";
+import { defined } from "../defined.ts";
+import { count as inNumber } from "../terminal/count.ts";
+import type { Rules, VaultReport } from "../documents/audit.ts";
 
-const changes = ["lock-after-failed=", "lock-after-unacked="];
-const roles = "time action vault outcome ip ref endpoint app id reason";
-const columns = roles.split(" ").map((role) => `${role}=`);
-const conditions = ["ref=", "ip=", "endpoint=", "app="];
+/** Replays audit items. Calls no service, changes nothing. Exits with 17 after the output if a --fail-on condition is met. */
+const auditReplay = command(descriptor, async ({ io, settings, state }, flags) => {
+  const options = parseAuditReplay(flags, io.host.now());
+  checkTargets({ io, settings }, options);
+  const { interrupted } = io.host;
+  const { map = {} } = options;
+  const { close, ...sources } = await openSources({ io, settings, state }, options);
+  let opened: Replay | undefined;
+  try {
+    const rules = rulesOf(settings, options);
+    const vault = options.vault && vaultOf(options.vault, sources.labels);
+    const timeline = options.timeline === true;
+    const given = { ...sources, ...options, rules, map, vault, timeline };
+    opened = await replay(defined({ ...given, now: io.host.now(), signal: interrupted }));
+    if (vault !== undefined) checkVault(io.narrator, vault, opened);
+    if (!isRead(io, options))
+      for (const warning of opened.summary.warnings) io.narrator.warn(warning);
+    const finding = findingOf(opened, options.failOn ?? []);
+    await printReplay(io, options, opened).catch((error: unknown) => {
+      // A reader that closes the output early does not change the finding.
+      throw interrupted.aborted || error instanceof VaultError ? error : (finding ?? error);
+    });
+    if (finding !== undefined) throw finding;
+  } catch (error) {
+    if (!interrupted.aborted || error !== interrupted.reason) throw error;
+    throw new VaultError(
+      "interrupted",
+      "interrupted: the replay is incomplete, and nothing was changed",
+      { retry: "safe", cause: error },
+    );
+  } finally {
+    opened?.close();
+    close();
+  }
+});
+export { auditReplay as "audit-replay" };
 
-/** Verdicts that --fail-on accepts. */
-const auditFindings = ["locked", "at-risk", "open-exchange", "unknown"] as const;
-export type AuditFinding = (typeof auditFindings)[number];
+/** Inputs of a replay, with what this machine knows about them. Must be closed. */
+interface Sources extends Pick<ReplayOptions, "inputs" | "journal" | "labels"> {
+  close: () => void;
+}
 
-const release = valueOf("must be a release, X.Y.Z, like 1.2.22", (text) =>
-  /^\d{1,4}(?:\.\d{1,4}){2}$/.test(text),
-);
+/**
+ * Names the files, or without any opens this machine's journal. The state is only read; with files, a state that cannot be read is a
+ * warning. With `redact`, what is printed calls the files by their numbers.
+ */
+async function openSources(
+  { io: { host, narrator }, state }: Local,
+  { files, redact }: AuditReplayOptions,
+): Promise<Sources> {
+  const inputs = files.map((file, index) =>
+    file === "-"
+      ? { name: "standard input", stream: host.stdin.chunks() }
+      : { name: redact === true ? `file-${index + 1}` : file, path: host.resolve(file) },
+  );
+  const isJournal = files.length === 0;
+  try {
+    const history = await state.history();
+    if (history !== null)
+      return {
+        inputs,
+        journal: isJournal
+          ? { [Symbol.iterator]: () => journalItems(history.journal()) }
+          : undefined,
+        labels: history.labels(),
+        close: () => history.close(),
+      };
+    if (isJournal)
+      narrator.note("this machine has no state yet, so there is no journal; name a file to replay");
+  } catch (error) {
+    if (isJournal) throw error;
+    narrator.warn(`no labels of this machine are shown: ${asVaultError(error).message}`);
+  }
+  return { inputs, journal: isJournal ? [] : undefined, close: () => undefined };
+}
 
-const change = valueOf(
-  "must be lock-after-failed=N or lock-after-unacked=N, such as lock-after-failed=5",
-  (text) => /^lock-after-(?:failed|unacked)=[1-9]\d{0,8}$/.test(text),
-);
+/**
+ * Returns the UUID, or its first digits, of the vault that a name stands for: a label on this machine, else digits. They are taken
+ * without a terminal too: nothing is sent.
+ * @throws as `VaultNames.find`
+ */
+function vaultOf(name: string, labels: ReadonlyMap<string, string> = new Map()): string {
+  const known = new VaultNames([...labels].map(([uuid, label]) => ({ uuid, label })));
+  // Other vaults may be in the items than are known here.
+  if (hasDigits(name) && !known.isLabel(name)) return name.toLowerCase();
+  return known.find(name, { shown: printableLine(name), exact: false }).uuid;
+}
 
-const pattern = valueOf(
-  "must be a regular expression that does not match every item, such as 'denied|bad credentials'",
-  (text) => {
-    try {
-      return !new RegExp(text, "i").test("");
-    } catch {
-      return false;
-    }
-  },
-);
+/** @throws `usage` for digits that fit several vaults */
+function checkVault(narrator: Narrator, vault: string, replayed: Replay): void {
+  const { vaultCount } = replayed.summary;
+  if (vaultCount === 0) narrator.warn(`no item names vault ${vault}`);
+  if (vaultCount <= 1) return;
+  const uuids = take(replayed.vaults({ problems: false }), 10);
+  const more = vaultCount - uuids.length;
+  throw new VaultError(
+    "usage",
+    `--vault: ${vault} fits ${inNumber(vaultCount, "vault")}: ${uuids.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
+    { hint: "give more digits" },
+  );
+}
 
-const descriptor = {
-  name: "audit-replay",
-  summary: "explain a lockout from audit items",
-  description:
-    "Replay audit items and report for each vault its state, since when, which item caused it, who sent it, and what to do. " +
-    "Reads NDJSON, a JSON array, CSV or TSV, also gzip, recognized by content; without a file, the journal of this machine. " +
-    "Calls no service and changes nothing. --json prints one document; -o ndjson prints a line per vault, then the summary.",
-  arguments: {
-    files: {
-      term: "[files...]",
-      help: "exports of audit items, or - for standard input (default: the journal of this machine)",
-    },
-  },
-  options: {
-    vault: {
-      flag: "--vault <vault>",
-      help: "only this vault: UUID, label, or first digits of the UUID",
-      values: { from: "vaults", byLabel: true },
-    },
-    since: {
-      flag: "--since <time>",
-      help: "only items since a time: a date, a time as in exports, or a duration before now, like 2h or 7d",
-    },
-    until: {
-      flag: "--until <time>",
-      help: "only items up to a time, with verdicts as of then",
-    },
-    where: {
-      flag: "--where <key=value...>",
-      help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
-      values: { from: "list", values: conditions },
-      parse: anyText,
-    },
-    problems: {
-      flag: "--problems",
-      help: "only vaults that are locked, at risk or unknown, or have an open exchange",
-    },
-    timeline: { flag: "--timeline", help: "show every event of the vault", requires: ["vault"] },
-    map: {
-      flag: "--map <columns>",
-      requires: ["files"],
-      help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
-      values: { from: "list", values: columns, separated: true },
-    },
-    zone: {
-      flag: "--zone <zone>",
-      requires: ["files"],
-      help: "time zone of times that name none: Europe/Berlin, or +01:00 (default: UTC)",
-    },
-    action: {
-      flag: "--action <old=new...>",
-      requires: ["files"],
-      help: "say what an action that was not recognized means: --action VAULT_OPENED=READ_VAULT; may be repeated; vault help audit lists the names",
-      parse: anyText,
-    },
-    outcome: {
-      flag: "--outcome <value=word...>",
-      requires: ["files"],
-      help: "say what an outcome that was not recognized means: --outcome BOUNCED=failure, or =success; may be repeated",
-      parse: anyText,
-    },
-    html: {
-      flag: "--html <file>",
-      help: "write a self-contained page; - for standard output",
-    },
-    markdown: {
-      flag: "--markdown <file>",
-      help: "write a text for a ticket; - for standard output",
-    },
-    redact: {
-      flag: "--redact",
-      help: "replace addresses, references, application ids and labels by words like ip-1, the same everywhere; UUIDs of vaults stay",
-    },
-    failure: {
-      flag: "--failure <pattern>",
-      help: "regular expression that identifies failed attempts in your export",
-      parse: pattern,
-    },
-    release: {
-      flag: "--release <version>",
-      help: "release of the service, X.Y.Z; older releases have other lock rules (default: 1.2.28)",
-      values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
-      parse: release,
-    },
-    tokenLifetime: {
-      flag: "--token-lifetime <duration>",
-      help: "token lifetime to assume (default: 5m)",
-    },
-    whatIf: {
-      flag: "--what-if <change>",
-      help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
-      values: { from: "list", values: changes },
-      parse: change,
-    },
-    failOn: {
-      flag: "--fail-on <findings>",
-      help: `exit 17 if one is found: ${auditFindings.join(", ")} (comma-separated)`,
-      values: { from: "list", values: auditFindings, separated: true },
-      parse: listOf(auditFindings),
-    },
-  },
-  examples: [
-    "vault audit-replay audit.ndjson",
-    "vault audit-replay audit.ndjson --vault $VAULT --timeline",
-    "vault audit-replay audit.ndjson --where 'ip=127.0.*' --problems",
-    "vault audit-replay audit.csv.gz --problems --html report.html",
-    "vault audit-replay audit.ndjson --markdown ticket.md --redact",
-    "vault audit-replay audit.ndjson --what-if lock-after-failed=5 --json",
-    "vault audit-replay --since 24h --fail-on locked,at-risk",
-  ],
-} as const satisfies Descriptor;
+/** Returns the UUIDs of the first vaults, with a verdict, among the first thousand. */
+function take(vaults: Iterable<VaultReport>, most: number, verdict?: string): string[] {
+  const uuids: string[] = [];
+  let seen = 0;
+  for (const vault of vaults) {
+    if (verdict === undefined || vault.verdict === verdict) uuids.push(vault.uuid);
+    seen += 1;
+    if (uuids.length === most || seen === 1000) break;
+  }
+  return uuids;
+}
 
-export type AuditReplayFlags = OptionsOf<typeof descriptor>;
+/** Whether standard output is a report whose first line is the warning. */
+const isRead = ({ output }: Local["io"], { html, markdown }: AuditReplayOptions): boolean =>
+  html === "-" || markdown === "-" || (output.format === "table" && output.field === undefined);
 
-export const auditReplay = loaded(
-  descriptor,
-  async () => (await import("./audit-replay/run.ts")).runAuditReplay,
-);
+function rulesOf(settings: Settings, options: AuditReplayOptions): Rules {
+  return {
+    limits: settings.policy,
+    tokenLifetimeMs: options.tokenLifetimeMs ?? defaults.tokenLifetimeMs,
+    autoLockAfterMs: defaults.autoLockAfterMs,
+    release: options.release ?? newestRelease,
+    failure: options.failure ?? null,
+    ...defined({ actions: options.actions, outcomes: options.outcomes }),
+  };
+}
+
+/** Returns the error of a --fail-on condition that is met, or that what could not be read of the inputs does not rule out. */
+function findingOf(replayed: Replay, failOn: readonly AuditFinding[]): VaultError | undefined {
+  const { verdicts, inputs, skippedLines } = replayed.summary;
+  const conditions = [...new Set(failOn)];
+  const found = conditions.flatMap((verdict) => {
+    const count = verdicts[verdict];
+    if (count === 0) return [];
+    const uuids = take(replayed.vaults({ problems: true }), 3, verdict);
+    const named = count > uuids.length ? [...uuids, "…"] : uuids;
+    return [`${inNumber(count, "vault is", "vaults are")} ${verdict} (${named.join(", ")})`];
+  });
+  const hint =
+    found.length > 0
+      ? "--problems lists them; --vault VAULT --timeline shows one in detail"
+      : "export or copy it again";
+  const unread =
+    cutWords(inputs) ??
+    (skippedLines > 0 ? `${inNumber(skippedLines, "line")} could not be read` : undefined);
+  const unmet = conditions.filter((verdict) => verdicts[verdict] === 0);
+  if (unread !== undefined && unmet.length > 0)
+    found.push(`${unread}: ${unmet.join(", ")} cannot be ruled out`);
+  return found.length === 0 ? undefined : new VaultError("finding", found.join("; "), { hint });
+}

@@ -2,8 +2,6 @@ import type { Descriptor } from "../cli/command.ts";
 import { command } from "../cli/command.ts";
 
 const descriptor = {
-  name: "completion",
-  summary: "print the completion script for a shell",
   description:
     "Print the script that completes commands, flags, their values and the known vaults. It runs this program, which reads the " +
     'state and never calls the service. Load it in the startup file of your shell: eval "$(vault completion bash)"; in zsh, ' +

@@ -1,24 +1,40 @@
-import type { Command, Descriptor } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
+import type { App } from "../app.ts";
+import type { Command } from "../cli/command.ts";
+import { command, listed } from "../cli/command.ts";
 import { anyText } from "../cli/values.ts";
-import { configKeys } from "../settings/definitions.ts";
+import type { View } from "../cli/vault-view.ts";
+import type { Document } from "../documents/schemas.ts";
+import { VaultError } from "../errors.ts";
+import type { Io } from "../parts/basics.ts";
+import type { OpenState } from "../parts/state.ts";
+import { withoutPassword } from "../protocol/address.ts";
+import { uuid as identifier } from "../protocol/fields.ts";
+import { checkGiven } from "../protocol/validate.ts";
+import type { Configuration, NamedProfile, Profile } from "../settings/config-file.ts";
+import {
+  configPath,
+  profileValue,
+  readConfiguration,
+  withProfile,
+  withValue,
+} from "../settings/config-file.ts";
+import type { ConfigValue } from "../settings/config-keys.ts";
+import {
+  checkKey,
+  formOf,
+  parseConfigValue,
+  typedValue,
+  valueText,
+} from "../settings/config-keys.ts";
+import type { SettingName } from "../settings/definitions.ts";
+import { configKeys, definitionOf, settingNames, waysToSet } from "../settings/definitions.ts";
+import { readValue } from "../settings/given.ts";
+import { checkLocation, isShared, passwordDropped, passwordSeen } from "../settings/location.ts";
+import { findSetting } from "../settings/settings.ts";
+import { shownSetting } from "../terminal/secrets.ts";
+import { command as wayTo } from "../way.ts";
 
-export const list = {
-  name: "list",
-  summary: "list the settings of the profile",
-  options: {
-    origin: {
-      flag: "--origin",
-      help: "every setting with its effective value, and where it comes from: flag, variable, profile or default",
-    },
-  },
-  examples: [
-    "vault config list",
-    "vault config list --origin",
-    "vault config list --origin --json",
-  ],
-  mode: "fixes-configuration",
-} as const satisfies Descriptor;
+type ShownSetting = Document<"config list">["settings"][number];
 
 const key = {
   term: "<key>",
@@ -26,64 +42,292 @@ const key = {
   values: { from: "list", values: [...configKeys.keys()] },
 } as const;
 
-export const get = {
-  name: "get",
-  summary: "print the effective value of a setting",
-  arguments: { key },
-  examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
-  mode: "fixes-configuration",
-} as const satisfies Descriptor;
-
-export const set = {
-  name: "set",
-  summary: "change a setting",
-  arguments: {
-    key,
-    value: {
-      term: "<value>",
-      help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",
-      parse: anyText,
+/** What the profile holds; with --origin every setting, its effective value and where that comes from. */
+const list = command(
+  {
+    options: {
+      origin: {
+        flag: "--origin",
+        help: "every setting with its effective value, and where it comes from: flag, variable, profile or default",
+      },
     },
+    examples: [
+      "vault config list",
+      "vault config list --origin",
+      "vault config list --origin --json",
+    ],
+    mode: "fixes-configuration",
   },
-  examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
-  mode: "fixes-configuration",
-} as const satisfies Descriptor;
+  async (app, { origin }) => {
+    warnOfProblem(app);
+    const { profileInUse: profile, configuration } = app.settings;
+    const { directory } = configuration;
+    // The list first: it is what has a line for each entry.
+    const document: Document<"config list"> = {
+      settings: origin === true ? everySetting(app) : ofProfile(profile),
+      profile: profile.name,
+      profiles: Object.keys(readConfiguration(directory)?.profiles ?? {}),
+      path: configPath(directory),
+    };
+    await app.io.output.show(
+      document,
+      async (view) => await asTable(document, origin === true, view),
+    );
+  },
+);
 
-export const unset = {
-  name: "unset",
-  summary: "remove a setting from the profile",
-  arguments: { key },
-  examples: ["vault config unset timeout", "vault config unset timeout --json"],
-  mode: "fixes-configuration",
-} as const satisfies Descriptor;
+/**
+ * The effective value of one setting, raw; a secret only with --reveal.
+ * @throws `usage` where it is not set
+ */
+const get = command(
+  {
+    arguments: { key },
+    examples: ["vault config get baseUrl", "vault config get rateLimit --json"],
+    mode: "fixes-configuration",
+  },
+  async (app, { key }) => {
+    const { io, settings, state } = app;
+    warnOfProblem(app);
+    if (key !== "currentProfile") checkKey(key);
+    const name = configKeys.get(key);
+    const shown = everySetting(app).find((setting) => setting.key === key);
+    if (shown?.value === undefined || shown.value === null)
+      throw new VaultError("usage", `${key} is not set`, {
+        hint: `set it with ${name === undefined ? key : waysToSet(name)}`,
+        next: [wayTo`vault config set ${key} VALUE`],
+      });
+    const { flags, profileInUse } = settings;
+    const found = name && findSetting(name, flags, io.host.env, profileInUse.settings);
+    const isRevealed = io.output.reveal && found !== undefined && formOf(key) === "secret";
+    const value = isRevealed ? await state.secretSetting(found) : shown.value;
+    const document: Document<"config get"> = { ...shown, value };
+    await io.output.print(document, () => `${valueText(value)}\n`);
+  },
+);
 
-const path = {
-  name: "path",
-  summary: "print where the configuration, the key files and the state are",
-  examples: ["vault config path", "vault config path --json"],
-  mode: "fixes-configuration",
-} as const satisfies Descriptor;
+/** Prints the paths of configuration, key files and state. */
+const path = command(
+  {
+    examples: ["vault config path", "vault config path --json"],
+    mode: "fixes-configuration",
+  },
+  async ({ io, settings }) => {
+    const document: Document<"config path"> = {
+      config: configPath(settings.configuration.directory),
+      keys: settings.configuration.keys,
+      state: isShared(settings.state)
+        ? shownSetting(settings.state, false)
+        : settings.stateDirectory(),
+    };
+    const rows = [
+      ["Configuration", document.config] as const,
+      ["Key files", document.keys] as const,
+      ["State", document.state] as const,
+    ];
+    await io.output.print(document, async (view) => {
+      const { factsTable } = await import("../terminal/tables.ts");
+      return factsTable(rows, view);
+    });
+  },
+);
 
-export const use = {
-  name: "use",
-  summary: "switch to a profile",
-  arguments: { name: { term: "<name>", help: "profile", values: { from: "profiles" } } },
-  examples: ["vault config use default", "vault config use default --json"],
-  mode: "fixes-configuration",
-} as const satisfies Descriptor;
+function warnOfProblem({ io, settings }: App): void {
+  const { configuration, profileInUse } = settings;
+  if (configuration.problem !== undefined)
+    io.narrator.warn(`profile ${profileInUse.name} is not valid: ${configuration.problem.message}`);
+}
+
+function ofProfile({ name, settings }: NamedProfile): ShownSetting[] {
+  return [...configKeys.keys()].flatMap((key) => {
+    const text = profileValue(settings, key);
+    return text === undefined
+      ? []
+      : [{ key, value: shownValue(key, text), origin: `profile ${name}` }];
+  });
+}
+
+const shownValue = (key: string, text: string): ConfigValue =>
+  typedValue(key, shownSetting(text, formOf(key) === "secret"));
+
+/** Every setting by its config key, or by its name where it has none. */
+function everySetting(app: App): ShownSetting[] {
+  const current = readConfiguration(app.settings.configuration.directory)?.currentProfile;
+  return settingNames.map((name) => effective(app, name, current));
+}
+
+function effective(
+  { io: { host }, settings }: App,
+  name: SettingName,
+  current: string | undefined,
+): ShownSetting {
+  const { flags, profileInUse: profile } = settings;
+  const found = findSetting(name, flags, host.env, profile.settings);
+  const { key = name } = definitionOf(name);
+  if (found !== undefined) {
+    const origin =
+      found.fromProfile === true
+        ? `profile ${profile.name}`
+        : `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
+    return { key, value: shownValue(key, found.text), origin };
+  }
+  if (name === "profile" && current !== undefined)
+    return { key, value: profile.name, origin: "config key currentProfile" };
+  const ofMachine: Partial<Record<SettingName, string>> = {
+    state: settings.stateDirectory(),
+    configDir: settings.configuration.directory,
+  };
+  const value = ofMachine[name] ?? definitionOf(name).fallback;
+  return value === undefined
+    ? { key, value: null, origin: null }
+    : { key, value: typedValue(key, value), origin: "default" };
+}
+
+async function asTable(
+  { settings, profile, profiles }: Document<"config list">,
+  origin: boolean,
+  view: View,
+): Promise<string> {
+  const { listTable } = await import("../terminal/tables.ts");
+  const others = profiles.filter((name) => name !== profile);
+  const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
+  const rows = settings.map(({ key, value, origin: from }) => [
+    key,
+    value === null ? "" : valueText(value),
+    ...(origin ? [from ?? "not set"] : []),
+  ]);
+  const table = listTable(["Setting", "Value", ...(origin ? ["From"] : [])], rows, view);
+  if (!view.isTTY) return table;
+  if (settings.length === 0) return `Profile ${profile} has no settings.\n${foot}`;
+  return `Profile ${profile}\n${table}${foot}`;
+}
+
+/** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
+const set = command(
+  {
+    arguments: {
+      key,
+      value: {
+        term: "<value>",
+        help: "checked like the flag; device: @FILE or JSON; apiKey: @FILE, -, env:NAME (stored encrypted)",
+        parse: anyText,
+      },
+    },
+    examples: ["vault config set timeout 10s", "vault config set apiKey env:VAULTSVC_API_KEY"],
+    mode: "fixes-configuration",
+  },
+  async (app, { key, value: given }) => {
+    const { io, settings } = app;
+    checkKey(key);
+    const whole = await valueOf(io, key, given);
+    const value = key === "state" ? withoutPassword(whole) : whole;
+    if (value !== whole) io.narrator.warn(`${passwordSeen(whole, "VALUE")}; ${passwordDropped}`);
+    const local = await stateFor(app, key, value);
+    if (key === "state") await local.at(whole);
+    const { name } = settings.profileInUse;
+    let shown: ConfigValue = "";
+    await local.configuration.change((current) => {
+      const profile = profileIn(current, name);
+      const checked = parseConfigValue(key, value, settings.flags);
+      const stored =
+        formOf(key) === "secret"
+          ? local.configuration.seal({ profile: name, key }, value)
+          : checked;
+      shown = typeof stored === "string" ? shownSetting(stored, formOf(key) === "secret") : stored;
+      return withProfile(current, name, withValue(profile, key, stored));
+    });
+    const document: Document<"config set"> = { profile: name, key, value: shown };
+    await io.output.printDone(document, `${key} = ${valueText(shown)} (profile ${name})`);
+  },
+);
+
+/** Removes a setting from the profile; one that is not set is no error. */
+const unset = command(
+  {
+    arguments: { key },
+    examples: ["vault config unset timeout", "vault config unset timeout --json"],
+    mode: "fixes-configuration",
+  },
+  async (app, { key }) => {
+    checkKey(key);
+    const { name } = app.settings.profileInUse;
+    const { configuration } = await stateFor(app, key, undefined);
+    await configuration.change((current) =>
+      withProfile(current, name, withValue(profileIn(current, name), key, undefined)),
+    );
+    const document: Document<"config unset"> = { profile: name, key, value: null };
+    await app.io.output.printDone(document, `Removed ${key} from profile ${name}`);
+  },
+);
+
+/**
+ * Switches to a profile.
+ * @throws `usage` for one that is not there
+ */
+const use = command(
+  {
+    arguments: { name: { term: "<name>", help: "profile", values: { from: "profiles" } } },
+    examples: ["vault config use default", "vault config use default --json"],
+    mode: "fixes-configuration",
+  },
+  async ({ io, state }, { name }) => {
+    // That of the profile in use may be what cannot be used.
+    const { configuration } = await state.open({ name, exists: false, settings: {} });
+    await configuration.change((current) => {
+      profileIn(current, name);
+      return { ...current, currentProfile: name };
+    });
+    const document: Document<"config use"> = { profile: name };
+    await io.output.printDone(document, `Switched to profile ${name}`);
+  },
+);
+
+async function valueOf(io: Io, key: string, given: string): Promise<string> {
+  const source = `config key ${key}`;
+  if (key === "state") checkLocation(given, source);
+  if (formOf(key) === "path" && given !== "" && !/^[a-z]+:\/\//i.test(given)) {
+    return io.host.resolve(given);
+  }
+  if (formOf(key) === "json") return await readValue(given, source, io.sources);
+  if (formOf(key) !== "secret") return given;
+  const secret = await io.secretOption(given, source);
+  if (key === "apiKey") checkGiven(identifier, secret, source, "nothing was changed");
+  return secret;
+}
+
+/** The state with which a key is changed: that of the settings, unless the key is what names it, and may be wrong. */
+async function stateFor(
+  { settings, state }: App,
+  key: string,
+  value: string | undefined,
+): Promise<OpenState> {
+  if (key !== "state") return await state.open();
+  const changed = withValue(settings.profileInUse.settings, key, value);
+  return await state.open({ ...settings.profileInUse, settings: changed });
+}
+
+/** @throws `usage` for a profile that is not there; the default one need not be */
+function profileIn({ profiles }: Configuration, name: string): Profile {
+  const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (profile !== undefined || name === "default") return profile ?? {};
+  throw new VaultError("usage", `no such profile: ${name}`, {
+    hint: `profiles: ${Object.keys(profiles).join(", ") || "none"}`,
+    next: [wayTo`vault init --profile ${name}`],
+  });
+}
 
 export const config: Command = {
-  name: "config",
-  summary: "read and change profiles",
   description:
     "Read and change the settings of a profile (--profile, else the current one). vault init sets one up.",
   examples: ["vault config list --origin", "vault config set timeout 10s"],
   commands: [
-    loaded(list, async () => (await import("./config/list.ts")).runConfigList),
-    loaded(get, async () => (await import("./config/list.ts")).runConfigGet),
-    loaded(set, async () => (await import("./config/run.ts")).runConfigSet),
-    loaded(unset, async () => (await import("./config/run.ts")).runConfigUnset),
-    loaded(path, async () => (await import("./config/list.ts")).runConfigPath),
-    loaded(use, async () => (await import("./config/run.ts")).runConfigUse),
+    listed("list", "list the settings of the profile", () => ({ list })),
+    listed("get", "print the effective value of a setting", () => ({ get })),
+    listed("set", "change a setting", () => ({ set })),
+    listed("unset", "remove a setting from the profile", () => ({ unset })),
+    listed("path", "print where the configuration, the key files and the state are", () => ({
+      path,
+    })),
+    listed("use", "switch to a profile", () => ({ use })),
   ],
 };

@@ -1,12 +1,36 @@
 import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
 import { anyText, wholeNumber } from "../cli/values.ts";
-
 import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../input/flags.ts";
+import type { App } from "../app.ts";
+import { defined } from "../defined.ts";
+import type { Document } from "../documents/schemas.ts";
+import { VaultError } from "../errors.ts";
+import type { Created, CreateRequest } from "../exchange/single.ts";
+import { createVault } from "../exchange/single.ts";
+import { newId } from "../exchange/ulid.ts";
+import { askKind, askSettings } from "../input/ask.ts";
+import { checkContentsOptions, completeContents, readContents } from "../input/contents.ts";
+import { readHashedPin } from "../input/read-start.ts";
+import type { Io } from "../parts/basics.ts";
+import type { ServicePart } from "../parts/service.ts";
+import type { StatePart } from "../parts/state.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import { isOnline, kindList } from "../protocol/endpoints.ts";
+import type { Device, Metadata } from "../protocol/fields.ts";
+import {
+  instant,
+  metadata as metadataField,
+  metadataKey,
+  metadataValue,
+} from "../protocol/fields.ts";
+import { fingerprint as fingerprintOf } from "../protocol/fingerprint.ts";
+import { brokenRule, checkGiven } from "../protocol/validate.ts";
+import { jsonText } from "../terminal/redactor.ts";
+import { namedFingerprint } from "../terminal/secrets.ts";
+import { command as wayTo, noted } from "../way.ts";
 
 const descriptor = {
-  name: "create",
-  summary: "create a vault (extended)",
   description:
     "Create a vault. Its credentials are stored durably before anything is printed. If the response is lost (exit 10) or the program is " +
     "killed, a vault may exist whose credentials nobody has: look for its external reference in the console. " +
@@ -43,6 +67,168 @@ const descriptor = {
   ],
 } as const satisfies Descriptor;
 
-export type CreateOptions = OptionsOf<typeof descriptor>;
+type CreateOptions = OptionsOf<typeof descriptor>;
 
-export const create = loaded(descriptor, async () => (await import("./create/run.ts")).runCreate);
+/** Creates a vault. Exit 0 means: its credentials are in the state. */
+export const create = command(descriptor, async (app, options) => {
+  const metadata = readMetadata(options.metadata);
+  const kind = await chooseKind(app.io, options);
+  checkOptions(options, kind, app.io.host.now());
+  await askSettings(app);
+  const vault = await readVault(app, options, kind);
+  const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
+  const { label } = options;
+  if (label !== undefined) await checkLabel(app.state, label);
+  const created = await createLocked(app, kind, options, { vault, device, metadata, label });
+  await report(app.io, label ?? null, kind, created);
+});
+
+async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {
+  if (kind !== undefined) return kind;
+  if (ask.isPossible) return await askKind(ask, "get");
+  throw new VaultError("usage", "--kind is missing; nothing was sent", {
+    hint: `use --kind ${kindList}`,
+  });
+}
+
+/** Options of vaults that are online, or not. */
+const ofKind = [
+  ["maxUsage", "--max-usage", false],
+  ["expiryDate", "--expiry-date", false],
+  ["hashedPin", "--hashed-pin", true],
+] as const;
+
+/**
+ * Refuses what does not belong to the kind.
+ * @throws `usage`, and `invalid-input` for an expiry date that has passed
+ */
+function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
+  checkContentsOptions(options, kind);
+  const { expiryDate } = options;
+  for (const [name, flag, online] of ofKind)
+    if (options[name] !== undefined && isOnline(kind) !== online)
+      throw new VaultError(
+        "usage",
+        `${flag} is for ${online ? "online" : "offline"} vaults only; nothing was sent`,
+        { hint: `leave it out, or choose another --kind: ${kindList}` },
+      );
+  if (expiryDate !== undefined && (instant(expiryDate) ?? 0) <= now)
+    throw new VaultError(
+      "invalid-input",
+      `--expiry-date: ${expiryDate} has passed, and the service would delete the vault immediately`,
+      { hint: "nothing was sent; use a future date, such as 2029-04-30T00:00:00Z" },
+    );
+}
+
+/** @throws `invalid-input` naming the pair by its key */
+function readMetadata(given: readonly string[] | undefined): Metadata | undefined {
+  if (given === undefined) return undefined;
+  const hint = "nothing was sent; a valid entry: --metadata 'cost-center=EU-West 7'";
+  const pairs: Metadata = {};
+  for (const pair of given) {
+    const [key = "", ...rest] = pair.split("=");
+    const value = rest.join("=");
+    const rule =
+      rest.length === 0 || Object.hasOwn(pairs, key)
+        ? "must be KEY=VALUE, and each key given once"
+        : (brokenRule(metadataKey, key) ?? brokenRule(metadataValue, value));
+    if (rule !== null)
+      throw new VaultError("invalid-input", `--metadata: ${JSON.stringify(key)} ${rule}`, { hint });
+    pairs[key] = value;
+  }
+  return checkGiven(metadataField, pairs, "--metadata", hint);
+}
+
+async function readVault(
+  { io }: App,
+  options: CreateOptions,
+  kind: Kind,
+): Promise<CreateRequest["vault"]> {
+  const given = await readContents(io, options);
+  const hashedPin = await readHashedPin(io, options);
+  const { maxUsage, expiryDate: date } = options;
+  const contents = await completeContents(io, kind, given);
+  // In a form that cannot be read as the local time of the service.
+  const expiryDate = date && new Date(instant(date) ?? 0).toISOString();
+  return { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
+}
+
+async function neededDevice(service: ServicePart): Promise<Device> {
+  const device = await service.device();
+  if (device !== undefined) return device;
+  throw new VaultError(
+    "usage",
+    "an online vault is created with a device, which every later read must match; nothing was sent",
+    {
+      hint: "set it with --device @FILE, VAULTSVC_DEVICE or the config key device",
+    },
+  );
+}
+
+/** Refuses a label that another vault has: once the vault exists, it would have none. */
+async function checkLabel(state: StatePart, label: string): Promise<void> {
+  const owner = (await (await state.store()).names()).find((vault) => vault.label === label);
+  if (owner === undefined) return;
+  throw new VaultError("usage", `vault ${owner.uuid} already has this label; nothing was sent`, {
+    uuid: owner.uuid,
+    hint: "choose another label",
+  });
+}
+
+/** Locks the creation's id like a vault's, so that the encryption key cannot change meanwhile and others see that it is under way. */
+async function createLocked(
+  { io, settings, state, service }: App,
+  kind: Kind,
+  { externalRef }: CreateOptions,
+  request: Omit<CreateRequest, "creation">,
+): Promise<Created> {
+  const store = await state.store();
+  const name = settings.serviceName();
+  const id = newId(io.host);
+  const session = await store.lock(name, id, io.waiting);
+  try {
+    const context = {
+      ...(await service.single()),
+      breaker: store.breaker(name),
+      store,
+      learnSecret: io.redactor.add,
+      rescue: async (document: object) => await io.host.stdout.write(`${jsonText(document)}\n`),
+    };
+    const creation = { id, service: name, kind, externalRef: externalRef ?? `vault-${id}` };
+    return await createVault(context, { ...request, creation });
+  } finally {
+    await session.release();
+  }
+}
+
+/** Reports a vault whose credentials are stored. */
+async function report(
+  io: Io,
+  label: string | null,
+  kind: Kind,
+  { success, credentials, generation }: Created,
+): Promise<void> {
+  const { uuid } = success;
+  const vault = { ...success.vault, uuid };
+  const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
+  const created = { generation, fingerprint };
+  const document: Document<"create"> = { uuid, label, vault, kind, created };
+  const { vaultTable } = await import("../cli/vault-view.ts");
+  const { usesRemaining, expiryDate, autoLockDate } = success;
+  const shown = {
+    uuid,
+    label,
+    kind,
+    usesRemaining,
+    generation,
+    fingerprint,
+    credentials,
+    dates: { expiryDate, autoLockDate },
+  };
+  await io.output.printDone(document, (view) => vaultTable(shown, view), {
+    what: `vault ${uuid} was created, and its credentials are stored`,
+    uuid,
+    next: [noted(wayTo`vault status ${uuid}`, "do not create it again")],
+  });
+  io.narrator.note(`Credentials stored (generation ${generation}).`, [wayTo`vault get ${uuid}`]);
+}

@@ -5,10 +5,8 @@ import type { Document } from "../documents/schemas.ts";
 import { exchangeFlags, extended } from "../input/flags.ts";
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
-export const deleteVault = command(
+const deleteVault = command(
   {
-    name: "delete",
-    summary: "delete a vault permanently (extended)",
     description:
       "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials in the state: " +
       `wrong ones count toward lockout, so the guard checks it like a start. ${extended}`,
@@ -73,3 +71,5 @@ export const deleteVault = command(
     await app.io.output.printDone(document, (view) => [vaultLine(view, target, words)], done);
   },
 );
+
+export { deleteVault as delete };

@@ -1,9 +1,23 @@
 import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
+import type { StateFacts, StatePart } from "../parts/state.ts";
+import type { SettingsPart } from "../parts/basics.ts";
+import type { Remote } from "../parts/service.ts";
+import { configPath, readConfiguration } from "../settings/config-file.ts";
+import { checkSigner } from "../settings/jwt.ts";
+import type { App } from "../app.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import type { Finding } from "../documents/schemas.ts";
+import { failed, ok, unverified } from "./doctor/finding.ts";
+import { probeFinding, reachFindings } from "./doctor/service.ts";
+import { stateFindings } from "./doctor/state.ts";
+import type { Palette } from "../terminal/palette.ts";
+import type { Cell, Painted, TableOptions } from "../terminal/tables.ts";
+import { count } from "../terminal/count.ts";
+import { printableLine } from "../terminal/redactor.ts";
+import { wayLines, wayText } from "../way.ts";
 
 const descriptor = {
-  name: "doctor",
-  summary: "check your setup",
   description:
     "Check the configuration, the key, the state, the clock, TLS, and whether the service can be reached and refuses the application; say what to do " +
     "about each finding. Changes nothing, and sends nothing about a vault: one request without credentials, and the acknowledgement of " +
@@ -21,6 +35,128 @@ const descriptor = {
   mode: "lenient",
 } as const satisfies Descriptor;
 
-export type DoctorOptions = OptionsOf<typeof descriptor>;
+type DoctorOptions = OptionsOf<typeof descriptor>;
 
-export const doctor = loaded(descriptor, async () => (await import("./doctor/run.ts")).runDoctor);
+/** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
+export const doctor = command(descriptor, async (app, options) => {
+  const checks = await examine(app, options);
+  await app.io.output.show({ checks }, async (view) => await doctorTable(checks, view));
+  const { failOn = "error" } = options;
+  const isBad = ({ level }: Finding): boolean =>
+    failOn !== "never" && (level === "error" || level === failOn);
+  const found = checks.filter(isBad);
+  if (found.length === 0) return;
+  const names = found.map(({ check }) => check).join(", ");
+  throw new VaultError("finding", `${summary(found)}: ${names}`);
+});
+
+async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
+  const { problem } = app.settings.configuration;
+  const findings = [ok("node", `Node ${app.io.host.versions.node}`)];
+  // Which state and which service are meant is not known then.
+  if (problem !== undefined) return [...findings, failed("configuration", problem)];
+  const isOffline = options.offline === true;
+  const [application, state, service] = await Promise.all([
+    applicationFinding(app, isOffline),
+    inspect(app.state).then(stateFindings, (cause: unknown) => {
+      const error = asVaultError(cause);
+      return [failed(error.code === "usage" ? "state" : "key", error)];
+    }),
+    isOffline ? [] : serviceFindings(app),
+  ]);
+  return [...findings, configurationFinding(app.settings), application, ...state, ...service];
+}
+
+const inspect = async (state: StatePart): Promise<StateFacts> =>
+  await (await (await state.open()).state.whole()).inspect();
+
+/** The file can be read, or is not there: else the settings have a problem. */
+function configurationFinding({ configuration: { directory, profile } }: SettingsPart): Finding {
+  const named = profile === undefined ? "" : `, profile ${profile}`;
+  return ok(
+    "configuration",
+    readConfiguration(directory) === null
+      ? "no configuration file; settings come from flags and the environment"
+      : `${configPath(directory)}${named}`,
+  );
+}
+
+/** Base URL, and all that a request needs to be written; and what the service says of it. */
+async function applicationFinding(app: App, isOffline: boolean): Promise<Finding> {
+  try {
+    const name = app.settings.serviceName();
+    await app.service.client();
+    await checkSigner(app.settings, app.io);
+    const application = `${app.settings.appUuid} at ${name}`;
+    const found = isOffline ? null : probeFinding(application, await app.service.probe());
+    return (
+      found ?? unverified("application", `${application}: complete; not verified with the service`)
+    );
+  } catch (error) {
+    return failed("application", asVaultError(error));
+  }
+}
+
+async function serviceFindings({ settings, service }: Remote): Promise<Finding[]> {
+  try {
+    return reachFindings(settings.serviceName(), await service.reach());
+  } catch (error) {
+    // A base URL that is missing or wrong is told already.
+    if (error instanceof VaultError) return [];
+    throw error;
+  }
+}
+
+/** Each finding with what to do below it, then the sum; for a program a line for each. */
+export async function doctorTable(
+  findings: readonly Finding[],
+  { isTTY, columns, palette }: TableOptions,
+): Promise<string> {
+  const { columnWidths, drawRows, gap, lastWidth, tabbedLines } =
+    await import("../terminal/tables.ts");
+  if (!isTTY)
+    return tabbedLines(
+      findings.map(({ check, level, message, hint, next }) => [
+        level,
+        check,
+        message,
+        hint ?? "",
+        ...next.map(wayText),
+      ]),
+    );
+  const widths = columnWidths(findings.map(({ check, level }) => [level, check]));
+  const margin = 2;
+  const drawn = findings.map(({ check, level, message, hint, next }) => {
+    const isFine = level === "ok" || level === "info";
+    const rows: Cell[][] = [
+      [
+        { text: level, paint: levelPaint(level, palette) },
+        { text: check, paint: palette.dim },
+        { text: message, paint: isFine ? palette.same : palette.strong },
+      ],
+      ...(hint === undefined ? [] : [["", "", { text: `→ ${hint}`, paint: palette.dim }]]),
+    ];
+    const left = widths.reduce((sum, width) => sum + width + gap, margin);
+    const ways = wayLines(next, columns, left).map(
+      (line) => `${(isFine ? palette.dim : palette.code)(printableLine(line))}\n`,
+    );
+    return drawRows(rows, [...widths, lastWidth(columns, left)], margin) + ways.join("");
+  });
+  return `${drawn.join("")}\n  ${summary(findings)}\n`;
+}
+
+/** `1 error, 2 warnings, 9 ok, 1 not verified`. */
+export function summary(findings: readonly Finding[]): string {
+  const n = (level: Finding["level"]): number =>
+    findings.filter((finding) => finding.level === level).length;
+  const parts = [
+    ...(n("error") > 0 ? [count(n("error"), "error")] : []),
+    ...(n("warn") > 0 ? [count(n("warn"), "warning")] : []),
+    ...(n("ok") > 0 ? [`${n("ok")} ok`] : []),
+    ...(n("info") > 0 ? [`${n("info")} not verified`] : []),
+  ];
+  return parts.join(", ");
+}
+
+const levelPaint = (level: Finding["level"], palette: Palette): Painted["paint"] =>
+  ({ ok: palette.good, info: palette.dim, warn: palette.warn, error: palette.bad })[level];

@@ -1,31 +1,139 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded, vaultArgument } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { wholeNumber } from "../cli/values.ts";
+import type { Io } from "../parts/basics.ts";
+import type { ServicePart } from "../parts/service.ts";
+import type { App } from "../app.ts";
+import { VaultError } from "../errors.ts";
+import { candidates, unrefused } from "../exchange/next-action.ts";
+import { refusalError } from "../exchange/refusals.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import { noCredentials } from "../exchange/start/start.ts";
+import { bareCredentials, recoveryDocument } from "../exchange/recovery.ts";
+import type { ExportedVault } from "../documents/state.ts";
+import { askVault } from "../input/ask.ts";
+import { refuseClosedOutput, serialize } from "../cli/output.ts";
+import { defined } from "../defined.ts";
+import { command as wayTo, noted } from "../way.ts";
 
-const descriptor = {
-  name: "export",
-  summary: "print credentials as JSON, in plain text",
-  description:
-    "Print the credentials that the next start would send first, as JSON in plain text; while an exchange is open, its recovery document.",
-  arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
-  options: {
-    all: {
-      flag: "--all",
-      help: "every vault, one per line, as vault import --file reads them",
-      conflicts: ["uuid", "generation"],
+/**
+ * Prints credentials in plain text: those of one vault, or with --all in the form that `import --file` reads.
+ * @throws `no-credentials` for a vault that has none
+ */
+const exportVaults = command(
+  {
+    description:
+      "Print the credentials that the next start would send first, as JSON in plain text; while an exchange is open, its recovery document.",
+    arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (or --all)` } },
+    options: {
+      all: {
+        flag: "--all",
+        help: "every vault, one per line, as vault import --file reads them",
+        conflicts: ["uuid", "generation"],
+      },
+      generation: {
+        flag: "--generation <n>",
+        help: "these stored credentials, even refused or superseded ones",
+        parse: wholeNumber,
+      },
     },
-    generation: {
-      flag: "--generation <n>",
-      help: "these stored credentials, even refused or superseded ones",
-      parse: wholeNumber,
-    },
+    examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
   },
-  examples: ["vault export $VAULT > copy.json", "vault export --all > copies.ndjson"],
-} as const satisfies Descriptor;
-
-export type ExportOptions = OptionsOf<typeof descriptor>;
-
-export const exportVaults = loaded(
-  descriptor,
-  async () => (await import("./export/run.ts")).runExport,
+  async (app, options) => {
+    const { uuid, all, generation } = options;
+    const target = all === true ? undefined : await askVault(app, uuid, "export");
+    const { output, host } = app.io;
+    refuseClosedOutput(host.stdout, "credentials");
+    const exported =
+      target === undefined ? await exportAll(app) : await exportOne(app, target, generation);
+    const format = output.format === "table" ? (all === true ? "ndjson" : "json") : output.format;
+    await host.stdout.write(
+      serialize(exported, { field: output.field, format }, host.stdout.isTTY) ?? "",
+    );
+  },
 );
+export { exportVaults as export };
+
+/** Vaults of one service only. */
+async function exportAll(app: App): Promise<ExportedVault[]> {
+  const listed = await (await app.state.store()).list();
+  const records = listed.filter((record) => record.generations.length > 0);
+  const services = [...new Set(records.map((record) => record.service))];
+  const isOne = app.settings.baseUrl === undefined && services.length <= 1;
+  const here = isOne ? services[0] : app.settings.serviceName();
+  const others = services.filter((service) => service !== here);
+  if (others.length > 0)
+    app.io.narrator.warn(
+      `vaults of other services are not included (${others.join(", ")}); choose one with --base-url`,
+    );
+  const exported: ExportedVault[] = [];
+  for (const record of records.filter((r) => r.service === here))
+    exported.push(await exportOne(app, record.uuid));
+  return exported;
+}
+
+async function exportOne(
+  { io, service }: { io: Io; service: ServicePart },
+  target: string,
+  generation?: number,
+): Promise<ExportedVault> {
+  const work = async (context: ExchangeContext): Promise<ExportedVault> => {
+    const record = await context.session.read();
+    if (record === null || record.generations.length === 0) throw noCredentials(target);
+    const device = record.generations.find((g) => g.device !== null)?.device;
+    const { uuid, label, kind } = record;
+    const credentials = await credentialsOf(io, context, record, generation);
+    return { uuid, label, kind, credentials, ...defined({ device: device ?? undefined }) };
+  };
+  return await service.withVault(target, work, { local: true });
+}
+
+/** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
+async function credentialsOf(
+  { narrator }: Io,
+  context: ExchangeContext,
+  record: VaultRecord,
+  generation?: number,
+) {
+  const { session } = context;
+  const { open, uuid, generations } = record;
+  // --generation reaches every kept pair, and so what was refused or superseded.
+  const wanted =
+    generation === undefined
+      ? unrefused(record)
+      : generations.filter((g) => g.generation === generation);
+  const [first, ...others] = wanted;
+  if (first === undefined) {
+    if (generation === undefined && candidates(record).length > 0) {
+      const note = `one of ${generations.map((g) => g.generation).join(", ")}, anyway`;
+      throw new VaultError(
+        "no-credentials",
+        `the service has refused all stored credentials of vault ${uuid}; nothing was exported`,
+        { uuid, next: [noted(wayTo`vault export ${uuid} --generation N`, note)] },
+      );
+    }
+    const because = generation === undefined ? "superseded" : "generation";
+    const wish = { operation: "get", discardPending: false, force: true, generation } as const;
+    throw refusalError(record, { do: "refuse", because, candidates: [] }, wish, context);
+  }
+  const chosen = first.generation;
+  const isOfOpen =
+    open !== null &&
+    generation === undefined &&
+    [open.baseGeneration, open.newGeneration].includes(chosen);
+  const given = isOfOpen ? [open.baseGeneration, open.newGeneration] : [chosen];
+  const rest = others.map((pair) => pair.generation).filter((each) => !given.includes(each));
+  if (rest.length > 0) {
+    narrator.warn(
+      `vault ${uuid}: exported generation ${chosen}, but ${rest.join(", ")} may be valid instead`,
+      [
+        noted(wayTo`vault get ${uuid}`, "finds out"),
+        noted(wayTo`vault export ${uuid} --generation N`, "prints another one"),
+      ],
+    );
+  }
+  await session.markElsewhere(given);
+  return isOfOpen
+    ? await recoveryDocument(context, record, open)
+    : bareCredentials(await session.credentials(chosen));
+}

@@ -9,8 +9,6 @@ import type { VaultRecord } from "../exchange/records.ts";
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
 export const forget = command(
   {
-    name: "forget",
-    summary: "remove a vault's credentials from the state",
     description:
       "Remove a vault's credentials from the state. The counters toward lockout are kept.",
     arguments: { uuid: vaultArgument },

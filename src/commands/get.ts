@@ -6,8 +6,6 @@ import { exchangeFlags, outFlag, deliveryFlags, manyFlags, runFlag } from "../in
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command(
   {
-    name: "get",
-    summary: "read a vault, or many",
     description:
       "Read a vault: start, store the new credentials durably, print the contents, acknowledge. Many vaults: vault help many-vaults.",
     arguments: { vaults: vaultsArgument },

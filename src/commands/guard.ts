@@ -11,8 +11,6 @@ import { count } from "../terminal/count.ts";
 import { command as wayTo } from "../way.ts";
 
 const descriptor = {
-  name: "guard",
-  summary: "show the counters toward lockout, and what would be refused",
   description:
     "Show the counters toward lockout, what the guard would refuse, and the circuit breaker of each service that did not respond. Never calls the service.",
   arguments: { vaults: { ...vaultsArgument, help: `${vaultsArgument.help} (default: all)` } },
@@ -68,15 +66,13 @@ export const guard = command(descriptor, async (app: App, options) => {
   const [
     { vaultNamed },
     { noCredentials },
-    { describeBreaker, describeGuard },
+    { describeBreaker, describeGuard, sayNext },
     { guardList },
-    { sayNext },
   ] = await Promise.all([
     import("../cli/vault-name.ts"),
     import("../exchange/start/start.ts"),
     import("./status/vault-status.ts"),
     import("./status/view.ts"),
-    import("./status/run.ts"),
   ]);
   const given: string[] = [];
   for (const name of names) given.push(await vaultNamed(app, name));

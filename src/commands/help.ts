@@ -1,30 +1,104 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
 import { topics } from "../cli/topics.ts";
+import type { Command } from "commander";
+import type { Topic } from "../cli/topics.ts";
+import { pathOf } from "../cli/commander.ts";
+import type { Document } from "../documents/schemas.ts";
+import { errorKinds, VaultError } from "../errors.ts";
+import { jsonText } from "../terminal/redactor.ts";
+import { command as wayTo } from "../way.ts";
 
-const descriptor = {
-  name: "help",
-  summary: "show help for a command or a topic",
-  description:
-    `Show help for a command, or for a topic: ${Object.keys(topics).join(", ")}. ` +
-    "vault help json [COMMAND] prints the JSON Schema of what commands print.",
-  arguments: {
-    words: {
-      term: "[words...]",
-      help: "command or topic",
-      values: {
-        from: "commands",
-        also: [
-          { value: "json", description: "JSON Schema of what commands print" },
-          ...Object.entries(topics).map(([value, description]) => ({ value, description })),
-        ],
+/**
+ * Shows the help of what `words` name.
+ * @throws `usage` where they name nothing
+ */
+export const help = command(
+  {
+    description:
+      `Show help for a command, or for a topic: ${Object.keys(topics).join(", ")}. ` +
+      "vault help json [COMMAND] prints the JSON Schema of what commands print.",
+    arguments: {
+      words: {
+        term: "[words...]",
+        help: "command or topic",
+        values: {
+          from: "commands",
+          also: [
+            { value: "json", description: "JSON Schema of what commands print" },
+            ...Object.entries(topics).map(([value, description]) => ({ value, description })),
+          ],
+        },
       },
     },
+    examples: ["vault help get", "vault help exit-codes", "vault help json get"],
+    mode: "unneeded",
   },
-  examples: ["vault help get", "vault help exit-codes", "vault help json get"],
-  mode: "unneeded",
-} as const satisfies Descriptor;
+  async ({ io: { output } }, { words }, program) => {
+    const show = async (document: Document<"help">, text: string): Promise<void> =>
+      await output.show(document, () => text);
+    const [first = "", ...rest] = words;
+    if (first === "json") {
+      const document = await schema(rest);
+      await output.show(document, () => `${jsonText(document, 2)}\n`);
+    } else if (rest.length === 0 && isTopic(first)) {
+      const { readTopic } = await import("../cli/topics/read.ts");
+      const text = readTopic(first);
+      if (first === "exit-codes") await show({ exitCodes: exitCodes() }, text);
+      else await show({ topic: first, summary: topics[first], text }, text);
+    } else {
+      const found = find(program, words);
+      const text = found.helpInformation();
+      const name = pathOf(found).slice(1).join(" ");
+      await show({ command: name, summary: found.summary(), text }, text);
+    }
+  },
+);
 
-export type HelpOptions = OptionsOf<typeof descriptor>;
+/**
+ * The JSON Schema of what a command prints, or of everything.
+ * @throws `usage` for words that name no document
+ */
+async function schema(words: readonly string[]): Promise<object> {
+  const { allSchemas, documentNames, schemaOf } = await import("../documents/schemas.ts");
+  if (words.length === 0) return allSchemas();
+  const name = documentNames.find((each) => each === words.join(" "));
+  if (name !== undefined) return schemaOf(name);
+  throw new VaultError("usage", `no document is called '${words.join(" ")}'`, {
+    hint: `one of: ${documentNames.join(", ")}`,
+  });
+}
 
-export const help = loaded(descriptor, async () => (await import("./help/run.ts")).runHelp);
+/** Every way in which the program ends, in the order of exit codes. Signals have their own. */
+function exitCodes(): Extract<Document<"help">, { exitCodes: unknown }>["exitCodes"] {
+  const kinds = Object.entries(errorKinds).map(([code, { exitCode, meaning, retry }]) => ({
+    exit: exitCode,
+    code,
+    meaning,
+    retry,
+  }));
+  const { meaning, retry } = errorKinds.interrupted;
+  const signals = [129, 143].map((exit) => ({ exit, code: "interrupted", meaning, retry }));
+  const done = { exit: 0, code: null, meaning: "done; after a get: acknowledged", retry: null };
+  return [done, ...kinds, ...signals].toSorted((a, b) => a.exit - b.exit);
+}
+
+const isTopic = (word: string): word is Topic => Object.hasOwn(topics, word);
+
+function find(program: Command, words: readonly string[]): Command {
+  return words.reduce((at, word) => {
+    const found = at.commands.find((each) => each.name() === word);
+    if (found === undefined) throw nothingCalled(at, word);
+    return found;
+  }, program);
+}
+
+function nothingCalled(at: Command, word: string): VaultError {
+  const before = pathOf(at).slice(1);
+  const what =
+    before.length === 0
+      ? "there is no command or topic"
+      : `vault ${before.join(" ")} has no command`;
+  return new VaultError("usage", `${what} '${word}'`, {
+    next: [wayTo`vault ${before} --help`],
+  });
+}

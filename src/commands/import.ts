@@ -1,12 +1,45 @@
 import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
 import { uuid } from "../cli/values.ts";
-
 import { newVaultFlags } from "../input/flags.ts";
+import * as z from "zod/mini";
+import type { App } from "../app.ts";
+import { eachOf, vaultsAtATime } from "../at-a-time.ts";
+import { vaultLine } from "../cli/output.ts";
+import { withLabel } from "../cli/vault-name.ts";
+import { defined } from "../defined.ts";
+import type { Imported } from "../documents/state.ts";
+import type { Document } from "../documents/schemas.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import { acknowledgeOpen } from "../exchange/end.ts";
+import type { ExchangeContext } from "../exchange/ports.ts";
+import { currentRecord } from "../exchange/ports.ts";
+import { aRead, candidates } from "../exchange/next-action.ts";
+import type { GivenCredentials } from "../exchange/recovery.ts";
+import {
+  bareCredentials,
+  checkCredentials,
+  deviceOf,
+  adoptRecovery,
+  checkOwner,
+  givenCredentials,
+} from "../exchange/recovery.ts";
+import { refusalError } from "../exchange/refusals.ts";
+import { chooseKind } from "../exchange/start/start.ts";
+import { settledAs } from "../exchange/states.ts";
+import { askBaseUrl, askKind, askCredentials, askVault } from "../input/ask.ts";
+import { vaultProperties } from "../input/list.ts";
+import { learnAll, lookUp, readGiven } from "../input/read-start.ts";
+import type { Io } from "../parts/basics.ts";
+import type { Kind } from "../protocol/endpoints.ts";
+import type { Device } from "../protocol/fields.ts";
+import type { Place } from "../protocol/json.ts";
+import { parseList, placeName } from "../protocol/json.ts";
+import { checkGiven } from "../protocol/validate.ts";
+import { namedFingerprint, shownFingerprint } from "../terminal/secrets.ts";
+import { command as wayTo } from "../way.ts";
 
 const descriptor = {
-  name: "import",
-  summary: "add credentials to the state",
   description:
     "Add credentials to the state, even while an exchange is open. Never replaces: the former ones stay until a start with the new ones succeeds.",
   arguments: {
@@ -37,9 +70,200 @@ const descriptor = {
   ],
 } as const satisfies Descriptor;
 
-export type ImportOptions = OptionsOf<typeof descriptor>;
+type ImportOptions = OptionsOf<typeof descriptor>;
 
-export const importVaults = loaded(
-  descriptor,
-  async () => (await import("./import/run.ts")).runImport,
-);
+/** One vault to import. */
+interface Entry {
+  uuid: string;
+  kind: Kind | undefined;
+  given: GivenCredentials;
+  device: Device | undefined;
+  label: string | undefined;
+}
+
+/** One of --file. */
+type Line = Entry & { place: Place };
+type Failed = Line & { error: VaultError };
+
+/** Records pairs as unproven generations. With --file: exit 16 where some of them could not be. */
+const importVaults = command(descriptor, async (app, options) => {
+  if (options.file !== undefined) return await importFile(app, options.file);
+  const imported = await importOne(app, await readOne(app, options));
+  await print(app.io, [imported], []);
+});
+export { importVaults as import };
+
+/**
+ * The whole file is read before the first entry is recorded; then many vaults at a time, lines of one vault in their order. What would
+ * fail for all of them stops it.
+ */
+async function importFile(app: App, file: string): Promise<void> {
+  const lines = await readFile(app, file);
+  const outcomes = new Map<Line, Imported | VaultError>();
+  const importLines = async (ofVault: readonly Line[]): Promise<void> => {
+    for (const line of ofVault) {
+      const outcome = await importOne(app, line).catch(async (cause: unknown) => {
+        const error = asVaultError(cause).with({ uuid: line.uuid });
+        return await withLabel(app.state, error);
+      });
+      outcomes.set(line, outcome);
+      if (outcome instanceof VaultError && concernsAll.includes(outcome.code)) throw outcome;
+    }
+  };
+  const vaults = Map.groupBy(lines, ({ uuid }) => uuid.toLowerCase()).values();
+  const stop = await eachOf(vaults, vaultsAtATime, importLines).then(() => null, asVaultError);
+  const imported: Imported[] = [];
+  const failed: Failed[] = [];
+  for (const line of lines) {
+    const outcome = outcomes.get(line);
+    if (outcome instanceof VaultError) failed.push({ ...line, error: outcome });
+    else if (outcome !== undefined) imported.push(outcome);
+  }
+  const failure = stop ?? partial(failed, lines.length);
+  await print(app.io, imported, failed).catch((error: unknown) => {
+    throw failure ?? error;
+  });
+  if (failure !== null) throw failure;
+}
+
+const concernsAll: readonly string[] = ["state", "interrupted", "internal"];
+
+function partial([first, ...others]: readonly Failed[], entries: number): VaultError | null {
+  if (first === undefined) return null;
+  const { place, uuid, error } = first;
+  const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
+  const { hint, next } = error.facts;
+  return new VaultError(
+    "partial",
+    `${others.length + 1} of ${entries} vaults could not be imported${told}`,
+    defined({ hint, next }),
+  );
+}
+
+async function readOne(app: App, options: ImportOptions): Promise<Entry> {
+  await askBaseUrl(app);
+  const uuid = await askVault(app, options.uuid, "import");
+  const { kind: named, label } = options;
+  const read = await readGiven(app.io, options);
+  const { kind, given } =
+    read === undefined ? await askGiven(app, uuid, named) : { kind: named, given: read };
+  const device = (await app.service.device()) ?? deviceOf(given);
+  const entry = { uuid, kind: kind ?? kindOf(given), given, device, label };
+  // Before the state is made.
+  if (given.type === "pair") chooseKind(uuid, await lookUp(app, uuid, true), entry.kind);
+  return entry;
+}
+
+/** Where a document names the kind, it need not stand beside it. */
+const kindOf = (given: GivenCredentials): Kind | undefined =>
+  given.type === "pair" ? given.kind : undefined;
+
+async function askGiven(
+  app: App,
+  uuid: string,
+  named: Kind | undefined,
+): Promise<Pick<Entry, "kind" | "given">> {
+  if (!app.io.ask.isPossible)
+    throw new VaultError("usage", "--credentials is missing", {
+      next: [wayTo`vault import ${uuid} --credentials @FILE`],
+    });
+  const known = (await lookUp(app, uuid, true))?.kind;
+  const kind = named ?? known ?? (await askKind(app.io.ask, "get"));
+  const { given, hashedPin } = await askCredentials(app.io, kind);
+  if (given.type === "recovery") return { kind, given };
+  const credentials = { ...given.credentials, ...defined({ hashedPin }) };
+  return { kind, given: { ...given, credentials } };
+}
+
+/** @throws `invalid-input` with the place of the first entry that is not valid, and for an empty list */
+async function readFile(app: App, file: string): Promise<Line[]> {
+  const text = await app.io.sources.read(file, "--file");
+  const example = 'a valid line: {"uuid":"…","kind":"generic/offline","credentials":{…}}';
+  const listed = z.object({ ...vaultProperties, credentials: givenCredentials });
+  const entries = Array.from(parseList(text, "--file", example), ({ place, value }): Line => {
+    const where = `--file ${placeName(place)}`;
+    const found = checkGiven(listed, value, where, "nothing was imported", "place");
+    const given = checkCredentials(found.credentials, `${where}: credentials`);
+    const { uuid, device, label } = found;
+    const kind = found.kind ?? kindOf(given);
+    return { place, uuid, kind, given, device, label: label ?? undefined };
+  });
+  if (entries.length > 0) return entries;
+  throw new VaultError("invalid-input", "--file: the list is empty; nothing was imported", {
+    hint: "the program that was to write it may have failed",
+  });
+}
+
+async function print(io: Io, imported: Imported[], failed: readonly Failed[]): Promise<void> {
+  const { redact, redactValue } = io.redactor;
+  const document: Document<"import"> = {
+    imported,
+    failed: failed.map(({ place, uuid, error }) => ({
+      ...place,
+      uuid,
+      label: error.facts.label ?? null,
+      error: redactValue(error.toJSON()),
+    })),
+  };
+  await io.output.printDone(document, (view) => [
+    ...imported.map(({ uuid, generation, kind, proven, fingerprint }) => {
+      const is = `${proven ? "verified" : "unverified"} (${shownFingerprint(fingerprint)})`;
+      return vaultLine(view, uuid, `imported as generation ${generation} (${kind}), ${is}`);
+    }),
+    ...failed.map(({ place, uuid, error }) =>
+      vaultLine(view, uuid, `${placeName(place)} not imported: ${redact(error.message)}`),
+    ),
+  ]);
+}
+
+async function importOne({ io, service }: App, entry: Entry): Promise<Imported> {
+  const { uuid, given, device, label } = entry;
+  // A plain pair is sent nowhere, and a file may hold very many.
+  if (given.type === "recovery") learnAll(io.redactor.add, given);
+  checkOwner(uuid, given.uuid);
+  const work = async (context: ExchangeContext): Promise<Imported> => {
+    const { session } = context;
+    let generation: number | undefined;
+    if (given.type === "recovery") {
+      await service.client();
+      const outcome = await adoptRecovery(context, given.document);
+      if (label !== undefined) await session.setLabel(label);
+      if (outcome === "open") await settleRecovery(context);
+      else if (outcome === "candidates")
+        io.narrator.warn(
+          `vault ${uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
+        );
+    } else {
+      const kind = chooseKind(uuid, await session.read(), entry.kind);
+      const credentials = bareCredentials(given.credentials);
+      generation = await session.recordPair({ credentials, kind, device, label });
+    }
+    const record = await currentRecord(context);
+    const { generations } = record;
+    const recorded =
+      generations.find((each) => each.generation === generation) ??
+      candidates(record)[0] ??
+      generations[0];
+    if (recorded === undefined)
+      throw new VaultError("internal", `no credentials of vault ${uuid} were recorded`);
+    return {
+      uuid,
+      label: record.label,
+      kind: record.kind,
+      generation: recorded.generation,
+      fingerprint: namedFingerprint(recorded.fingerprint),
+      proven: recorded.proven,
+    };
+  };
+  return await service.withVault(uuid, work, { given: true });
+}
+
+/** Settles an adopted exchange, but never one of this machine that waits for a decision. */
+async function settleRecovery(context: ExchangeContext): Promise<void> {
+  const vault = await currentRecord(context);
+  if (vault.open?.state === "held")
+    throw refusalError(vault, { do: "refuse", because: "held", candidates: [] }, aRead, context);
+  const settled = await acknowledgeOpen(context, { unread: false, saved: false });
+  if (settled !== null)
+    context.emit({ type: "settled", settled: settledAs(settled, "acknowledged") });
+}

@@ -1,9 +1,39 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
+import type { Descriptor } from "../cli/command.ts";
+import { command } from "../cli/command.ts";
+import type { App } from "../app.ts";
+import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
+import { defined } from "../defined.ts";
+import type { Document } from "../documents/schemas.ts";
+import { asVaultError, VaultError } from "../errors.ts";
+import { brokenUuid, typedAppUuid, typedBaseUrl } from "../input/ask.ts";
+import type { Basics } from "../parts/basics.ts";
+import { withoutPassword } from "../protocol/address.ts";
+import { uuid as identifier } from "../protocol/fields.ts";
+import { checkGiven } from "../protocol/validate.ts";
+import type { Profile } from "../settings/config-file.ts";
+import {
+  configPath,
+  profileValue,
+  readConfiguration,
+  withProfile,
+  withValue,
+} from "../settings/config-file.ts";
+import { formOf, parseConfigValue } from "../settings/config-keys.ts";
+import type { SettingName } from "../settings/definitions.ts";
+import { configKeys, definitionOf } from "../settings/definitions.ts";
+import { readValue } from "../settings/given.ts";
+import { isShared, passwordDropped } from "../settings/location.ts";
+import type { Settings } from "../settings/settings.ts";
+import {
+  findSetting,
+  missingSettings,
+  requiredSettings,
+  resolveSettings,
+  serviceName,
+} from "../settings/settings.ts";
+import { command as wayTo, commandLine, noted } from "../way.ts";
 
 const descriptor = {
-  name: "init",
-  summary: "set up a profile",
   description:
     "Set up a profile: the service, the application and its key (stored encrypted), and the place of the state. Asks for what is not " +
     "given. Other settings given as flags, such as --rate or --timeout, are stored too.",
@@ -22,6 +52,228 @@ const descriptor = {
   mode: "fixes-configuration",
 } as const satisfies Descriptor;
 
-export type InitOptions = OptionsOf<typeof descriptor>;
+/** Makes a profile, or changes what is asked for in one, after a question; nothing is written before all answers are there. */
+export const init = command(descriptor, async (app, options) => {
+  const { io, settings } = app;
+  const name = await nameOf(app);
+  const former = await mayChange(app, name, options.force === true);
+  const had = (each: SettingName): string | undefined => profileValue(former, each);
+  const missing = requiredSettings.filter((each) => (given(app, each) ?? had(each)) === undefined);
+  if (missing.length > 0 && !io.ask.isPossible) throw missingSettings(missing, []);
+  // A person who gave all by flags has decided.
+  const isAsked =
+    io.ask.isPossible && requiredSettings.some((each) => given(app, each) === undefined);
+  const answer = async (
+    each: "appUuid" | "baseUrl",
+    ask: (initial: string | undefined) => Promise<string>,
+  ): Promise<string> => {
+    const kept = io.ask.isPossible ? undefined : had(each);
+    return given(app, each) ?? kept ?? (await ask(had(each)));
+  };
 
-export const init = loaded(descriptor, async () => (await import("./init/run.ts")).runInit);
+  let profile = await keptFlags(app, former);
+  const baseUrl = await answer("baseUrl", async (initial) => await typedBaseUrl(app, initial));
+  serviceName({ ...settings, baseUrl });
+  const appUuid = await answer("appUuid", async (initial) => await typedAppUuid(io.ask, initial));
+  for (const [key, value] of Object.entries({ baseUrl, appUuid }))
+    profile = withValue(profile, key, parseConfigValue(key, value));
+  const apiKey = await apiKeyOf(app, had("apiKey") !== undefined);
+  const location =
+    isAsked && given(app, "state") === undefined
+      ? await askLocation(app, name, had("state"))
+      : undefined;
+  if (isShared(location)) profile = withValue(profile, "state", storable(io, location));
+  else if (location !== undefined && isShared(had("state")))
+    profile = withValue(profile, "state", undefined);
+  const isLive =
+    options.live === true ||
+    (isAsked &&
+      (await io.ask.confirm(
+        "Is this production? (adds a banner, confirms updates)",
+        had("live") === "true",
+      )));
+  if (isLive || isAsked) profile = withValue(profile, "live", isLive || undefined);
+
+  const local = await app.state.open({
+    name,
+    exists: false,
+    settings: isShared(location) ? { ...profile, state: location } : profile,
+  });
+  const problem = local.state.isShared
+    ? (await (await local.state.whole()).inspect()).problem
+    : null;
+  const place = { profile: name, key: "apiKey" } as const;
+  const { currentProfile = "default" } = await local.configuration.change((current) => {
+    const sealed = apiKey === undefined ? undefined : local.configuration.seal(place, apiKey);
+    const saved = sealed === undefined ? profile : withValue(profile, "apiKey", sealed);
+    const isFirst = Object.keys(current.profiles).length === 0;
+    const used = current.currentProfile ?? (isFirst ? name : undefined);
+    return { ...withProfile(current, name, saved), ...defined({ currentProfile: used }) };
+  });
+  const current = currentProfile === name;
+  const path = configPath(settings.configuration.directory);
+  const how = current ? "" : `; to use it: --profile ${name}, or vault config use ${name}`;
+  const document: Document<"init"> = { profile: name, path, current };
+  await io.output.printDone(document, `Saved profile ${name} (${path})${how}`);
+  await verify(
+    app,
+    resolveSettings(settings.flags, io.host.env, profile),
+    async () => apiKey ?? (await local.configuration.open(place, had("apiKey") ?? "")),
+  );
+  if (problem !== null) io.narrator.warn(withHint(problem.message, problem.facts.hint));
+  const used = current ? [] : ["--profile", name];
+  const [, keyFile] = /^@(.+)/s.exec(String(settings.flags.stateKey)) ?? [];
+  const isKeyNeeded =
+    keyFile !== undefined && profileValue(profile, "stateKeyCommand") === undefined;
+  io.narrator.note("", [
+    ...(problem?.facts.next ?? []).slice(0, 1),
+    // Else the key would have to be given to every command.
+    ...(isKeyNeeded
+      ? [
+          wayTo`vault config set stateKeyCommand ${commandLine(["cat", io.host.resolve(keyFile)])} ${used}`,
+        ]
+      : []),
+    wayTo`vault doctor ${used}`,
+    local.state.isShared ? wayTo`vault status ${used}` : wayTo`vault import ${used}`,
+  ]);
+});
+
+const withHint = (message: string, hint: string | undefined): string =>
+  hint === undefined ? message : `${message}: ${hint}`;
+
+/** Maximum wait of somebody who has just answered the last question. */
+const verifyMs = 5000;
+
+/** Says whether the service responds, and refuses the application; the profile is saved in any case. */
+async function verify(
+  { io, service }: App,
+  wanted: Settings,
+  openKey: () => Promise<string>,
+): Promise<void> {
+  const settings = { ...wanted, timeout: Math.min(wanted.timeout, verifyMs) };
+  const [{ probeFinding, reachFindings }, reach] = await Promise.all([
+    import("./doctor/service.ts"),
+    service.reach(settings),
+  ]);
+  for (const { check, level, message, hint } of reachFindings(serviceName(settings), reach)) {
+    if (level !== "ok") io.narrator.warn(withHint(message, hint));
+    else if (check === "service") io.narrator.note(message);
+  }
+  let why: string | undefined;
+  try {
+    const apiKey = { text: await openKey(), source: "--api-key", fromFlag: false };
+    const found = reach.reached
+      ? probeFinding("the application", await service.probe({ ...settings, apiKey }))
+      : null;
+    if (found !== null && found.level !== "ok")
+      io.narrator.warn(withHint(found.message, found.hint));
+    if (found !== null) return;
+  } catch (error) {
+    why = asVaultError(error).message;
+  }
+  io.narrator.warn(withHint("the application and its key could not be checked", why));
+}
+
+async function nameOf({ io, settings }: Basics): Promise<string> {
+  const rule = (name: string): string | null =>
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)
+      ? null
+      : "must be letters, digits, dots, dashes and underscores, such as staging";
+  const initial = settings.profileInUse.name;
+  const message = "Profile name (one for each service or team)";
+  const name =
+    given({ io, settings }, "profile") ??
+    (io.ask.isPossible ? await io.ask.text({ message, initial, rule }) : initial);
+  const wrong = rule(name);
+  if (wrong === null) return name;
+  throw new VaultError("invalid-input", `--profile: ${wrong}`, {
+    next: [wayTo`vault init --profile staging`],
+  });
+}
+
+/** The profile that is there already and may be changed, or has no service yet; an empty one where there is none. */
+async function mayChange({ io, settings }: Basics, name: string, force: boolean): Promise<Profile> {
+  const profiles = readConfiguration(settings.configuration.directory)?.profiles ?? {};
+  const former = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
+  if (former === undefined) return {};
+  if (force) return former;
+  if (profileValue(former, "baseUrl") === undefined) {
+    io.narrator.note(`Profile ${name} has no service yet; its other settings stay.`);
+    return former;
+  }
+  if (!io.ask.isPossible) {
+    throw new VaultError("usage", `profile ${name} already exists`, {
+      hint: "use --force to change what is given, or choose another name with --profile",
+      next: [noted(wayTo`vault config set KEY VALUE --profile ${name}`, "changes one setting")],
+    });
+  }
+  await confirmOrFail(io.ask, false, `Profile ${name} already exists. Change it?`);
+  return former;
+}
+
+/** The former profile with the settings that are given by flags. */
+async function keptFlags({ io, settings }: Basics, former: Profile): Promise<Profile> {
+  let profile = former;
+  for (const [key, name] of configKeys) {
+    const flag = settings.flags[name];
+    // The required ones are asked for; the output is that of this command alone.
+    if (definitionOf(name).required !== undefined || name === "output") continue;
+    if (typeof flag !== "string") continue;
+    const text = formOf(key) === "json" ? await readValue(flag, `--${name}`, io.sources) : flag;
+    const isPath = formOf(key) === "path" && !/^[a-z]+:\/\//i.test(text);
+    const value = storable(io, isPath ? io.host.resolve(text) : text);
+    profile = withValue(profile, key, parseConfigValue(key, value));
+  }
+  return profile;
+}
+
+/** A value as the profile stores it: the address of a state without its password. */
+function storable({ narrator }: Basics["io"], value: string): string {
+  const stored = withoutPassword(value);
+  if (stored !== value) narrator.warn(passwordDropped);
+  return stored;
+}
+
+/** The value of a flag or a variable. A profile that is there already supplies defaults for questions, and what is not asked. */
+const given = ({ io, settings }: Basics, name: SettingName): string | undefined =>
+  findSetting(name, settings.flags, io.host.env, {})?.text;
+
+/** The API key that is given or typed; undefined where the one of the profile is kept. */
+async function apiKeyOf(
+  { io, settings, state }: App,
+  isKept: boolean,
+): Promise<string | undefined> {
+  const found = findSetting("apiKey", settings.flags, io.host.env, {});
+  if (found === undefined && isKept && !io.ask.isPossible) return undefined;
+  const message = isKept ? "API key (Enter keeps the present one)" : "API key (stored encrypted)";
+  const rule = (answer: string): string | null =>
+    isKept && answer === "" ? null : brokenUuid(answer);
+  const key =
+    found === undefined ? await io.ask.secret({ message, rule }) : await state.secretSetting(found);
+  if (key === "" && found === undefined) return undefined;
+  io.redactor.add(key);
+  return checkGiven(identifier, key, found?.source ?? "--api-key", "nothing was changed");
+}
+
+/** Asks for the place of the state: the address of a shared one, or `here`. */
+async function askLocation(
+  { io, state }: App,
+  profile: string,
+  former: string | undefined,
+): Promise<string> {
+  const here = "on this machine";
+  const isUsable = ruleFrom(
+    async (location) =>
+      await state.open({ name: profile, exists: false, settings: { state: location } }),
+  );
+  return await io.ask.text({
+    message: "Place of the state, such as postgres://user@host/database",
+    rule: async (answer) => {
+      if (answer === here) return null;
+      if (isShared(answer)) return await isUsable(answer);
+      return `must be: ${here}, or an address that begins with postgres://`;
+    },
+    initial: isShared(former) ? former : here,
+    shown: withoutPassword,
+  });
+}

@@ -8,8 +8,6 @@ import * as values from "../cli/values.ts";
 /** Names a vault for the people of this machine. */
 export const label = command(
   {
-    name: "label",
-    summary: "name a vault",
     description:
       "Give a vault a label, kept in the state and never sent to the service. Every command takes it in place of the UUID.",
     arguments: {

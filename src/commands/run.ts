@@ -14,8 +14,6 @@ const { ack: _, ...startFlags } = exchangeFlags;
  */
 export const run = command(
   {
-    name: "run",
-    summary: "start a program with a vault's contents",
     description:
       "Read a vault and start a program (no shell) with the named fields in its environment, or the whole document on its standard " +
       "input. The program inherits the standard streams, the terminal and signals. The vault is acknowledged if the program exits with 0; with --ack-after, " +

@@ -1,129 +1,244 @@
-import type { Command, Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded } from "../cli/command.ts";
+import { existsSync } from "node:fs";
+import type { RestoreFacts } from "../parts/state.ts";
+import type { Document } from "../documents/schemas.ts";
+import type { Command } from "../cli/command.ts";
+import { command, listed } from "../cli/command.ts";
+import { checkWritable } from "../handover/out-file.ts";
+import { VaultError } from "../errors.ts";
+import { confirmOrFail } from "../cli/prompts.ts";
+import { givenKey, keyPlace } from "../secrets/keys.ts";
+import { checkLocation, passwordSeen } from "../settings/location.ts";
+import { count } from "../terminal/count.ts";
+import { command as wayTo, noted } from "../way.ts";
 
-const init = {
-  name: "init",
-  summary: "create the state and its encryption key",
-  description:
-    "Create the state and its encryption key, if there are none. Only a shared state (postgres://…) needs this; a state on this " +
-    "machine is created on first use.",
-  options: {
-    grant: {
-      flag: "--grant <role>",
-      help: "PostgreSQL: give this role the rights that all other commands need",
+/** Creates the state and its key, as far as there are none. */
+const init = command(
+  {
+    description:
+      "Create the state and its encryption key, if there are none. Only a shared state (postgres://…) needs this; a state on this " +
+      "machine is created on first use.",
+    options: {
+      grant: {
+        flag: "--grant <role>",
+        help: "PostgreSQL: give this role the rights that all other commands need",
+      },
     },
+    examples: ["vault state init", "vault state init --state ./new-state"],
   },
-  examples: ["vault state init", "vault state init --state ./new-state"],
-} as const satisfies Descriptor;
+  async ({ io, state }, options) => {
+    const { state: opened, keySource } = await state.open();
+    const { shown } = opened;
+    const { created, updated, keyId } = await opened.create(options.grant);
+    const { source, file } = keyPlace(keySource, keyId);
+    const kind = opened.isShared ? "shared state" : "state";
+    const document: Document<"state init"> = { state: shown, keyFile: file, created };
+    const what = created
+      ? `Created the ${kind} ${shown}`
+      : updated
+        ? `Brought up to date: ${shown}`
+        : `The ${kind} ${shown} already exists`;
+    await io.output.printDone(
+      document,
+      `${what} (${file === null ? `key ${keyId}, ${source}` : source})`,
+    );
+    if (created)
+      io.narrator.note(
+        opened.isShared
+          ? "Other machines need the same key: copy the key file there, or give it with VAULTSVC_STATE_KEY."
+          : "Keep a copy of the key away from the state: nothing can be opened without it.",
+      );
+  },
+);
 
-export type StateInitOptions = OptionsOf<typeof init>;
-
-const move = {
-  name: "move",
-  summary: "move the state to another place",
-  description:
-    "Move the whole state, with its key, to another directory, or to or from PostgreSQL. Commands that still use the old place " +
-    "fail, name the new one and send nothing. Safe to interrupt; run it again.",
-  options: {
-    to: {
-      flag: "--to <location>",
-      help: "the new place: a directory, or postgres://… (after state init)",
+/** Moves the whole state to another place, after a question. */
+const move = command(
+  {
+    description:
+      "Move the whole state, with its key, to another directory, or to or from PostgreSQL. Commands that still use the old place " +
+      "fail, name the new one and send nothing. Safe to interrupt; run it again.",
+    options: {
+      to: {
+        flag: "--to <location>",
+        help: "the new place: a directory, or postgres://… (after state init)",
+      },
+      yes: { flag: "--yes", help: "do not ask" },
     },
-    yes: { flag: "--yes", help: "do not ask" },
+    examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
   },
-  examples: ["vault state move --to ./moved", "vault state move --to ./moved --json"],
-} as const satisfies Descriptor;
+  async ({ io, state }, options) => {
+    const { to: location, yes = false } = options;
+    if (location === undefined)
+      throw new VaultError("usage", "--to: the new place is missing", {
+        next: [wayTo`vault state move --to LOCATION`],
+      });
+    const local = await state.open();
+    const from = local.state.shown;
+    checkLocation(location, "--to");
+    const seen = passwordSeen(location, "--to");
+    if (seen !== undefined) io.narrator.warn(seen);
+    const { to, run } = await local.move(location);
+    await confirmOrFail(
+      io.ask,
+      yes,
+      `Move the state from ${from} to ${to}? Nobody can use it meanwhile.`,
+    );
+    const { vaults } = await run(io.waiting);
+    const document: Document<"state move"> = { moved: { from, to, vaults } };
+    await io.output.printDone(
+      document,
+      `Moved the state to ${to}${vaults === null ? "" : ` (${count(vaults, "vault")})`}`,
+    );
+    io.narrator.note("", [noted(wayTo`vault config set state ${to}`, "on every machine")]);
+  },
+);
 
-export type MoveOptions = OptionsOf<typeof move>;
+/** Makes a copy of a shared state the original, or uses a state again whose move was not finished, or went to a place that is gone, after a question. */
+const claim = command(
+  {
+    description:
+      "Use a copied shared state in place of its original, or a state whose move was interrupted, or went to a place that is gone for good. Nobody may " +
+      "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
+      "verified afterwards.",
+    options: { yes: { flag: "--yes", help: "do not ask" } },
+    examples: ["vault state claim --help", "vault state claim --help --no-color"],
+  },
+  async ({ io, state }, options) => {
+    const opened = await state.open();
+    const { shown } = opened.state;
+    const claim = await opened.claim(io.narrator.warn);
+    await confirmOrFail(
+      io.ask,
+      options.yes === true,
+      `Use ${shown} from now on? If its original, or the place that it was moved to, is still used anywhere, vaults will be lost.`,
+    );
+    await claim(io.waiting);
+    const document: Document<"state claim"> = { claimed: { state: shown } };
+    await io.output.printDone(
+      document,
+      `Claimed ${shown}; no credentials count as proven until they are used again`,
+    );
+  },
+);
 
-const claim = {
-  name: "claim",
-  summary: "use a copied shared state, in place of its original",
-  description:
-    "Use a copied shared state in place of its original, or a state whose move was interrupted, or went to a place that is gone for good. Nobody may " +
-    "use the other one any more: the two would replace each other's credentials, and vaults would be lost. No credentials count as " +
-    "verified afterwards.",
-  options: { yes: { flag: "--yes", help: "do not ask" } },
-  examples: ["vault state claim --help", "vault state claim --help --no-color"],
-} as const satisfies Descriptor;
+/** Writes a backup of the whole state. */
+const backup = command(
+  {
+    description:
+      "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
+      "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
+    arguments: { file: { term: "<file>", help: "the backup" } },
+    options: { force: { flag: "--force", help: "replace a file that exists" } },
+    examples: ["vault state backup vault-backup.db", "vault state backup backup-2026-11.db --json"],
+  },
+  async ({ io, settings, state }, options) => {
+    const file = io.host.resolve(options.file);
+    checkWritable({ io, settings }, "FILE", file);
+    if (options.force !== true && existsSync(file))
+      throw new VaultError("invalid-input", `FILE: ${file} already exists; nothing was written`, {
+        hint: "name another file, or replace this one with --force",
+      });
+    const { state: opened, keySource } = await state.open();
+    const facts = await (await opened.whole()).backup(file);
+    const key = keyPlace(keySource, facts.keyId);
+    const document: Document<"state backup"> = {
+      backup: { ...facts, key: { inBackup: false, ...key } },
+    };
+    const { backupTable } = await import("./state/view.ts");
+    await io.output.printDone(document, (view) => backupTable(facts, key, view));
+  },
+);
 
-export type ClaimOptions = OptionsOf<typeof claim>;
-
-const backup = {
-  name: "backup",
-  summary: "copy the whole state into one file",
-  description:
-    "Copy the whole state into one file, consistently, while other commands run. Secrets stay encrypted, and the key is not in the " +
-    "file: keep a copy of it elsewhere. A backup goes stale: each exchange replaces the credentials of its vault.",
-  arguments: { file: { term: "<file>", help: "the backup" } },
-  options: { force: { flag: "--force", help: "replace a file that exists" } },
-  examples: ["vault state backup vault-backup.db", "vault state backup backup-2026-11.db --json"],
-} as const satisfies Descriptor;
-
-export type BackupOptions = OptionsOf<typeof backup>;
-
-const restore = {
-  name: "restore",
-  summary: "restore a backup into the state",
-  description:
-    "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
-    "Reports, for each vault, which credentials were kept. " +
-    "Safe to interrupt; run it again.",
-  arguments: { file: { term: "<file>", help: "the backup" } },
-  options: {
-    backupKey: {
-      flag: "--backup-key <secret>",
-      help: "key of the backup, if the state has another one: @FILE, -, env:NAME",
+/** Restores a backup into the state, after a question if that holds anything. Exit 16 where some of its vaults were in use. */
+const restore = command(
+  {
+    description:
+      "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
+      "Reports, for each vault, which credentials were kept. " +
+      "Safe to interrupt; run it again.",
+    arguments: { file: { term: "<file>", help: "the backup" } },
+    options: {
+      backupKey: {
+        flag: "--backup-key <secret>",
+        help: "key of the backup, if the state has another one: @FILE, -, env:NAME",
+      },
+      yes: { flag: "--yes", help: "do not ask" },
     },
-    yes: { flag: "--yes", help: "do not ask" },
+    examples: [
+      "vault state backup b.db && vault state restore b.db",
+      "vault state backup b.db && vault state restore b.db --state ./restored",
+    ],
   },
-  examples: [
-    "vault state backup b.db && vault state restore b.db",
-    "vault state backup b.db && vault state restore b.db --state ./restored",
-  ],
-} as const satisfies Descriptor;
-
-export type RestoreOptions = OptionsOf<typeof restore>;
-
-const rekey = {
-  name: "rekey",
-  summary: "change the encryption key",
-  description:
-    "Encrypt the state with a new key: in a new key file, or given. The former key file stays, for backups that were made before. " +
-    "Safe to interrupt; run it again.",
-  options: {
-    newStateKey: {
-      flag: "--new-state-key <secret>",
-      help: "new key, 32 bytes as base64: @FILE, -, env:NAME (default: in a file)",
-    },
-    yes: { flag: "--yes", help: "do not ask" },
+  async ({ io, state }, options) => {
+    const file = io.host.resolve(options.file);
+    const { state: opened } = await state.open();
+    const flag = "--backup-key";
+    const key =
+      options.backupKey === undefined
+        ? undefined
+        : givenKey(await io.secretOption(options.backupKey, flag), flag);
+    const place = opened.shown;
+    const { backup, isEmpty, run } = await (await opened.whole()).prepareRestore(file, key);
+    const { restoredTable } = await import("./state/view.ts");
+    const what = count(backup.vaults, "vault");
+    const question = `Restore ${what} from the backup into the state in ${place}? What is there stays.`;
+    if (!isEmpty) await confirmOrFail(io.ask, options.yes === true, question);
+    const facts = await run(io.waiting);
+    const { vaults } = facts;
+    const { keyId, format } = backup;
+    const pending = vaults.filter(({ exchange }) => exchange !== null).length;
+    const restored = { file, pending, keyId, format, state: place, vaults };
+    const failed = facts.failed.map(({ error, ...vault }) => ({ ...vault, error: error.toJSON() }));
+    const document: Document<"state restore"> = { restored, failed };
+    const failure = failureOf(facts, file);
+    await io.output
+      .printDone(document, (view) => restoredTable(document, view))
+      .catch((error: unknown) => {
+        throw failure ?? error;
+      });
+    if (failure !== undefined) throw failure;
+    io.narrator.note("", [wayTo`vault status`]);
   },
-  examples: ["vault state rekey", "vault state rekey --json"],
-} as const satisfies Descriptor;
+);
 
-export type RekeyOptions = OptionsOf<typeof rekey>;
+/** The error for vaults that others held for too long: they are as they were. */
+function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError | undefined {
+  const [first] = failed;
+  if (first === undefined) return undefined;
+  const again = [noted(wayTo`vault state restore ${file}`, "restores what is missing")];
+  if (vaults.length === 0 && failed.length === 1) return first.error;
+  return new VaultError(
+    "partial",
+    `${count(failed.length, "vault")} could not be restored, the first: vault ${first.uuid}: ${first.error.message}`,
+    { next: again },
+  );
+}
 
-const locks = {
-  name: "locks",
-  summary: "list the locks on vaults",
-  description:
-    "List who is using which vault, and since when. In a shared state a lock also ends by itself, if nobody renews it.",
-  examples: ["vault state locks", "vault state locks --json"],
-} as const satisfies Descriptor;
+/** Lists the locks on vaults. */
+const locks = command(
+  {
+    description:
+      "List who is using which vault, and since when. In a shared state a lock also ends by itself, if nobody renews it.",
+    examples: ["vault state locks", "vault state locks --json"],
+  },
+  async ({ io, state }) => {
+    const locks = await (await state.store()).locks();
+    const document: Document<"state locks"> = { locks };
+    const { locksTable } = await import("./state/view.ts");
+    await io.output.print(document, (view) => locksTable(document, view));
+  },
+);
 
 export const state: Command = {
-  name: "state",
-  summary: "create, move, back up and restore the state; change its key",
   description:
     "Manage the state: all vaults with their credentials, in a directory, or in a database of PostgreSQL that several machines share (--state).",
   examples: ["vault state init", "vault state backup vault-backup.db"],
   commands: [
-    loaded(init, async () => (await import("./state/run.ts")).runStateInit),
-    loaded(move, async () => (await import("./state/run.ts")).runMove),
-    loaded(claim, async () => (await import("./state/run.ts")).runClaim),
-    loaded(backup, async () => (await import("./state/run.ts")).runBackup),
-    loaded(restore, async () => (await import("./state/run.ts")).runRestore),
-    loaded(rekey, async () => (await import("./state/rekey.ts")).runRekey),
-    loaded(locks, async () => (await import("./state/run.ts")).runLocks),
+    listed("init", "create the state and its encryption key", () => ({ init })),
+    listed("move", "move the state to another place", () => ({ move })),
+    listed("claim", "use a copied shared state, in place of its original", () => ({ claim })),
+    listed("backup", "copy the whole state into one file", () => ({ backup })),
+    listed("restore", "restore a backup into the state", () => ({ restore })),
+    listed("rekey", "change the encryption key", () => import("./state/rekey.ts")),
+    listed("locks", "list the locks on vaults", () => ({ locks })),
   ],
 };

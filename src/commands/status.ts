@@ -1,6 +1,15 @@
 import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { loaded, vaultArgument } from "../cli/command.ts";
+import { command, vaultArgument } from "../cli/command.ts";
 import { listOf } from "../cli/values.ts";
+import { VaultError } from "../errors.ts";
+import { bySince } from "../terminal/narrator.ts";
+import type { VaultRecord } from "../exchange/records.ts";
+import { noCredentials } from "../exchange/start/start.ts";
+import type { View } from "../cli/vault-view.ts";
+import type { ListedVault } from "../documents/state.ts";
+import { command as wayTo } from "../way.ts";
+import { parseDuration } from "../duration.ts";
+import { describeVault, sayNext } from "./status/vault-status.ts";
 
 const findings = [
   "locked",
@@ -12,11 +21,9 @@ const findings = [
   "unverified",
 ] as const;
 
-export type Finding = (typeof findings)[number];
+type Finding = (typeof findings)[number];
 
 const descriptor = {
-  name: "status",
-  summary: "show what this machine knows about its vaults",
   description:
     "Show what this machine knows about its vaults: credentials, pending exchanges, counters toward lockout, dates. Never calls the service.",
   arguments: { uuid: { ...vaultArgument, help: `${vaultArgument.help} (default: all)` } },
@@ -43,6 +50,92 @@ const descriptor = {
   ],
 } as const satisfies Descriptor;
 
-export type StatusOptions = OptionsOf<typeof descriptor>;
+type StatusOptions = OptionsOf<typeof descriptor>;
 
-export const status = loaded(descriptor, async () => (await import("./status/run.ts")).runStatus);
+/** Reads the state only. Exit 17 with --fail-on if what it names was found, after the document. */
+export const status = command(descriptor, async ({ io, settings, state }, options) => {
+  const { uuid: asked, olderThan } = options;
+  const age = olderThan === undefined ? 0 : parseDuration(olderThan, "--older-than");
+  const until = new Date(io.host.now() - age).toISOString();
+  const store = await state.store();
+  await store.gather(io.host.interrupted);
+  // What begins or ends meanwhile is in use, too: its record may say that somebody has left it.
+  const before = await store.locks();
+  const only = asked === undefined ? undefined : await Array.fromAsync(store.each(asked));
+  if (asked !== undefined && only?.length === 0) throw noCredentials(asked);
+  const locks = [...before, ...(await store.locks())];
+  const holders = new Map(locks.map(({ uuid, holder, since }) => [uuid, { by: holder, since }]));
+  const circumstances = { policy: settings.policy, clock: io.host };
+  const reader = {
+    self: io.host.actor,
+    now: io.output.format === "table" ? io.host.now() : null,
+  };
+  const found: { uuid: string; message: string }[] = [];
+  const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
+  async function* vaults(): AsyncGenerator<ListedVault> {
+    for await (const record of only ?? store.each()) {
+      const { uuid } = record;
+      const inUse = holders.get(uuid) ?? null;
+      const vault = describeVault(record, inUse, options.history, circumstances);
+      const { exchange, next, locked } = vault;
+      if (options.pending === true && (exchange === null || inUse !== null)) continue;
+      if (next.length > 0 && !locked) toDo.push({ uuid, next });
+      for (const { finding, since } of findingsOf(record, vault)) {
+        const isNamed = options.failOn?.some((named) => named === finding || named === "any");
+        if (isNamed !== true || (since !== null && since > until)) continue;
+        const by =
+          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+        found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+      }
+      yield vault;
+    }
+  }
+  const failure = (): VaultError | undefined => {
+    const [first] = found;
+    const message = found.map((one) => one.message).join("; ");
+    return (
+      first && new VaultError("finding", message, { next: [wayTo`vault status ${first.uuid}`] })
+    );
+  };
+  await io.output
+    .showEach("vaults", vaults(), async (shown, view) => await table(shown, options, view))
+    .catch((error: unknown) => {
+      throw failure() ?? error;
+    });
+  if (asked === undefined) sayNext(io.narrator, toDo);
+  const finding = failure();
+  if (finding !== undefined) throw finding;
+});
+
+async function table(
+  vaults: readonly ListedVault[],
+  options: StatusOptions,
+  view: View,
+): Promise<string> {
+  const { statusList, statusTable } = await import("./status/view.ts");
+  const [only] = vaults;
+  if (only === undefined && options.pending === true && view.isTTY) return "Nothing is pending.\n";
+  return options.uuid !== undefined && only !== undefined
+    ? statusTable(only, view)
+    : statusList(vaults, view);
+}
+
+/** What monitors ask for, with since when it is so. Nothing ends a lock but a person, so no time matters. */
+function* findingsOf(
+  { open, last, generations }: VaultRecord,
+  { status, inUse, atRisk, generation, proven }: ListedVault,
+): Iterable<{ finding: Finding; since: string | null }> {
+  if (status === "locked" || status === "gone") yield { finding: status, since: null };
+  // A vault in use needs nobody.
+  if (inUse !== null) return;
+  const startedAt = last?.startedAt ?? null;
+  if (open !== null) yield { finding: "pending", since: open.startedAt };
+  if (open?.state === "in-doubt") yield { finding: "in-doubt", since: open.startedAt };
+  if (atRisk || status === "at risk") yield { finding: "at-risk", since: startedAt };
+  // The next success supersedes what was refused.
+  if (generations.some(({ refused, standing }) => refused && standing !== "superseded"))
+    yield { finding: "rejected", since: last?.state === "rejected" ? startedAt : null };
+  const pair = generations.find((each) => each.generation === generation);
+  if (proven === false && status !== "rejected")
+    yield { finding: "unverified", since: pair?.createdAt ?? null };
+}

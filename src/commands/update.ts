@@ -5,8 +5,6 @@ import { contentsFlags, exchangeFlags, manyFlags, runFlag } from "../input/flags
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export const update = command(
   {
-    name: "update",
-    summary: "replace the contents of a vault, or of many",
     description:
       "Replace the contents of an offline vault: start, store the new credentials durably, acknowledge, print a receipt. " +
       "On a terminal, show the new contents, masked, and ask before sending them. Many vaults: vault help many-vaults.",

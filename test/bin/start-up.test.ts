@@ -60,12 +60,16 @@ test.each([
   ["--version"],
   ["--help"],
   ["get", "--help"],
+  ["ack", "--help"],
+  ["audit-replay", "--help"],
   ["sandbox", "--help"],
+  ["sandbox", "start", "--help"],
   ["help", "settings"],
   ["help", "--json"],
   ["completion", "bash"],
   ["__complete", ""],
   ["__complete", "get", "--kind", ""],
+  ["__complete", "ack", "--"],
   ["__complete", "--profile", ""],
 ])("vault %s %s %s loads nothing costly", async (...args) => {
   const { result, packages, builtins } = await loadedBy(args);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { CliCommand } from "../../src/cli/commander.ts";
 import { buildProgram } from "../../src/cli/commander.ts";
-import type { AuditReplayFlags } from "../../src/commands/audit-replay.ts";
+import type { AuditReplayFlags } from "../../src/commands/audit-replay/options.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import { vault } from "../../src/commands/program.ts";
 import { asVaultError } from "../../src/errors.ts";
@@ -23,7 +23,8 @@ async function read(line: readonly string[]): Promise<unknown> {
     return await Promise.resolve();
   };
   const host = { stdout: { columns: 80, color: false } } as never;
-  await buildProgram(vault, host, { act }).parseAsync(line, { from: "user" });
+  const program = await buildProgram(vault, host, { act });
+  await program.parseAsync(line, { from: "user" });
   if (called === undefined) throw new Error("no command was called");
   return further[called.name]?.(called.options) ?? called.options;
 }

@@ -55,7 +55,7 @@ function olderNode(): string | undefined {
 }
 
 const { version } = packageJson;
-const pages = manPages(version, "2026-11-22");
+const pages = await manPages(version, "2026-11-22");
 
 beforeAll(() => {
   // The build that is under test, packed as it is: --ignore-scripts keeps npm from building another.

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { command } from "../../src/way.ts";
-import { doctorTable } from "../../src/commands/doctor/run.ts";
+import { doctorTable } from "../../src/commands/doctor.ts";
 import { createPalette, plain } from "../../src/terminal/palette.ts";
 
 const vault = "123e4567-e89b-42d3-a456-426614174000";

@@ -1,8 +1,151 @@
+import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { anyText, listOf, valueOf } from "../../cli/values.ts";
 import { parseMoment } from "../../audit/columns/times.ts";
 import * as given from "../../audit/flags.ts";
 import { VaultError } from "../../errors.ts";
 import { parseDuration } from "../../duration.ts";
-import type { AuditReplayFlags } from "../audit-replay.ts";
+
+const changes = ["lock-after-failed=", "lock-after-unacked="];
+const roles = "time action vault outcome ip ref endpoint app id reason";
+const columns = roles.split(" ").map((role) => `${role}=`);
+const conditions = ["ref=", "ip=", "endpoint=", "app="];
+
+/** Verdicts that --fail-on accepts. */
+const auditFindings = ["locked", "at-risk", "open-exchange", "unknown"] as const;
+export type AuditFinding = (typeof auditFindings)[number];
+
+const release = valueOf("must be a release, X.Y.Z, like 1.2.22", (text) =>
+  /^\d{1,4}(?:\.\d{1,4}){2}$/.test(text),
+);
+
+const change = valueOf(
+  "must be lock-after-failed=N or lock-after-unacked=N, such as lock-after-failed=5",
+  (text) => /^lock-after-(?:failed|unacked)=[1-9]\d{0,8}$/.test(text),
+);
+
+const pattern = valueOf(
+  "must be a regular expression that does not match every item, such as 'denied|bad credentials'",
+  (text) => {
+    try {
+      return !new RegExp(text, "i").test("");
+    } catch {
+      return false;
+    }
+  },
+);
+
+export const descriptor = {
+  description:
+    "Replay audit items and report for each vault its state, since when, which item caused it, who sent it, and what to do. " +
+    "Reads NDJSON, a JSON array, CSV or TSV, also gzip, recognized by content; without a file, the journal of this machine. " +
+    "Calls no service and changes nothing. --json prints one document; -o ndjson prints a line per vault, then the summary.",
+  arguments: {
+    files: {
+      term: "[files...]",
+      help: "exports of audit items, or - for standard input (default: the journal of this machine)",
+    },
+  },
+  options: {
+    vault: {
+      flag: "--vault <vault>",
+      help: "only this vault: UUID, label, or first digits of the UUID",
+      values: { from: "vaults", byLabel: true },
+    },
+    since: {
+      flag: "--since <time>",
+      help: "only items since a time: a date, a time as in exports, or a duration before now, like 2h or 7d",
+    },
+    until: {
+      flag: "--until <time>",
+      help: "only items up to a time, with verdicts as of then",
+    },
+    where: {
+      flag: "--where <key=value...>",
+      help: "only vaults that have an item with this ref, ip, endpoint or app (* matches any text); if repeated, one item must match all",
+      values: { from: "list", values: conditions },
+      parse: anyText,
+    },
+    problems: {
+      flag: "--problems",
+      help: "only vaults that are locked, at risk or unknown, or have an open exchange",
+    },
+    timeline: { flag: "--timeline", help: "show every event of the vault", requires: ["vault"] },
+    map: {
+      flag: "--map <columns>",
+      requires: ["files"],
+      help: "name columns that were not recognized: time=when,action=what,vault=wallet.id; outcome=none for none",
+      values: { from: "list", values: columns, separated: true },
+    },
+    zone: {
+      flag: "--zone <zone>",
+      requires: ["files"],
+      help: "time zone of times that name none: Europe/Berlin, or +01:00 (default: UTC)",
+    },
+    action: {
+      flag: "--action <old=new...>",
+      requires: ["files"],
+      help: "say what an action that was not recognized means: --action VAULT_OPENED=READ_VAULT; may be repeated; vault help audit lists the names",
+      parse: anyText,
+    },
+    outcome: {
+      flag: "--outcome <value=word...>",
+      requires: ["files"],
+      help: "say what an outcome that was not recognized means: --outcome BOUNCED=failure, or =success; may be repeated",
+      parse: anyText,
+    },
+    html: {
+      flag: "--html <file>",
+      help: "write a self-contained page; - for standard output",
+    },
+    markdown: {
+      flag: "--markdown <file>",
+      help: "write a text for a ticket; - for standard output",
+    },
+    redact: {
+      flag: "--redact",
+      help: "replace addresses, references, application ids and labels by words like ip-1, the same everywhere; UUIDs of vaults stay",
+    },
+    failure: {
+      flag: "--failure <pattern>",
+      help: "regular expression that identifies failed attempts in your export",
+      parse: pattern,
+    },
+    release: {
+      flag: "--release <version>",
+      help: "release of the service, X.Y.Z; older releases have other lock rules (default: 1.2.28)",
+      values: { from: "list", values: ["1.2.28", "1.2.22", "1.2.10"] },
+      parse: release,
+    },
+    tokenLifetime: {
+      flag: "--token-lifetime <duration>",
+      help: "token lifetime to assume (default: 5m)",
+    },
+    whatIf: {
+      flag: "--what-if <change>",
+      help: "report what would differ with another limit: lock-after-failed=N or lock-after-unacked=N",
+      values: { from: "list", values: changes },
+      parse: change,
+    },
+    failOn: {
+      flag: "--fail-on <findings>",
+      help: `exit 17 if one is found: ${auditFindings.join(", ")} (comma-separated)`,
+      values: { from: "list", values: auditFindings, separated: true },
+      parse: listOf(auditFindings),
+    },
+  },
+  examples: [
+    "vault audit-replay audit.ndjson",
+    "vault audit-replay audit.ndjson --vault $VAULT --timeline",
+    "vault audit-replay audit.ndjson --where 'ip=127.0.*' --problems",
+    "vault audit-replay audit.csv.gz --problems --html report.html",
+    "vault audit-replay audit.ndjson --markdown ticket.md --redact",
+    "vault audit-replay audit.ndjson --what-if lock-after-failed=5 --json",
+    "vault audit-replay --since 24h --fail-on locked,at-risk",
+  ],
+} as const satisfies Descriptor;
+
+/** The flags as commander has read them. */
+export type AuditReplayFlags = OptionsOf<typeof descriptor>;
 
 /** The flags, with values that were read. */
 export type AuditReplayOptions = ReturnType<typeof parseAuditReplay>;

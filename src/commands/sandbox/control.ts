@@ -1,5 +1,6 @@
 import type { App } from "../../app.ts";
-import type { OptionsOf } from "../../cli/command.ts";
+import type { OptionValues } from "../../cli/command.ts";
+import { command, vaultArgument } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
 import type { Document } from "../../documents/schemas.ts";
@@ -8,11 +9,18 @@ import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
 import { count } from "../../terminal/count.ts";
-import { command, shellQuoted } from "../../way.ts";
-import type { audit, control, fault, lock } from "../sandbox.ts";
+import { shellQuoted, command as wayTo } from "../../way.ts";
 import { preparedFolder, settingsFor } from "./folder.ts";
 
-type Options = OptionsOf<{ name: ""; summary: ""; examples: []; options: typeof control }>;
+/** Of all commands that steer a running sandbox. */
+const control = {
+  readyFile: {
+    flag: "--ready-file <file>",
+    help: "ready file of the running sandbox (default: STATE-sandbox.json)",
+  },
+} as const;
+
+type Options = OptionValues<typeof control>;
 
 /** Where the ready file is, unless the command line says otherwise: one sandbox a user is the ordinary case. */
 export const readyFileOf = (settings: SettingsPart, { readyFile }: Options): string =>
@@ -39,7 +47,7 @@ async function call<T>(
   const document = await callSandbox<T>(readyFile, route, given);
   if (document !== null) return document;
   throw new VaultError("network", `no sandbox is running (ready file: ${readyFile})`, {
-    next: [command`vault sandbox start ${asGiven(options)}`],
+    next: [wayTo`vault sandbox start ${asGiven(options)}`],
   });
 }
 
@@ -55,74 +63,140 @@ const printing =
     await app.io.output.printDone(document, line(document));
   };
 
-export const runStop = printing<Document<"sandbox stop">>(
-  () => "POST stop",
-  ({ stopped }) => `Stopped the sandbox at ${stopped}.`,
+export const stop = command(
+  {
+    options: control,
+    examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
+  },
+  printing<Document<"sandbox stop">>(
+    () => "POST stop",
+    ({ stopped }) => `Stopped the sandbox at ${stopped}.`,
+  ),
 );
 
-export const runReset = printing<Document<"sandbox reset">>(
-  () => "POST reset",
-  ({ vaults }) =>
-    `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
+export const reset = command(
+  {
+    options: control,
+    examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
+  },
+  printing<Document<"sandbox reset">>(
+    () => "POST reset",
+    ({ vaults }) =>
+      `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
+  ),
 );
 
 function changing(route: "lock" | "unlock") {
-  const change = printing<Document<"sandbox lock">, OptionsOf<typeof lock>>(
+  const change = printing<Document<"sandbox lock">, Options & { vault: string }>(
     ({ vault }) => `POST ${route}/${encodeURIComponent(vault)}`,
     ({ uuid, status }) => `${uuid} is ${status}`,
   );
-  return async (app: App, options: OptionsOf<typeof lock>): Promise<void> =>
-    await change(app, options).catch((cause: unknown) => {
-      const error = asVaultError(cause);
-      if (error.code !== "invalid-input") throw error;
-      throw error.with({ next: [command`vault sandbox status ${asGiven(options)}`] });
-    });
+  return command(
+    {
+      // Of the sandbox: the state may not know it.
+      arguments: {
+        vault: {
+          term: "<vault>",
+          help: "UUID or label of the vault",
+          values: vaultArgument.values,
+        },
+      },
+      options: control,
+      examples: [`vault sandbox ${route} $VAULT`, `vault sandbox ${route} $VAULT --json`],
+    },
+    async (app, options) =>
+      await change(app, options).catch((cause: unknown) => {
+        const error = asVaultError(cause);
+        if (error.code !== "invalid-input") throw error;
+        throw error.with({ next: [wayTo`vault sandbox status ${asGiven(options)}`] });
+      }),
+  );
 }
-export const runLock = changing("lock");
-export const runUnlock = changing("unlock");
+export const lock = changing("lock");
+export const unlock = changing("unlock");
 
-export const runFault = printing<Document<"sandbox fault">, OptionsOf<typeof fault>>(
-  () => "POST fault",
-  ({ armed }) => (armed === 0 ? "No faults." : `${count(armed, "fault")} set.`),
-  ({ faults, clear = false }) => ({ faults, clear }),
+export const fault = command(
+  {
+    description:
+      "Make the next requests fail. SKIP matching requests pass first (0), then the fault happens TIMES times (1; all: always).\n\n" +
+      "TARGET is any, get, update, start, end, get-start, get-end, update-start, update-end, info, create or delete; TARGET/UUID " +
+      "matches requests about one vault.\n\n" +
+      "ACTION is drop-before or status=HTTP (with ,retry-after=SECONDS) for a request that is not processed. For one that is processed: " +
+      "drop-after (no response), cut (half of one), hang, garbage (not JSON), no-credentials, error-after=HTTP, or delay=DURATION.",
+    arguments: {
+      faults: {
+        term: "[faults...]",
+        help: "TARGET:ACTION[@SKIP][*TIMES], such as get-start:drop-after, end:delay=2s*3, start:status=429,retry-after=1",
+      },
+    },
+    options: { ...control, clear: { flag: "--clear", help: "remove all faults" } },
+    examples: [
+      "vault sandbox fault get-end:drop-after",
+      "vault sandbox fault 'get-start:status=503*2' end:delay=2s",
+      "vault sandbox fault --clear",
+    ],
+  },
+  printing<
+    Document<"sandbox fault">,
+    Options & { faults: readonly string[]; clear?: boolean | undefined }
+  >(
+    () => "POST fault",
+    ({ armed }) => (armed === 0 ? "No faults." : `${count(armed, "fault")} set.`),
+    ({ faults, clear = false }) => ({ faults, clear }),
+  ),
 );
 
 /** Prints what a shell exports to use the running sandbox, with a state in which its vaults are imported. */
-export async function runEnv(app: App, options: Options): Promise<void> {
-  const { io, settings } = app;
-  const ready = await call<RunningDocument>(app, options, "GET ready");
-  const readyFile = io.host.resolve(readyFileOf(settings, options));
-  const folder = await preparedFolder(app, ready, readyFile);
-  const env = { ...settingsFor(ready, folder), VAULTSVC_SANDBOX: readyFile };
-  const lines = Object.entries(env).map(
-    ([name, value]) => `export ${name}=${shellQuoted(value)}\n`,
-  );
-  await io.output.print({ env }, () => lines.join(""));
-}
+export const env = command(
+  {
+    description:
+      "Print export lines for the running sandbox: its address and application, and state and configuration directories in which its " +
+      "vaults are imported.",
+    options: control,
+    examples: ['eval "$(vault sandbox env)"', "vault sandbox env --json"],
+  },
+  async (app, options) => {
+    const { io, settings } = app;
+    const ready = await call<RunningDocument>(app, options, "GET ready");
+    const readyFile = io.host.resolve(readyFileOf(settings, options));
+    const folder = await preparedFolder(app, ready, readyFile);
+    const env = { ...settingsFor(ready, folder), VAULTSVC_SANDBOX: readyFile };
+    const lines = Object.entries(env).map(
+      ([name, value]) => `export ${name}=${shellQuoted(value)}\n`,
+    );
+    await io.output.print({ env }, () => lines.join(""));
+  },
+);
 
-export async function runStatus({ io, settings }: App, options: Options): Promise<void> {
-  const readyFile = readyFileOf(settings, options);
-  const running = await findRunning(readyFile);
-  if (running === null) {
-    const none: Document<"sandbox status"> = { running: false };
-    return await io.output.printDone(none, `No sandbox is running (ready file: ${readyFile}).`);
-  }
-  const { baseUrl, application } = running;
-  const vaults = running.vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
-  const document: Document<"sandbox status"> = {
-    running: true,
-    baseUrl,
-    application: { uuid: application.uuid },
-    readyFile,
-    vaults,
-  };
-  const { tabbedLines } = await import("../../terminal/tables.ts");
-  await io.output.printDone(document, ({ isTTY }) =>
-    isTTY
-      ? [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults), ""].join("\n")
-      : tabbedLines(vaults.map(({ uuid, kind, label }) => [uuid, kind, label])),
-  );
-}
+export const status = command(
+  {
+    options: control,
+    examples: ["vault sandbox status", "vault sandbox status --json"],
+  },
+  async ({ io, settings }, options) => {
+    const readyFile = readyFileOf(settings, options);
+    const running = await findRunning(readyFile);
+    if (running === null) {
+      const none: Document<"sandbox status"> = { running: false };
+      return await io.output.printDone(none, `No sandbox is running (ready file: ${readyFile}).`);
+    }
+    const { baseUrl, application } = running;
+    const vaults = running.vaults.map(({ uuid, label, kind }) => ({ uuid, label, kind }));
+    const document: Document<"sandbox status"> = {
+      running: true,
+      baseUrl,
+      application: { uuid: application.uuid },
+      readyFile,
+      vaults,
+    };
+    const { tabbedLines } = await import("../../terminal/tables.ts");
+    await io.output.printDone(document, ({ isTTY }) =>
+      isTTY
+        ? [`The sandbox listens at ${baseUrl}`, "", ...describeVaults(vaults), ""].join("\n")
+        : tabbedLines(vaults.map(({ uuid, kind, label }) => [uuid, kind, label])),
+    );
+  },
+);
 
 /** A line per vault. */
 export const describeVaults = (
@@ -130,29 +204,45 @@ export const describeVaults = (
 ): string[] => vaults.map(({ uuid, kind, label }) => `  ${uuid}  ${kind.padEnd(19)}  ${label}`);
 
 /** Prints the audit items, or writes them to a file in the form that its name asks for. */
-export async function runAudit(app: App, options: OptionsOf<typeof audit>): Promise<void> {
-  const { export: file } = options;
-  const format = file === undefined ? undefined : auditExport(file);
-  if (file !== undefined && format === undefined)
-    throw new VaultError(
-      "usage",
-      "--export: the file name must end in .ndjson or .csv, with or without .gz",
-      { hint: "use a name such as items.csv or items.ndjson.gz" },
-    );
-  const { items } = await call<AuditDocument>(app, options, "GET audit");
-  const { output } = app.io;
-  if (file === undefined || format === undefined)
-    return await output.print({ items }, async (view) => await asTable(items, view));
-  try {
-    replaceFile(file, format(items));
-  } catch (cause) {
-    const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
-    const hint = "name a file in a folder that you can write to, such as --export ./items.csv";
-    const message = `--export: ${file} cannot be written (${code})`;
-    throw new VaultError("invalid-input", message, { hint, cause });
-  }
-  await output.printDone({ items: items.length, file }, `Wrote ${items.length} items to ${file}`);
-}
+export const audit = command(
+  {
+    options: {
+      ...control,
+      export: {
+        flag: "--export <file>",
+        help: "write to a file instead; its name chooses the format: .ndjson or .csv, optionally .gz",
+      },
+    },
+    examples: [
+      "vault sandbox audit",
+      "vault sandbox audit --export items.csv",
+      "vault sandbox audit --export items.ndjson.gz",
+    ],
+  },
+  async (app, options) => {
+    const { export: file } = options;
+    const format = file === undefined ? undefined : auditExport(file);
+    if (file !== undefined && format === undefined)
+      throw new VaultError(
+        "usage",
+        "--export: the file name must end in .ndjson or .csv, with or without .gz",
+        { hint: "use a name such as items.csv or items.ndjson.gz" },
+      );
+    const { items } = await call<AuditDocument>(app, options, "GET audit");
+    const { output } = app.io;
+    if (file === undefined || format === undefined)
+      return await output.print({ items }, async (view) => await asTable(items, view));
+    try {
+      replaceFile(file, format(items));
+    } catch (cause) {
+      const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
+      const hint = "name a file in a folder that you can write to, such as --export ./items.csv";
+      const message = `--export: ${file} cannot be written (${code})`;
+      throw new VaultError("invalid-input", message, { hint, cause });
+    }
+    await output.printDone({ items: items.length, file }, `Wrote ${items.length} items to ${file}`);
+  },
+);
 
 async function asTable(items: readonly AuditItem[], view: View): Promise<string> {
   const { listTable, tabbedLines } = await import("../../terminal/tables.ts");

@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
-import type { OptionsOf } from "../../cli/command.ts";
+import type { Descriptor, OptionsOf } from "../../cli/command.ts";
+import { command } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { Scenario } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
@@ -12,11 +13,34 @@ import { noVault } from "../../protocol/endpoints.ts";
 import type { RunningSandbox, SandboxSettings } from "../../sandbox/server.ts";
 import { count } from "../../terminal/count.ts";
 import { command as wayTo, commandLine, type Way } from "../../way.ts";
-import type { rehearse } from "../sandbox.ts";
 import { openPrivateSandbox } from "./folder.ts";
-import { sandboxSettings } from "./start.ts";
+import { emulation, program, sandboxSettings } from "./start.ts";
 
-type Options = OptionsOf<typeof rehearse>;
+const descriptor = {
+  description:
+    "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost, or the program " +
+    "killed, before or after the service has processed it. After each, run the program again without a failure, then the check. " +
+    "Exit 17 if a vault was lost or locked.",
+  arguments: program,
+  options: {
+    check: {
+      flag: "--check <command>",
+      help: "shell command that exits with 0 if the program can still read its vault",
+    },
+    setup: {
+      flag: "--setup <command>",
+      help: "shell command that prepares the working directory of each run",
+    },
+    ...emulation,
+  },
+  examples: [
+    'vault sandbox rehearse --check "$PWD/check" -- ./read.sh',
+    'vault sandbox rehearse --setup "$PWD/setup" --check "$PWD/check" -- ./read.sh',
+  ],
+  mode: "lenient",
+} as const satisfies Descriptor;
+
+type Options = OptionsOf<typeof descriptor>;
 
 /** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
 const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
@@ -25,7 +49,7 @@ const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] 
  * Runs a program through every failure of every call that it makes.
  * @throws `usage` where it fails without a failure already, `finding` where a vault was lost or locked
  */
-export async function runRehearse(app: App, options: Options): Promise<void> {
+export const rehearse = command(descriptor, async (app, options) => {
   const { check, setup, command } = options;
   const { host, narrator, output } = app.io;
   if (check === undefined) {
@@ -74,7 +98,7 @@ export async function runRehearse(app: App, options: Options): Promise<void> {
     next: [wayTo`vault help recipes`],
     retry: "after-fix",
   });
-}
+});
 
 /** Each scenario has a working directory of its own: a program that is a file of the caller's folder gets its full path. */
 function fromHere(host: Host, [program = "", ...args]: readonly string[]): string[] {

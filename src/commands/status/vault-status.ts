@@ -8,8 +8,9 @@ import { trialDueAt } from "../../exchange/breaker.ts";
 import { isLockedBy, startRisk } from "../../exchange/counting.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
 import { waysOn } from "../../exchange/refusals.ts";
-import type { Finding, StatusOptions } from "../status.ts";
+import type { Narrator } from "../../terminal/narrator.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
+import { command, noted, wayText } from "../../way.ts";
 import type {
   ExchangeStatus,
   ServiceBreaker,
@@ -69,7 +70,7 @@ function statusOf(
 export function describeVault(
   record: VaultRecord,
   inUse: Holder | null,
-  { history }: Pick<StatusOptions, "history">,
+  history: boolean | undefined,
   circumstances: Circumstances,
 ): ListedVault {
   const { policy } = circumstances;
@@ -121,26 +122,6 @@ export function describeVault(
   };
 }
 
-/** What monitors ask for, with since when it is so. Nothing ends a lock but a person, so no time matters. */
-export function* findingsOf(
-  { open, last, generations }: VaultRecord,
-  { status, inUse, atRisk, generation, proven }: ListedVault,
-): Iterable<{ finding: Finding; since: string | null }> {
-  if (status === "locked" || status === "gone") yield { finding: status, since: null };
-  // A vault in use needs nobody.
-  if (inUse !== null) return;
-  const startedAt = last?.startedAt ?? null;
-  if (open !== null) yield { finding: "pending", since: open.startedAt };
-  if (open?.state === "in-doubt") yield { finding: "in-doubt", since: open.startedAt };
-  if (atRisk || status === "at risk") yield { finding: "at-risk", since: startedAt };
-  // The next success supersedes what was refused.
-  if (generations.some(({ refused, standing }) => refused && standing !== "superseded"))
-    yield { finding: "rejected", since: last?.state === "rejected" ? startedAt : null };
-  const pair = generations.find((each) => each.generation === generation);
-  if (proven === false && status !== "rejected")
-    yield { finding: "unverified", since: pair?.createdAt ?? null };
-}
-
 /** One vault of `guard`. */
 export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
   const { policy } = circumstances;
@@ -189,4 +170,23 @@ export function describeBreaker(
     lostTrials,
     httpStatus,
   };
+}
+
+/** Most vaults that are named because they need a command of their own. */
+const namedAtMost = 5;
+
+/** Says what leads on from these vaults: one command for all that can be acknowledged, one for each other vault. */
+export function sayNext(
+  narrator: Narrator,
+  vaults: readonly Pick<ListedVault, "uuid" | "next">[],
+): void {
+  const firsts = vaults.flatMap(({ next }) => next.slice(0, 1));
+  const steps = [...new Map(firsts.map((way) => [wayText(way), way])).values()];
+  const others = steps.filter(({ argv }) => argv[1] !== "ack" || argv.length > 3);
+  const more = others.length - namedAtMost;
+  narrator.note("", [
+    ...(others.length < steps.length ? [command`vault ack --all`] : []),
+    ...others.slice(0, namedAtMost),
+    ...(more > 0 ? [noted(command`vault status UUID`, `for ${more} more vaults`)] : []),
+  ]);
 }
