@@ -1,8 +1,9 @@
 import { spawn, type SpawnOptions, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
+import { once as lazy } from "../../at-a-time.ts";
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { command } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -150,12 +151,9 @@ async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
     if (code !== 0) throw failed(`the command exits with ${code} even without a failure`, command);
     const calls = sandbox
       .requests()
-      .map(({ method, endpoint, uuid }, index) => ({
-        uuid,
-        call: { n: index + 1, method, endpoint },
-      }))
-      .filter(({ uuid }) => uuid !== noVault)
-      .map(({ call }) => call);
+      .flatMap(({ method, endpoint, uuid }, index) =>
+        uuid === noVault ? [] : [{ n: index + 1, method, endpoint }],
+      );
     if (calls.length === 0) throw failed("the command makes no call to the sandbox", command);
     const checked = await run(inShell(check));
     if (checked === 0) return calls;
@@ -204,22 +202,19 @@ async function inSandbox<T>(
   more: Partial<SandboxSettings>,
   work: (sandbox: RunningSandbox, run: Run) => Promise<T>,
 ): Promise<T> {
-  const sandbox = await openPrivateSandbox(app, { ...settings, ...more });
-  const { folder, env } = sandbox;
   // Not "ignore": that is no standard output at all, without which `vault get` sends nothing.
-  const nowhere = openSync("/dev/null", "w");
+  const output = app.settings.debug ? 2 : nowhere();
+  const sandbox = await openPrivateSandbox(app, { ...settings, ...more });
   try {
-    const cwd = join(folder, "work");
+    const cwd = join(sandbox.folder, "work");
     mkdirSync(cwd);
-    const output = app.settings.debug ? 2 : nowhere;
     const stdio: StdioOptions = ["ignore", output, output];
-    const run = runIn(app.io.host, { cwd, env, stdio, detached: true });
+    const run = runIn(app.io.host, { cwd, env: sandbox.env, stdio, detached: true });
     const prepared = setup === undefined ? 0 : await run(inShell(setup));
     if (setup !== undefined && prepared !== 0)
       throw failed(`--setup exits with ${prepared}`, inShell(setup));
     return await work(sandbox.running, run);
   } finally {
-    closeSync(nowhere);
     await sandbox.close();
   }
 }
@@ -230,6 +225,8 @@ const failed = (message: string, command: readonly string[]): VaultError =>
     hint: "it runs in a new, empty directory: name files of yours by their full paths; --debug shows what it prints",
     next: [wayTo`vault sandbox exec -- ${command}`],
   });
+
+const nowhere = lazy(() => openSync("/dev/null", "w"));
 
 const inShell = (line: string): string[] => ["/bin/sh", "-c", line];
 
