@@ -274,9 +274,7 @@ export type ExchangeEvent =
   /** An exchange that an earlier run left was settled. Always shown. */
   | { type: "settled"; settled: Settled }
   | { type: "starting"; operation: "get" | "update"; generation: number; attempt: number }
-  | { type: "stored"; generation: number }
   | { type: "acknowledging"; attempt: number }
-  | { type: "acknowledged"; generation: number }
   /** Interrupted while an end call is under way, which still has a little time. */
   | { type: "finishing"; atMostMs: number }
   /** A call is repeated after a failure that allows it. */

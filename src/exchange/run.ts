@@ -46,7 +46,7 @@ async function recordNewPair(
   // Only a delete has none.
   const success = accepted.success as StartSuccess;
   const { vault, warnings, ...received } = success;
-  const generation = await context.session.recordStarted(exchangeId, {
+  await context.session.recordStarted(exchangeId, {
     ...received,
     hashedPin,
     device: pair.device,
@@ -55,7 +55,6 @@ async function recordNewPair(
     elsewhere: handover.leavesState || handover.passesCredentials === true,
     given: handover.replaces,
   });
-  context.emit({ type: "stored", generation });
   for (const message of warnings) context.emit({ type: "warning", message });
   const found = before.open && settledByStart(before.open, pair.generation, start.discardPending);
   if (found !== null) context.emit({ type: "settled", settled: found });
@@ -115,7 +114,6 @@ async function deliverAndEnd(
       throw error.with({ uuid: context.session.uuid, exchange: summarize(exchange) });
     throw error;
   });
-  context.emit({ type: "acknowledged", generation: exchange.newGeneration });
   try {
     await handover.confirm(delivery);
   } catch (error) {

@@ -93,16 +93,12 @@ export function createNarrator({
           return narrator.detail(
             `start (${event.operation}) with generation ${event.generation}${attempt}`,
           );
-        case "stored":
-          return narrator.detail(`new credentials stored as generation ${event.generation}`);
         case "acknowledging":
           return narrator.detail(`acknowledging${attempt}`);
         case "finishing":
           return narrator.note(
             `Finishing the acknowledgement (at most ${formatDuration(event.atMostMs)}). Press Ctrl-C again to stop now.`,
           );
-        case "acknowledged":
-          return narrator.detail(`acknowledged (generation ${event.generation})`);
       }
     },
   };
