@@ -39,22 +39,20 @@ export function progressText(tally: Tally, elapsedMs: number, columns: number): 
   return text().slice(0, Math.max(0, columns - 1));
 }
 
-const drawEveryMs = 100;
 const tickMs = 1000;
 const erase = "\r\u001B[K";
 
 /**
- * Shows how far a run is by a line on a terminal, redrawn in place every second and at `update`, and erased while something else is
- * written there. Without a terminal, or with --quiet, nothing is written. `tally` may change all the time.
+ * Shows how far a run is by a line on a terminal, redrawn in place every second and after whatever else is written there, for which it
+ * is erased. Without a terminal, or with --quiet, nothing is written. `tally` may change all the time.
  */
 export class ProgressBar {
   readonly #host: Host;
   readonly #tally: Readonly<Tally>;
   readonly #began: number;
-  readonly #terminal: ReturnType<Host["terminal"]>["output"] | undefined;
   readonly #timer: NodeJS.Timeout;
-  #drawnAt = -Infinity;
-  #line = "";
+  /** Undefined once it is closed. */
+  #terminal: ReturnType<Host["terminal"]>["output"] | undefined;
   #writers = 0;
 
   constructor({ io: { host }, settings: { flags } }: Basics, tally: Readonly<Tally>) {
@@ -67,39 +65,31 @@ export class ProgressBar {
       host.stderr.surroundWrites(this.#around);
       if (host.stdout.isTTY) host.stdout.surroundWrites(this.#around);
     }
-    this.#timer = setInterval(() => this.update(), tickMs).unref();
-  }
-
-  /** Draws the line, at most ten times a second. */
-  update(): void {
-    const now = this.#host.elapsed();
-    if (this.#terminal === undefined || this.#writers > 0 || now - this.#drawnAt < drawEveryMs)
-      return;
-    this.#drawnAt = now;
-    const text = progressText(this.#tally, now - this.#began, this.#terminal.columns || 80);
-    this.#line = `\r${text}\u001B[K`;
-    this.#show(this.#line);
+    this.#timer = setInterval(() => this.#draw(), tickMs).unref();
   }
 
   /** Erases the line for good. */
   close(): void {
     clearInterval(this.#timer);
-    this.#show(erase);
-    this.#line = "";
+    this.#terminal?.write(erase);
+    this.#terminal = undefined;
   }
 
-  #show(text: string): void {
-    if (this.#line !== "" && this.#writers === 0) this.#terminal?.write(text);
+  #draw(): void {
+    if (this.#terminal === undefined || this.#writers > 0) return;
+    const elapsedMs = this.#host.elapsed() - this.#began;
+    const text = progressText(this.#tally, elapsedMs, this.#terminal.columns || 80);
+    this.#terminal.write(`\r${text}\u001B[K`);
   }
 
   readonly #around = async (write: () => Promise<void>): Promise<void> => {
-    this.#show(erase);
+    if (this.#writers === 0) this.#terminal?.write(erase);
     this.#writers += 1;
     try {
       await write();
     } finally {
       this.#writers -= 1;
-      this.#show(this.#line);
+      this.#draw();
     }
   };
 }

@@ -104,7 +104,6 @@ export class Report {
     if (form === "ndjson") await this.#printOutcome(entry, outcome);
     else if (form === "rows" && (!("skipped" in outcome) || outcome.skipped !== "stopped"))
       await this.#io.host.stdout.write(await this.#row(entry, outcome));
-    this.#progress.update();
   }
 
   /** Prints what became of many together: a file is synced once for them. */
