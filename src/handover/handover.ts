@@ -95,7 +95,7 @@ export function updateDocument(delivery: Delivery): UpdateDocument {
 export function createHandover(basics: Basics, outputs: Outputs, start: Start): Handover {
   const { out, options } = outputs;
   const { saveCmd, withCredentials } = options;
-  const { given } = start;
+  const { uuid, label, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
   let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
   return {
@@ -123,7 +123,7 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
       }
       if (!isShown) throw masked(delivery, { isSaved: true });
     },
-    async confirm({ uuid, label, kind, credentials }) {
+    async confirm({ kind, credentials }) {
       const device = deviceOf(given);
       out?.write(credentialsJson({ uuid, label, kind, credentials, device }));
       return Promise.resolve();

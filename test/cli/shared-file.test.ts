@@ -234,7 +234,7 @@ describe.concurrent("counters are kept in a state, and not in a file", () => {
     const volume = await openVolume();
     const { uuid, kind, credentials } = volume.lab.vault;
     const attempts = { unackedStarts: 4, failedAttempts: 2, possiblyFailed: 0, refused: [] };
-    const document = { format: 2, uuid, label: null, kind, credentials };
+    const document = { format: 2, uuid, label: "checkout", kind, credentials };
     writeFileSync(volume.file, JSON.stringify({ ...document, attempts }));
     expectExit(await volume.run(), 0);
     expect(readJson(volume.file)).toEqual({ ...document, credentials: pairIn(volume.file) });

@@ -194,10 +194,11 @@ class Starts {
     const counts = `the stored credentials are kept; it counts as an unacknowledged start${pair.sole ? "" : " and a possibly failed attempt"}`;
     // A time is named only if the same command goes through at it.
     const refused = await this.decide(vault).then(() => null, asVaultError);
+    if (refused?.code === "state") throw refused;
     const due = this.#start.force ? "" : `; ${trialDue(context.breaker, vault)}`;
     throw unansweredError(context, "start", reply, null, {
       uuid,
-      hint: counts + (refused === null ? due : `; another start: ${refused.message}`),
+      hint: counts + (refused === null ? due : "; the lockout guard refuses another start"),
       next: refused?.facts.next ?? [noted(command`vault status ${uuid}`, "then run it again")],
     });
   }
