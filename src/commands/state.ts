@@ -153,7 +153,7 @@ const restore = command(
   {
     description:
       "Check a backup and restore it into the state, vault by vault, while other commands go on: what was lost comes back, and nothing is lost. " +
-      "Reports, for each vault, which credentials were kept. " +
+      "Reports what became of each vault. " +
       "Safe to interrupt; run it again.",
     arguments: { file: { term: "<file>", help: "the backup" } },
     options: {

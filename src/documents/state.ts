@@ -125,11 +125,10 @@ const exported = z.object({
 
 const holdings = { file: text, pending: count, keyId: maybeText, format: count };
 
-/** What a restore did with a vault; `reason`: why it is as here, as in the file, both or none. */
+/** What a restore did with a vault; `reason`: why it is as here, as in the file, or both. */
 const restoredVault = z.object({
   ...vault,
   service: text,
-  kept: z.enum(["here", "file", "both", "none"]),
   reason: z.enum(["known", "older", "gone", "taken", "returned", "first", "after"]),
   /** The exchange that is open now. */
   exchange: z.nullable(

@@ -46,7 +46,7 @@ describe("the whole of a shared state", () => {
     await second.ok("get", uuid, "--json");
     const restored = await first.vault("state", "restore", file, "--yes", "--json");
     expect(documentOf(restored)).toMatchObject({
-      restored: { vaults: [{ uuid, kept: "here", reason: "older" }] },
+      restored: { vaults: [{ uuid, reason: "older" }] },
     });
     const again = await second.vault("get", uuid, "--json");
     expect(documentOf(again).vault.content).toBe(note);

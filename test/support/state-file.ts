@@ -24,7 +24,6 @@ interface Restored {
   pending: number;
   vaults: {
     uuid: string;
-    kept: string;
     reason: string;
     exchange: { state: string; from: string } | null;
   }[];

@@ -60,16 +60,13 @@ const reasons: Readonly<Record<RestoredVault["reason"], string>> = {
   after: "the credentials of the backup are tried after those here",
 };
 
-/** What was kept from where: in numbers, then the vaults that are not simply as they were. */
+/** What was restored, then the vaults of which the backup has something else than is here. */
 export function restoredTable({ restored }: Document<"state restore">, view: View): string {
   const { strong, warn } = view.palette;
-  const [here, file, both] = (["here", "file", "both"] as const).map(
-    (from) => restored.vaults.filter(({ kept }) => kept === from).length,
-  );
   const rows: [string, Cell][] = [
     ["Restored", { text: restored.file, paint: strong }],
     ["State", restored.state],
-    ["Kept", `${count(here ?? 0, "vault")} from here, ${file} from the backup, ${both} merged`],
+    ["Vaults", String(restored.vaults.length)],
     ["Pending", pendingCell(restored.pending, warn)],
     ["Key", restored.keyId ?? "none: nothing is encrypted"],
   ];
@@ -78,13 +75,9 @@ export function restoredTable({ restored }: Document<"state restore">, view: Vie
   );
   const facts = factsTable(rows, view);
   if (told.length === 0) return facts;
-  const list = told.map((vault) => [
-    vault.label ?? vault.uuid,
-    vault.kept === "file" ? "backup" : vault.kept,
-    whyOf(vault),
-  ]);
+  const list = told.map((vault) => [vault.label ?? vault.uuid, whyOf(vault)]);
   const gap = view.isTTY ? "\n" : "";
-  return `${facts}${gap}${listTable(["Vault", "Kept", "Why"], list, view)}`;
+  return `${facts}${gap}${listTable(["Vault", "Restored"], list, view)}`;
 }
 
 function whyOf({ reason, exchange, droppedLabel }: RestoredVault): string {

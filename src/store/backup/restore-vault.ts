@@ -34,8 +34,6 @@ export interface RestoredVault {
   uuid: string;
   label: string | null;
   service: string;
-  /** Whose vault is here now; `none` if it is forgotten, or not here. */
-  kept: "here" | "file" | "both" | "none";
   reason: Reason;
   /** The exchange that is open now, and which state it is from. */
   exchange: {
@@ -61,15 +59,15 @@ export function restoreVault(
   const before = openExchangeOf(rows)?.id;
   const label = theirs.vault?.label ?? null;
   const reason = restored(rows, theirs, past, isLabelTaken ? null : label);
-  const kept = keptFrom[reason];
-  if (kept !== "here") journal(rows, "merged", null, { outcome: reason });
+  const isWhole = reason === "taken" || reason === "returned";
+  if (isWhole || reason === "first" || reason === "after")
+    journal(rows, "merged", null, { outcome: reason });
   const { service, uuid, vault } = rows;
   const open = openExchangeOf(rows);
   return {
     uuid,
     label: vault?.label ?? null,
     service,
-    kept: vault?.forgotten === false ? kept : "none",
     reason,
     exchange:
       open === undefined
@@ -79,21 +77,11 @@ export function restoreVault(
             state: open.state as OpenState,
             from: open.id === before ? "here" : "file",
           },
-    droppedLabel: isLabelTaken && kept === "file" ? label : null,
+    droppedLabel: isLabelTaken && isWhole ? label : null,
   };
 }
 
 type OpenState = NonNullable<RestoredVault["exchange"]>["state"];
-
-const keptFrom = {
-  taken: "file",
-  returned: "file",
-  first: "both",
-  after: "both",
-  older: "here",
-  gone: "here",
-  known: "here",
-} as const satisfies Record<Reason, RestoredVault["kept"]>;
 
 function restored(
   rows: VaultRows,

@@ -20,11 +20,11 @@ $ . ./ben; vault get "$CARD" --kind credit-card/offline --credentials @card-pair
 
 # the restore keeps what is here, and says so; twice is as once
 $ . ./ann; vault state restore old.db --yes
-| 2 vaults from here, 0 from the backup, 0 merged
 | 1 exchange
+| the credentials of the backup were superseded here
 $ . ./ann; vault state restore old.db --yes
-| 2 vaults from here, 0 from the backup, 0 merged
 | 1 exchange
+| the credentials of the backup were superseded here
 
 # the held exchange is finished, and both vaults are read
 $ . ./ann; vault get "$NOTE"
