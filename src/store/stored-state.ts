@@ -26,9 +26,8 @@ import { placeOf } from "./steps/generations.ts";
 import { vaultRecord } from "./steps/rows.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
-/** Vaults, and names of vaults, that are read at a time. */
+/** Vaults that are read at a time. */
 const batch = 100;
-const namesAtATime = 5000;
 
 type Listed = Omit<VaultColumns, "sealed"> & Since;
 type ListedName = Pick<VaultColumns, "service" | "uuid" | "label" | "kind">;
@@ -184,20 +183,11 @@ export abstract class StoredState {
     );
   }
 
-  /** Names of vaults that meet a condition, in batches: the rows of an engine are large. */
+  /** Names of vaults that meet a condition. */
   async #names(condition: string, ...values: string[]): Promise<ListedName[]> {
-    const { prefix } = this.dialect;
-    const marks = [1, 2].map((n) => `$${values.length + n}`).join(", ");
-    const sql = `SELECT service, uuid, label, kind FROM ${prefix}vaults
-      WHERE ${condition} AND (service, uuid) > (${marks}) ORDER BY service, uuid LIMIT ${namesAtATime}`;
-    const names: ListedName[] = [];
-    for (let after = ["", ""], isMore = true; isMore;) {
-      const rows = (await this.read({ sql, values: [...values, ...after] })) as ListedName[];
-      for (const { service, uuid, label, kind } of rows) names.push({ service, uuid, label, kind });
-      isMore = rows.length === namesAtATime;
-      after = [names.at(-1)?.service ?? "", names.at(-1)?.uuid ?? ""];
-    }
-    return names.sort(byLabel);
+    const sql = `SELECT service, uuid, label, kind FROM ${this.dialect.prefix}vaults
+      WHERE ${condition} ORDER BY service, uuid`;
+    return ((await this.read({ sql, values })) as ListedName[]).sort(byLabel);
   }
 
   /** Reads the vaults that meet a condition, in batches: documents are large. */

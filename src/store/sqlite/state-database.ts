@@ -27,9 +27,6 @@ export interface StoreOptions extends Omit<StateParts, "keyring"> {
   waiting?: Waiting;
 }
 
-/** What a change of a committed transaction has returned, or thrown: then it alone was not made. */
-type Outcome = { result: unknown } | { error: unknown };
-
 /** A change that waits for its transaction. */
 interface Pending {
   change: (db: DatabaseSync) => unknown;
@@ -150,12 +147,8 @@ export class StateDatabase {
       this.#pending = [];
       try {
         const connection = await this.ensure();
-        const outcomes = await this.#retryBusy(() => this.#commit(connection, batch));
-        for (const [n, outcome] of outcomes.entries()) {
-          const settle = batch[n]?.settle;
-          if ("error" in outcome) settle?.reject(outcome.error);
-          else settle?.resolve(outcome.result);
-        }
+        const settled = await this.#retryBusy(() => this.#commit(connection, batch));
+        for (const settle of settled) settle();
       } catch (error) {
         for (const { settle } of batch) settle.reject(error);
       }
@@ -163,34 +156,35 @@ export class StateDatabase {
     this.#isWriting = false;
   }
 
-  /** Makes changes in one transaction, which is synced if one of them is to be. */
-  #commit(db: DatabaseSync, batch: readonly Pending[]): Outcome[] {
+  /**
+   * Makes changes in one transaction, which is synced if one of them is to be. Returns what settles
+   * each once that is committed.
+   */
+  #commit(db: DatabaseSync, batch: readonly Pending[]): (() => void)[] {
     const isSynced = batch.some(({ durability }) => durability === "synced");
     if (!isSynced) db.exec("PRAGMA synchronous = NORMAL");
     try {
       return this.#transaction(db, "BEGIN IMMEDIATE", () =>
-        batch.map(({ change }) =>
-          batch.length === 1 ? { result: change(db) } : this.#alone(db, change),
-        ),
+        batch.map((pending) => this.#alone(db, pending)),
       );
     } finally {
       if (!isSynced) db.exec("PRAGMA synchronous = FULL");
     }
   }
 
-  /** Makes one of several changes: if it throws, the others stay. */
-  #alone(db: DatabaseSync, change: Pending["change"]): Outcome {
+  /** Makes one change: if it throws, others stay. */
+  #alone(db: DatabaseSync, { change, settle }: Pending): () => void {
     db.exec("SAVEPOINT change");
     try {
       const result = change(db);
       db.exec("RELEASE change");
-      return { result };
+      return () => settle.resolve(result);
     } catch (error) {
       // Then all of them are to be made again, or SQLite has undone all of them.
       if (isBusy(error) || !db.isTransaction) throw error;
       db.exec("ROLLBACK TO change");
       db.exec("RELEASE change");
-      return { error: asStateError(this.path, error) };
+      return () => settle.reject(asStateError(this.path, error));
     }
   }
 
