@@ -34,7 +34,7 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
     ],
   ],
   ["audit", ["audit/replay", "audit/meaning/journal"]],
-  ["emulator", ["sandbox/audit", "sandbox/control", "sandbox/seeds", "sandbox/server"]],
+  ["emulator", ["sandbox/control", "sandbox/seeds", "sandbox/server"]],
   [
     "exchange",
     [
@@ -58,6 +58,8 @@ function joinedChunk(id: string, context: ChunkingContext): string | null {
     const source = (name: string): string => join(root, "src", `${name}.ts`);
     for (const [name, roots] of [["", ["main"]], ...joined] as const) {
       const todo = roots.map(source);
+      const moved = todo.find((each) => !existsSync(each));
+      if (moved !== undefined) throw new Error(`${moved} is not there`);
       for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
         if (reachable.has(next)) continue;
         reachable.set(next, name);

@@ -1,5 +1,6 @@
 import type { Descriptor } from "../cli/command.ts";
 import { command } from "../cli/command.ts";
+import { script } from "../completion/scripts.ts";
 
 const descriptor = {
   description:
@@ -16,6 +17,6 @@ const descriptor = {
 } as const satisfies Descriptor;
 
 export const completion = command(descriptor, async ({ io }, { shell }) => {
-  const script = (await import("../completion/scripts.ts")).script(shell);
-  await io.output.print({ shell, script }, () => script);
+  const text = script(shell);
+  await io.output.print({ shell, script: text }, () => text);
 });

@@ -32,6 +32,7 @@ import { readValue } from "../settings/given.ts";
 import { checkLocation, isShared, passwordDropped, passwordSeen } from "../settings/location.ts";
 import { findSetting } from "../settings/settings.ts";
 import { shownSetting } from "../terminal/secrets.ts";
+import { factsTable, listTable } from "../terminal/tables.ts";
 import { command as wayTo } from "../way.ts";
 
 type ShownSetting = Document<"config list">["settings"][number];
@@ -69,10 +70,7 @@ const list = command(
       profiles: Object.keys(readConfiguration(directory)?.profiles ?? {}),
       path: configPath(directory),
     };
-    await app.io.output.show(
-      document,
-      async (view) => await asTable(document, origin === true, view),
-    );
+    await app.io.output.show(document, (view) => asTable(document, origin === true, view));
   },
 );
 
@@ -125,10 +123,7 @@ const path = command(
       ["Key files", document.keys] as const,
       ["State", document.state] as const,
     ];
-    await io.output.print(document, async (view) => {
-      const { factsTable } = await import("../terminal/tables.ts");
-      return factsTable(rows, view);
-    });
+    await io.output.print(document, (view) => factsTable(rows, view));
   },
 );
 
@@ -183,12 +178,11 @@ function effective(
     : { key, value: typedValue(key, value), origin: "default" };
 }
 
-async function asTable(
+function asTable(
   { settings, profile, profiles }: Document<"config list">,
   origin: boolean,
   view: View,
-): Promise<string> {
-  const { listTable } = await import("../terminal/tables.ts");
+): string {
   const others = profiles.filter((name) => name !== profile);
   const foot = others.length === 0 ? "" : `Other profiles: ${others.join(", ")}\n`;
   const rows = settings.map(({ key, value, origin: from }) => [

@@ -1,6 +1,7 @@
 import type { Descriptor, OptionsOf } from "../cli/command.ts";
 import { command } from "../cli/command.ts";
 import { anyText, wholeNumber } from "../cli/values.ts";
+import { vaultTable } from "../cli/vault-view.ts";
 import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../input/flags.ts";
 import type { App } from "../app.ts";
 import { defined } from "../defined.ts";
@@ -213,7 +214,6 @@ async function report(
   const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
   const created = { generation, fingerprint };
   const document: Document<"create"> = { uuid, label, vault, kind, created };
-  const { vaultTable } = await import("../cli/vault-view.ts");
   const { usesRemaining, expiryDate, autoLockDate } = success;
   const shown = {
     uuid,

@@ -1,11 +1,16 @@
-import { vaultLine } from "../cli/output.ts";
-import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
+import { vaultLine } from "../cli/output.ts";
+import { confirmOrFail } from "../cli/prompts.ts";
 import type { Document } from "../documents/schemas.ts";
+import { throwIfRefused } from "../exchange/refusals.ts";
+import { deleteVault } from "../exchange/run.ts";
+import { noCredentials } from "../exchange/start/start.ts";
+import { askSettings, askVault } from "../input/ask.ts";
 import { exchangeFlags, extended } from "../input/flags.ts";
+import { lookUp } from "../input/read-start.ts";
 
 /** Deletes a vault at the service; exit 0 means that it is gone, and its credentials here too. */
-const deleteVault = command(
+const deleteCommand = command(
   {
     description:
       "Delete a vault at the service, permanently, and then its credentials here. Needs the valid credentials in the state: " +
@@ -23,22 +28,7 @@ const deleteVault = command(
     examples: ["vault delete $VAULT", "vault delete $VAULT --external-ref 'closed account 2291'"],
     callsService: true,
   },
-  async (app: App, options) => {
-    const [
-      { confirmOrFail },
-      { askSettings, askVault },
-      { lookUp },
-      { throwIfRefused },
-      { deleteVault },
-      { noCredentials },
-    ] = await Promise.all([
-      import("../cli/prompts.ts"),
-      import("../input/ask.ts"),
-      import("../input/read-start.ts"),
-      import("../exchange/refusals.ts"),
-      import("../exchange/run.ts"),
-      import("../exchange/start/start.ts"),
-    ]);
+  async (app, options) => {
     await askSettings(app);
     const target = await askVault(app, options.uuid, "delete");
     const request = {
@@ -72,4 +62,4 @@ const deleteVault = command(
   },
 );
 
-export { deleteVault as delete };
+export { deleteCommand as delete };

@@ -13,6 +13,7 @@ import { probeFinding, reachFindings } from "./doctor/service.ts";
 import { stateFindings } from "./doctor/state.ts";
 import type { Palette } from "../terminal/palette.ts";
 import type { Cell, Painted, TableOptions } from "../terminal/tables.ts";
+import { columnWidths, drawRows, gap, lastWidth, tabbedLines } from "../terminal/tables.ts";
 import { count } from "../terminal/count.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { wayLines, wayText } from "../way.ts";
@@ -40,7 +41,7 @@ type DoctorOptions = OptionsOf<typeof descriptor>;
 /** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export const doctor = command(descriptor, async (app, options) => {
   const checks = await examine(app, options);
-  await app.io.output.show({ checks }, async (view) => await doctorTable(checks, view));
+  await app.io.output.show({ checks }, (view) => doctorTable(checks, view));
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>
     failOn !== "never" && (level === "error" || level === failOn);
@@ -108,12 +109,10 @@ async function serviceFindings({ settings, service }: Remote): Promise<Finding[]
 }
 
 /** Each finding with what to do below it, then the sum; for a program a line for each. */
-export async function doctorTable(
+export function doctorTable(
   findings: readonly Finding[],
   { isTTY, columns, palette }: TableOptions,
-): Promise<string> {
-  const { columnWidths, drawRows, gap, lastWidth, tabbedLines } =
-    await import("../terminal/tables.ts");
+): string {
   if (!isTTY)
     return tabbedLines(
       findings.map(({ check, level, message, hint, next }) => [

@@ -1,10 +1,12 @@
-import { vaultLine } from "../cli/output.ts";
-import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
+import { vaultLine } from "../cli/output.ts";
+import { confirmOrFail } from "../cli/prompts.ts";
 import type { Document } from "../documents/schemas.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
-import { bySince } from "../terminal/narrator.ts";
 import type { VaultRecord } from "../exchange/records.ts";
+import { checkForget } from "../exchange/refusals.ts";
+import { askVault } from "../input/ask.ts";
+import { bySince } from "../terminal/narrator.ts";
 
 /** Removes a vault's credentials, labels and exchanges; counters and fingerprints outlive it. */
 export const forget = command(
@@ -24,12 +26,7 @@ export const forget = command(
       "vault forget $VAULT --json",
     ],
   },
-  async (app: App, options) => {
-    const [{ confirmOrFail }, { askVault }, { checkForget }] = await Promise.all([
-      import("../cli/prompts.ts"),
-      import("../input/ask.ts"),
-      import("../exchange/refusals.ts"),
-    ]);
+  async (app, options) => {
     const target = await askVault(app, options.uuid, "forget");
     const discardPending = options.discardPending === true;
     // The vault is not locked during the question, so it is checked again afterwards.

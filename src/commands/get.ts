@@ -1,7 +1,8 @@
-import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
+import { refuseClosedOutput } from "../cli/output.ts";
 import { VaultError } from "../errors.ts";
 import { exchangeFlags, outFlag, deliveryFlags, manyFlags, runFlag } from "../input/flags.ts";
+import { runVaults } from "../runs/vaults.ts";
 
 /** Reads one vault. Exit 0 means: delivered and acknowledged, or held as --no-ack asked. */
 export const get = command(
@@ -26,7 +27,7 @@ export const get = command(
     ],
     callsService: true,
   },
-  async (app: App, options) => {
+  async (app, options) => {
     if (options.out !== undefined && app.io.output.field !== undefined)
       throw new VaultError(
         "usage",
@@ -35,8 +36,7 @@ export const get = command(
       );
     // Elsewhere than to standard output, or not at all.
     const isElsewhere = [options.out, options.outDir, options.exec].some((it) => it !== undefined);
-    if (!isElsewhere && options.dryRun !== true)
-      (await import("../cli/output.ts")).refuseClosedOutput(app.io.host.stdout, "contents");
-    return await (await import("../runs/vaults.ts")).runVaults(app, options, "get");
+    if (!isElsewhere && options.dryRun !== true) refuseClosedOutput(app.io.host.stdout, "contents");
+    return await runVaults(app, options, "get");
   },
 );

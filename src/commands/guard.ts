@@ -3,12 +3,18 @@ import type { Descriptor, OptionsOf } from "../cli/command.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
+import { confirmOrFail } from "../cli/prompts.ts";
 import * as values from "../cli/values.ts";
+import { vaultNamed } from "../cli/vault-name.ts";
 import { applyTo } from "../exchange/breaker.ts";
 import type { CounterReset, VaultRecord } from "../exchange/records.ts";
 import { byLabel } from "../exchange/records.ts";
+import { noCredentials } from "../exchange/start/start.ts";
+import { askVault } from "../input/ask.ts";
 import { count } from "../terminal/count.ts";
 import { command as wayTo } from "../way.ts";
+import { describeBreaker, describeGuard, sayNext } from "./status/vault-status.ts";
+import { guardList } from "./status/view.ts";
 
 const descriptor = {
   description:
@@ -56,30 +62,17 @@ const descriptor = {
 type GuardOptions = OptionsOf<typeof descriptor>;
 
 /** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
-export const guard = command(descriptor, async (app: App, options) => {
+export const guard = command(descriptor, async (app, options) => {
   const { vaults: names, all = false } = options;
   const to = resetBy(options);
   if (to !== undefined && to !== "unanswered" && names.length > 1)
     throw new VaultError("usage", "--reset takes one vault, unless with --unanswered", {
       next: [wayTo`vault guard VAULT --reset`],
     });
-  const [
-    { vaultNamed },
-    { noCredentials },
-    { describeBreaker, describeGuard, sayNext },
-    { guardList },
-  ] = await Promise.all([
-    import("../cli/vault-name.ts"),
-    import("../exchange/start/start.ts"),
-    import("./status/vault-status.ts"),
-    import("./status/view.ts"),
-  ]);
   const given: string[] = [];
   for (const name of names) given.push(await vaultNamed(app, name));
-  if (to !== undefined && !all && given.length === 0) {
-    const { askVault } = await import("../input/ask.ts");
+  if (to !== undefined && !all && given.length === 0)
     given.push(await askVault(app, undefined, "guard --reset"));
-  }
   const store = await app.state.store();
   const read = async (): Promise<VaultRecord[]> => {
     if (given.length === 0) return await store.list();
@@ -143,9 +136,7 @@ async function reset(
         : `${taken}, and close the circuit breaker? Only do this if the audit log shows none of them.`;
   // About one vault, flags that say what counts are a person's word already.
   const isSaid = to === "unanswered" ? all !== true && vaults.length === 1 : to !== "all";
-  const { confirmOrFail } = await import("../cli/prompts.ts");
   await confirmOrFail(app.io.ask, isSaid || yes === true, question);
-  const { noCredentials } = await import("../exchange/start/start.ts");
   for (const uuid of vaults)
     await app.service.withVault(
       uuid,

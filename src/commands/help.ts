@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { Topic } from "../cli/topics.ts";
 import { pathOf } from "../cli/commander.ts";
 import type { Document } from "../documents/schemas.ts";
+import { allSchemas, documentNames, schemaOf } from "../documents/schemas.ts";
 import { errorKinds, VaultError } from "../errors.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import { command as wayTo } from "../way.ts";
@@ -38,7 +39,7 @@ export const help = command(
       await output.show(document, () => text);
     const [first = "", ...rest] = words;
     if (first === "json") {
-      const document = await schema(rest);
+      const document = schema(rest);
       await output.show(document, () => `${jsonText(document, 2)}\n`);
     } else if (rest.length === 0 && isTopic(first)) {
       const { readTopic } = await import("../cli/topics/read.ts");
@@ -58,8 +59,7 @@ export const help = command(
  * The JSON Schema of what a command prints, or of everything.
  * @throws `usage` for words that name no document
  */
-async function schema(words: readonly string[]): Promise<object> {
-  const { allSchemas, documentNames, schemaOf } = await import("../documents/schemas.ts");
+function schema(words: readonly string[]): object {
   if (words.length === 0) return allSchemas();
   const name = documentNames.find((each) => each === words.join(" "));
   if (name !== undefined) return schemaOf(name);

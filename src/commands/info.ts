@@ -2,6 +2,7 @@ import { command, vaultArgument } from "../cli/command.ts";
 import { extended } from "../input/flags.ts";
 import { kinds } from "../protocol/endpoints.ts";
 import type { App } from "../app.ts";
+import { vaultTable } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { serviceDetails } from "../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
@@ -41,11 +42,9 @@ export const info = command(
     const info = await fetchInfo(app, target, asked);
     const vault = { uuid: target, label: record?.label ?? null, kind: asked };
     const document: Document<"info"> = { ...vault, info: info.info };
-    await app.io.output.print(document, async (view) => {
-      const { usesRemaining, metadata } = info;
-      const shown = { ...vault, usesRemaining, dates: info, metadata };
-      return (await import("../cli/vault-view.ts")).vaultTable(shown, view);
-    });
+    const { usesRemaining, metadata } = info;
+    const shown = { ...vault, usesRemaining, dates: info, metadata };
+    await app.io.output.print(document, (view) => vaultTable(shown, view));
   },
 );
 

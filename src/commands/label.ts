@@ -1,7 +1,7 @@
 import { vaultLine } from "../cli/output.ts";
-import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
+import { noCredentials } from "../exchange/start/start.ts";
 import type { Document } from "../documents/schemas.ts";
 import * as values from "../cli/values.ts";
 
@@ -16,8 +16,7 @@ export const label = command(
     },
     examples: ["vault label $VAULT 'spare card'", "vault label $VAULT checkout-7 --json"],
   },
-  async ({ io, service }: App, { uuid, text }) => {
-    const { noCredentials } = await import("../exchange/start/start.ts");
+  async ({ io, service }, { uuid, text }) => {
     const work = async ({ session }: ExchangeContext): Promise<void> => {
       if ((await session.read()) === null) throw noCredentials(uuid);
       await session.setLabel(text);

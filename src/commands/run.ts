@@ -1,7 +1,7 @@
-import type { App } from "../app.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { exchangeFlags, passedFlag } from "../input/flags.ts";
+import { runVaults } from "../runs/vaults.ts";
 import { parseDuration } from "../duration.ts";
 import { anyText, runName } from "../cli/values.ts";
 
@@ -56,7 +56,7 @@ export const run = command(
       "vault run $VAULT --env CARD=vault.creditCard.number --ack-after 1s -- sleep 2",
     ],
   },
-  async (app: App, options) => {
+  async (app, options) => {
     const { io } = app;
     const { vault, env, stdin, command, ackAfter, withCredentials, run } = options;
     const { field } = io.output;
@@ -68,7 +68,6 @@ export const run = command(
     const { Program } = await import("../handover/program.ts");
     const ackAfterMs = ackAfter === undefined ? undefined : parseDuration(ackAfter, "--ack-after");
     const program = new Program(io, { command, env, stdin, ackAfterMs, withCredentials, run });
-    const { runVaults } = await import("../runs/vaults.ts");
     try {
       await runVaults(app, { ...options, vaults: [vault], program }, "get");
     } catch (error) {

@@ -10,6 +10,7 @@ import { givenKey, keyPlace } from "../secrets/keys.ts";
 import { checkLocation, passwordSeen } from "../settings/location.ts";
 import { count } from "../terminal/count.ts";
 import { command as wayTo, noted } from "../way.ts";
+import { backupTable, locksTable, restoredTable } from "./state/view.ts";
 
 /** Creates the state and its key, as far as there are none. */
 const init = command(
@@ -143,7 +144,6 @@ const backup = command(
     const document: Document<"state backup"> = {
       backup: { ...facts, key: { inBackup: false, ...key } },
     };
-    const { backupTable } = await import("./state/view.ts");
     await io.output.printDone(document, (view) => backupTable(facts, key, view));
   },
 );
@@ -178,7 +178,6 @@ const restore = command(
         : givenKey(await io.secretOption(options.backupKey, flag), flag);
     const place = opened.shown;
     const { backup, isEmpty, run } = await (await opened.whole()).prepareRestore(file, key);
-    const { restoredTable } = await import("./state/view.ts");
     const what = count(backup.vaults, "vault");
     const question = `Restore ${what} from the backup into the state in ${place}? What is there stays.`;
     if (!isEmpty) await confirmOrFail(io.ask, options.yes === true, question);
@@ -223,7 +222,6 @@ const locks = command(
   async ({ io, state }) => {
     const locks = await (await state.store()).locks();
     const document: Document<"state locks"> = { locks };
-    const { locksTable } = await import("./state/view.ts");
     await io.output.print(document, (view) => locksTable(document, view));
   },
 );

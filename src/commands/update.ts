@@ -1,6 +1,6 @@
-import type { App } from "../app.ts";
 import { command, vaultsArgument } from "../cli/command.ts";
 import { contentsFlags, exchangeFlags, manyFlags, runFlag } from "../input/flags.ts";
+import { runVaults } from "../runs/vaults.ts";
 
 /** Updates one vault. Exit 0 means: acknowledged, so the update took effect; or held as --no-ack asked. */
 export const update = command(
@@ -24,6 +24,5 @@ export const update = command(
     ],
     callsService: true,
   },
-  async (app: App, options) =>
-    await (await import("../runs/vaults.ts")).runVaults(app, options, "update"),
+  async (app, options) => await runVaults(app, options, "update"),
 );

@@ -44,7 +44,7 @@ const findings = [
   },
 ];
 const table = async (columns: number, color: boolean) =>
-  await doctorTable(findings, {
+  doctorTable(findings, {
     isTTY: true,
     columns,
     palette: await createPalette(color),
@@ -129,7 +129,7 @@ describe("the findings of vault doctor", () => {
     const view = { isTTY: false, columns: 80, palette: plain };
     const next = [command`vault ack ${vault}`, command`vault get ${vault} --discard-pending`];
     const found = { check: "pending", level: "warn" as const, message: "a get is held", next };
-    expect(await doctorTable([found], view)).toBe(
+    expect(doctorTable([found], view)).toBe(
       `warn\tpending\ta get is held\t\tvault ack ${vault}\tvault get ${vault} --discard-pending\n`,
     );
   });
