@@ -120,23 +120,13 @@ export const withoutUnanswered = ({
 /** The service's locking thresholds, as configured. */
 export type Policy = Spent["limits"];
 
-/** What one more start could do, by our records. */
-interface StartRisk {
-  allows: boolean;
-  /** One more failed attempt would lock the vault. */
-  failedWouldLock: boolean;
-  /** One more start without acknowledgement would lock the vault. */
-  unackedWouldLock: boolean;
-}
-
 /** Whether one more would lock the vault: what `at-risk` says of it. */
 export const wouldLock = (count: number, limit: number): boolean => count + 1 >= limit;
 
-export function startRisk({ failedAttempts, unackedStarts }: Counters, policy: Policy): StartRisk {
-  const failedWouldLock = wouldLock(failedAttempts, policy.failedAttempts);
-  const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
-  return { allows: !failedWouldLock && !unackedWouldLock, failedWouldLock, unackedWouldLock };
-}
+/** Whether one more start, refused or not acknowledged, would not lock the vault, by our records. */
+export const allowsStart = (counters: Counters, policy: Policy): boolean =>
+  !wouldLock(counters.failedAttempts, policy.failedAttempts) &&
+  !wouldLock(counters.unackedStarts, policy.unackedStarts);
 
 /** Whether answers have counted up to a limit, as only after --force: the vault is locked, if the records are right. */
 export const isLockedBy = (counters: Counters, policy: Policy): boolean =>
@@ -149,8 +139,7 @@ export const mustPersonChoose = ({ failedAttempts }: Counters, policy: Policy): 
 
 /** Whether one more start leaves at least two before each limit, as a repetition of an unanswered one must. */
 export const allowsRetry = (counters: Counters, policy: Policy): boolean =>
-  counters.unackedStarts + 1 <= policy.unackedStarts - 2 &&
-  !startRisk(counters, policy).failedWouldLock;
+  counters.unackedStarts + 1 <= policy.unackedStarts - 2 && allowsStart(counters, policy);
 
 /**
  * Whether one more start would be the last that is allowed, while its acknowledgement waits for something else: should that fail, the

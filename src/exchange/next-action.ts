@@ -1,7 +1,7 @@
 import type { Operation } from "../protocol/endpoints.ts";
 import { isUnread, tokenExpiresAt } from "./records.ts";
 import type { Counters, Policy } from "./counting.ts";
-import { isLastToWait, isLockedBy, mustPersonChoose, startRisk } from "./counting.ts";
+import { allowsStart, isLastToWait, isLockedBy, mustPersonChoose } from "./counting.ts";
 import type { Clock } from "./ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "./records.ts";
 
@@ -106,13 +106,13 @@ export function beforeStart(
   { policy, clock }: Circumstances,
 ): Exclude<NextAction, { do: "start" }> | null {
   const { open } = vault;
-  const { allows } = startRisk(vault, policy);
+  const isAllowed = wish.force || allowsStart(vault, policy);
   if (open !== null) {
-    const first = withOpen(open, wish, allows || wish.force, clock.now());
+    const first = withOpen(open, wish, isAllowed, clock.now());
     if (first === "end") return { do: "end", exchange: open };
     if (first !== "start") return refuse(first);
   } else if (wish.operation === "ack") return { do: "done" };
-  return allows || wish.force ? null : refuse("guard");
+  return isAllowed ? null : refuse("guard");
 }
 
 /** What comes first while an exchange is open. A start drops it, or settles it if it is in doubt. */

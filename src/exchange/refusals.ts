@@ -6,7 +6,14 @@ import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
 import { isUndelivered, isUnread, summarize, tokenExpiresAt } from "./records.ts";
 import { currentRecord } from "./ports.ts";
-import { isLockedBy, mustPersonChoose, spentBy, startRisk, withoutUnanswered } from "./counting.ts";
+import {
+  allowsStart,
+  isLockedBy,
+  mustPersonChoose,
+  spentBy,
+  withoutUnanswered,
+  wouldLock,
+} from "./counting.ts";
 import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-action.ts";
@@ -121,19 +128,24 @@ export function afterRefusal(
   });
 }
 
+/** Why the guard would refuse a plain read, as exit 8 says it; null if it would not. */
+export function refusedByGuard(vault: VaultRecord, circumstances: Circumstances): string | null {
+  if (!allowsStart(vault, circumstances.policy)) return whyGuarded(vault, circumstances);
+  const action = nextAction(vault, aRead, circumstances);
+  const isChoice = action.do === "refuse" && action.because === "choice";
+  return isChoice ? whyChoice(vault, action.candidates) : null;
+}
+
 /** What the counters say of another start. */
 function whyGuarded(vault: VaultRecord, { policy }: Circumstances): string {
   const { uuid, failedAttempts, possiblyFailed, unackedStarts, unansweredStarts } = vault;
-  const risk = startRisk(vault, policy);
-  const part = (is: boolean, counted: number, unanswered: number, limit: string): string[] => {
+  const part = (counted: number, unanswered: number, limit: number, what: string): string[] => {
     const uncertain = unanswered === 0 ? "" : ` (${unanswered} of them unanswered)`;
-    return is ? [`${counted} of ${limit} used${uncertain}`] : [];
+    return wouldLock(counted, limit) ? [`${counted} of ${limit} ${what} used${uncertain}`] : [];
   };
-  const failed = `${policy.failedAttempts} failed attempts`;
-  const starts = `${policy.unackedStarts} unacknowledged starts`;
   const used = [
-    ...part(risk.failedWouldLock, failedAttempts, possiblyFailed, failed),
-    ...part(risk.unackedWouldLock, unackedStarts, unansweredStarts, starts),
+    ...part(failedAttempts, possiblyFailed, policy.failedAttempts, "failed attempts"),
+    ...part(unackedStarts, unansweredStarts, policy.unackedStarts, "unacknowledged starts"),
   ].join(" and ");
   return isLockedBy(vault, policy)
     ? `by the counters, vault ${uuid} is locked: ${used}`
@@ -309,7 +321,7 @@ function openWays(
   const note = notes.join(", ") || undefined;
   const finishes = { ...withWords(ack, ...(unread ? ["--unread"] : [])), note };
   const finished = open.saveOwed ? saving(finishes) : finishes;
-  if (startRisk(vault, circumstances.policy).allows) {
+  if (allowsStart(vault, circumstances.policy)) {
     const anew = noted(again, "starts again with the old credentials");
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
   }
@@ -352,14 +364,14 @@ const shownBy = (uuid: string): Way =>
 /** The ways past the guard, of which only a person can know which one is right. */
 function guardedWays(vault: VaultRecord, { policy }: Circumstances): Way[] {
   const { uuid, unackedStarts, open } = vault;
-  const { unackedWouldLock } = startRisk(vault, policy);
+  const unackedWouldLock = wouldLock(unackedStarts, policy.unackedStarts);
   const shown = shownBy(uuid);
   if (isLockedBy(vault, policy)) return [unlockedOf(uuid), shown];
   const usable = unrefused(vault);
   const right = importOf(uuid);
   // Refused ones never lead on, whatever the counters are; of the others a person can say which are right.
   if (usable.length === 0) return [right];
-  if (startRisk(withoutUnanswered(vault), policy).allows) return [noneArrived(uuid), shown];
+  if (allowsStart(withoutUnanswered(vault), policy)) return [noneArrived(uuid), shown];
   const effect = unackedWouldLock
     ? `locks the vault if the audit log shows ${unackedStarts} starts, and an administrator must unlock it then`
     : "one more refusal locks the vault";

@@ -260,7 +260,7 @@ it("in doubt with a possible failure, status and ack name the choice that a plai
   const given = { policy, clock: Date };
   expect(describeGuard({ ...(await known(world)), ...one }, given)).toMatchObject({
     allows: true,
-    refuses: expect.stringContaining("without --generation") as string,
+    refuses: expect.stringContaining("several credentials may be valid") as string,
   });
 });
 

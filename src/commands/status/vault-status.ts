@@ -5,9 +5,9 @@ import { aRead, candidates, likely, nextAction, unrefused } from "../../exchange
 import { summarize } from "../../exchange/records.ts";
 import type { Breaker } from "../../exchange/breaker.ts";
 import { trialDueAt } from "../../exchange/breaker.ts";
-import { isLockedBy, startRisk } from "../../exchange/counting.ts";
+import { allowsStart } from "../../exchange/counting.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
-import { waysOn } from "../../exchange/refusals.ts";
+import { refusedByGuard, waysOn } from "../../exchange/refusals.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import { command, noted, wayText } from "../../way.ts";
@@ -98,7 +98,7 @@ export function describeVault(
     possiblyFailed: record.possiblyFailed,
     unansweredStarts: record.unansweredStarts,
     limits: { ...policy },
-    atRisk: !startRisk(record, policy).allows,
+    atRisk: !allowsStart(record, policy),
     locked: lockOf(record) !== undefined,
     lastReadAt: record.lastReadAt,
     usesRemaining: record.usesRemaining,
@@ -134,25 +134,10 @@ export function describeGuard(record: VaultRecord, circumstances: Circumstances)
     possiblyFailed,
     unansweredStarts,
     limits: { ...policy },
-    allows: startRisk(record, policy).allows,
+    allows: allowsStart(record, policy),
     next: waysOn(record, circumstances),
-    refuses: refusal(record, circumstances),
+    refuses: refusedByGuard(record, circumstances),
   };
-}
-
-function refusal(record: VaultRecord, circumstances: Circumstances): string | null {
-  const { policy } = circumstances;
-  const { allows, failedWouldLock } = startRisk(record, policy);
-  if (allows) {
-    const action = nextAction(record, aRead, circumstances);
-    return action.do === "refuse" && action.because === "choice"
-      ? "a start without --generation: any of several credentials may be valid"
-      : null;
-  }
-  if (isLockedBy(record, policy)) return "any start: by these counters, the vault is locked";
-  return failedWouldLock
-    ? `any start: it could be failed attempt ${policy.failedAttempts} of ${policy.failedAttempts}`
-    : `any start: it could be unacknowledged start ${policy.unackedStarts} of ${policy.unackedStarts}`;
 }
 
 /** The circuit breaker of one service; `now` is by the clock of the state. */
