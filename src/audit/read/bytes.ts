@@ -22,23 +22,19 @@ export const viewOf = (bytes: Buffer): Bytes => ({
 export const copyOf = ({ bytes }: Bytes, from: number, to: number): Bytes =>
   viewOf(Buffer.from(bytes.subarray(from, to)));
 
-/** Hashes the bytes from `from` up to `to`, exclusive, four at a time. */
-function hashOf({ bytes, view }: Bytes, from: number, to: number): number {
+/**
+ * Hashes the bytes from `from` up to `to`, exclusive, four at a time: those of an item's id to an odd
+ * number; else those of the record, of NDJSON its line without its end, to one that is even, not 0.
+ */
+export function hashOf({ bytes, view }: Bytes, from: number, to: number, isId: boolean): number {
   let hash = to - from;
   let at = from;
   for (; at + 4 <= to; at += 4)
     hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1) ^ (hash >>> 15);
   for (; at < to; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x9e3779b1) ^ (hash >>> 15);
-  return hash ^ (hash >>> 13);
+  hash ^= hash >>> 13;
+  return isId ? hash | 1 : hash & ~1 || 2;
 }
-
-/** Hash of an item's id: an odd number. */
-export const idHashOf = (given: Bytes, from: number, to: number): number =>
-  hashOf(given, from, to) | 1;
-
-/** Hash of a record without an id, of NDJSON that of its line without its end: even, and not 0. */
-export const contentHashOf = (given: Bytes, from: number, to: number): number =>
-  hashOf(given, from, to) & ~1 || 2;
 
 /** Whether the bytes from an offset on are those of a known text. They must be as many. */
 export function isAt({ bytes, view }: Bytes, given: Bytes, from: number): boolean {

@@ -9,11 +9,10 @@ import {
   closeObject,
   colon,
   comma,
-  contentHashOf,
   copyOf,
   endOfString,
   endOfValue,
-  idHashOf,
+  hashOf,
   isAt,
   openList,
   openObject,
@@ -81,10 +80,9 @@ export class ItemReader {
   readonly #keys: Keys;
   /** Whether no column has two roles. */
   readonly #isPlain: boolean;
-  /** Where the values of the columns are that count, by slot. */
+  /** Where the values of the columns are that count, by slot; an empty one is none. */
   readonly #from = new Int32Array(counting.length);
   readonly #to = new Int32Array(counting.length);
-  #seen = 0;
   readonly #texts: TextValues<string>;
   /** The entry of the record at hand. */
   readonly #entry = new Entry();
@@ -119,7 +117,7 @@ export class ItemReader {
       this.#header = header;
       this.#slots = header.map((name) => counting.findIndex((one) => columns[one]?.name === name));
     }
-    this.#seen = 0;
+    this.#from.set(this.#to);
     for (const [index, slot] of this.#slots.entries()) {
       if (slot < 0) continue;
       const from = cells[2 * index] as number;
@@ -129,10 +127,7 @@ export class ItemReader {
     return true;
   }
 
-  /** Sets a value; an empty one is none. */
   #set(slot: number, from: number, to: number): void {
-    if (from === to) this.#seen &= ~(1 << slot);
-    else this.#seen |= 1 << slot;
     this.#from[slot] = from;
     this.#to[slot] = to;
   }
@@ -141,14 +136,10 @@ export class ItemReader {
    * Reads the values of the JSON object that begins at an offset. Returns the offset after it; -1
    * if it is not plain, or does not end before `to`, or is in several lines of NDJSON.
    */
-  readObject(given: Bytes, from: number, to: number): number {
-    this.#seen = 0;
-    return this.#readObject(given, from, to, this.#keys);
-  }
-
-  #readObject(given: Bytes, from: number, to: number, keys: Keys): number {
+  readObject(given: Bytes, from: number, to: number, keys = this.#keys): number {
     const { bytes } = given;
     const { usual } = keys;
+    if (keys === this.#keys) this.#from.set(this.#to);
     let at = from;
     for (let index = 0; ; index++) {
       const known = usual[index];
@@ -202,7 +193,7 @@ export class ItemReader {
     // The gap that is known may end in a blank or at a quote.
     if (byte === quote || byte <= space) return -1;
     if (byte === openObject && within !== undefined)
-      return slot < 0 ? this.#readObject(given, from, to, within) : -1;
+      return slot < 0 ? this.readObject(given, from, to, within) : -1;
     if (byte === openObject || byte === openList) {
       const end = slot < 0 ? endOfValue(given, from, to, deepest) : -1;
       return end >= 0 && bytes.subarray(from, end).includes(this.#lineEnd) ? -1 : end;
@@ -245,10 +236,10 @@ export class ItemReader {
     const described = meaning.code === undefined ? this.#textAt(given, reason) : undefined;
     const path = meaning.asksEndpoint ? this.#textAt(given, endpoint) : undefined;
     entry.code = classifier.take(meaning, described, path);
-    const hash = this.#has(id)
-      ? idHashOf(given, this.#from[id] as number, this.#to[id] as number)
-      : contentHashOf(given, from, to);
-    return this.#placed(hash, line, given, from, to);
+    entry.idHash = this.#has(id)
+      ? hashOf(given, this.#from[id] as number, this.#to[id] as number, true)
+      : hashOf(given, from, to, false);
+    return this.#placed(line, given, from, to);
   }
 
   /** Returns the entry of an item that was parsed whole from these bytes: the same object. */
@@ -260,19 +251,19 @@ export class ItemReader {
     const told = item.outcome ?? this.#noOutcome;
     const meaning = classifier.meaningOf(item.action, told, this.#inverted);
     entry.code = classifier.take(meaning, item.description, item.endpoint);
-    const own = item.id === undefined ? undefined : viewOf(Buffer.from(item.id));
-    const hash = own ? idHashOf(own, 0, own.bytes.length) : contentHashOf(given, from, to);
-    return this.#placed(hash, line, given, from, to);
+    const own = viewOf(Buffer.from(item.id ?? ""));
+    const isId = item.id !== undefined;
+    entry.idHash = isId ? hashOf(own, 0, own.bytes.length, true) : hashOf(given, from, to, false);
+    return this.#placed(line, given, from, to);
   }
 
   /** Sets where the entry is. */
-  #placed(hash: number, line: number, given: Bytes, from: number, to: number): Entry {
+  #placed(line: number, given: Bytes, from: number, to: number): Entry {
     const entry = this.#entry;
     entry.input = this.#layout.index;
     entry.line = line;
     entry.offset = given.offset + from;
     entry.length = to - from;
-    entry.idHash = hash;
     return entry;
   }
 
@@ -291,7 +282,7 @@ export class ItemReader {
   }
 
   #has(slot: number): boolean {
-    return (this.#seen & (1 << slot)) !== 0;
+    return this.#from[slot] !== this.#to[slot];
   }
 }
 
