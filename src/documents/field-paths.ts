@@ -38,7 +38,7 @@ export function refuseOther(field: string, paths: readonly string[], of: string)
     return;
   const near = paths
     .filter((known) => !known.endsWith("*") && !/^vault(?:$|\.credentials)/.test(known))
-    .toSorted((a, b) => distance(path, a) - distance(path, b))
+    .toSorted((a, b) => likeness(path, b) - likeness(path, a))
     .slice(0, mostNamed);
   const contents = paths.filter((known) => /^vault\.(?:content$|creditCard\.)/.test(known));
   const listed = contents.length === 0 ? "" : `contents of the vault: ${contents.join(", ")}; `;
@@ -88,23 +88,9 @@ export function pathsOf(schema: object, prefix = ""): string[] {
   ];
 }
 
-/** Edit distance with insertion, deletion, substitution and transposition (optimal string alignment). */
-function distance(a: string, b: string): number {
-  let last: number[] = [];
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
-  for (let i = 1; i <= a.length; i += 1) {
-    const [before, above] = [last, row];
-    [last, row] = [above, [i]];
-    const at = (cells: readonly number[], j: number): number => cells[j] ?? Infinity;
-    for (let j = 1; j <= b.length; j += 1) {
-      const isSwapped = a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row[j] = Math.min(
-        at(above, j) + 1,
-        at(row, j - 1) + 1,
-        at(above, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1),
-        isSwapped ? at(before, j - 2) + 1 : Infinity,
-      );
-    }
-  }
-  return row[b.length] ?? 0;
+/** How much two texts are alike, from 0 to 1: the share of their pairs of letters that both have. */
+function likeness(a: string, b: string): number {
+  const pairs = Array.from({ length: a.length - 1 }, (_, at) => a.slice(at, at + 2));
+  const both = pairs.filter((pair) => b.includes(pair));
+  return (2 * both.length) / (a.length + b.length);
 }

@@ -81,7 +81,7 @@ describe.concurrent("--field of an exchange", () => {
   it.each([
     ["get", "vault.creditCard.nubmer", "vault.creditCard.number"],
     ["get", "creditCard.number", "vault.creditCard.number"],
-    ["get", "vault.content", "vault.creditCard"],
+    ["get", "vault.content", "vault.creditCard.expiryMonth"],
     ["get", "vault.credentails", "vault.creditCard"],
     ["get", "exchange.externalref", "exchange.externalRef"],
     ["get", "vault.creditCard.number.length", "vault.creditCard.number"],
