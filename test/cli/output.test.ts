@@ -216,6 +216,20 @@ describe.concurrent("an error", () => {
       expectError(each, "state", /too many files are open on this machine/);
   });
 
+  it("is no bug where a signal comes while standard input is read", async () => {
+    const { machine } = await coldLab(offlineNote);
+    const host = fakeHost({ env: machine.env, home: machine.home });
+    const readAll = async (): Promise<never> => {
+      host.interrupt("SIGTERM");
+      return await Promise.reject(host.interrupted.reason as Error);
+    };
+    Object.assign(host, { stdin: { ...host.stdin, readAll } });
+    const code = await main(["import", "--file", "-", "--json"], host);
+    const result = { code, signal: null, stdout: "", stderr: host.err };
+    expectError(result, "interrupted", /^interrupted by SIGTERM$/, 143);
+    expect(errorOf(result).help).toBe("vault status --pending");
+  });
+
   it("that nobody caught is JSON like any other", async () => {
     const { machine } = await coldLab(offlineNote);
     const uncaught = Promise.reject(asVaultError(new Error("lost")));
