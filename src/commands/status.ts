@@ -72,33 +72,38 @@ export const status = command(descriptor, async ({ io, settings, state }, option
   };
   const found: { uuid: string; message: string }[] = [];
   const toDo: Pick<ListedVault, "uuid" | "next">[] = [];
-  const vaults: ListedVault[] = [];
-  for await (const record of only ?? store.each()) {
-    const { uuid } = record;
-    const inUse = holders.get(uuid) ?? null;
-    const vault = describeVault(record, inUse, options.history, circumstances);
-    const { exchange, next, locked } = vault;
-    if (options.pending === true && (exchange === null || inUse !== null)) continue;
-    if (next.length > 0 && !locked) toDo.push({ uuid, next });
-    for (const { finding, since } of findingsOf(record, vault)) {
-      const isNamed = options.failOn?.some((named) => named === finding || named === "any");
-      if (isNamed !== true || (since !== null && since > until)) continue;
-      const by =
-        finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
-      found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+  async function* vaults(): AsyncGenerator<ListedVault> {
+    for await (const record of only ?? store.each()) {
+      const { uuid } = record;
+      const inUse = holders.get(uuid) ?? null;
+      const vault = describeVault(record, inUse, options.history, circumstances);
+      const { exchange, next, locked } = vault;
+      if (options.pending === true && (exchange === null || inUse !== null)) continue;
+      if (next.length > 0 && !locked) toDo.push({ uuid, next });
+      for (const { finding, since } of findingsOf(record, vault)) {
+        const isNamed = options.failOn?.some((named) => named === finding || named === "any");
+        if (isNamed !== true || (since !== null && since > until)) continue;
+        const by =
+          finding === "pending" && exchange !== null ? bySince(exchange, reader, ", by") : "";
+        found.push({ uuid, message: `${uuid} is ${finding}${by}` });
+      }
+      yield vault;
     }
-    vaults.push(vault);
   }
-  const [first] = found;
-  const message = found.map((one) => one.message).join("; ");
-  const finding =
-    first && new VaultError("finding", message, { next: [wayTo`vault status ${first.uuid}`] });
+  const failure = (): VaultError | undefined => {
+    const [first] = found;
+    const message = found.map((one) => one.message).join("; ");
+    return (
+      first && new VaultError("finding", message, { next: [wayTo`vault status ${first.uuid}`] })
+    );
+  };
   await io.output
-    .show({ vaults }, async (view) => await table(vaults, options, view))
+    .showEach("vaults", vaults(), async (shown, view) => await table(shown, options, view))
     .catch((error: unknown) => {
-      throw finding ?? error;
+      throw failure() ?? error;
     });
   if (asked === undefined) sayNext(io.narrator, toDo);
+  const finding = failure();
   if (finding !== undefined) throw finding;
 });
 

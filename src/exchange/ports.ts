@@ -231,7 +231,7 @@ export interface Store {
    */
   lock(service: string, uuid: string, waiting: Waiting): Promise<VaultSession>;
   /**
-   * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`. With a
+   * Every vault that has credentials, or counters above zero after `forget`, in the order of `byLabel`, read a few at a time. With a
    * uuid, those alone that have it, under any service.
    */
   each(uuid?: string): AsyncIterable<VaultRecord>;

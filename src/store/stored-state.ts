@@ -7,7 +7,6 @@ import type { Clock, Store, Waiting } from "../exchange/ports.ts";
 import type {
   CreatedVault,
   Creation,
-  Named,
   PastExchange,
   RunExchange,
   VaultRecord,
@@ -20,14 +19,18 @@ import type { Entry } from "./journal.ts";
 import { appendingAlone, entriesOf, pastExchanges } from "./journal.ts";
 import type { Keyring } from "./keyring.ts";
 import type { VaultColumns } from "./document.ts";
-import { isKnown, isListed, rowsOf, sinceColumns } from "./document.ts";
+import { isKnown, isListed, nameOf, rowsOf, sinceColumns } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
 import type { Since } from "./steps/rows.ts";
 import { placeOf } from "./steps/generations.ts";
 import { vaultRecord } from "./steps/rows.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
+/** Vaults that are read at a time. */
+const batch = 100;
+
 type Listed = Omit<VaultColumns, "sealed"> & Since;
+type ListedName = Pick<VaultColumns, "service" | "uuid" | "label" | "kind">;
 
 /** What everything that works on a state needs. */
 export interface StateParts {
@@ -76,25 +79,24 @@ export abstract class StoredState {
   abstract now(): number;
 
   async *each(uuid?: string): AsyncGenerator<VaultRecord> {
-    if (uuid === undefined) yield* this.#vaults(isListed);
-    else yield* this.#vaults(`uuid = $1 AND ${isListed}`, uuid.toLowerCase());
+    const values = uuid === undefined ? [] : [uuid.toLowerCase()];
+    yield* this.#inOrder(uuid === undefined ? isListed : `uuid = $1 AND ${isListed}`, ...values);
   }
 
   async list(): Promise<VaultRecord[]> {
     return await Array.fromAsync(this.each());
   }
 
-  async names(): Promise<Named[]> {
-    const sql = `SELECT uuid, label FROM ${this.dialect.prefix}vaults WHERE ${isListed}`;
-    return ((await this.read({ sql })) as Named[]).toSorted(byLabel);
+  async names(): Promise<ListedName[]> {
+    return await this.#names(isListed);
   }
 
   async find(uuid: string): Promise<VaultRecord[]> {
-    return await Array.fromAsync(this.#vaults(`uuid = $1 AND ${isKnown}`, uuid.toLowerCase()));
+    return await this.#vaults(`uuid = $1 AND ${isKnown}`, [uuid.toLowerCase()]);
   }
 
   async known(service: string): Promise<VaultRecord[]> {
-    return await Array.fromAsync(this.#vaults(`service = $1 AND ${isKnown}`, service));
+    return await Array.fromAsync(this.#inOrder(`service = $1 AND ${isKnown}`, service));
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
@@ -181,17 +183,34 @@ export abstract class StoredState {
     );
   }
 
-  /** The vaults that meet a condition, each parsed in its turn: there may be very many. */
-  async *#vaults(condition: string, ...values: string[]): AsyncGenerator<VaultRecord> {
+  /** Names of vaults that meet a condition. */
+  async #names(condition: string, ...values: string[]): Promise<ListedName[]> {
+    const sql = `SELECT service, uuid, label, kind FROM ${this.dialect.prefix}vaults
+      WHERE ${condition} ORDER BY service, uuid`;
+    return ((await this.read({ sql, values })) as ListedName[]).sort(byLabel);
+  }
+
+  /** Reads the vaults that meet a condition, in batches: documents are large. */
+  async *#inOrder(condition: string, ...values: string[]): AsyncGenerator<VaultRecord> {
+    const names = await this.#names(condition, ...values);
+    const among = `uuid IN (${this.dialect.texts(`$${values.length + 1}`)}) AND ${condition}`;
+    for (let at = 0; at < names.length; at += batch) {
+      const some = names.slice(at, at + batch);
+      const uuids = JSON.stringify(some.map(({ uuid }) => uuid));
+      const records = await this.#vaults(among, [...values, uuids]);
+      // One UUID may stand under several services, with labels that are far apart.
+      const places = new Set(some.map(nameOf));
+      yield* records.filter((record) => places.has(nameOf(record))).sort(byLabel);
+    }
+  }
+
+  async #vaults(condition: string, values: readonly string[]): Promise<VaultRecord[]> {
     const { prefix } = this.dialect;
     const sql = `SELECT service, uuid, label, kind, doc, ${sinceColumns(prefix)} FROM ${prefix}vaults
       WHERE ${condition} ORDER BY service, uuid`;
     const rows = (await this.read({ sql, values })) as Listed[];
     const at = this.time();
-    for (const row of rows.sort(byLabel)) {
-      const record = vaultRecord(rowsOf({ ...row, at }, row, row));
-      if (record !== null) yield record;
-    }
+    return rows.flatMap((row) => vaultRecord(rowsOf({ ...row, at }, row, row)) ?? []);
   }
 
   /** Writes as `change`, synced; the first statement returns a row. @throws `state` if not */
