@@ -32,6 +32,7 @@ import {
   serviceName,
 } from "../settings/settings.ts";
 import { command as wayTo, commandLine, noted } from "../way.ts";
+import { probeFinding, reachFindings } from "./doctor/finding.ts";
 
 const descriptor = {
   description:
@@ -151,10 +152,7 @@ async function verify(
   openKey: () => Promise<string>,
 ): Promise<void> {
   const settings = { ...wanted, timeout: Math.min(wanted.timeout, verifyMs) };
-  const [{ probeFinding, reachFindings }, reach] = await Promise.all([
-    import("./doctor/service.ts"),
-    service.reach(settings),
-  ]);
+  const reach = await service.reach(settings);
   for (const { check, level, message, hint } of reachFindings(serviceName(settings), reach)) {
     if (level !== "ok") io.narrator.warn(withHint(message, hint));
     else if (check === "service") io.narrator.note(message);
