@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { actorWords } from "../actor.ts";
 import type { RestoreFacts } from "../parts/state.ts";
 import type { Document } from "../documents/schemas.ts";
 import type { Command } from "../cli/command.ts";
@@ -9,8 +10,11 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import { givenKey, keyPlace } from "../secrets/keys.ts";
 import { checkLocation, passwordSeen } from "../settings/location.ts";
 import { count } from "../terminal/count.ts";
+import { listTable } from "../terminal/tables.ts";
+import { relativeTime } from "../terminal/time.ts";
 import { command as wayTo, noted } from "../way.ts";
-import { backupTable, locksTable, restoredTable } from "./state/view.ts";
+
+type RestoredVault = Document<"state restore">["restored"]["vaults"][number];
 
 /** Creates the state and its key, as far as there are none. */
 const init = command(
@@ -144,7 +148,11 @@ const backup = command(
     const document: Document<"state backup"> = {
       backup: { ...facts, key: { inBackup: false, ...key } },
     };
-    await io.output.printDone(document, (view) => backupTable(facts, key, view));
+    const where = key.file === null ? `the key, ${key.source}` : key.source;
+    const copied = `Copied ${count(facts.vaults, "vault")}${pendingOf(facts)} to ${file}`;
+    const missing = `Not in it: ${where}. The backup cannot be opened without it; keep a copy of it elsewhere.`;
+    const lines = facts.keyId === null ? [copied] : [copied, missing];
+    await io.output.printDone(document, () => lines);
   },
 );
 
@@ -189,8 +197,12 @@ const restore = command(
     const failed = facts.failed.map(({ error, ...vault }) => ({ ...vault, error: error.toJSON() }));
     const document: Document<"state restore"> = { restored, failed };
     const failure = failureOf(facts, file);
+    const lines = [
+      `Restored ${count(vaults.length, "vault")}${pendingOf(restored)} from ${file}`,
+      ...vaults.flatMap(becomeOf),
+    ];
     await io.output
-      .printDone(document, (view) => restoredTable(document, view))
+      .printDone(document, () => lines)
       .catch((error: unknown) => {
         throw failure ?? error;
       });
@@ -198,6 +210,29 @@ const restore = command(
     io.narrator.note("", [wayTo`vault status`]);
   },
 );
+
+const pendingOf = ({ pending }: { pending: number }): string =>
+  pending === 0 ? "" : ` (${count(pending, "exchange")} pending)`;
+
+/** Why a vault is as it was here, as in the file, or both. */
+const reasons: Readonly<Record<RestoredVault["reason"], string>> = {
+  known: "nothing in the backup is new",
+  older: "the credentials of the backup were superseded here",
+  gone: "it was deleted since the backup; vault import brings it back",
+  taken: "it was not known here",
+  returned: "it was forgotten here",
+  first: "the credentials of the backup are tried first",
+  after: "the credentials of the backup are tried after those here",
+};
+
+/** What became of a vault of which the backup has something else than was here. */
+function becomeOf({ uuid, label, reason, exchange, droppedLabel }: RestoredVault): string[] {
+  if (reason === "known" && droppedLabel === null) return [];
+  const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange continues` : "";
+  const unlabeled =
+    droppedLabel === null ? "" : `; its label ${droppedLabel} belongs to another vault here`;
+  return [`${label ?? uuid}: ${reasons[reason]}${continued}${unlabeled}`];
+}
 
 /** The error for vaults that others held for too long: they are as they were. */
 function failureOf({ vaults, failed }: RestoreFacts, file: string): VaultError | undefined {
@@ -222,7 +257,16 @@ const locks = command(
   async ({ io, state }) => {
     const locks = await (await state.store()).locks();
     const document: Document<"state locks"> = { locks };
-    await io.output.print(document, (view) => locksTable(document, view));
+    await io.output.print(document, (view) => {
+      const { isTTY, now } = view;
+      if (isTTY && locks.length === 0) return "No vault is in use.\n";
+      const rows = locks.map(({ uuid, holder, since, endsAt }) => [
+        uuid,
+        actorWords(holder, "process"),
+        ...(isTTY ? [relativeTime(Date.parse(since), now)] : [since, endsAt ?? ""]),
+      ]);
+      return listTable(["Vault", "Used by", "Since"], rows, view);
+    });
   },
 );
 

@@ -17,7 +17,6 @@ import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { directoryOf, type Basics } from "./basics.ts";
 
-export type { BackupFacts } from "../store/backup/backup.ts";
 export type { RestoreFacts } from "../store/backup/restore.ts";
 export type { DirectoryFacts, ServerFacts, StateFacts } from "../store/whole/stored-whole.ts";
 

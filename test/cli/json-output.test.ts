@@ -128,7 +128,6 @@ describe("output for programs", () => {
       ["doctor"],
       ["config", "list", "--origin"],
       ["config", "path"],
-      ["state", "backup", "backup.db"],
     ].map((args) => ({ args })),
   )(
     "%o: without a terminal a table is lines for programs, in color only where that is forced",

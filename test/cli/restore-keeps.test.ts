@@ -119,7 +119,7 @@ describe.each(Object.entries(places))(
       const { stdout } = await machine.vault("state", "restore", file, "--yes");
       const told = stdout.replaceAll(/\s+/g, " ");
       expect(told).toContain(
-        `${uuid} it was forgotten here; its label palm belongs to another vault here`,
+        `${uuid}: it was forgotten here; its label palm belongs to another vault here`,
       );
       await machine.ok("get", uuid);
       await expectInStep(lab, machine, uuid);

@@ -251,7 +251,7 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     const result = await machine.vault("state", "restore", file, "--yes", "--json");
     expect(restoredOf(result).vaults).toMatchObject([{ uuid, reason: "older" }]);
     const { stdout } = await machine.vault("state", "restore", file, "--yes");
-    expect(stdout).toMatch(/\tthe credentials of the backup were/);
+    expect(stdout).toMatch(/: the credentials of the backup were/);
   });
 
   it("the device that the service accepted goes with the current pair", async () => {
