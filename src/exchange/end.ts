@@ -1,12 +1,16 @@
 import type { ErrorFacts, Retry } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { isSuccess, object } from "../protocol/answers.ts";
 import type { Answer } from "../protocol/answers.ts";
+import { isSuccess, object } from "../protocol/answers.ts";
 import { command } from "../way.ts";
+import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
+import type { Wish } from "./next-action.ts";
+import { nextAction } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
 import { currentRecord, note, nextTry } from "./ports.ts";
+import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
-import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
+import type { RecoveryDocument } from "./recovery.ts";
 import { HandoverFailure, recoveryDocument } from "./recovery.ts";
 import {
   interrupted,
@@ -17,10 +21,6 @@ import {
   refusalError,
   waysOn,
 } from "./refusals.ts";
-import type { Wish } from "./next-action.ts";
-import { nextAction } from "./next-action.ts";
-import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
-import type { RecoveryDocument } from "./recovery.ts";
 import type { EndOutcome, Settled } from "./states.ts";
 import { settledAs } from "./states.ts";
 

@@ -1,6 +1,9 @@
 import { defined } from "../defined.ts";
 import type { ErrorKind } from "../errors.ts";
 import { VaultError } from "../errors.ts";
+import { command, noted } from "../way.ts";
+import { spentBy } from "./counting.ts";
+import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import type {
   ExchangeContext,
   ExchangeEvent,
@@ -12,9 +15,6 @@ import type {
   Waiting,
 } from "./ports.ts";
 import { currentRecord } from "./ports.ts";
-import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
-import { spentBy } from "./counting.ts";
-import { command, noted } from "../way.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
 

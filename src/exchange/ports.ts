@@ -1,7 +1,11 @@
 import type { Holder } from "../actor.ts";
-import type { Kind, Operation, SingleOperation } from "../protocol/endpoints.ts";
+import { VaultError } from "../errors.ts";
 import type { Answer, Pair } from "../protocol/answers.ts";
+import type { Kind, Operation, SingleOperation } from "../protocol/endpoints.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
+import type { Credentials } from "../protocol/requests.ts";
+import type { Breaker, ServiceBreaker } from "./breaker.ts";
+import type { StartOutcome, Policy } from "./counting.ts";
 import type {
   AdoptedExchange,
   AdoptionOutcome,
@@ -18,11 +22,7 @@ import type {
   VaultRecord,
   Named,
 } from "./records.ts";
-import type { Credentials } from "../protocol/requests.ts";
-import type { Breaker, ServiceBreaker } from "./breaker.ts";
-import type { StartOutcome, Policy } from "./counting.ts";
 import type { HoldReason, Settled } from "./states.ts";
-import { VaultError } from "../errors.ts";
 
 /** The clocks of the machine. */
 export interface Clock {

@@ -1,12 +1,12 @@
 import type { Actor } from "../actor.ts";
 import type { ExchangeSummary } from "../errors.ts";
+import { VaultError } from "../errors.ts";
 import type { StartSuccess, VaultDates } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import type { Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
-import { VaultError } from "../errors.ts";
 
 /**
  * Standing of a stored pair. `imported`: given. `offered`: received from a start, not yet acknowledged (or in doubt). `void`: offered by

@@ -10,12 +10,12 @@ import { parseGivenJson } from "../protocol/json.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { onlineCredentials } from "../protocol/requests.ts";
 import { checkGiven } from "../protocol/validate.ts";
+import type { Way } from "../way.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "./ports.ts";
-import { isUnread } from "./records.ts";
 import type { AdoptionOutcome, Named, OpenExchange, VaultRecord } from "./records.ts";
+import { isUnread } from "./records.ts";
 import type { HoldReason, Settled } from "./states.ts";
-import type { Way } from "../way.ts";
 
 const kind = z.enum(kinds, { error: `must be one of ${kinds.join(", ")}` });
 

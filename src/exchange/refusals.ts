@@ -4,8 +4,6 @@ import type { Answer } from "../protocol/answers.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
 import type { Way } from "../way.ts";
 import { command, noted, withWords } from "../way.ts";
-import { isUndelivered, isUnread, summarize, tokenExpiresAt } from "./records.ts";
-import { currentRecord } from "./ports.ts";
 import {
   allowsStart,
   isLockedBy,
@@ -17,10 +15,12 @@ import {
 import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-action.ts";
+import type { ExchangeContext } from "./ports.ts";
+import { currentRecord } from "./ports.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
+import { isUndelivered, isUnread, summarize, tokenExpiresAt } from "./records.ts";
 import { noCredentials } from "./start/start.ts";
 import { holdReasons } from "./states.ts";
-import type { ExchangeContext } from "./ports.ts";
 
 /** The error of a refusal, with the ways on. Nothing was sent. */
 export function refusalError(

@@ -3,19 +3,19 @@ import type { StartSuccess } from "../protocol/answers.ts";
 import { object } from "../protocol/answers.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
+import { withWords } from "../way.ts";
+import { acknowledge } from "./end.ts";
 import type { ExchangeContext } from "./ports.ts";
 import { currentRecord } from "./ports.ts";
+import type { OpenExchange } from "./records.ts";
 import { isUnread, openExchange, summarize } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
 import { HandoverFailure, adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
-import { acknowledge } from "./end.ts";
 import { interrupted, waysOn } from "./refusals.ts";
-import type { OpenExchange } from "./records.ts";
 import type { Accepted } from "./start/send.ts";
 import { untilAccepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
-import { withWords } from "../way.ts";
 
 /**
  * Runs one whole exchange (docs/design.md, The exchange) with a locked vault, one durable step for each answer of `nextAction`: settle,

@@ -1,4 +1,10 @@
+import { defined } from "../defined.ts";
 import { asVaultError, VaultError } from "../errors.ts";
+import type { CreateSuccess } from "../protocol/answers.ts";
+import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";
+import type { Device, Metadata } from "../protocol/fields.ts";
+import type { Credentials } from "../protocol/requests.ts";
+import { command, noted } from "../way.ts";
 import {
   acceptedBy,
   dispositionOf,
@@ -12,15 +18,9 @@ import {
 } from "./dispositions.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import { nextTry } from "./ports.ts";
-import { interruptedBefore, unlessInterrupted } from "./refusals.ts";
-import type { CreateSuccess } from "../protocol/answers.ts";
-import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";
-import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Creation } from "./records.ts";
-import type { Credentials } from "../protocol/requests.ts";
+import { interruptedBefore, unlessInterrupted } from "./refusals.ts";
 import { claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
-import { defined } from "../defined.ts";
-import { command, noted } from "../way.ts";
 
 /** Everything that a call outside an exchange needs. */
 export type SingleContext = Pick<

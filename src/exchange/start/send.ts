@@ -3,8 +3,6 @@ import type { StartSuccess } from "../../protocol/answers.ts";
 import { isSuccess, object, readStartSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
-import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
-import { currentRecord, nextTry, note } from "../ports.ts";
 import { allowsRetry } from "../counting.ts";
 import type { Refused } from "../dispositions.ts";
 import {
@@ -17,6 +15,12 @@ import {
   wording,
 } from "../dispositions.ts";
 import { settleInterrupted } from "../end.ts";
+import type { NextAction } from "../next-action.ts";
+import { nextAction } from "../next-action.ts";
+import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
+import { currentRecord, nextTry, note } from "../ports.ts";
+import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
+import { bareCredentials } from "../recovery.ts";
 import {
   afterRefusal,
   pause,
@@ -24,10 +28,6 @@ import {
   throwIfInterrupted,
   throwIfRefused,
 } from "../refusals.ts";
-import type { NextAction } from "../next-action.ts";
-import { nextAction } from "../next-action.ts";
-import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
-import { bareCredentials } from "../recovery.ts";
 import { newId } from "../ulid.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair, Counted, Start } from "./start.ts";
