@@ -1,5 +1,5 @@
 import { actorOf, type Actor } from "./actor.ts";
-import { fstatSync, readFile, readSync, statSync } from "node:fs";
+import { fstatSync, readFile, statSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { promisify } from "node:util";
 import { asVaultError, VaultError } from "./errors.ts";
@@ -100,7 +100,7 @@ export function createHost(
   });
   const signal = (): AbortSignal | undefined => watched?.interrupted;
   const options = (fd: 1 | 2) => ({ facts: facts(fd), signal, openWriter: () => openWriteAll(fd) });
-  const stdout = new DataStream(options(1), () => wasClosed(1));
+  const stdout = new DataStream(options(1), () => isNullDevice(1));
   const stderr = new MessageStream(options(2));
   const flush = async (): Promise<void> => {
     await stdout.flush();
@@ -234,26 +234,12 @@ function mayBeTerminal(fd: number): boolean {
   return fstatSync(fd).isCharacterDevice() && !isNullDevice(fd);
 }
 
+/** Also true of a descriptor that was closed: the runtime opens the null device in its place. */
 function isNullDevice(fd: number): boolean {
   const stat = fstatSync(fd);
   return (
     stat.isCharacterDevice() && stat.rdev === statSync("/dev/null", { throwIfNoEntry: false })?.rdev
   );
-}
-
-/**
- * Whether the program was started without this output descriptor. The runtime then opens the null device in its place, for
- * reading and writing; a shell's `>/dev/null` cannot be read. Some programs that start others (Node, Python) open it as the
- * runtime does: theirs counts as closed, too.
- */
-function wasClosed(fd: number): boolean {
-  if (!isNullDevice(fd)) return false;
-  try {
-    readSync(fd, Buffer.alloc(1));
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Implements `Host.endGroup`. */

@@ -135,19 +135,18 @@ const pieceLength = 64 * 1024;
 /** A value as it stands in a list of a document. */
 const indented = (value: unknown): string => jsonText(value, 2).replaceAll("\n", "\n    ");
 
-/** Refuses a closed output: what nobody receives would count as delivered. @throws `usage` */
-export function refuseClosedOutput(
-  { isClosed }: DataStream,
-  what: "contents" | "credentials",
-): void {
+/**
+ * Refuses a standard output that is closed or the null device: contents that nobody receives would
+ * count as delivered.
+ * @throws `usage`
+ */
+export function refuseClosedOutput({ isClosed }: DataStream): void {
   if (!isClosed) return;
-  throw new VaultError(
-    "usage",
-    `standard output is closed, and the ${what} would be lost; nothing was sent`,
-    {
-      hint: `run it again with an output, such as > FILE (> /dev/null, opened for writing only, discards the ${what})`,
-    },
-  );
+  const message =
+    "standard output is closed or /dev/null, and the contents would be lost; nothing was sent";
+  throw new VaultError("usage", message, {
+    hint: "run it again with an output, such as > FILE or --out FILE",
+  });
 }
 
 /** A line about a vault: its UUID and what there is to say, between tabs for a program. */

@@ -12,7 +12,7 @@ import { noCredentials } from "../exchange/start/start.ts";
 import { bareCredentials, recoveryDocument } from "../exchange/recovery.ts";
 import type { ExportedVault } from "../documents/state.ts";
 import { askVault } from "../input/ask.ts";
-import { refuseClosedOutput, serialize } from "../cli/output.ts";
+import { serialize } from "../cli/output.ts";
 import { defined } from "../defined.ts";
 import { command as wayTo, noted } from "../way.ts";
 
@@ -43,7 +43,6 @@ const exportVaults = command(
     const { uuid, all, generation } = options;
     const target = all === true ? undefined : await askVault(app, uuid, "export");
     const { output, host } = app.io;
-    refuseClosedOutput(host.stdout, "credentials");
     const exported =
       target === undefined ? await exportAll(app) : await exportOne(app, target, generation);
     const format = output.format === "table" ? (all === true ? "ndjson" : "json") : output.format;

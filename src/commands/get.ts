@@ -36,7 +36,7 @@ export const get = command(
       );
     // Elsewhere than to standard output, or not at all.
     const isElsewhere = [options.out, options.outDir, options.exec].some((it) => it !== undefined);
-    if (!isElsewhere && options.dryRun !== true) refuseClosedOutput(app.io.host.stdout, "contents");
+    if (!isElsewhere && options.dryRun !== true) refuseClosedOutput(app.io.host.stdout);
     return await runVaults(app, options, "get");
   },
 );

@@ -1,6 +1,6 @@
 // npm run bench:startup and bench:exchange: what commands take, in turns with what they are compared with.
 import { spawn } from "node:child_process";
-import { mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RunningSandbox } from "../../src/sandbox/server.ts";
@@ -13,7 +13,6 @@ import { hasCurl } from "../support/run-vault.ts";
 const bin = join(import.meta.dirname, "..", "..", "bin", "vault.js");
 const script = join(import.meta.dirname, "exchange.sh");
 const runs = Number(process.argv[3] ?? 40);
-const nowhere = openSync("/dev/null", "w");
 
 /** A sandbox, a home of its own, and what is measured there. */
 interface Stage {
@@ -21,7 +20,7 @@ interface Stage {
   vaults: RunningSandbox["vaults"];
   /** Arguments of the same exchange by a shell script with curl and jq; undefined where one is missing. */
   script: readonly string[] | undefined;
-  /** Milliseconds from start to exit; the output goes to /dev/null, which costs no case anything. */
+  /** Milliseconds from start to exit; the output goes into a pipe. */
   timed(command: readonly string[]): Promise<number>;
   /** Reads a vault for the first time, with its credentials. */
   begin(vault: RunningSandbox["vaults"][number], ...flags: string[]): Promise<void>;
@@ -55,7 +54,8 @@ async function openStage(more: Readonly<Record<string, string>> = {}): Promise<S
   };
   const timed = async ([command = "", ...args]: readonly string[]): Promise<number> => {
     const started = performance.now();
-    const child = spawn(command, args, { env, stdio: ["ignore", nowhere, "inherit"] });
+    const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "inherit"] });
+    child.stdout?.resume();
     const code = await new Promise((resolve) => child.once("exit", resolve));
     if (code !== 0) throw new Error(`${args.join(" ")} ended with ${String(code)}`);
     return performance.now() - started;

@@ -2,15 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { once } from "node:events";
-import {
-  closeSync,
-  cpSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { checkPrinted } from "./documents.ts";
 import { tempDir, atEndOfFile } from "./cleanup.ts";
 
@@ -192,14 +184,12 @@ export async function xargs(
   args: readonly string[],
   env: Record<string, string>,
 ): Promise<{ code: number | null; stderr: string }> {
-  // For writing only: "ignore" would be the same to the program as a closed standard output.
-  const nowhere = openSync("/dev/null", "w");
   const command = ["-P16", "-I{}", ...vaultCommand, ...args];
   const child = spawn("xargs", command, {
     env: cleanEnv({ env }),
-    stdio: ["pipe", nowhere, "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
-  closeSync(nowhere);
+  child.stdout?.resume();
   let stderr = "";
   child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
   child.stdin?.end(words.join("\n"));

@@ -1,9 +1,8 @@
 import { spawn, type SpawnOptions, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, openSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
-import { once as lazy } from "../../at-a-time.ts";
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
 import { command } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
@@ -202,8 +201,8 @@ async function inSandbox<T>(
   more: Partial<SandboxSettings>,
   work: (sandbox: RunningSandbox, run: Run) => Promise<T>,
 ): Promise<T> {
-  // Not "ignore": that is no standard output at all, without which `vault get` sends nothing.
-  const output = app.settings.debug ? 2 : nowhere();
+  // Not "ignore": into the null device `vault get` delivers nothing.
+  const output = app.settings.debug ? 2 : "pipe";
   const sandbox = await openPrivateSandbox(app, { ...settings, ...more });
   try {
     const cwd = join(sandbox.folder, "work");
@@ -226,8 +225,6 @@ const failed = (message: string, command: readonly string[]): VaultError =>
     next: [wayTo`vault sandbox exec -- ${command}`],
   });
 
-const nowhere = lazy(() => openSync("/dev/null", "w"));
-
 const inShell = (line: string): string[] => ["/bin/sh", "-c", line];
 
 function runIn(host: Host, how: SpawnOptions): Run {
@@ -241,6 +238,7 @@ function runIn(host: Host, how: SpawnOptions): Run {
   return async ([program = "", ...args], started) => {
     throwIfInterrupted();
     const child = spawn(program, args, how);
+    for (const output of [child.stdout, child.stderr]) output?.resume();
     const kill = (): void => {
       if (child.pid !== undefined) host.endGroup(child.pid);
     };
