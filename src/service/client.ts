@@ -8,7 +8,7 @@ import { isTlsFailure, proxyRefusal } from "./causes.ts";
 import type { ConnectionOptions, Outcome } from "./connection.ts";
 import { makeConnection } from "./connection.ts";
 import { pathOf, replyOf, requestOf, type Target } from "./http.ts";
-import { secretsIn, traced } from "./trace.ts";
+import { secretsIn, traced, type TraceEvent } from "./trace.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {}
 
@@ -54,7 +54,7 @@ interface ServiceOptions extends ClientOptions {
   /** Its `ready` is awaited before each call about an offline vault. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
   /** Receives the events of --debug. */
-  trace?: ((event: object) => void) | undefined;
+  trace?: ((event: TraceEvent) => void) | undefined;
 }
 
 /** What an exchange does not share with others that run at the same time. */

@@ -1,4 +1,4 @@
-import type { Send } from "../exchange/ports.ts";
+import type { Reply, Send } from "../exchange/ports.ts";
 import { requestOf, type Target } from "./http.ts";
 
 /**
@@ -59,26 +59,63 @@ function masked(value: unknown): unknown {
   return `«redacted ${Array.isArray(value) ? "array" : typeof value}»`;
 }
 
+interface CallFacts {
+  /** Number of the call, which a response shares with its request. */
+  call: number;
+  method: string;
+  path: string;
+}
+
 /**
- * Shows each request, as the client sends it, before it is sent, and each reply before it is
- * returned, for `--debug`: values of secret fields are masked; other text still has to go through
- * the redactor. All that it wraps share the numbers of calls, from 1.
+ * What `--debug` shows of a call. Values of secret fields are masked; other text still has to go
+ * through the redactor.
+ */
+export type TraceEvent =
+  | ({ type: "request"; headers: unknown; body: unknown } & CallFacts)
+  | ({
+      type: "response";
+      durationMs: number;
+      outcome: Reply["type"];
+      httpStatus?: number | undefined;
+      cause?: string | undefined;
+      retryAfter?: number | undefined;
+      body?: unknown;
+    } & CallFacts);
+
+/**
+ * Reports each request, as the client sends it, before it is sent, and each outcome before it is
+ * returned. All that it wraps share the numbers of calls, from 1.
  */
 export function traced(
   target: Target,
-  trace: (event: object) => void,
+  trace: (event: TraceEvent) => void,
   now: () => number,
 ): (send: Send) => Send {
   let calls = 0;
   return (send) =>
-    async (...given) => {
-      const { method, path, ...request } = requestOf(target, given[0]);
-      const facts = { call: (calls += 1), method, path };
-      trace({ type: "request", ...facts, ...(maskSecrets(request) as object) });
+    async (call, ...given) => {
+      const { headers, body, method, path } = requestOf(target, call);
+      const facts: CallFacts = { call: (calls += 1), method, path };
+      trace({
+        type: "request",
+        ...facts,
+        headers: maskSecrets(headers),
+        body: maskSecrets(body),
+      });
       const startedAt = now();
-      const reply = await send(...given);
-      const durationMs = now() - startedAt;
-      trace({ type: "response", ...facts, durationMs, reply: maskSecrets(reply) });
+      const reply = await send(call, ...given);
+      const answer = reply.type === "not-sent" ? undefined : reply.answer;
+      trace({
+        type: "response",
+        ...facts,
+        durationMs: now() - startedAt,
+        outcome: reply.type,
+        httpStatus:
+          answer?.httpStatus ?? (reply.type === "no-answer" ? reply.httpStatus : undefined),
+        cause: reply.type === "answer" ? undefined : reply.cause,
+        retryAfter: answer?.retryAfter,
+        body: answer && maskSecrets(answer.body),
+      });
       return reply;
     };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Send } from "../../src/exchange/ports.ts";
-import { maskSecrets, traced } from "../../src/service/trace.ts";
+import { maskSecrets, traced, type TraceEvent } from "../../src/service/trace.ts";
 import { clientOf, endCall, httpServer, json, never, startCall } from "../support/servers.ts";
 import { application, device, uuid } from "../support/examples.ts";
 
@@ -32,14 +32,14 @@ const secrets = [
   "aaa.bbb.ccc",
 ].concat(application.apiKey);
 
-async function trace(url: string, run: (call: Send) => Promise<unknown>): Promise<object[]> {
+async function trace(url: string, run: (call: Send) => Promise<unknown>): Promise<TraceEvent[]> {
   const target = {
     service: `${url}/vaultsvc/v1-2`,
     application,
     version: "1.2.3",
     token: { current: () => "aaa.bbb.ccc" },
   };
-  const events: object[] = [];
+  const events: TraceEvent[] = [];
   let time = 0;
   const tracing = traced(
     target,
@@ -88,26 +88,22 @@ describe("traced", () => {
         type: "response",
         ...facts,
         durationMs: 5,
-        reply: {
-          type: "answer",
-          answer: {
-            httpStatus: 200,
-            body: {
-              ...body,
-              transactionToken: { ...body.transactionToken, token: "«redacted 3 characters»" },
-              vault: {
-                uuid,
-                credentials: {
-                  encryptedData: "«redacted 7 characters»",
-                  payload: "«redacted 7 characters»",
-                },
-                creditCard: {
-                  number: "«redacted 16 characters»",
-                  name: "«redacted 12 characters»",
-                  expiryMonth: 4,
-                  expiryYear: 2029,
-                },
-              },
+        outcome: "answer",
+        httpStatus: 200,
+        body: {
+          ...body,
+          transactionToken: { ...body.transactionToken, token: "«redacted 3 characters»" },
+          vault: {
+            uuid,
+            credentials: {
+              encryptedData: "«redacted 7 characters»",
+              payload: "«redacted 7 characters»",
+            },
+            creditCard: {
+              number: "«redacted 16 characters»",
+              name: "«redacted 12 characters»",
+              expiryMonth: 4,
+              expiryYear: 2029,
             },
           },
         },
@@ -115,7 +111,7 @@ describe("traced", () => {
     ]);
     for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
     // The trace shows what was sent.
-    const { headers } = events[0] as { headers: object };
+    const { headers } = events[0] as TraceEvent & { type: "request" };
     expect(server.requests[0]).toMatchObject({ url: facts.path, headers });
   });
 
@@ -130,11 +126,11 @@ describe("traced", () => {
         answer: { httpStatus: 429, body: { responseStatus: { status: "ERROR" } }, retryAfter: 2 },
       });
     });
-    expect(events).toMatchObject([
-      { type: "request", call: 1 },
-      { type: "response", call: 1 },
-      { type: "request", call: 2 },
-      { type: "response", call: 2 },
+    expect(events.map((e) => [e.type, e.call])).toEqual([
+      ["request", 1],
+      ["response", 1],
+      ["request", 2],
+      ["response", 2],
     ]);
     expect(events[0]).toMatchObject({
       headers: {
@@ -144,7 +140,7 @@ describe("traced", () => {
       },
       body: { token: "«redacted 9 characters»" },
     });
-    expect(events[1]).toMatchObject({ reply: { answer: { httpStatus: 429, retryAfter: 2 } } });
+    expect(events[1]).toMatchObject({ outcome: "answer", httpStatus: 429, retryAfter: 2 });
     expect(server.requests[0]?.headers.authorization).toBe("Bearer aaa.bbb.ccc");
     for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
   });
@@ -152,8 +148,11 @@ describe("traced", () => {
   test("no answer: the cause, the status, and the body of a 5xx", async () => {
     const server = await httpServer(json(500, { vault }));
     const events = await trace(server.url, (call) => call(endCall, never));
-    const cause = `HTTP 500 from ${server.host}`;
-    expect(events[1]).toMatchObject({ reply: { type: "no-answer", cause, httpStatus: 500 } });
+    expect(events[1]).toMatchObject({
+      outcome: "no-answer",
+      cause: `HTTP 500 from ${server.host}`,
+      httpStatus: 500,
+    });
     for (const secret of secrets) expect(JSON.stringify(events)).not.toContain(secret);
   });
 
@@ -166,7 +165,8 @@ describe("traced", () => {
       method: "PUT",
       path: `/vaultsvc/v1-2/vault/credit-card/offline/${uuid}/get-end`,
       durationMs: 5,
-      reply: { type: "not-sent", cause: "canceled before it was sent" },
+      outcome: "not-sent",
+      cause: "canceled before it was sent",
     });
   });
 });
