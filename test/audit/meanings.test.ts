@@ -12,7 +12,7 @@ const kindOf = (
   outcome: string | undefined,
   description?: string,
   by = classifier,
-): string => eventKinds[by.take(by.meaningOf(action, outcome), description)] ?? "";
+): string => eventKinds[by.take(by.meaningOf(by.actionOf(action), outcome), description)] ?? "";
 
 /** What a text means, by what it is. */
 const meaningOf: Record<string, (text: string) => string> = {

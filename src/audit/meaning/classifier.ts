@@ -20,13 +20,18 @@ type Remark = keyof typeof sentences;
 /** A kind of event, and what of the item is counted beside it. */
 type Known = readonly [kind: EventKind, remark?: Remark];
 
-/** What items with an action and an outcome mean. */
-interface Meaning {
+/** An action, with what it means by outcomes of one column. */
+export interface Action {
   readonly action: string;
-  /** Without one: null if others have successes, else empty; undefined in a log without any. */
-  readonly outcome: string | null | undefined;
   /** True for columns like `failed`, false for those like `success`; else 0 and 1 are unclear. */
   readonly inverted: boolean | undefined;
+  readonly meanings: Map<string | null | undefined, Meaning>;
+}
+
+/** What items with an action and an outcome mean. */
+export interface Meaning extends Omit<Action, "meanings"> {
+  /** Without one: null if others have successes, else empty; undefined in a log without any. */
+  readonly outcome: string | null | undefined;
   /** Code of the event; undefined if it depends on the description: not for a plain success. */
   readonly code: number | undefined;
   /** The endpoint may tell what the call does, or who locked a vault. */
@@ -48,8 +53,8 @@ export class Classifier {
   readonly #outcomes: ReadonlyMap<string, Outcome>;
   readonly #renames: Renames;
   readonly #word: (text: string) => string;
-  /** By outcome and action, for each of the values of `inverted`. */
-  readonly #meanings: Map<Meaning["outcome"], Map<string, Meaning>>[] = [];
+  /** For each of the values of `inverted`. */
+  readonly #actions: Map<string, Action>[] = [];
   #known = 0;
   readonly #counts = new Map<Remark, Map<string, number>>();
 
@@ -66,16 +71,16 @@ export class Classifier {
     this.#word = word;
   }
 
-  meaningOf(action: string, outcome?: Meaning["outcome"], inverted?: boolean): Meaning {
-    const byOutcome = (this.#meanings[inverted === undefined ? 0 : inverted ? 1 : 2] ??= new Map());
-    const known =
-      byOutcome.get(outcome) ?? this.#remember(byOutcome, outcome, new Map<string, Meaning>());
+  actionOf(action: string, inverted?: boolean): Action {
+    const known = (this.#actions[inverted === undefined ? 0 : inverted ? 1 : 2] ??= new Map());
     return (
-      known.get(action) ?? this.#remember(known, action, this.#mean(action, outcome, inverted))
+      known.get(action) ?? this.#remember(known, action, { action, inverted, meanings: new Map() })
     );
   }
 
-  #mean(action: string, outcome: Meaning["outcome"], inverted: boolean | undefined): Meaning {
+  meaningOf({ action, inverted, meanings }: Action, outcome: string | null | undefined): Meaning {
+    const known = meanings.get(outcome);
+    if (known !== undefined) return known;
     const base = nameIn(action, this.#renames)?.kind;
     const isUnnamed = base === undefined && !isAboutApplication(action);
     const asksEndpoint = isUnnamed || base === "lock" || base === "lock-noted";
@@ -86,8 +91,12 @@ export class Classifier {
       !asksEndpoint &&
       this.#outcomeOf(textOf(outcome ?? "") ?? "", inverted) === "good" &&
       kind === (base ?? "application");
-    const code = isPlain ? eventCodes[kind] : undefined;
-    return { ...given, code, asksEndpoint, described: new Map() };
+    return this.#remember(meanings, outcome, {
+      ...given,
+      code: isPlain ? eventCodes[kind] : undefined,
+      asksEndpoint,
+      described: new Map<string | undefined, Known>(),
+    });
   }
 
   /**

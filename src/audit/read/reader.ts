@@ -21,7 +21,7 @@ import {
   viewOf,
 } from "./bytes.ts";
 import { clip } from "./clip.ts";
-import type { Classifier } from "../meaning/classifier.ts";
+import type { Action, Classifier } from "../meaning/classifier.ts";
 import { saysNothing } from "../meaning/words.ts";
 import type { Fields } from "./fields.ts";
 import { Entry, type Item, properties, type Role, roles } from "./item.ts";
@@ -84,6 +84,7 @@ export class ItemReader {
   readonly #from = new Int32Array(counting.length);
   readonly #to = new Int32Array(counting.length);
   readonly #texts: TextValues<string>;
+  readonly #actions: TextValues<Action>;
   /** The entry of the record at hand. */
   readonly #entry = new Entry();
 
@@ -108,6 +109,9 @@ export class ItemReader {
     this.#isPlain = slots.size === names.length;
     this.#keys = new Keys(slots);
     this.#texts = new TextValues((text) => form.decode(text));
+    this.#actions = new TextValues((text) =>
+      layout.classifier.actionOf(form.decode(text), this.#inverted),
+    );
   }
 
   /** Reads cells by where each begins and ends. Returns false if one that counts is not plain. */
@@ -230,9 +234,12 @@ export class ItemReader {
       entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
       if (entry.vault < 0 && this.#has(vault)) return null;
     }
-    const called = this.#textAt(given, action) ?? "";
-    const told = this.#textAt(given, outcome) ?? this.#noOutcome;
-    const meaning = classifier.meaningOf(called, told, this.#inverted);
+    const called = this.#actions.get(
+      given,
+      this.#from[action] as number,
+      this.#to[action] as number,
+    );
+    const meaning = classifier.meaningOf(called, this.#textAt(given, outcome) ?? this.#noOutcome);
     const described = meaning.code === undefined ? this.#textAt(given, reason) : undefined;
     const path = meaning.asksEndpoint ? this.#textAt(given, endpoint) : undefined;
     entry.code = classifier.take(meaning, described, path);
@@ -248,8 +255,8 @@ export class ItemReader {
     const entry = this.#entry;
     entry.time = item.time;
     entry.vault = vaults.of(item.vault ?? "");
-    const told = item.outcome ?? this.#noOutcome;
-    const meaning = classifier.meaningOf(item.action, told, this.#inverted);
+    const called = classifier.actionOf(item.action, this.#inverted);
+    const meaning = classifier.meaningOf(called, item.outcome ?? this.#noOutcome);
     entry.code = classifier.take(meaning, item.description, item.endpoint);
     const own = viewOf(Buffer.from(item.id ?? ""));
     const isId = item.id !== undefined;
