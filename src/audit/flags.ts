@@ -100,14 +100,16 @@ export class Selection {
   }
 
   /** Whether an item meets them; reads items only up to it. */
-  isMet(events: readonly ItemLocation[], itemOf: (location: ItemLocation) => Item): boolean {
-    return events.some((event) => {
+  isMet(events: Iterable<ItemLocation>, itemOf: (location: ItemLocation) => Item): boolean {
+    for (const event of events) {
       const item = itemOf(event);
-      return this.conditions.every((condition, index) => {
+      const isOne = this.conditions.every((condition, index) => {
         const text = item[properties[condition.key]];
         return text !== undefined && this.#patterns[index]?.test(text) === true;
       });
-    });
+      if (isOne) return true;
+    }
+    return false;
   }
 }
 

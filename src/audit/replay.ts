@@ -9,9 +9,9 @@ import { answerOf, cutWords, rankVaults, reportOf, whatIfReport } from "./explai
 import type { ColumnMap, Condition, WhatIf } from "./flags.ts";
 import { beforeRelease, Selection } from "./flags.ts";
 import { Entries } from "./fold/entries.ts";
-import { isFailedAccess, isProblem } from "./fold/events.ts";
+import { isProblem } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
-import { type Distinct, Overlap } from "./fold/overlap.ts";
+import { type EventsOf, Overlap } from "./fold/overlap.ts";
 import { VaultTable } from "./fold/vault-table.ts";
 import type { Vault } from "./fold/vault.ts";
 import { Classifier } from "./meaning/classifier.ts";
@@ -71,14 +71,13 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
     await orAborted(inputs.read(options, shared, intake), signal);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const entriesOf = (vault: number): Distinct => intake.entriesOf(vault);
+    const entriesOf: EventsOf = (vault, tally = { duplicates: 0, alike: 0 }) =>
+      intake.overlap.distinct(intake.entries, vault, tally);
     const fold = new Fold({ rules, itemOf });
     const vaults: Vault[] = [];
     for (let number = 0; number < table.size; number++) {
-      const distinct = entriesOf(number);
-      intake.duplicates += distinct.duplicates;
-      if (distinct.events.length > 0)
-        vaults.push(fold.vaultOf(table.uuid(number), number, distinct));
+      const vault = fold.vaultOf(table.uuid(number), number, entriesOf);
+      if (vault.items > 0) vaults.push(vault);
       // Handles signals.
       if (number % 1000 === 999) await orAborted(setImmediate(), signal);
     }
@@ -98,17 +97,14 @@ const clockSkew = 86_400_000;
 /** Keeps the wanted items of all inputs, and counts the others. */
 class Intake {
   readonly entries = new Entries();
-  readonly #overlap = new Overlap();
+  readonly overlap = new Overlap();
   items = 0;
   /** Items about the application, without a vault, and of wanted vaults with an unknown action. */
   applicationItems = 0;
   withoutVault = 0;
   unknownItems = 0;
-  duplicates = 0;
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
-  /** An item shows that a call failed. */
-  hasFailures = false;
   readonly #given: ReplayOptions;
   readonly #table: VaultTable;
 
@@ -118,12 +114,12 @@ class Intake {
   }
 
   begin(input: number, isNewestFirst: boolean): void {
-    this.#overlap.begin(isNewestFirst);
+    this.overlap.begin(isNewestFirst);
     if (isNewestFirst) this.entries.turn(input);
   }
 
   push(entry: Entry): void {
-    this.#overlap.learn(entry);
+    this.overlap.learn(entry);
     const { time, vault, event } = entry;
     const { since, until, now, vault: only } = this.#given;
     if ((since !== undefined && time < since) || (until !== undefined && time > until)) return;
@@ -140,12 +136,7 @@ class Intake {
     }
     if (only !== undefined && !this.#table.uuid(vault).startsWith(only)) return;
     if (event === "other") this.unknownItems += 1;
-    if (isFailedAccess(event) || event === "unauthorized") this.hasFailures = true;
     this.entries.push(entry);
-  }
-
-  entriesOf(vault: number): Distinct {
-    return this.#overlap.distinct(this.entries.of(vault));
   }
 }
 
@@ -172,7 +163,7 @@ function conclude(
   known: Omit<ReplayOptions, "inputs" | "vault"> &
     Omit<Log, "inputs" | "doubts" | "asOf" | "isWhole">,
   sources: readonly Source[],
-  { items, applicationItems, withoutVault, duplicates, ...intake }: Intake,
+  { items, applicationItems, withoutVault, ...intake }: Intake,
   classifier: Classifier,
 ): Omit<Replay, "close"> {
   const { rules, until, journal, pseudonyms, skips, whatIf, itemOf, where = [] } = known;
@@ -180,7 +171,7 @@ function conclude(
   const exports = inputs.filter(({ format }) => format !== "journal");
   const hasColumn = (role: Role) => exports.some(({ columns }) => columns[role] !== undefined);
   const lacksColumn = (role: Role) => exports.some(({ columns }) => columns[role] === undefined);
-  const tellsFailures = items === 0 || intake.hasFailures || !lacksColumn("outcome");
+  const tellsFailures = items === 0 || known.fold.hasFailures || !lacksColumn("outcome");
   const asOf = until ?? intake.newest;
   const cut = cutWords(inputs);
   const log: Log = {
@@ -240,7 +231,7 @@ function conclude(
     })),
     applicationItems,
     withoutVault,
-    duplicates,
+    duplicates: known.vaults.reduce((sum, vault) => sum + vault.duplicates, 0),
   };
   return {
     summary,

@@ -2,7 +2,7 @@ import { defined } from "../../defined.ts";
 import type { InputReport, ItemReference, Origin } from "../../documents/audit.ts";
 import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { Distinct } from "../fold/overlap.ts";
+import type { EventsOf } from "../fold/overlap.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Entry, Item, ItemLocation, Skips } from "../read/item.ts";
 import { short } from "../read/clip.ts";
@@ -15,8 +15,7 @@ export interface Log {
   fold: Fold;
   /** With items, by number. */
   vaults: readonly Vault[];
-  /** Returns a vault's events that count, by its number, in order of time. */
-  entriesOf: (vault: number) => Distinct;
+  entriesOf: EventsOf;
   itemOf: (location: ItemLocation) => Item;
   inputs: readonly InputReport[];
   skips: Skips;
@@ -70,11 +69,15 @@ export interface Events {
 const [newest, mostListed] = [24, 5000];
 
 export function eventsOf(log: Log, { number, ending }: Vault): Events {
-  const { events } = log.entriesOf(number);
-  const listOf = (seen: readonly Entry[]): VaultEvent[] =>
-    seen.slice(log.timeline ? -mostListed : -newest).map((entry) => new VaultEvent(log, entry));
-  const at = ending === undefined ? events.length : ending.at + 1;
-  return { before: listOf(events.slice(0, at)), since: listOf(events.slice(at)) };
+  const [before, since]: [VaultEvent[], VaultEvent[]] = [[], []];
+  let at = 0;
+  for (const entry of log.entriesOf(number)) {
+    const events = ending === undefined || at <= ending.at ? before : since;
+    const count = events.push(new VaultEvent(log, entry));
+    if (count > (log.timeline ? mostListed : newest)) events.shift();
+    at += 1;
+  }
+  return { before, since };
 }
 
 export type Client = Omit<Origin, "vaults" | "rule">;

@@ -29,18 +29,14 @@ export interface Ranked {
 }
 
 /** Returns the vaults to report: worst verdict first, then newest lock or last item first. */
-export function rankVaults(log: Log): Ranked[] {
-  const found: (Ranked & { rank: number; time: number })[] = [];
-  for (const vault of log.vaults) {
-    if (log.selection?.isMet(log.entriesOf(vault.number).events, log.itemOf) === false) continue;
-    const { verdict, certainty, lockedAt } = judge(log, vault);
-    const rank = verdicts.indexOf(verdict);
-    found.push({ vault, verdict, certainty, rank, time: lockedAt ?? vault.lastTime });
-  }
-  return found.sort(
-    (a, b) => a.rank - b.rank || b.time - a.time || a.vault.number - b.vault.number,
-  );
-}
+export const rankVaults = (log: Log): Ranked[] =>
+  log.vaults
+    .filter(({ number }) => log.selection?.isMet(log.entriesOf(number), log.itemOf) !== false)
+    .map((vault) => {
+      const { verdict, certainty, lockedAt = vault.lastTime } = judge(log, vault);
+      return { vault, verdict, certainty, rank: verdicts.indexOf(verdict), time: lockedAt };
+    })
+    .sort((a, b) => a.rank - b.rank || b.time - a.time);
 
 export function reportOf(log: Log, vault: Vault): VaultReport {
   const evidence = evidenceOf(log, vault);
@@ -128,7 +124,7 @@ export function whatIfReport(
   const report: WhatIfReport = { change: text, vaults: [], unchanged: 0, moreChanged: 0 };
   for (const { vault } of ranked) {
     const { uuid, number } = vault;
-    const changed = fold.vaultOf(uuid, number, log.entriesOf(number));
+    const changed = fold.vaultOf(uuid, number, log.entriesOf);
     if (keyOf(before, vault) === keyOf(after, changed)) report.unchanged += 1;
     else if (report.vaults.length === maxListed) report.moreChanged += 1;
     else

@@ -31,31 +31,31 @@ export class Entries {
     words[at + 7] = entry.idHash;
   }
 
-  /** Returns a vault's entries by time; of one time, in the order of inputs. None are added then. */
-  of(vault: number): Entry[] {
+  /** Returns the rows of a vault by time; of one time, in the order of inputs. None are added then. */
+  rowsOf(vault: number): Iterable<number> {
     this.#grouped ??= groupOf(this.#vaults.subarray(0, this.#count));
     const { rows, begins } = this.#grouped;
     const own = rows.subarray(begins[vault] ?? 0, begins[vault + 1] ?? 0);
-    const entries: Entry[] = [];
     // Sorting what is in order, as usual, would cost a twentieth of a replay.
-    let isSorted = this.#newestFirst.size === 0;
-    for (const row of own) {
-      const entry = this.#entryAt(row, vault);
-      isSorted &&= entry.time >= (entries.at(-1) ?? entry).time;
-      entries.push(entry);
-    }
-    if (isSorted) return entries;
-    return [...own].sort((a, b) => this.#compare(a, b)).map((row) => this.#entryAt(row, vault));
+    const isSorted =
+      this.#newestFirst.size === 0 &&
+      own.every((row, at) => at === 0 || this.#timeAt(row) >= this.#timeAt(own[at - 1] as number));
+    return isSorted ? own : [...own].sort((a, b) => this.#compare(a, b));
   }
 
   #compare(a: number, b: number): number {
-    const timeAt = (row: number): number => this.#doubles[(row * width) >> 1] as number;
+    const apart = this.#timeAt(a) - this.#timeAt(b);
+    if (apart !== 0) return apart;
     const inputAt = (row: number): number => (this.#words[row * width + 5] as number) >>> 8;
     const isTurned = inputAt(a) === inputAt(b) && this.#newestFirst.has(inputAt(a));
-    return timeAt(a) - timeAt(b) || (isTurned ? b - a : a - b);
+    return isTurned ? b - a : a - b;
   }
 
-  #entryAt(row: number, vault: number): Entry {
+  #timeAt(row: number): number {
+    return this.#doubles[(row * width) >> 1] as number;
+  }
+
+  at(row: number, vault: number): Entry {
     const [words, doubles] = [this.#words, this.#doubles];
     const at = row * width;
     const kind = words[at + 5] as number;

@@ -1,7 +1,7 @@
 import type { Rules } from "../../documents/audit.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
-import { endOf, type EventKind, isAcknowledgement } from "./events.ts";
-import type { Distinct } from "./overlap.ts";
+import { type EventKind, isAcknowledgement } from "./events.ts";
+import type { EventsOf } from "./overlap.ts";
 import { Ending, Vault } from "./vault.ts";
 
 /** Maximum difference between the clocks of a start and of its acknowledgement. */
@@ -28,9 +28,10 @@ export class Fold {
   readonly rules: Rules;
   readonly isHypothetical: boolean;
   readonly #itemOf: FoldOptions["itemOf"];
-  /** The events of the present vault, and the place of the present one. */
-  #events: readonly Entry[] = [];
-  #at = 0;
+  /** The latest events of the present vault, each at the rest of its number. */
+  #latest: Entry[] = [];
+  /** An item shows that a call failed. */
+  hasFailures = false;
 
   constructor({ rules, itemOf, isHypothetical = false }: FoldOptions) {
     this.rules = rules;
@@ -38,17 +39,16 @@ export class Fold {
     this.#itemOf = itemOf;
   }
 
-  vaultOf(uuid: string, number: number, distinct: Distinct): Vault {
-    const vault = new Vault(uuid, number, distinct);
-    this.#events = distinct.events;
-    for (const [at, entry] of this.#events.entries()) {
-      this.#at = at;
-      const { ending } = vault;
+  vaultOf(uuid: string, number: number, eventsOf: EventsOf): Vault {
+    const vault = new Vault(uuid, number);
+    this.#latest = [];
+    for (const entry of eventsOf(number, vault)) {
+      if (vault.items === 0) vault.firstTime = entry.time;
+      vault.lastTime = entry.time;
       this.#apply(vault, entry, (this.isHypothetical && withoutLocks[entry.event]) || entry.event);
       vault.kinds |= 1 << entry.code;
-      if (ending === undefined || ending !== vault.ending || !isCall(entry, ending)) continue;
-      ending.calls += 1;
-      ending.lastCall = entry.time;
+      this.#latest[vault.items % nearby] = entry;
+      vault.items += 1;
     }
     return vault;
   }
@@ -80,7 +80,7 @@ export class Fold {
         return this.#reopen(vault);
       case "create":
         if (vault.had("create")) vault.addContradiction("created-twice", entry);
-        else if (this.#at > 0) vault.addContradiction("activity-before-creation", entry);
+        else if (vault.items > 0) vault.addContradiction("activity-before-creation", entry);
         return;
       case "delete":
         return this.#delete(vault, entry);
@@ -133,16 +133,17 @@ export class Fold {
     if (skew > clockSkew) vault.earlyAcks = 0;
     if (vault.earlyAcks === 0) return false;
     const reference = this.#itemOf(start).externalRef;
-    const events = this.#events
-      .slice(Math.max(0, this.#at - nearby), this.#at)
-      .filter((seen) => this.#itemOf(seen).externalRef === reference);
+    const oldest = vault.items % nearby;
+    const events = [...this.#latest.slice(oldest), ...this.#latest.slice(0, oldest)].filter(
+      (seen) => this.#itemOf(seen).externalRef === reference,
+    );
     // One that comes after another acknowledgement, or begins the log, is about a start before it.
     const isOwn = events.some(
       ({ time, event }, index) =>
         time === vault.earlyAckTime &&
         isAcknowledgement(event) &&
         !isAcknowledgement(events[index - 1]?.event) &&
-        (skew === 0 || this.#at > 1),
+        (skew === 0 || vault.items > 1),
     );
     if (!isOwn || (reference === undefined && skew > 0)) return false;
     vault.earlyAcks -= 1;
@@ -159,7 +160,7 @@ export class Fold {
       vault.earlyAcks = entry.time === vault.earlyAckTime ? vault.earlyAcks + 1 : 1;
       vault.earlyAckTime = entry.time;
       // As the first item of a vault it is no contradiction: its start was before the log begins.
-      if (this.#at > 0) vault.addContradiction("acknowledgement-without-start", entry);
+      if (vault.items > 0) vault.addContradiction("acknowledgement-without-start", entry);
     } else if (ending === undefined && pending !== operation)
       vault.addContradiction("acknowledgement-of-other-operation", entry);
     else if (ending === undefined && entry.time - vault.lastStart > this.rules.tokenLifetimeMs)
@@ -178,6 +179,7 @@ export class Fold {
   }
 
   #fail(vault: Vault, entry: Entry, isSure: boolean): void {
+    this.hasFailures = true;
     const { ending } = vault;
     if (ending !== undefined && (!ending.isLikely || ending.isSaid)) return;
     vault.failedAttempts += 1;
@@ -263,7 +265,7 @@ export class Fold {
       return vault.addContradiction("activity-after-deletion", entry);
     const { time: since, event } = entry;
     vault.pending = 0;
-    vault.ending = new Ending({ state: "deleted", since, event, at: this.#at });
+    vault.ending = new Ending({ state: "deleted", since, event, at: vault.items });
   }
 
   #lock(
@@ -272,7 +274,7 @@ export class Fold {
     how: Pick<Ending, "rule"> & Partial<Ending>,
   ): void {
     if (vault.ending?.state === "locked") return;
-    vault.ending = new Ending({ since, event, at: this.#at, ...how });
+    vault.ending = new Ending({ since, event, at: vault.items, ...how });
   }
 
   #reopen(vault: Vault): void {
@@ -291,9 +293,5 @@ const withoutLocks: Partial<Record<EventKind, EventKind>> = {
 };
 
 /** Whether an item tells again of the lock that the one before it made. */
-const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>
+export const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>
   event === "lock-noted" || (event === "locking-failure" && time - since <= recordedWithin);
-
-/** Whether an item behind a lock is a call, of whatever outcome. */
-const isCall = (entry: Entry, ending: Ending): boolean =>
-  endOf(entry.event) !== undefined && !isRecord(entry, ending);

@@ -1,4 +1,5 @@
 import type { Entry } from "../read/item.ts";
+import type { Entries } from "./entries.ts";
 import { callOf } from "./events.ts";
 
 /** An item that counts, and the inputs that have it. */
@@ -7,14 +8,14 @@ interface Known {
   inputs: number[];
 }
 
-/** The events of a vault that count, in order of time. */
-export interface Distinct {
-  events: readonly Entry[];
-  /** Number of those that do not, as others are the same. */
+/** Of a vault: items that are there twice, and those that may or may not be the same as another. */
+export interface Tally {
   duplicates: number;
-  /** Number of those that may or may not be the same as another. */
   alike: number;
 }
+
+/** Yields a vault's events that count, by its number, in order of time, and counts the others. */
+export type EventsOf = (vault: number, tally?: Tally) => Iterable<Entry>;
 
 /** The precisions of times that inputs have, in milliseconds. */
 const precisions = [60_000, 1000, 1];
@@ -55,31 +56,32 @@ export class Overlap {
     this.#coarsest = Math.max(...all);
   }
 
-  /** Returns those of a vault's events, in order of time, that count, once everything is learned. */
-  distinct(all: readonly Entry[]): Distinct {
+  /** Yields the entries of a vault that count, by time, once everything is learned. */
+  *distinct(entries: Entries, vault: number, tally: Tally): Generator<Entry, void, undefined> {
     const bucket = this.#isSeveral ? this.#coarsest : 1;
-    const isNear = (one: Entry, other: Entry | undefined): boolean =>
-      other !== undefined && Math.floor(one.time / bucket) === Math.floor(other.time / bucket);
-    const events: Entry[] = [];
-    let alike = 0;
-    for (let [from, to] = [0, 0]; from < all.length; from = to) {
-      const first = all[from] as Entry;
-      for (to = from + 1; isNear(first, all[to]);) to += 1;
-      if (to === from + 1) events.push(first);
-      else alike += this.#take(all.slice(from, to), events);
+    let near: Entry[] = [];
+    for (const row of entries.rowsOf(vault)) {
+      const entry = entries.at(row, vault);
+      const first = near[0] ?? entry;
+      if (Math.floor(first.time / bucket) === Math.floor(entry.time / bucket)) near.push(entry);
+      else {
+        if (near.length === 1) yield first;
+        else yield* this.#counting(near, tally);
+        near = [entry];
+      }
     }
-    return { events, duplicates: all.length - events.length, alike };
+    yield* this.#counting(near, tally);
   }
 
-  /** Adds those of one time that count. Returns how many may or may not be the same as another. */
-  #take(all: readonly Entry[], events: Entry[]): number {
+  /** Returns those of one time that count. */
+  #counting(all: readonly Entry[], tally: Tally): Entry[] {
+    const events: Entry[] = [];
     const list: Known[] = [];
-    let alike = 0;
     for (const [index, entry] of all.entries()) {
       const { time, event, idHash, input } = entry;
       const hasId = isId(idHash);
       if (!this.#isSeveral && !hasId) {
-        if (this.#beginsAnew && all[index - 1]?.idHash === idHash) alike += 1;
+        if (this.#beginsAnew && all[index - 1]?.idHash === idHash) tally.alike += 1;
         events.push(entry);
         continue;
       }
@@ -92,17 +94,18 @@ export class Overlap {
       if (found !== undefined) {
         found.inputs.push(input);
         // Without an id, it cannot be told from another item with equal content.
-        if (found.entry.idHash !== idHash || !hasId) alike += 1;
+        if (found.entry.idHash !== idHash || !hasId) tally.alike += 1;
+        tally.duplicates += 1;
         continue;
       }
       // Two exports may number the same items differently.
       const isOther = ({ entry: one, inputs }: Known): boolean =>
         one.event === event && one.time === time && !inputs.includes(input);
-      if (list.some(isOther)) alike += 1;
+      if (list.some(isOther)) tally.alike += 1;
       list.push({ entry, inputs: [input] });
       events.push(entry);
     }
-    return alike;
+    return events;
   }
 
   #isSame({ entry, inputs }: Known, { time, event, idHash, input }: Entry): boolean {

@@ -1,7 +1,6 @@
 import type { LockRule } from "../../documents/audit.ts";
 import type { Entry, ItemLocation } from "../read/item.ts";
 import { type Contradiction, eventCodes, type EventKind } from "./events.ts";
-import type { Distinct } from "./overlap.ts";
 
 /** Maximum number of contradictions of a vault that are kept: the first ones tell most. */
 const maxContradictions = 20;
@@ -26,9 +25,6 @@ export class Ending {
   isLikely = false;
   /** A later item may have unlocked it, or shown it open: what it means is not understood. */
   isUnsure = false;
-  /** Calls since. */
-  calls = 0;
-  lastCall = 0;
 
   constructor(of: Pick<Ending, "since" | "event" | "at"> & Partial<Ending>) {
     Object.assign(this, of);
@@ -47,9 +43,9 @@ export class Vault {
   readonly uuid: string;
   /** Number in the table of vaults. */
   readonly number: number;
-  readonly items: number;
-  readonly firstTime: number;
-  readonly lastTime: number;
+  items = 0;
+  firstTime = 0;
+  lastTime = 0;
   /** Of a vault that is locked or deleted. */
   ending: Ending | undefined;
   /** Kinds of the events, each the bit of its code. */
@@ -75,16 +71,13 @@ export class Vault {
   earlyAcks = 0;
   earlyAckTime = 0;
   readonly contradictions: Contradicting[] = [];
-  /** Items that may or may not be the same as another. */
-  readonly alike: number;
+  /** As in `Tally`. */
+  duplicates = 0;
+  alike = 0;
 
-  constructor(uuid: string, number: number, { events, alike }: Distinct) {
+  constructor(uuid: string, number: number) {
     this.uuid = uuid;
     this.number = number;
-    this.items = events.length;
-    this.firstTime = events[0]?.time ?? 0;
-    this.lastTime = events.at(-1)?.time ?? 0;
-    this.alike = alike;
   }
 
   had(kind: EventKind): boolean {
