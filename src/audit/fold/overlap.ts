@@ -77,12 +77,17 @@ export class Overlap {
   #counting(all: readonly Entry[], tally: Tally): Entry[] {
     const events: Entry[] = [];
     const list: Known[] = [];
+    const seen = new Set<string | number>();
     for (const [index, entry] of all.entries()) {
       const { time, event, idHash, input } = entry;
       const hasId = isId(idHash);
-      if (!this.#isSeveral && !hasId) {
-        if (this.#beginsAnew && all[index - 1]?.idHash === idHash) tally.alike += 1;
-        events.push(entry);
+      if (!this.#isSeveral) {
+        // Not by a search of the list: thousands may have one time, as that of a day.
+        const key = hasId ? `${idHash} ${callOf(event)}` : index;
+        if (seen.has(key)) tally.duplicates += 1;
+        else events.push(entry);
+        seen.add(key);
+        if (!hasId && this.#beginsAnew && all[index - 1]?.idHash === idHash) tally.alike += 1;
         continue;
       }
       const found =
