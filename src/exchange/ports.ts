@@ -241,7 +241,7 @@ export interface Store {
   names(): Promise<Named[]>;
   /** The vaults with this uuid under any service, without forgotten ones. */
   find(uuid: string): Promise<VaultRecord[]>;
-  /** The vaults of a service, without forgotten ones. */
+  /** The vaults of a service, without forgotten ones. There may be many, kept at once: each lacks its `exchanges`, but for the newest. */
   known(service: string): Promise<VaultRecord[]>;
   /** What was begun in a run, of all vaults or of one. */
   run(service: string, name: string, uuid?: string): Promise<RunExchange[]>;

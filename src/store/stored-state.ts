@@ -96,7 +96,8 @@ export abstract class StoredState {
   }
 
   async known(service: string): Promise<VaultRecord[]> {
-    return await Array.fromAsync(this.#inOrder(`service = $1 AND ${isKnown}`, service));
+    const vaults = this.#inOrder(`service = $1 AND ${isKnown}`, service);
+    return await Array.fromAsync(vaults, (vault) => ({ ...vault, exchanges: [] }));
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
@@ -187,7 +188,10 @@ export abstract class StoredState {
   async #names(condition: string, ...values: string[]): Promise<ListedName[]> {
     const sql = `SELECT service, uuid, label, kind FROM ${this.dialect.prefix}vaults
       WHERE ${condition} ORDER BY service, uuid`;
-    return ((await this.read({ sql, values })) as ListedName[]).sort(byLabel);
+    const rows = (await this.read({ sql, values })) as ListedName[];
+    // The rows of an engine are large.
+    const names = rows.map(({ service, uuid, label, kind }) => ({ service, uuid, label, kind }));
+    return names.sort(byLabel);
   }
 
   /** Reads the vaults that meet a condition, in batches: documents are large. */
