@@ -5,6 +5,7 @@ import {
   expectExit,
   expectFarFromLock,
   firstGetArgs,
+  importAll,
   outcomesOf,
   summaryOf,
 } from "../support/lab.ts";
@@ -162,6 +163,21 @@ describe("a start is lost", () => {
     expectExit(await vault(...create, "--max-wait", "0s"), 0);
     expect(gateway.probes()).toBe(1);
     expect((await vault("guard")).stdout).not.toMatch(/circuit breaker/);
+  });
+
+  it("a delete whose answer counts nothing leaves the trial due as it was", async () => {
+    const { lab, machine, gateway, vault, clock } = await behindGateway();
+    await importAll(lab, machine);
+    const { uuid } = lab.vault;
+    const body = JSON.stringify({ responseStatus: { status: "ERROR", code: "404" } });
+    const answers: Rule[] = ["drop", { status: 404, type: "application/json", body }];
+    gateway.be({ ends: () => answers.shift() ?? "pass" });
+    const remove = ["delete", uuid, "--yes", "--json", "--max-wait", "0s"];
+    expectExit(await vault(...remove), 10);
+    clock.time += 10_000;
+    expectExit(await vault(...remove), 13);
+    expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 0);
+    expect(gateway.probes()).toBe(1);
   });
 
   it("a create that would come too late for its slot gives the trial back", async () => {

@@ -126,10 +126,10 @@ async function probe(
   return (await breaker.replace(claimed, probed)) ? { breaker: probed, reply } : null;
 }
 
-/** Asks once, after the first answered start, whether the service answers probes. */
+/** Asks once, after the first answered start, whether the service answers probes; not while it is open, where a probe delays the trial. */
 export async function learnProbes(context: GateContext): Promise<void> {
   const { known } = context.breaker;
-  if (known.probes === "unasked") await probe(context, known, undefined);
+  if (known.probes === "unasked" && known.lostAt === null) await probe(context, known, undefined);
 }
 
 const causeOf = (reply: Reply): string =>
