@@ -122,6 +122,15 @@ describe("a state that is moved", () => {
     expectExit(await at(former, "get", uuid), 0);
   });
 
+  it("is said to be where it was moved to, also by the same move once that place is gone", async () => {
+    const { machine } = await warmLab(offlineNote);
+    const moved = join(machine.home, "moved");
+    const move = ["state", "move", "--to", moved, "--yes", "--json"];
+    expectExit(await machine.vault(...move), 0);
+    renameSync(moved, `${moved}-away`);
+    expectError(await machine.vault(...move), "state", /was moved to .*moved; nothing was sent/);
+  });
+
   it("is not claimed where it was while the new place has it: a directory, a database, or another one", async () => {
     const { lab, uuid, machines } = await team();
     const [first] = machines;

@@ -24,7 +24,9 @@ export async function moveState(
   const fence = here.moved ?? here.fence ?? (await close(from, to, waiting));
   const there = await marksAt(to);
   if (there?.state !== fence.target)
-    throw fence.to === to.shown ? notThatOne(from.shown, fence) : notHere(from.shown, here);
+    throw here.moved === null && fence.to === to.shown
+      ? notThatOne(from.shown, fence)
+      : notHere(from.shown, here);
   if (here.moved !== null) {
     if (!there.taken.includes(fence.move)) throw notThatOne(from.shown, fence);
     return { vaults: null };
