@@ -42,6 +42,10 @@ export function refusalError(
   switch (because) {
     case "held": {
       const held = `an exchange of this vault is held (${holdReasons[open?.holdReason ?? "no-ack"]})`;
+      if (wish.operation === "delete") {
+        const anyway = command`vault delete ${uuid} --discard-pending`;
+        return pending(held, waysOn(vault, circumstances, anyway));
+      }
       if (!wish.discardPending || open?.operation !== "update") return pending(held);
       const next = [
         // Its acknowledgement, with what that needs.

@@ -358,7 +358,9 @@ describe.concurrent("vault delete", () => {
     await machine.ok("get", uuid, "--no-ack", "--json");
     const refused = await machine.vault("delete", uuid, "--yes", "--json");
     expectError(refused, "pending", /is held/);
-    expect(errorOf(refused).help).toMatch(/vault ack .*--discard-pending/);
+    const [ack, anew] = errorOf(refused).next.map(({ argv }) => argv);
+    expect(ack).toEqual(["vault", "ack", uuid]);
+    expect(anew).toEqual(["vault", "delete", uuid, "--discard-pending"]);
     await machine.ok("delete", uuid, "--yes", "--discard-pending");
     expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
   });
