@@ -116,8 +116,11 @@ function whySkipped(
     return skip("locked", "the vault is locked, or gone");
   const first = beforeStart(vault, start, circumstances);
   if (first?.do === "refuse") {
-    const { message } = refusalError(vault, first, start, circumstances);
-    return skip(first.because === "held" ? "held" : "guard", message);
+    const { message, facts } = refusalError(vault, first, start, circumstances);
+    const refused = skip(first.because === "held" ? "held" : "guard", message);
+    // The same line, of reads, would not drop an update.
+    const isOther = start.operation === "get" && vault.open?.operation === "update";
+    return isOther ? { ...refused, next: facts.next ?? [] } : refused;
   }
   if (start.operation !== "get" || !vault.limited || isKept) return undefined;
   const keeps = "another run with --out-dir or --exec keeps what limited vaults deliver";

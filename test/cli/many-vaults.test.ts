@@ -292,6 +292,23 @@ describe("a run", () => {
     }
   });
 
+  it("of reads names no way that a held update would be skipped on again", async () => {
+    const { machine, uuids } = await five();
+    const [first = ""] = uuids;
+    const card = ["--card-number", "4111111111111111", "--card-name", "Ada", "--expiry", "11/2031"];
+    await machine.ok("update", first, ...card, "--yes", "--no-ack");
+    const args = ["get", "--all", "--run", "may", "-o", "ndjson"];
+    const left = await machine.vault(...args);
+    expectExit(left, 16);
+    const anew = ["vault", "update", first, "--card", "@FILE", "--discard-pending"];
+    const argvs = errorOf(left).next.map(({ argv }) => argv);
+    expect(argvs).toEqual([["vault", "ack", first], anew]);
+    const again = await machine.vault(...args, "--discard-pending");
+    expectExit(again, 16);
+    const forced = ["vault", "get", first, "--discard-pending", "--force"];
+    expect(errorOf(again).next.map(({ argv }) => argv)).toEqual([["vault", "ack", first], forced]);
+  });
+
   it("says of what a vault failed that the next one will skip", async () => {
     const { lab, machine, uuids } = await five();
     lab.service.sandbox.lock(uuids[0] ?? "");
