@@ -143,7 +143,7 @@ const backup = command(
         hint: "name another file, or replace this one with --force",
       });
     const { state: opened, keySource } = await state.open();
-    const facts = await (await opened.whole()).backup(file);
+    const facts = await (await opened.whole()).backup(file, io.waiting.signal);
     const key = keyPlace(keySource, facts.keyId);
     const document: Document<"state backup"> = {
       backup: { ...facts, key: { inBackup: false, ...key } },

@@ -1,6 +1,7 @@
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -70,6 +71,15 @@ describe("a state that is restored while others have it open", () => {
     expect(state.warnings).toEqual([]);
     const [vault] = await state.another().list();
     expect(vault?.generations[0]).toMatchObject({ standing: "current", sole: false });
+  });
+
+  it("a backup hears a signal while it is written, and leaves nothing then", async () => {
+    const stop = new AbortController();
+    const beside = readdirSync(state.root);
+    const backup = whole.backup(join(state.root, "later.db"), stop.signal);
+    setImmediate(() => stop.abort(new Error("stopped")));
+    await expect(backup).rejects.toThrow("stopped");
+    expect(readdirSync(state.root)).toEqual(beside);
   });
 
   it("a backup is recorded before its file is there", async () => {

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { appendingAlone, ofState } from "../journal.ts";
 import { isKnown, raising } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
@@ -126,10 +127,17 @@ export function problemsOf(db: DatabaseSync): string[] {
   return found.map((row) => row.integrity_check).filter((line) => line !== "ok");
 }
 
-/** Runs the SQL of operations on a whole state in a transaction of a connection. */
-export const engineOf = (db: DatabaseSync): Engine => ({
+/**
+ * Runs the SQL of operations on a whole state in a transaction of a connection. Between statements
+ * the process hears signals; `signal`, where given, ends the work.
+ */
+export const engineOf = (db: DatabaseSync, signal?: AbortSignal): Engine => ({
   ...sqlite,
-  query: async (statement) => Promise.resolve(rowsIn<Row>(db, statement)),
+  query: async (statement) => {
+    await setImmediate();
+    signal?.throwIfAborted();
+    return rowsIn<Row>(db, statement);
+  },
 });
 
 /** Reads what is in a database, in a transaction of it or where nobody else writes. */
@@ -141,11 +149,12 @@ export async function copyInto(
   db: DatabaseSync,
   source: WholeReader,
   of?: readonly Table[],
+  signal?: AbortSignal,
 ): Promise<void> {
   migrate(db);
   noteMeta(db, "state", source.marks.state);
   const none = async () => Promise.reject(new TypeError("nothing is sealed here"));
-  const target = new Whole(engineOf(db), marksOf(db), { key: none });
+  const target = new Whole(engineOf(db, signal), marksOf(db), { key: none });
   const { predecessors, copies, doubts } = source.marks;
   await target.mark({ predecessors, copies, doubts });
   await target.takeAll(source, of);
@@ -159,11 +168,12 @@ export async function writeStateFile(
   empty: string,
   file: string,
   source: WholeReader,
+  signal?: AbortSignal,
 ): Promise<void> {
   const db = new DatabaseSync(empty);
   try {
     db.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE");
-    await copyInto(db, source);
+    await copyInto(db, source, undefined, signal);
     db.exec("COMMIT");
   } catch (error) {
     // A damaged source is told as that.

@@ -88,10 +88,10 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> imple
   /** @throws `state` if it is missing or not used any more, and where its key is missing */
   protected abstract expectUsable(): Promise<void>;
 
-  async backup(file: string): Promise<BackupFacts> {
+  async backup(file: string, signal?: AbortSignal): Promise<BackupFacts> {
     await this.expectUsable();
     return await writeBackup(this.store, file, async (temporary) => {
-      await this.read(async (whole) => await writeStateFile(temporary, file, whole));
+      await this.read(async (whole) => await writeStateFile(temporary, file, whole, signal));
     });
   }
 
