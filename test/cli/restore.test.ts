@@ -149,7 +149,12 @@ describe.concurrent("vault state restore", () => {
     cpSync(machine.stateDir, copy, { recursive: true });
     const other = anew(lab, machine);
     const result = await other.ok("state", "restore", join(copy, "vault.db"), "--json");
+    expect(result.stderr).toBe("");
     expect(restoredOf(result).vaults).toMatchObject([{ uuid, reason: "taken" }]);
+    const alone = join(copy, "alone.db");
+    cpSync(join(copy, "vault.db"), alone);
+    const { stderr } = await anew(lab, machine).ok("state", "restore", alone);
+    expect(stderr).toContain(`warning: ${alone} is the database of a state, without its WAL`);
     await other.ok("get", uuid);
     await expectInStep(lab, other, uuid);
   });

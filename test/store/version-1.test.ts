@@ -133,7 +133,9 @@ describe("version 1 is read, with all that it has", () => {
     const file = join(tempDir("backup"), "backup.db");
     cpSync(join(fixtures, "backup.db"), file);
     const vault = withState(join(tempDir("version-1"), "state"));
-    expect(await vault("state", "restore", file, "--yes")).toMatchObject({ code: 0 });
+    const restored = await vault("state", "restore", file, "--json");
+    expect(restored).toMatchObject({ code: 0, stderr: "" });
+    expect(JSON.parse(restored.stdout)).toMatchObject({ restored: { format: 1 } });
     await expectWhole(vault);
   });
 

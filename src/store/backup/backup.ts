@@ -1,10 +1,10 @@
-import { statSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { appendingAlone, ofState } from "../journal.ts";
 import { isKnown, raising } from "../document.ts";
 import type { Keyring } from "../keyring.ts";
-import { marksOf, migrate, schemaVersion } from "../sqlite/open-database.ts";
+import { marksOf, migrate } from "../sqlite/open-database.ts";
 import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
 import type { Row, Table } from "../tables.ts";
@@ -92,18 +92,35 @@ async function contentsOf(file: string, keyring: Keyring): Promise<Holdings> {
     const count = (sql: string): number =>
       one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${sql}`)?.n ?? 0;
     const [vaults, pending] = [isKnown, "status = 'open'"].map(count) as [number, number];
-    return { vaults, pending, keyId, format: schemaVersion(db) };
+    return { vaults, pending, keyId, format: headerOf(file).format };
   } finally {
     db.close();
   }
 }
 
+/** What SQLite's header of a database says: that a WAL belongs to it, and who wrote it. */
+function headerOf(file: string): { hasWal: boolean; format: number } {
+  const header = Buffer.alloc(100);
+  const descriptor = openSync(file, "r");
+  try {
+    readSync(descriptor, header);
+  } finally {
+    closeSync(descriptor);
+  }
+  return { hasWal: header[18] === 2, format: header.readUInt32BE(60) };
+}
+
 /**
  * Checks that a file is a whole backup, and that its key opens every sealed value; changes nothing.
+ * `warn` is told of a state's own database that may lack what was written last.
  * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is
  * newer than this program, or is sealed with another key, which the error names
  */
-export async function checkBackup(file: string, keyring: Keyring): Promise<Holdings> {
+export async function checkBackup(
+  file: string,
+  keyring: Keyring,
+  warn: (message: string) => void,
+): Promise<Holdings> {
   const what = "the backup cannot be used";
   const stats = onState(file, () => statIfThere(file), what);
   if (stats?.isFile() !== true)
@@ -113,7 +130,12 @@ export async function checkBackup(file: string, keyring: Keyring): Promise<Holdi
       { hint: "use a file that vault state backup has written" },
     );
   try {
-    return await contentsOf(file, keyring);
+    const holdings = await contentsOf(file, keyring);
+    if (headerOf(file).hasWal && !statIfThere(`${file}-wal`)?.size)
+      warn(
+        `${file} is the database of a state, without its WAL: what was written last may be missing`,
+      );
+    return holdings;
   } catch (cause) {
     const error = asVaultError(asStateError(file, cause, what));
     const isCircle = error.facts.next?.some(({ argv }) => argv.includes("restore"));

@@ -38,7 +38,7 @@ export interface Restore {
 
 /** A state into which a backup is restored. */
 interface Restorable extends WholePlace {
-  readonly store: Pick<StoredState, "dialect" | "lock" | "record">;
+  readonly store: Pick<StoredState, "dialect" | "lock" | "parts" | "record">;
 }
 
 /**
@@ -52,7 +52,7 @@ export async function prepareRestore(
   now: () => number,
   file: string,
 ): Promise<Restore> {
-  const backup = await checkBackup(file, keyring);
+  const backup = await checkBackup(file, keyring, place.store.parts.warn);
   return {
     backup,
     isEmpty: (await place.read(async (here) => await here.isEmpty())) ?? true,
