@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { damage, sql } from "../support/state-file.ts";
 import type { Lab } from "../support/lab.ts";
@@ -337,6 +337,13 @@ describe.concurrent("vault doctor: key and state", () => {
       ["--offline"],
       ["key", "error", other, new RegExp(`^chmod go-w ${key}$`)],
     );
+    chmodSync(key, 0o600);
+    for (const folder of [dirname(key), machine.configDir]) {
+      chmodSync(folder, 0o775);
+      const way = new RegExp(`^chmod go-w ${folder}$`);
+      await expectProblems(machine, ["--offline"], ["key", "error", other, way]);
+      chmodSync(folder, 0o700);
+    }
     chmodSync(key, 0o640);
     chmodSync(database, 0o644);
     const { stderr } = await machine.vault("doctor", "--offline");

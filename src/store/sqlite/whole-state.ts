@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import {
   createDatabase,
@@ -25,6 +26,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import { diskOf, refuseNetwork } from "../../files/disk.ts";
 import {
   checkPrivateDirectory,
+  checkWriters,
   ensurePrivateDirectory,
   findPrivateDirectory,
   statIfThere,
@@ -109,6 +111,12 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
       await keyring.ensure(keyId);
       if (db !== null && found?.damage.length === 0)
         key.opened = await readerOf(db, keyring).openAll();
+      // Whoever can write there can take the key away.
+      if (keySource.given === undefined)
+        for (const folder of [keySource.folder, dirname(keySource.folder)]) {
+          const stats = onState(folder, () => statIfThere(folder));
+          if (stats !== null) checkWriters(folder, stats, "the folder of the key files");
+        }
     } catch (error) {
       key.problem = asVaultError(error);
     }
