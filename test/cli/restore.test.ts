@@ -15,7 +15,15 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, vi } from "vitest";
-import { anew, backupOf, damage, restoredOf, sql, warm } from "../support/state-file.ts";
+import {
+  anew,
+  backupOf,
+  checkpoint,
+  damage,
+  restoredOf,
+  sql,
+  warm,
+} from "../support/state-file.ts";
 import {
   expectError,
   expectExit,
@@ -164,8 +172,12 @@ describe.concurrent("vault state restore", () => {
     await machine.ok("state", "backup", file);
     const other = anew(lab, machine);
     await other.ok("state", "restore", file);
-    writeFileSync(join(other.stateDir, "vault.db"), "garbage");
     const again = ["state", "restore", file, "--yes", "--json"];
+    // Where no vault of the file is.
+    checkpoint(other);
+    damage(join(other.stateDir, "vault.db"), "limiter");
+    expectError(await other.vault(...again), "state", /damaged/);
+    writeFileSync(join(other.stateDir, "vault.db"), "garbage");
     const refused = await other.vault(...again);
     expectError(refused, "state", /damaged/);
     expect(errorOf(refused).help).toContain(`mv ${other.stateDir} ${other.stateDir}.damaged`);

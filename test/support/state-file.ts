@@ -52,10 +52,10 @@ export function sql(path: string, text: string): void {
   db.close();
 }
 
-/** Spoils the table of vaults. */
-export function damage(file: string): void {
+/** Spoils a table. */
+export function damage(file: string, table = "vaults"): void {
   const db = new DatabaseSync(file);
-  const [page] = db.prepare("SELECT rootpage AS n FROM sqlite_schema WHERE name = 'vaults'").all();
+  const [page] = db.prepare("SELECT rootpage AS n FROM sqlite_schema WHERE name = ?").all(table);
   db.close();
   const bytes = readFileSync(file);
   bytes.fill(0xab, (Number(page?.["n"]) - 1) * 4096, Number(page?.["n"]) * 4096);

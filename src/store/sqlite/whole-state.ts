@@ -12,6 +12,7 @@ import {
 import { keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
+import type { Restore } from "../backup/restore.ts";
 import type { StateHistory } from "./snapshot.ts";
 import { openHistory, openSnapshot } from "./snapshot.ts";
 import { isListed } from "../document.ts";
@@ -32,6 +33,7 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
+import type { GivenKey } from "../../secrets/keys.ts";
 import { keyPlace } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
@@ -81,9 +83,21 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
         hint: "use another directory with --state",
       });
     }
-    const [problem] = await database.read(problemsOf);
-    if (problem !== undefined) throw damagedState(database.path, problem);
+    await this.#expectWhole();
     await parts.keyring.ensure(await database.read(keyIdIn));
+  }
+
+  /** A damaged state takes nothing in: it is moved aside whole, with what is readable of it. */
+  override async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
+    const restore = await super.prepareRestore(file, given);
+    if (this.#isThere()) await this.#expectWhole();
+    return restore;
+  }
+
+  /** @throws `state` for what SQLite finds wrong with it */
+  async #expectWhole(): Promise<void> {
+    const [problem] = await this.#using("BEGIN", problemsOf);
+    if (problem !== undefined) throw damagedState(this.store.database.path, problem);
   }
 
   /** Reads only, but may create a key file of version 0.2.0. */
