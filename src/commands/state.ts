@@ -197,9 +197,11 @@ const restore = command(
     const failed = facts.failed.map(({ error, ...vault }) => ({ ...vault, error: error.toJSON() }));
     const document: Document<"state restore"> = { restored, failed };
     const failure = failureOf(facts, file);
+    const known = vaults.filter(({ reason }) => reason === "known").length;
     const lines = [
       `Restored ${count(vaults.length, "vault")}${pendingOf(restored)} from ${file}`,
       ...vaults.flatMap(becomeOf),
+      ...(known === 0 ? [] : [`${count(known, "vault")}: ${reasons.known}`]),
     ];
     await io.output
       .printDone(document, () => lines)
@@ -227,7 +229,7 @@ const reasons: Readonly<Record<RestoredVault["reason"], string>> = {
 
 /** What became of a vault of which the backup has something else than was here. */
 function becomeOf({ uuid, label, reason, exchange, droppedLabel }: RestoredVault): string[] {
-  if (reason === "known" && droppedLabel === null) return [];
+  if (reason === "known") return [];
   const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange continues` : "";
   const unlabeled =
     droppedLabel === null ? "" : `; its label ${droppedLabel} belongs to another vault here`;

@@ -276,7 +276,8 @@ describe.concurrent("a backup that is older than what has happened since", () =>
     expectExit(await firstGet(machine, lab.vault), 0);
     const file = join(tempDir("b"), "b");
     await machine.ok("state", "backup", file);
-    await machine.ok("state", "restore", file, "--yes");
+    const { stdout } = await machine.ok("state", "restore", file, "--yes");
+    expect(stdout).toContain("\n1 vault: nothing in the backup is new\n");
     const other = machine.file("other.json", { ...device, browserType: "Chrome" });
     const refused = await machine.vault("get", uuid, "--device", `@${other}`, "--json");
     expectError(refused, "guard", /browserType/);
