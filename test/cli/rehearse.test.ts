@@ -57,6 +57,12 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
     expect((await here("--check", "true", "--", "./idle.sh")).err).toContain("makes no call");
   });
 
+  test("a program may write to /dev/stdout and /dev/stderr", async () => {
+    const program = `echo read > /dev/stderr; vault get ${demoNote} > /dev/stdout && exit 9`;
+    const { err } = await here("--check", "true", "--", "sh", "-c", program);
+    expect(err).toContain("exits with 9");
+  });
+
   const file = "./read-vault.sh";
   const setUp = ["--setup", "vault export x", "--check", "true", "--", "true"];
   test.each([

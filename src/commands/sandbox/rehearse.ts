@@ -1,6 +1,6 @@
 import { spawn, type SpawnOptions, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
 import type { Descriptor, OptionsOf } from "../../cli/command.ts";
@@ -201,10 +201,12 @@ async function inSandbox<T>(
   more: Partial<SandboxSettings>,
   work: (sandbox: RunningSandbox, run: Run) => Promise<T>,
 ): Promise<T> {
-  // Not "ignore": into the null device `vault get` delivers nothing.
-  const output = app.settings.debug ? 2 : "pipe";
   const sandbox = await openPrivateSandbox(app, { ...settings, ...more });
+  let file: number | undefined;
   try {
+    // Not "ignore": into the null device `vault get` delivers nothing. Nor "pipe": that is a socket, as which nobody can open /dev/stderr.
+    file = openSync(join(sandbox.folder, "output"), "a");
+    const output = app.settings.debug ? 2 : file;
     const cwd = join(sandbox.folder, "work");
     mkdirSync(cwd);
     const stdio: StdioOptions = ["ignore", output, output];
@@ -214,6 +216,7 @@ async function inSandbox<T>(
       throw failed(`--setup exits with ${prepared}`, inShell(setup));
     return await work(sandbox.running, run);
   } finally {
+    if (file !== undefined) closeSync(file);
     await sandbox.close();
   }
 }
@@ -238,7 +241,6 @@ function runIn(host: Host, how: SpawnOptions): Run {
   return async ([program = "", ...args], started) => {
     throwIfInterrupted();
     const child = spawn(program, args, how);
-    for (const output of [child.stdout, child.stderr]) output?.resume();
     const kill = (): void => {
       if (child.pid !== undefined) host.endGroup(child.pid);
     };
