@@ -8,6 +8,7 @@ import { marksOf, migrate } from "../sqlite/open-database.ts";
 import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
 import type { Row, Table } from "../tables.ts";
+import { quoted } from "../tables.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { Engine } from "../whole/whole.ts";
 import { Whole, WholeReader } from "../whole/whole.ts";
@@ -151,13 +152,12 @@ export function problemsOf(db: DatabaseSync): string[] {
 
 /**
  * Runs the SQL of operations on a whole state in a transaction of a connection. Between statements
- * the process hears signals; `signal`, where given, ends the work.
+ * the process hears signals.
  */
-export const engineOf = (db: DatabaseSync, signal?: AbortSignal): Engine => ({
+export const engineOf = (db: DatabaseSync): Engine => ({
   ...sqlite,
   query: async (statement) => {
     await setImmediate();
-    signal?.throwIfAborted();
     return rowsIn<Row>(db, statement);
   },
 });
@@ -165,6 +165,29 @@ export const engineOf = (db: DatabaseSync, signal?: AbortSignal): Engine => ({
 /** Reads what is in a database, in a transaction of it or where nobody else writes. */
 export const readerOf = (db: DatabaseSync, keyring: Pick<Keyring, "key">): WholeReader =>
   new WholeReader(engineOf(db), marksOf(db), keyring);
+
+/** A new database, in which nothing is replaced: rows one by one take half the time of lists. */
+class NewDatabase extends Whole {
+  readonly #db: DatabaseSync;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(db: DatabaseSync, signal?: AbortSignal) {
+    const none = async () => Promise.reject(new TypeError("nothing is sealed here"));
+    super(engineOf(db), marksOf(db), { key: none });
+    this.#db = db;
+    this.#signal = signal;
+  }
+
+  override async put(table: Table, rows: readonly Row[]): Promise<void> {
+    await setImmediate();
+    this.#signal?.throwIfAborted();
+    const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== "seq");
+    const marks = columns.map(() => "?").join(", ");
+    const sql = `INSERT INTO ${table} (${columns.map(quoted).join(", ")}) VALUES (${marks})`;
+    const insert = this.#db.prepare(sql);
+    for (const row of rows) insert.run(...columns.map((name) => row[name] ?? null));
+  }
+}
 
 /** Copies tables of a state into a new database. */
 export async function copyInto(
@@ -175,8 +198,7 @@ export async function copyInto(
 ): Promise<void> {
   migrate(db);
   noteMeta(db, "state", source.marks.state);
-  const none = async () => Promise.reject(new TypeError("nothing is sealed here"));
-  const target = new Whole(engineOf(db, signal), marksOf(db), { key: none });
+  const target = new NewDatabase(db, signal);
   const { predecessors, copies, doubts } = source.marks;
   await target.mark({ predecessors, copies, doubts });
   await target.takeAll(source, of);
