@@ -40,6 +40,9 @@ const values: Record<string, (n: number) => string | undefined> = {
   level: (n) => (n % 2 > 0 ? "INFO" : "WARN"),
   gate: (n) => (n % 3 === 2 ? "FAIL" : "PASS"),
   hook: (n) => (n % 2 > 0 ? "FAIL" : "PASS"),
+  call: (n) => `req(1234, ${n})`,
+  python: (n) =>
+    `datetime.datetime(2026, 11, 20, 14, 2, ${n}, 45000, tzinfo=datetime.timezone(datetime.timedelta(days=-1, seconds=68400)))`,
   none: () => undefined,
 };
 
@@ -114,6 +117,7 @@ a date and a time of day       | time=clock date=3.11.2026                      
 dates of a vault               | time=none dateCreated=perVault createdAt=perVault ts=at expiryDate=late | time=ts
 one time of all                | time=2026-11-20T00:00:00Z                           | time=time
 a name without times           | time=number timestamp=at                            | time=timestamp
+a call with a number of four   | time=call timestamp=at                              | time=timestamp
 the path before a user         | vault=none subjectId=user endpoint=path             | vault=endpoint(value)
 what the path has              | vault=none userId=session x=vault endpoint=path     | vault=x(value)
 no user, session or trace      | vault=none userId=user sessionId=session x=vault    | vault=x(value)
@@ -181,6 +185,7 @@ test.each(
 time=none action=none vault=none a=x b!=y | time, action, vault | the columns are a, "b!"; name it with --map time=COLUMN,action=COLUMN,vault=COLUMN
 time=Nov 20 14:02:11 ingested=at x=at | time; time holds "Nov 20 14:02:11", which is no whole time in a form that is known | ${iso}; or name another column with --map time=COLUMN
 time=date(2026, 11, 20) x=at | time; time holds "date(2026, 11, 20)", which is no whole time in a form that is known | ${iso}; or name another column with --map time=COLUMN
+time=python createdAt=at | time; time holds "datetime.datetime(2026, 11, 20, 14, 2, …", which is no whole time in a form that is known | ${iso}; or name another column with --map time=COLUMN
 time=2026-11-20 14:02:11 IST | time; time holds "2026-11-20 14:02:11 IST", which is no whole time in a form that is known | ${iso}; or name another column with --map time=COLUMN
 vault=none a=user b=user | vault | the columns are time, action, a, b; name it with --map vault=COLUMN
 vault=none a=id | vault | the columns are time, action, a; name it with --map vault=COLUMN`),

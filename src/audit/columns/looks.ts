@@ -188,11 +188,11 @@ export const isTimeOfDay = (value: string): boolean =>
 
 /** A date beside a time of day, or a number since some day. */
 const dateAndTime =
-  /\d\D{1,20}\d.{0,20}\d:\d\d|\p{L}.{0,20}\d:\d\d|^\d{8,19}(?:[.,]\d+)?$|[[(]\d{4},/u;
+  /\d\D{1,20}\d.{0,20}\d:\d\d|\p{L}.{0,20}\d:\d\d|^\d{8,19}(?:[.,]\d+)?$|[[(]\d{4}, ?\d\d?, ?\d/u;
 
 /** Whether a value looks like a date with a time of day, be it one that can be read or not. */
 export const looksLikeTime = (value: string): boolean =>
-  value.length <= 100 && !isDate(value) && !isTimeOfDay(value) && dateAndTime.test(value);
+  value.length <= 140 && !isDate(value) && !isTimeOfDay(value) && dateAndTime.test(value);
 
 export const isTimeOrPart = (value: string): boolean =>
   isDate(value) || isTimeOfDay(value) || looksLikeTime(value);
