@@ -4,7 +4,7 @@ import { zoneOf } from "./columns/times.ts";
 import type { Renames } from "./meaning/actions.ts";
 import { knownName, knownNames } from "./meaning/actions.ts";
 import { clip } from "./read/clip.ts";
-import type { Item, ItemLocation, Role } from "./read/item.ts";
+import type { Entry, Item, ItemLocation, Role } from "./read/item.ts";
 import { properties, roles } from "./read/item.ts";
 
 /** How the pairs of a flag are read. */
@@ -90,6 +90,7 @@ export function parseWhere(texts: readonly string[]): Condition[] {
 export class Selection {
   readonly conditions: readonly Condition[];
   readonly #patterns: readonly RegExp[];
+  readonly #selected = new Set<number>();
 
   constructor(conditions: readonly Condition[]) {
     this.conditions = conditions;
@@ -99,17 +100,19 @@ export class Selection {
     });
   }
 
-  /** Whether an item meets them; reads items only up to it. */
-  isMet(events: Iterable<ItemLocation>, itemOf: (location: ItemLocation) => Item): boolean {
-    for (const event of events) {
-      const item = itemOf(event);
-      const isOne = this.conditions.every((condition, index) => {
-        const text = item[properties[condition.key]];
-        return text !== undefined && this.#patterns[index]?.test(text) === true;
-      });
-      if (isOne) return true;
-    }
-    return false;
+  /** Takes an item, which it reads unless its vault is selected. */
+  take(entry: Entry, itemOf: (location: ItemLocation) => Item): void {
+    if (this.has(entry.vault)) return;
+    const item = itemOf(entry);
+    const isMet = this.conditions.every((condition, index) => {
+      const text = item[properties[condition.key]];
+      return text !== undefined && this.#patterns[index]?.test(text) === true;
+    });
+    if (isMet) this.#selected.add(entry.vault);
+  }
+
+  has(vault: number): boolean {
+    return this.#selected.has(vault);
   }
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import type { ReplaySummary, Rules, VaultReport } from "../documents/audit.ts";
 import { VaultError } from "../errors.ts";
 import { count, grouped } from "../terminal/count.ts";
@@ -8,18 +7,17 @@ import { type Log, Pseudonyms } from "./explain/log.ts";
 import { answerOf, cutWords, rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
 import type { ColumnMap, Condition, WhatIf } from "./flags.ts";
 import { beforeRelease, Selection } from "./flags.ts";
-import { Entries } from "./fold/entries.ts";
 import { isProblem } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
-import { type EventsOf, Overlap } from "./fold/overlap.ts";
+import { TimeOrder } from "./fold/order.ts";
+import { Overlap } from "./fold/overlap.ts";
 import { VaultTable } from "./fold/vault-table.ts";
-import type { Vault } from "./fold/vault.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import { said } from "./read/clip.ts";
 import type { Entry, Item, ItemLocation, Role, Skips } from "./read/item.ts";
 import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 
-/** Maximum number of vaults, each of which takes about 500 bytes. */
+/** Maximum number of vaults, each of which takes about 1 KB. */
 const maxVaults = 2_000_000;
 
 export interface ReplayOptions extends InputOptions, Pick<Log, "labels" | "timeline"> {
@@ -50,40 +48,31 @@ export interface Replay {
 }
 
 /**
- * Replays audit items, vault by vault. Memory grows with the items, of each of which it keeps where
- * it is.
+ * Replays audit items in one pass. Memory grows with the vaults, with items only to sort them.
  *
  * @throws `invalid-input` for inputs that cannot be read or have too many vaults, `usage` for
  * missing columns, the reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   const { signal, rules, where, map, zone, now } = options;
-  const table = new VaultTable(maxVaults);
+  const vaults = new VaultTable(maxVaults);
   const pseudonyms = new Pseudonyms(options.redact === true);
   const classifier = new Classifier(rules, (text) => pseudonyms.word(text));
   const inputs = new Inputs();
   const { sources, skips } = inputs;
   const itemOf = (location: ItemLocation): Item =>
     (sources[location.input] as Source).itemOf(location);
-  const intake = new Intake(options, table);
+  const selection = where && new Selection(where);
+  const given = { ...options, table: vaults, selection, itemOf };
+  const intake = new Intake(given);
   try {
-    const shared = { map, zone, now, vaults: table, classifier };
-    await orAborted(inputs.read(options, shared, intake), signal);
+    const shared = { map, zone, now, vaults, classifier };
+    await orAborted(inputs.read(options, shared, intake.order), signal);
+    intake.order.release(true);
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const entriesOf: EventsOf = (vault, tally = { duplicates: 0, alike: 0 }) =>
-      intake.overlap.distinct(intake.entries, vault, tally);
-    const fold = new Fold({ rules, itemOf });
-    const vaults: Vault[] = [];
-    for (let number = 0; number < table.size; number++) {
-      const vault = fold.vaultOf(table.uuid(number), number, entriesOf);
-      if (vault.items > 0) vaults.push(vault);
-      // Handles signals.
-      if (number % 1000 === 999) await orAborted(setImmediate(), signal);
-    }
-    const selection = where && new Selection(where);
-    const known = { ...options, fold, vaults, entriesOf, selection, itemOf, pseudonyms, skips };
-    return { ...conclude(known, sources, intake, classifier), close: () => inputs.close() };
+    const concluded = conclude({ ...given, pseudonyms, skips }, sources, intake, classifier);
+    return { ...concluded, close: () => inputs.close() };
   } catch (error) {
     inputs.close();
     // A read may be pending, and the abort surface as another error of it.
@@ -91,13 +80,24 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   }
 }
 
+/** Number of events kept of a vault to explain a lock, and for a timeline. */
+const [kept, mostListed] = [24, 5000];
+
 /** Maximum difference between clocks, a day: later items are in the future. */
 const clockSkew = 86_400_000;
 
-/** Keeps the wanted items of all inputs, and counts the others. */
+type Given = ReplayOptions & Pick<Log, "selection" | "itemOf"> & { table: VaultTable };
+
+/** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
 class Intake {
-  readonly entries = new Entries();
+  readonly fold: Fold;
+  /** The fold with the change of --what-if. */
+  readonly changed: Fold | undefined;
   readonly overlap = new Overlap();
+  readonly order = new TimeOrder(
+    (entry, beginsAnew) => this.overlap.learn(entry, beginsAnew),
+    (entry) => this.#take(entry),
+  );
   items = 0;
   /** Items about the application, without a vault, and of wanted vaults with an unknown action. */
   applicationItems = 0;
@@ -105,23 +105,22 @@ class Intake {
   unknownItems = 0;
   future = 0;
   newest = Number.NEGATIVE_INFINITY;
-  readonly #given: ReplayOptions;
-  readonly #table: VaultTable;
+  readonly #given: Given;
 
-  constructor(given: ReplayOptions, table: VaultTable) {
+  constructor(given: Given) {
+    const { rules, whatIf, timeline, table, itemOf } = given;
     this.#given = given;
-    this.#table = table;
+    const events = timeline ? mostListed : kept;
+    const shared = { table, overlap: this.overlap, itemOf, events };
+    this.fold = new Fold({ ...shared, rules });
+    const limits = { ...rules.limits, ...whatIf?.limits };
+    const changed = { ...shared, rules: { ...rules, limits }, isHypothetical: true };
+    this.changed = whatIf && new Fold(changed);
   }
 
-  begin(input: number, isNewestFirst: boolean): void {
-    this.overlap.begin(isNewestFirst);
-    if (isNewestFirst) this.entries.turn(input);
-  }
-
-  push(entry: Entry): void {
-    this.overlap.learn(entry);
+  #take(entry: Entry): void {
     const { time, vault, event } = entry;
-    const { since, until, now, vault: only } = this.#given;
+    const { since, until, now, vault: only, table, selection, itemOf } = this.#given;
     if ((since !== undefined && time < since) || (until !== undefined && time > until)) return;
     this.items += 1;
     if (event === "application") {
@@ -134,9 +133,10 @@ class Intake {
       this.withoutVault += 1;
       return;
     }
-    if (only !== undefined && !this.#table.uuid(vault).startsWith(only)) return;
+    if (only !== undefined && !table.uuid(vault).startsWith(only)) return;
+    selection?.take(entry, itemOf);
     if (event === "other") this.unknownItems += 1;
-    this.entries.push(entry);
+    if (this.fold.take(entry)) this.changed?.take(entry);
   }
 }
 
@@ -160,22 +160,22 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
 
 /** Creates the summary, and the reports as they are asked for. */
 function conclude(
-  known: Omit<ReplayOptions, "inputs" | "vault"> &
-    Omit<Log, "inputs" | "doubts" | "asOf" | "isWhole">,
+  known: Omit<ReplayOptions, "inputs"> & Pick<Log, "pseudonyms" | "selection" | "itemOf" | "skips">,
   sources: readonly Source[],
-  { items, applicationItems, withoutVault, ...intake }: Intake,
+  { fold, changed, items, applicationItems, withoutVault, ...intake }: Intake,
   classifier: Classifier,
 ): Omit<Replay, "close"> {
-  const { rules, until, journal, pseudonyms, skips, whatIf, itemOf, where = [] } = known;
+  const { rules, until, journal, pseudonyms, skips, whatIf, where = [] } = known;
   const inputs = sources.map(({ report }) => report);
   const exports = inputs.filter(({ format }) => format !== "journal");
   const hasColumn = (role: Role) => exports.some(({ columns }) => columns[role] !== undefined);
   const lacksColumn = (role: Role) => exports.some(({ columns }) => columns[role] === undefined);
-  const tellsFailures = items === 0 || known.fold.hasFailures || !lacksColumn("outcome");
+  const tellsFailures = items === 0 || fold.hasFailures || !lacksColumn("outcome");
   const asOf = until ?? intake.newest;
   const cut = cutWords(inputs);
   const log: Log = {
     ...known,
+    fold,
     inputs,
     doubts: said(
       [
@@ -197,8 +197,6 @@ function conclude(
     isWhole: until === undefined && journal === undefined,
   };
   const every = rankVaults(log);
-  const limits = { ...rules.limits, ...whatIf?.limits };
-  const changed = new Fold({ rules: { ...rules, limits }, itemOf, isHypothetical: true });
   const { found, ...answer } = answerOf(log, every);
   const summary: ReplaySummary = {
     found,
@@ -222,7 +220,7 @@ function conclude(
     inputs,
     rules,
     columns: inputs[0]?.columns ?? {},
-    ...(whatIf && { whatIf: whatIfReport(whatIf, log, changed, every) }),
+    ...(whatIf && changed && { whatIf: whatIfReport(whatIf, log, changed, every) }),
     skippedLines: skips.count,
     skipped: skips.first.map(({ input, line, reason }) => ({
       input: inputs[input]?.name ?? "",
@@ -231,7 +229,8 @@ function conclude(
     })),
     applicationItems,
     withoutVault,
-    duplicates: known.vaults.reduce((sum, vault) => sum + vault.duplicates, 0),
+    duplicates: intake.overlap.count,
+    late: fold.late,
   };
   return {
     summary,

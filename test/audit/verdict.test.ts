@@ -167,13 +167,19 @@ test("former action names, other wordings of failures, and checks of the applica
   expect(checked.result.summary.applicationItems).toBe(3);
 });
 
-test("items out of order are sorted, however far", async () => {
+test("items out of order are sorted within the window, and told of beyond it", async () => {
   const others = log(
     Array.from({ length: 5000 }, (_, n) => `${2 + (n % 50)}:S${100 + n}`).join(" "),
   );
-  const { reports } = await replayText([log("C0 A2"), others, log("S1")].flat().join("\n"));
-  const one = reports.find(({ uuid }) => uuid === vaultUuid(1));
-  expect(one).toMatchObject({ verdict: "ok", certainty: "certain", contradictions: [] });
+  const one = async (...lines: string[][]) => {
+    const { reports, result } = await replayText(lines.flat().join("\n"));
+    return { ...result.summary, one: reports.find(({ uuid }) => uuid === vaultUuid(1)) };
+  };
+  const near = await one(log("C0 A2"), others.slice(0, 3000), log("S1"));
+  expect(near.one).toMatchObject({ verdict: "ok", contradictions: [] });
+  const far = await one(log("C0 S60"), others, others, others, others, log("A51"));
+  expect(far.one?.reason).toMatch(/too far out of order to be sorted/);
+  expect(far.late).toBeGreaterThan(0);
 });
 
 /** Lines by letters; behind `-` without ids, `s` without ids and in seconds, `ms` at other milliseconds. */
@@ -213,6 +219,20 @@ long ones                     | many                    | last of many          
     const { reports, result } = await replayText("", { inputs: order });
     expect(`${reports.map(short).join()}, ${result.summary.duplicates}`).toBe(expected);
   }
+});
+
+test("items of one day without times are told apart by their ids, however many", async () => {
+  const time = "2026-11-20T00:00:00Z";
+  const items = Array.from({ length: 20_000 }, (_, n) =>
+    line(0, "READ_VAULT", { id: `${n}`, time }),
+  );
+  const { id: _, ...bare } = JSON.parse(line(0, "READ_VAULT", { time })) as Record<string, unknown>;
+  const text = [...items, JSON.stringify(bare), ...items.slice(0, 500)].join("\n");
+  const begun = performance.now();
+  const { reports, result } = await replayText(text);
+  // A search of all of them for each would take most of a minute.
+  expect(performance.now() - begun).toBeLessThan(4000);
+  expect([reports[0]?.items, result.summary.duplicates]).toEqual([20_001, 500]);
 });
 
 test("an id that a start and its acknowledgement share makes no duplicate", async () => {

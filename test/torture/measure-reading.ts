@@ -1,6 +1,7 @@
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
-import { Entry, type ItemLocation, Skips } from "../../src/audit/read/item.ts";
+import { Entries } from "../../src/audit/fold/order.ts";
+import { Entry, Skips } from "../../src/audit/read/item.ts";
 import { VaultTable } from "../../src/audit/fold/vault-table.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { Input } from "../../src/audit/read/input.ts";
@@ -73,10 +74,12 @@ const source = await Source.open(
 let count = 0;
 // As the fold does: it keeps a text here and there.
 const kept: (string | undefined)[] = [];
-const entries: ItemLocation[] = [];
-for (const _ of source.read({ push: (entry) => entries.push(Object.assign(new Entry(), entry)) }))
-  for (const entry of entries.splice(0))
-    if (count++ % 100 === 0) kept.push(source.itemOf(entry).description);
+const entries = new Entries();
+for (const _ of source.read(entries)) {
+  for (let at = 0; at < entries.count; at++)
+    if (count++ % 100 === 0) kept.push(source.itemOf(entries.get(at, new Entry())).description);
+  entries.shift(entries.count);
+}
 source.input.close();
 
 const told = skips.first.slice(0, 3).map(({ line, reason }) => `${line}: ${reason}`);

@@ -2,14 +2,7 @@ import type { ItemReference } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
 import { count } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
-import {
-  endOf,
-  type EventKind,
-  isAcknowledgement,
-  isFailedAccess,
-  isStart,
-} from "../fold/events.ts";
-import { isRecord } from "../fold/fold.ts";
+import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
 import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
 import { countsAsFailure, type Evidence, hasUnknownReason } from "./verdict.ts";
@@ -69,7 +62,7 @@ export function explain(log: Log, vault: Vault, evidence: Evidence): Explanation
       ...between(failed, client),
       ...quotes(log, isLocked ? chain : before.slice(accepted + 1)),
       ...(isLocked || verdict === "deleted" ? [] : atLeast(log, vault)),
-      ...callsSince(log, vault, since),
+      ...callsSince(vault, since),
     ],
   };
 }
@@ -240,18 +233,12 @@ function atLeast({ fold }: Log, vault: Vault): string[] {
 }
 
 /** Tells who has called since the lock. */
-function callsSince(log: Log, { number, ending }: Vault, since: readonly VaultEvent[]): string[] {
-  if (ending === undefined) return [];
-  let [at, calls, last] = [0, 0, 0];
-  for (const entry of log.entriesOf(number))
-    if (at++ > ending.at && endOf(entry.event) !== undefined && !isRecord(entry, ending)) {
-      calls += 1;
-      last = entry.time;
-    }
-  if (calls === 0) return [];
+function callsSince({ ending }: Vault, since: readonly VaultEvent[]): string[] {
+  if (ending === undefined || ending.calls === 0) return [];
   const words = clientWords(clientOf(since));
-  const by = words && `, ${calls === 1 ? "" : "mostly "}by ${words}`;
+  const by = words && `, ${ending.calls === 1 ? "" : "mostly "}by ${words}`;
+  const last = new Date(ending.lastCall).toISOString();
   return [
-    `${count(calls, "more call")} came since then, the last at ${new Date(last).toISOString()}${by}: a client is still trying.`,
+    `${count(ending.calls, "more call")} came since then, the last at ${last}${by}: a client is still trying.`,
   ];
 }

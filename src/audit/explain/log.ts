@@ -2,7 +2,6 @@ import { defined } from "../../defined.ts";
 import type { InputReport, ItemReference, Origin } from "../../documents/audit.ts";
 import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
-import type { EventsOf } from "../fold/overlap.ts";
 import type { Vault } from "../fold/vault.ts";
 import type { Entry, Item, ItemLocation, Skips } from "../read/item.ts";
 import { short } from "../read/clip.ts";
@@ -13,9 +12,6 @@ export interface Log {
   /** Those of this machine by UUID, in lower case. */
   labels?: ReadonlyMap<string, string> | undefined;
   fold: Fold;
-  /** With items, by number. */
-  vaults: readonly Vault[];
-  entriesOf: EventsOf;
   itemOf: (location: ItemLocation) => Item;
   inputs: readonly InputReport[];
   skips: Skips;
@@ -65,19 +61,14 @@ export interface Events {
   since: readonly VaultEvent[];
 }
 
-/** Number of events that are read of a vault to explain a lock, and for a timeline. */
-const [newest, mostListed] = [24, 5000];
-
-export function eventsOf(log: Log, { number, ending }: Vault): Events {
-  const [before, since]: [VaultEvent[], VaultEvent[]] = [[], []];
-  let at = 0;
-  for (const entry of log.entriesOf(number)) {
-    const events = ending === undefined || at <= ending.at ? before : since;
-    const count = events.push(new VaultEvent(log, entry));
-    if (count > (log.timeline ? mostListed : newest)) events.shift();
-    at += 1;
-  }
-  return { before, since };
+export function eventsOf(log: Log, vault: Vault): Events {
+  const listOf = (ring: number, count: number): VaultEvent[] =>
+    log.fold.rings.events(ring, count).map((seen) => new VaultEvent(log, seen));
+  const earlier = listOf(vault.earlierRing, vault.earlierCount);
+  const newest = listOf(vault.ring, vault.count);
+  return vault.ending === undefined
+    ? { before: [...earlier, ...newest], since: [] }
+    : { before: earlier, since: newest };
 }
 
 export type Client = Omit<Origin, "vaults" | "rule">;

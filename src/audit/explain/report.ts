@@ -29,14 +29,18 @@ export interface Ranked {
 }
 
 /** Returns the vaults to report: worst verdict first, then newest lock or last item first. */
-export const rankVaults = (log: Log): Ranked[] =>
-  log.vaults
-    .filter(({ number }) => log.selection?.isMet(log.entriesOf(number), log.itemOf) !== false)
-    .map((vault) => {
-      const { verdict, certainty, lockedAt = vault.lastTime } = judge(log, vault);
-      return { vault, verdict, certainty, rank: verdicts.indexOf(verdict), time: lockedAt };
-    })
-    .sort((a, b) => a.rank - b.rank || b.time - a.time);
+export function rankVaults(log: Log): Ranked[] {
+  const found: (Ranked & { rank: number; time: number })[] = [];
+  for (const vault of log.fold.vaults) {
+    if (vault === undefined || log.selection?.has(vault.number) === false) continue;
+    const { verdict, certainty, lockedAt } = judge(log, vault);
+    const rank = verdicts.indexOf(verdict);
+    found.push({ vault, verdict, certainty, rank, time: lockedAt ?? vault.lastTime });
+  }
+  return found.sort(
+    (a, b) => a.rank - b.rank || b.time - a.time || a.vault.number - b.vault.number,
+  );
+}
 
 export function reportOf(log: Log, vault: Vault): VaultReport {
   const evidence = evidenceOf(log, vault);
@@ -123,13 +127,13 @@ export function whatIfReport(
   const after = { ...before, fold, isWhole: false };
   const report: WhatIfReport = { change: text, vaults: [], unchanged: 0, moreChanged: 0 };
   for (const { vault } of ranked) {
-    const { uuid, number } = vault;
-    const changed = fold.vaultOf(uuid, number, log.entriesOf);
-    if (keyOf(before, vault) === keyOf(after, changed)) report.unchanged += 1;
+    const changed = fold.vaults[vault.number];
+    if (changed === undefined || keyOf(before, vault) === keyOf(after, changed))
+      report.unchanged += 1;
     else if (report.vaults.length === maxListed) report.moreChanged += 1;
     else
       report.vaults.push({
-        uuid,
+        uuid: vault.uuid,
         before: reportOf(before, vault),
         after: reportOf(after, changed),
       });
@@ -152,7 +156,7 @@ export function answerOf(
   vaults: readonly Ranked[],
 ): Pick<ReplaySummary, "found" | "vaultCount" | "verdicts"> {
   const where = log.selection?.conditions.map((one) => log.pseudonyms.condition(one)) ?? [];
-  const of = log.vaults.length;
+  const of = log.fold.vaults.filter(Boolean).length;
   const byVerdict = Map.groupBy(vaults, ({ verdict }) => verdict);
   const counts = Object.fromEntries(
     verdicts.map((one) => [one, byVerdict.get(one)?.length ?? 0]),

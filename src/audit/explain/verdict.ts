@@ -162,6 +162,7 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
     unackedStarts,
     ending,
   }) => earlyAcks > 0 && unackedStarts === 1 && ending === undefined,
+  "some of its items are too far out of order to be sorted": ({ late }) => late > 0,
   "a call got no response: it may have counted": (vault) =>
     vault.had("unanswered-start") || vault.had("unanswered-ack"),
   // The lower bounds, which lock, are none the less sure.

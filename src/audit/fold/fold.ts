@@ -1,8 +1,9 @@
 import type { Rules } from "../../documents/audit.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
-import { type EventKind, isAcknowledgement } from "./events.ts";
-import type { EventsOf } from "./overlap.ts";
-import { Ending, Vault } from "./vault.ts";
+import { endOf, type EventKind, isAcknowledgement } from "./events.ts";
+import type { Overlap } from "./overlap.ts";
+import type { VaultTable } from "./vault-table.ts";
+import { Ending, Rings, Vault } from "./vault.ts";
 
 /** Maximum difference between the clocks of a start and of its acknowledgement. */
 const clockSkew = 5000;
@@ -15,42 +16,78 @@ const nearby = 8;
 
 interface FoldOptions {
   rules: Rules;
+  table: VaultTable;
+  overlap: Overlap;
   itemOf: (location: ItemLocation) => Item;
+  /** Number of events to keep of a vault. */
+  events: number;
   /** Ignores what items say about locks: only the rules count. */
   isHypothetical?: boolean;
 }
 
 /**
- * The service's state machine, as a vault's events in order of time show it. Those of unknown
- * meaning widen the bounds of its counters, and make no lock certain.
+ * The service's state machine, as items in order of time show it. Memory grows with vaults only.
+ * Items of unknown meaning widen the bounds of a vault's counters, and make no lock certain.
  */
 export class Fold {
   readonly rules: Rules;
   readonly isHypothetical: boolean;
-  readonly #itemOf: FoldOptions["itemOf"];
-  /** The latest events of the present vault, each at the rest of its number. */
-  #latest: Entry[] = [];
+  /** By their numbers; empty for one without items. */
+  readonly vaults: (Vault | undefined)[] = [];
+  readonly rings: Rings;
+  readonly #options: FoldOptions;
   /** An item shows that a call failed. */
   hasFailures = false;
+  /** Number of items that came too late to be sorted. */
+  late = 0;
 
-  constructor({ rules, itemOf, isHypothetical = false }: FoldOptions) {
-    this.rules = rules;
-    this.isHypothetical = isHypothetical;
-    this.#itemOf = itemOf;
+  constructor(options: FoldOptions) {
+    this.#options = options;
+    this.rules = options.rules;
+    this.isHypothetical = options.isHypothetical === true;
+    this.rings = new Rings(options.events);
   }
 
-  vaultOf(uuid: string, number: number, eventsOf: EventsOf): Vault {
-    const vault = new Vault(uuid, number);
-    this.#latest = [];
-    for (const entry of eventsOf(number, vault)) {
-      if (vault.items === 0) vault.firstTime = entry.time;
-      vault.lastTime = entry.time;
-      this.#apply(vault, entry, (this.isHypothetical && withoutLocks[entry.event]) || entry.event);
-      vault.kinds |= 1 << entry.code;
-      this.#latest[vault.items % nearby] = entry;
-      vault.items += 1;
+  /** Takes the next item. Returns false for one that counts already. */
+  take(entry: Entry): boolean {
+    const vault = this.vaults[entry.vault] ?? this.#begin(entry);
+    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry)) return false;
+    if (entry.time < vault.lastTime) {
+      this.late += 1;
+      vault.late += 1;
+    } else vault.lastTime = entry.time;
+    vault.items += 1;
+    const { ending } = vault;
+    const event = (this.isHypothetical && withoutLocks[entry.event]) || entry.event;
+    this.#apply(vault, entry, event);
+    vault.kinds |= 1 << entry.code;
+    if (ending !== undefined && ending === vault.ending && isCall(entry, ending)) {
+      ending.calls += 1;
+      ending.lastCall = entry.time;
     }
+    this.rings.push(vault.ring, vault.count++, entry);
+    if (vault.ending !== undefined && vault.ending !== ending) this.#freeze(vault);
+    return true;
+  }
+
+  #begin({ vault: number, time }: Entry): Vault {
+    // Without holes, which would make every access slow.
+    while (this.vaults.length <= number) this.vaults.push(undefined);
+    const vault = new Vault(this.#options.table.uuid(number), number, time, this.rings.create());
+    this.vaults[number] = vault;
     return vault;
+  }
+
+  /** Keeps the events that led to a lock, whatever comes after it. */
+  #freeze(vault: Vault): void {
+    if (vault.earlierCount === 0) {
+      vault.earlierRing = vault.ring;
+      vault.earlierCount = vault.count;
+      vault.ring = this.rings.create();
+    } else
+      for (const seen of this.rings.events(vault.ring, vault.count))
+        this.rings.push(vault.earlierRing, vault.earlierCount++, seen);
+    vault.count = 0;
   }
 
   #apply(vault: Vault, entry: Entry, event: EventKind): void {
@@ -80,7 +117,7 @@ export class Fold {
         return this.#reopen(vault);
       case "create":
         if (vault.had("create")) vault.addContradiction("created-twice", entry);
-        else if (vault.items > 0) vault.addContradiction("activity-before-creation", entry);
+        else if (vault.items > 1) vault.addContradiction("activity-before-creation", entry);
         return;
       case "delete":
         return this.#delete(vault, entry);
@@ -132,23 +169,23 @@ export class Fold {
     const skew = start.time - vault.earlyAckTime;
     if (skew > clockSkew) vault.earlyAcks = 0;
     if (vault.earlyAcks === 0) return false;
-    const reference = this.#itemOf(start).externalRef;
-    const oldest = vault.items % nearby;
-    const events = [...this.#latest.slice(oldest), ...this.#latest.slice(0, oldest)].filter(
-      (seen) => this.#itemOf(seen).externalRef === reference,
-    );
+    const reference = this.#options.itemOf(start).externalRef;
+    const events = this.rings
+      .events(vault.ring, vault.count)
+      .slice(-nearby)
+      .filter((seen) => this.#options.itemOf(seen).externalRef === reference);
     // One that comes after another acknowledgement, or begins the log, is about a start before it.
     const isOwn = events.some(
       ({ time, event }, index) =>
         time === vault.earlyAckTime &&
         isAcknowledgement(event) &&
         !isAcknowledgement(events[index - 1]?.event) &&
-        (skew === 0 || vault.items > 1),
+        (skew === 0 || vault.items > 2),
     );
     if (!isOwn || (reference === undefined && skew > 0)) return false;
     vault.earlyAcks -= 1;
     if (vault.contradictions.at(-1)?.kind === "acknowledgement-without-start")
-      vault.contradictions.pop();
+      vault.contradictions = vault.contradictions.slice(0, -1);
     if (skew > 0) vault.addContradiction("acknowledgement-before-start", start);
     return true;
   }
@@ -160,7 +197,7 @@ export class Fold {
       vault.earlyAcks = entry.time === vault.earlyAckTime ? vault.earlyAcks + 1 : 1;
       vault.earlyAckTime = entry.time;
       // As the first item of a vault it is no contradiction: its start was before the log begins.
-      if (vault.items > 0) vault.addContradiction("acknowledgement-without-start", entry);
+      if (vault.items > 1) vault.addContradiction("acknowledgement-without-start", entry);
     } else if (ending === undefined && pending !== operation)
       vault.addContradiction("acknowledgement-of-other-operation", entry);
     else if (ending === undefined && entry.time - vault.lastStart > this.rules.tokenLifetimeMs)
@@ -265,7 +302,7 @@ export class Fold {
       return vault.addContradiction("activity-after-deletion", entry);
     const { time: since, event } = entry;
     vault.pending = 0;
-    vault.ending = new Ending({ state: "deleted", since, event, at: vault.items });
+    vault.ending = new Ending({ state: "deleted", since, event });
   }
 
   #lock(
@@ -274,7 +311,7 @@ export class Fold {
     how: Pick<Ending, "rule"> & Partial<Ending>,
   ): void {
     if (vault.ending?.state === "locked") return;
-    vault.ending = new Ending({ since, event, at: vault.items, ...how });
+    vault.ending = new Ending({ since, event, ...how });
   }
 
   #reopen(vault: Vault): void {
@@ -293,5 +330,9 @@ const withoutLocks: Partial<Record<EventKind, EventKind>> = {
 };
 
 /** Whether an item tells again of the lock that the one before it made. */
-export const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>
+const isRecord = ({ event, time }: Entry, { since }: Ending): boolean =>
   event === "lock-noted" || (event === "locking-failure" && time - since <= recordedWithin);
+
+/** Whether an item behind a lock is a call, of whatever outcome. */
+const isCall = (entry: Entry, ending: Ending): boolean =>
+  endOf(entry.event) !== undefined && !isRecord(entry, ending);

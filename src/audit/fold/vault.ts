@@ -1,6 +1,7 @@
 import type { LockRule } from "../../documents/audit.ts";
-import type { Entry, ItemLocation } from "../read/item.ts";
+import { Entry, type ItemLocation } from "../read/item.ts";
 import { type Contradiction, eventCodes, type EventKind } from "./events.ts";
+import { Rows } from "./order.ts";
 
 /** Maximum number of contradictions of a vault that are kept: the first ones tell most. */
 const maxContradictions = 20;
@@ -10,9 +11,8 @@ export class Ending {
   state: "locked" | "deleted" = "locked";
   /** Time at which it was, in milliseconds since the epoch. */
   since = 0;
-  /** What did it, or showed it, and its place among the vault's events. */
+  /** What did it, or showed it. */
   event: EventKind = "lock";
-  at = 0;
   /** Rule that locked a locked vault. */
   rule: LockRule = "unseen";
   /** Number of items that led to it by the rule. */
@@ -25,8 +25,11 @@ export class Ending {
   isLikely = false;
   /** A later item may have unlocked it, or shown it open: what it means is not understood. */
   isUnsure = false;
+  /** Calls since. */
+  calls = 0;
+  lastCall = 0;
 
-  constructor(of: Pick<Ending, "since" | "event" | "at"> & Partial<Ending>) {
+  constructor(of: Pick<Ending, "since" | "event"> & Partial<Ending>) {
     Object.assign(this, of);
   }
 }
@@ -37,15 +40,21 @@ interface Contradicting {
   item: ItemLocation;
 }
 
-/** What a vault's items amount to: counts, and times in milliseconds since the epoch; 0: none. */
+const none: readonly Contradicting[] = [];
+
+/**
+ * What the items of a vault amount to so far: counts, and times in milliseconds since the epoch; 0
+ * for none. Memory grows with the vaults: properties are few, and most are numbers.
+ */
 export class Vault {
-  /** In lower case. */
-  readonly uuid: string;
-  /** Number in the table of vaults. */
-  readonly number: number;
-  items = 0;
-  firstTime = 0;
+  // What each item changes comes first, on the same lines of the CPU cache. Of the last item:
   lastTime = 0;
+  lastHash = 0;
+  lastCode = 0;
+  items = 0;
+  /** The ring of the newest events, and the number of events that it was given. */
+  ring = 0;
+  count = 0;
   /** Of a vault that is locked or deleted. */
   ending: Ending | undefined;
   /** Kinds of the events, each the bit of its code. */
@@ -70,14 +79,24 @@ export class Vault {
   /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
   earlyAcks = 0;
   earlyAckTime = 0;
-  readonly contradictions: Contradicting[] = [];
-  /** As in `Tally`. */
-  duplicates = 0;
+  /** The ring of the newest events up to the last lock, and how many events it was given. */
+  earlierRing = 0;
+  earlierCount = 0;
+  /** In lower case. */
+  readonly uuid: string;
+  /** Number in the table of vaults. */
+  readonly number: number;
+  readonly firstTime: number;
+  contradictions: readonly Contradicting[] = none;
+  /** Items too late to be sorted, and those that may or may not be the same as another. */
+  late = 0;
   alike = 0;
 
-  constructor(uuid: string, number: number) {
+  constructor(uuid: string, number: number, firstTime: number, ring: number) {
     this.uuid = uuid;
     this.number = number;
+    this.firstTime = firstTime;
+    this.ring = ring;
   }
 
   had(kind: EventKind): boolean {
@@ -105,6 +124,53 @@ export class Vault {
 
   addContradiction(kind: Contradiction, entry: Entry): void {
     if (this.contradictions.length < maxContradictions)
-      this.contradictions.push({ kind, item: entry });
+      this.contradictions = [
+        ...this.contradictions,
+        { kind, item: Object.assign(new Entry(), entry) },
+      ];
+  }
+}
+
+/** Number of events on a page, about. */
+const pageSize = 8192;
+
+/** The newest events of all vaults. */
+export class Rings {
+  /** Number of events in a ring, and of rings on a page. */
+  readonly #size: number;
+  readonly #perPage: number;
+  readonly #pages: Rows[] = [];
+  #count = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+    this.#perPage = Math.ceil(pageSize / size);
+  }
+
+  create(): number {
+    if (this.#count === this.#pages.length * this.#perPage)
+      this.#pages.push(new Rows(this.#perPage * this.#size));
+    return this.#count++;
+  }
+
+  /** Adds an event to a ring that was given `count` before. */
+  push(ring: number, count: number, entry: Entry): void {
+    this.#pageOf(ring).set(this.#rowOf(ring, count), entry);
+  }
+
+  /** Returns the events of a ring that was given `count`, oldest first. */
+  events(ring: number, count: number): Entry[] {
+    const kept = Math.min(count, this.#size);
+    return Array.from({ length: kept }, (_, index) =>
+      this.#pageOf(ring).get(this.#rowOf(ring, count - kept + index), new Entry()),
+    );
+  }
+
+  #pageOf(ring: number): Rows {
+    return this.#pages[(ring / this.#perPage) | 0] as Rows;
+  }
+
+  #rowOf(ring: number, index: number): number {
+    return (ring % this.#perPage) * this.#size + (index % this.#size);
   }
 }

@@ -4,6 +4,7 @@ import { VaultError } from "../../errors.ts";
 import { type Choice, chooseColumns, type Given, noChoice, timeIn } from "../columns/choose.ts";
 import { rankOf } from "../columns/looks.ts";
 import { endOf, type EventKind } from "../fold/events.ts";
+import { Entries, type TimeOrder } from "../fold/order.ts";
 import { nameIn } from "../meaning/actions.ts";
 import { textOf, viewOf } from "./bytes.ts";
 import { isUuid } from "../../protocol/limits.ts";
@@ -20,14 +21,6 @@ import { formOf } from "./table.ts";
 export interface EntryOptions extends Given, Pick<Layout, "index" | "vaults" | "classifier"> {
   /** Columns of this machine's journal, which are not looked for. */
   columns?: Columns | undefined;
-}
-
-/** What takes the entries of inputs. */
-interface Intake {
-  /** Begins an input, which is read in its order. */
-  begin(input: number, isNewestFirst: boolean): void;
-  /** Takes an entry, whose object is used again. */
-  push(entry: Entry): void;
 }
 
 /** Number of records by which columns are recognized. */
@@ -62,7 +55,7 @@ export class Source implements Sink {
   readonly #isText: boolean;
   readonly #skips: Skips;
   readonly #cutter: Cutter;
-  #into: Pick<Intake, "push"> | undefined;
+  #into = new Entries();
   /** Names of the lists that have items, and that of the last one. */
   readonly #lists = new Set<string | undefined>();
   #list: string | undefined;
@@ -132,7 +125,7 @@ export class Source implements Sink {
   }
 
   /** Adds the entries in the input's order. Yields the number of bytes read, after each piece. */
-  *read(into: Pick<Intake, "push">): Generator<number> {
+  *read(into: Entries): Generator<number> {
     this.#into = into;
     yield* passage(this.input, this.#cutter);
     this.#end();
@@ -148,7 +141,7 @@ export class Source implements Sink {
       const { id = "" } = this.itemOf(entry);
       this.unread(isUuid(id) ? text.replaceAll(id, "") : text);
     }
-    this.#into?.push(entry);
+    this.#into.push(entry);
     this.report.items += 1;
     if (list !== this.#list) this.#lists.add(list);
     this.#list = list;
@@ -266,14 +259,14 @@ export class Inputs {
   readonly #inputs: Input[] = [];
 
   /**
-   * Opens the inputs and reads all items.
+   * Opens the inputs and reads all items. Those of a single input, oldest first, pass on at once.
    *
    * @throws what opening and reading throw.
    */
   async read(
     { inputs, journal }: InputOptions,
     shared: Omit<EntryOptions, "index">,
-    intake: Intake,
+    order: TimeOrder,
   ): Promise<void> {
     const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
     const columns = journal && journalColumns;
@@ -286,9 +279,14 @@ export class Inputs {
     // The first of two duplicates counts: it should be from the input with more known columns.
     const known = ({ report }: Source): number => Object.keys(report.columns).length;
     for (const source of this.sources.toSorted((a, b) => known(b) - known(a))) {
-      intake.begin(this.sources.indexOf(source), source.report.order === "newest-first");
-      // Handles signals.
-      for (const _ of source.read(intake)) await setImmediate();
+      const isNewestFirst = source.report.order === "newest-first";
+      order.begin(isNewestFirst);
+      for (const _ of source.read(order)) {
+        if (specs.length === 1 && !isNewestFirst) order.release(false);
+        // Handles signals.
+        await setImmediate();
+      }
+      order.end();
     }
   }
 
