@@ -223,16 +223,14 @@ long ones                     | many                    | last of many          
 
 test("items of one day without times are told apart by their ids, however many", async () => {
   const time = "2026-11-20T00:00:00Z";
-  const items = Array.from({ length: 20_000 }, (_, n) =>
+  // A search of all of them for each would take longer than a test may.
+  const items = Array.from({ length: 45_000 }, (_, n) =>
     line(0, "READ_VAULT", { id: `${n}`, time }),
   );
   const { id: _, ...bare } = JSON.parse(line(0, "READ_VAULT", { time })) as Record<string, unknown>;
   const text = [...items, JSON.stringify(bare), ...items.slice(0, 500)].join("\n");
-  const begun = performance.now();
   const { reports, result } = await replayText(text);
-  // A search of all of them for each would take most of a minute.
-  expect(performance.now() - begun).toBeLessThan(4000);
-  expect([reports[0]?.items, result.summary.duplicates]).toEqual([20_001, 500]);
+  expect([reports[0]?.items, result.summary.duplicates]).toEqual([45_001, 500]);
 });
 
 test("an id that a start and its acknowledgement share makes no duplicate", async () => {
