@@ -205,10 +205,27 @@ export const outOfFiles = {
   hint: "raise the limit of open files (ulimit -n), or lower --concurrency",
 };
 
+/** Abort reason of `Host.interrupted` and `Host.killed`, with the name of the signal. */
+export class Interruption extends Error {
+  override readonly name = "Interruption";
+  readonly signal: string;
+
+  constructor(signal: string) {
+    super(`interrupted by ${signal}`);
+    this.signal = signal;
+  }
+}
+
 /** Any thrown value as a VaultError: what is not one already is a bug in this program, or of a machine without free descriptors. */
 export function asVaultError(error: unknown): VaultError {
   if (error instanceof VaultError) return error;
   const message = error instanceof Error ? error.message : String(error);
+  // Of what waited for input or a lock: an exchange tells by itself what it leaves.
+  if (error instanceof Interruption)
+    return new VaultError("interrupted", message, {
+      next: [{ argv: ["vault", "status", "--pending"] }],
+      cause: error,
+    });
   if (error instanceof Error && isOutOfFiles((error as NodeJS.ErrnoException).code))
     return new VaultError("state", `${outOfFiles.cause} (${message})`, {
       hint: outOfFiles.hint,

@@ -1,8 +1,6 @@
 import packageJson from "../package.json" with { type: "json" };
 import { asVaultError, VaultError } from "./errors.ts";
 import type { Host } from "./host.ts";
-import { Interruption } from "./terminal/signals.ts";
-import { command } from "./way.ts";
 
 export { createHost } from "./host.ts";
 
@@ -49,8 +47,7 @@ async function report(
   host: Host,
   { json }: Edge,
 ): Promise<number> {
-  const known = interruption(thrown) ?? outputFailure(thrown);
-  const error = stoppedBySignal(known ?? asVaultError(thrown), host);
+  const error = stoppedBySignal(asVaultError(outputFailure(thrown) ?? thrown), host);
   if (error.code === "internal" && (argv.includes("--debug") || host.env["VAULTSVC_DEBUG"]))
     await host.stderr.write(`${String((error.cause as Error).stack)}\n`);
   if (json) await host.stderr.writeJson({ error: error.toJSON() });
@@ -63,15 +60,6 @@ async function report(
       error.facts.next,
     );
   return error.exitCode;
-}
-
-/** What a signal stopped that waited for input or a lock: an exchange tells by itself what it leaves. */
-function interruption(thrown: unknown): VaultError | undefined {
-  if (!(thrown instanceof Interruption)) return undefined;
-  return new VaultError("interrupted", thrown.message, {
-    next: [command`vault status --pending`],
-    cause: thrown,
-  });
 }
 
 /** Gives what SIGTERM or SIGHUP stopped the exit code that a shell gives for the signal; Ctrl-C has the kind's own. */

@@ -1,15 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-
-/** Abort reason of `interrupted` and `killed`, with the name of the signal. */
-export class Interruption extends Error {
-  override readonly name = "Interruption";
-  readonly signal: string;
-
-  constructor(signal: string) {
-    super(`interrupted by ${signal}`);
-    this.signal = signal;
-  }
-}
+import { Interruption } from "../errors.ts";
 
 export interface Interrupts {
   /** Aborted by the first SIGINT, SIGTERM or SIGHUP: finish or hold the exchange under way, then exit. */

@@ -257,7 +257,10 @@ describe.concurrent("an error", () => {
       expectError(each, "state", /too many files are open on this machine/);
   });
 
-  it("is no bug where a signal comes while standard input is read", async () => {
+  it.each([
+    ["import", "--file", "-"],
+    ["ack", "--from", "-"],
+  ])("is no bug where a signal comes while %s reads standard input", async (...line) => {
     const { machine } = await coldLab(offlineNote);
     const host = fakeHost({ env: machine.env, home: machine.home });
     const readAll = async (): Promise<never> => {
@@ -265,7 +268,7 @@ describe.concurrent("an error", () => {
       return await Promise.reject(host.interrupted.reason as Error);
     };
     Object.assign(host, { stdin: { ...host.stdin, readAll } });
-    const code = await main(["import", "--file", "-", "--json"], host);
+    const code = await main([...line, "--json"], host);
     const result = { code, signal: null, stdout: "", stderr: host.err };
     expectError(result, "interrupted", /^interrupted by SIGTERM$/, 143);
     expect(errorOf(result).help).toBe("vault status --pending");

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Host } from "../../src/host.ts";
-import { asVaultError } from "../../src/errors.ts";
+import { asVaultError, Interruption } from "../../src/errors.ts";
 import { endGroup } from "../../src/host.ts";
-import { Interruption, orAborted } from "../../src/terminal/signals.ts";
+import { orAborted } from "../../src/terminal/signals.ts";
 import { DataStream, MessageStream } from "../../src/terminal/streams.ts";
 import { createIo, type Basics, type SettingsPart } from "../../src/parts/basics.ts";
 import type { SettingIo } from "../../src/settings/given.ts";

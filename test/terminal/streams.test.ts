@@ -2,7 +2,8 @@ import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
-import { Interruption, orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
+import { Interruption } from "../../src/errors.ts";
+import { orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
 import { createRedactor } from "../../src/terminal/redactor.ts";
 import type { OutputOptions } from "../../src/terminal/streams.ts";
 import {
