@@ -126,6 +126,7 @@ describe.concurrent("vault state restore", () => {
     editVaults(file, ({ sealed: { "credentials.sealed": pairs } }) => {
       for (const generation of Object.keys(pairs)) pairs[generation] = pairs["2"] ?? "";
     });
+  const cutDocument = "UPDATE vaults SET doc = substr(doc, 1, 50)";
   const foreign = /the backup cannot be used: .* (?:not a database|not created by this program)/;
   it.each<[string, (file: string) => void, RegExp, ErrorCode?]>([
     ["is not there", (file) => rmSync(file), /no such file: /, "invalid-input"],
@@ -134,9 +135,10 @@ describe.concurrent("vault state restore", () => {
     ["is empty", (file) => writeFileSync(file, ""), foreign],
     ["is cut", halve, /the backup cannot be used: .* damaged/],
     ["has a damaged page", (file) => damage(file), /damaged/],
+    ["has a document that is cut", (file) => sql(file, cutDocument), /damaged \(the document of/],
     ["is another program's", (file) => (rmSync(file), sql(file, "CREATE TABLE t (x)")), foreign],
     ["is of a newer version", (file) => sql(file, "PRAGMA user_version = 99"), /newer version/],
-    ["has a value that was moved", moveValues, /copied from another place/],
+    ["has a value that was moved", moveValues, /the backup cannot be used: .* copied from another/],
   ])(
     "a file that %s is refused, and the state stays",
     async (_, spoil, message, code = "state") => {

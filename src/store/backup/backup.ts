@@ -77,19 +77,29 @@ export async function writeBackup(
 /** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
 const hint = "nothing was changed; copy it again from where it was made, or use another backup";
 
+const damaged = (file: string, problem: string): VaultError =>
+  unusable(file, `it is damaged (${problem})`, { hint }, "the backup");
+
 /**
  * Reads all that is in a backup that nobody else is writing.
- * @throws `state` for what SQLite finds wrong with it, or a value that does not open
+ * @throws `state` for what is found wrong with it; what `unopened` makes of a value that does not open
  */
-async function contentsOf(file: string, keyring: Keyring): Promise<Holdings> {
+async function contentsOf(
+  file: string,
+  keyring: Keyring,
+  unopened = (error: Error): Error => error,
+): Promise<Holdings> {
   const db = openSnapshot(file, "the backup");
   try {
     const [problem] = problemsOf(db);
-    if (problem !== undefined)
-      throw unusable(file, `it is damaged (${problem})`, { hint }, "the backup");
+    if (problem !== undefined) throw damaged(file, problem);
     const keyId = keyIdIn(db);
     await keyring.ensure(keyId);
-    await readerOf(db, keyring).openAll();
+    await readerOf(db, keyring)
+      .openAll()
+      .catch((error: unknown) => {
+        throw unopened(error as Error);
+      });
     const count = (sql: string): number =>
       one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${sql}`)?.n ?? 0;
     const [vaults, pending] = [isKnown, "status = 'open'"].map(count) as [number, number];
@@ -131,7 +141,7 @@ export async function checkBackup(
       { hint: "use a file that vault state backup has written" },
     );
   try {
-    const holdings = await contentsOf(file, keyring);
+    const holdings = await contentsOf(file, keyring, ({ message }) => damaged(file, message));
     if (headerOf(file).hasWal && !statIfThere(`${file}-wal`)?.size)
       warn(
         `${file} is the database of a state, without its WAL: what was written last may be missing`,
@@ -144,10 +154,15 @@ export async function checkBackup(
   }
 }
 
-/** What SQLite finds wrong with a database, in at most a few lines. */
+/** What SQLite finds wrong with a database, or with its documents, in at most a few lines. */
 export function problemsOf(db: DatabaseSync): string[] {
-  const found = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)");
-  return found.map((row) => row.integrity_check).filter((line) => line !== "ok");
+  const checked = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)");
+  const found = checked.map((row) => row.integrity_check).filter((line) => line !== "ok");
+  if (found.length > 0) return found;
+  const where = "NOT (json_valid(doc) AND json_valid(sealed)) LIMIT 5";
+  return all<{ uuid: string }>(db, `SELECT uuid FROM vaults WHERE ${where}`).map(
+    ({ uuid }) => `the document of vault ${uuid} is not JSON`,
+  );
 }
 
 /**
