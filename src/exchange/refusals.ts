@@ -326,6 +326,8 @@ function openWays(
   const finishes = { ...withWords(ack, ...(unread ? ["--unread"] : [])), note };
   const finished = open.saveOwed ? saving(finishes) : finishes;
   if (allowsStart(vault, circumstances.policy)) {
+    // What cannot be undone comes last.
+    if (again.argv[1] === "delete") return [finished, noted(again, "deletes the vault anyway")];
     const anew = noted(again, "starts again with the old credentials");
     return isUndelivered(open) ? [anew, finished] : [finished, anew];
   }

@@ -353,17 +353,26 @@ describe.concurrent("vault delete", () => {
     ]);
   });
 
-  it("with an exchange held is exit 11, and goes through with --discard-pending", async () => {
-    const { lab, machine, uuid } = await warmLab();
-    await machine.ok("get", uuid, "--no-ack", "--json");
-    const refused = await machine.vault("delete", uuid, "--yes", "--json");
-    expectError(refused, "pending", /is held/);
-    const [ack, anew] = errorOf(refused).next.map(({ argv }) => argv);
-    expect(ack).toEqual(["vault", "ack", uuid]);
-    expect(anew).toEqual(["vault", "delete", uuid, "--discard-pending"]);
-    await machine.ok("delete", uuid, "--yes", "--discard-pending");
-    expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
-  });
+  it.each([
+    ["by --no-ack", ["--no-ack"]],
+    ["undelivered", ["--exec", "false"]],
+  ])(
+    "with an exchange held %s is exit 11, and goes through with --discard-pending",
+    async (_, flags) => {
+      const { lab, machine, uuid } = await warmLab();
+      await machine.vault("get", uuid, "-o", "ndjson", ...flags);
+      const refused = await machine.vault("delete", uuid, "--yes", "--json");
+      expectError(refused, "pending", /is held/);
+      const [ack, anyway] = errorOf(refused).next;
+      expect(ack?.argv).toEqual(["vault", "ack", uuid]);
+      expect(anyway).toEqual({
+        argv: ["vault", "delete", uuid, "--discard-pending"],
+        note: "deletes the vault anyway",
+      });
+      await machine.ok("delete", uuid, "--yes", "--discard-pending");
+      expect(lab.service.sandbox.inspect(uuid).state).toBe("deleted");
+    },
+  );
 
   it.each([
     ["the end call had arrived", "get-end:drop-after"],
