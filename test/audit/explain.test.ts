@@ -10,6 +10,7 @@ test.each(
   rows(`
 S10c A11c S20w A21w S30w A31w F41c F42c F43c | {21} | The client \\(reference cron from 10\\.0\\.0\\.7\\) sent .* another exchange \\(reference web from 10\\.0\\.0\\.8\\), acknowledged at {21}, had replaced: two clients share the vault
 S10w A11w S20c A21c F41c F42c F43c | {21} | its own exchange, acknowledged at {21}, had replaced
+S20c A21c A23c F41c F42c F43c | {21} | its own exchange, acknowledged at {21}, had replaced
 F9c S10w A11w S20w A21w F41c F42c F43c | {21} | another exchange \\(reference web .* two clients share
 S10x A11x S20y A21y F41z F42z F43z | {21} | probably sent .* its own exchange \\(reference order-y from 10\\.0\\.0\\.7\\), acknowledged at {21}
 S10b A11b S15c A16c S20b A21b F41c F42c F43c | {21} | another exchange \\(reference billing .* two clients share

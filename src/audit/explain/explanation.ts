@@ -118,7 +118,9 @@ function exchangesOf(events: readonly VaultEvent[]): Exchange[] {
     if (isStart(event)) exchanges.push({ start: item });
     else if (!isAcknowledgement(event)) continue;
     else if (open !== undefined && open.end === undefined) open.end = item;
-    else exchanges.push({ end: item });
+    // One by the same reference is sent again.
+    else if (item.externalRef === undefined || open?.end?.externalRef !== item.externalRef)
+      exchanges.push({ end: item });
   }
   return exchanges;
 }
