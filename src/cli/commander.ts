@@ -4,8 +4,7 @@ import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.ts";
 import { CliHelp } from "./help.ts";
-import type { Way } from "../way.ts";
-import { command as wayTo } from "../way.ts";
+import { command as wayTo, type Way } from "../way.ts";
 import { oneOf, text, valueOf } from "./values.ts";
 
 /** commander's command, with the descriptor of which it is made. */

@@ -1,5 +1,4 @@
-import { Help } from "commander";
-import type { Command as CommanderCommand, Option } from "commander";
+import { Help, type Command as CommanderCommand, type Option } from "commander";
 import type { Descriptor } from "./command.ts";
 import { topics } from "./topics.ts";
 

@@ -1,10 +1,8 @@
 import type { Actor } from "../actor.ts";
-import type { ErrorFacts } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorFacts } from "../errors.ts";
 import { createPalette } from "../terminal/palette.ts";
 import { jsonText, printable, printableLine } from "../terminal/redactor.ts";
-import type { DataStream, TerminalFacts } from "../terminal/streams.ts";
-import { wrapMessage } from "../terminal/streams.ts";
+import { wrapMessage, type DataStream, type TerminalFacts } from "../terminal/streams.ts";
 import type { View } from "./vault-view.ts";
 
 interface OutputChoice {

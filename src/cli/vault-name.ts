@@ -1,7 +1,6 @@
 import type { Io } from "../parts/basics.ts";
 import type { StatePart } from "../parts/state.ts";
-import type { ErrorKind } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorKind } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
 import { uuid } from "../protocol/fields.ts";
 import { isUuid } from "../protocol/limits.ts";

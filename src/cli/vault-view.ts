@@ -9,8 +9,7 @@ import {
   namedFingerprint,
   shownFingerprint,
 } from "../terminal/secrets.ts";
-import type { Cell, TableOptions } from "../terminal/tables.ts";
-import { factsTable } from "../terminal/tables.ts";
+import { factsTable, type Cell, type TableOptions } from "../terminal/tables.ts";
 import { when } from "../terminal/time.ts";
 
 /** How a result is shown to whoever reads it. */

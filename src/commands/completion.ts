@@ -1,5 +1,4 @@
-import type { Descriptor } from "../cli/command.ts";
-import { command } from "../cli/command.ts";
+import { command, type Descriptor } from "../cli/command.ts";
 import { script } from "../completion/scripts.ts";
 
 const descriptor = {

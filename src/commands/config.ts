@@ -1,6 +1,5 @@
 import type { App } from "../app.ts";
-import type { Command } from "../cli/command.ts";
-import { command, listed } from "../cli/command.ts";
+import { command, listed, type Command } from "../cli/command.ts";
 import { anyText } from "../cli/values.ts";
 import type { View } from "../cli/vault-view.ts";
 import type { Document } from "../documents/schemas.ts";

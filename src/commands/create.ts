@@ -1,5 +1,4 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { command } from "../cli/command.ts";
+import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
 import { anyText, wholeNumber } from "../cli/values.ts";
 import { vaultTable } from "../cli/vault-view.ts";
 import { contentsFlags, exchangeFlags, extended, newVaultFlags } from "../input/flags.ts";
@@ -7,8 +6,7 @@ import type { App } from "../app.ts";
 import { defined } from "../defined.ts";
 import type { Document } from "../documents/schemas.ts";
 import { VaultError } from "../errors.ts";
-import type { Created, CreateRequest } from "../exchange/single.ts";
-import { createVault } from "../exchange/single.ts";
+import { createVault, type Created, type CreateRequest } from "../exchange/single.ts";
 import { newId } from "../exchange/ulid.ts";
 import { askKind, askSettings } from "../input/ask.ts";
 import { checkContentsOptions, completeContents, readContents } from "../input/contents.ts";
@@ -16,8 +14,7 @@ import { readHashedPin } from "../input/read-start.ts";
 import type { Io } from "../parts/basics.ts";
 import type { ServicePart } from "../parts/service.ts";
 import type { StatePart } from "../parts/state.ts";
-import type { Kind } from "../protocol/endpoints.ts";
-import { isOnline, kindList } from "../protocol/endpoints.ts";
+import { isOnline, kindList, type Kind } from "../protocol/endpoints.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import {
   instant,

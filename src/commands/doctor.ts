@@ -1,5 +1,4 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { command } from "../cli/command.ts";
+import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
 import type { StateFacts, StatePart } from "../parts/state.ts";
 import type { SettingsPart } from "../parts/basics.ts";
 import type { Remote } from "../parts/service.ts";

@@ -1,14 +1,12 @@
 import type { App } from "../app.ts";
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { command, vaultsArgument } from "../cli/command.ts";
+import { command, vaultsArgument, type Descriptor, type OptionsOf } from "../cli/command.ts";
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import * as values from "../cli/values.ts";
 import { vaultNamed } from "../cli/vault-name.ts";
 import { applyTo } from "../exchange/breaker.ts";
-import type { CounterReset, VaultRecord } from "../exchange/records.ts";
-import { byLabel } from "../exchange/records.ts";
+import { byLabel, type CounterReset, type VaultRecord } from "../exchange/records.ts";
 import { noCredentials } from "../exchange/start/start.ts";
 import { askVault } from "../input/ask.ts";
 import { count } from "../terminal/count.ts";

@@ -1,10 +1,8 @@
 import { command } from "../cli/command.ts";
-import { topics } from "../cli/topics.ts";
+import { topics, type Topic } from "../cli/topics.ts";
 import type { Command } from "commander";
-import type { Topic } from "../cli/topics.ts";
 import { pathOf } from "../cli/commander.ts";
-import type { Document } from "../documents/schemas.ts";
-import { allSchemas, documentNames, schemaOf } from "../documents/schemas.ts";
+import { allSchemas, documentNames, schemaOf, type Document } from "../documents/schemas.ts";
 import { errorKinds, VaultError } from "../errors.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import { command as wayTo } from "../way.ts";

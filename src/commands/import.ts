@@ -1,5 +1,4 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { command } from "../cli/command.ts";
+import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
 import { uuid } from "../cli/values.ts";
 import { newVaultFlags } from "../input/flags.ts";
 import * as z from "zod/mini";
@@ -12,8 +11,7 @@ import type { Imported } from "../documents/state.ts";
 import type { Document } from "../documents/schemas.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeOpen } from "../exchange/end.ts";
-import type { ExchangeContext } from "../exchange/ports.ts";
-import { currentRecord } from "../exchange/ports.ts";
+import { currentRecord, type ExchangeContext } from "../exchange/ports.ts";
 import { aRead, candidates } from "../exchange/next-action.ts";
 import type { GivenCredentials } from "../exchange/recovery.ts";
 import {
@@ -33,8 +31,7 @@ import { learnAll, lookUp, readGiven } from "../input/read-start.ts";
 import type { Io } from "../parts/basics.ts";
 import type { Kind } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
-import type { Place } from "../protocol/json.ts";
-import { parseList, placeName } from "../protocol/json.ts";
+import { parseList, placeName, type Place } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { namedFingerprint, shownFingerprint } from "../terminal/secrets.ts";
 import { command as wayTo } from "../way.ts";

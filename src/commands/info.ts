@@ -1,6 +1,6 @@
 import { command, vaultArgument } from "../cli/command.ts";
 import { extended } from "../input/flags.ts";
-import { kinds } from "../protocol/endpoints.ts";
+import { kinds, type Kind } from "../protocol/endpoints.ts";
 import type { App } from "../app.ts";
 import { vaultTable } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
@@ -8,9 +8,7 @@ import { serviceDetails } from "../exchange/dispositions.ts";
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
 import type { SingleCall } from "../exchange/ports.ts";
 import { chooseKind } from "../exchange/start/start.ts";
-import type { Kind } from "../protocol/endpoints.ts";
-import type { InfoSuccess } from "../protocol/answers.ts";
-import { isOtherVault, readInfo } from "../protocol/answers.ts";
+import { isOtherVault, readInfo, type InfoSuccess } from "../protocol/answers.ts";
 import type { Document } from "../documents/schemas.ts";
 import { askSettings, askVault } from "../input/ask.ts";
 import { lookUp } from "../input/read-start.ts";

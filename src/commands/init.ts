@@ -1,5 +1,4 @@
-import type { Descriptor } from "../cli/command.ts";
-import { command } from "../cli/command.ts";
+import { command, type Descriptor } from "../cli/command.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { defined } from "../defined.ts";
@@ -19,8 +18,7 @@ import {
   withValue,
 } from "../settings/config-file.ts";
 import { formOf, parseConfigValue } from "../settings/config-keys.ts";
-import type { SettingName } from "../settings/definitions.ts";
-import { configKeys, definitionOf } from "../settings/definitions.ts";
+import { configKeys, definitionOf, type SettingName } from "../settings/definitions.ts";
 import { readValue } from "../settings/given.ts";
 import { isShared, passwordDropped } from "../settings/location.ts";
 import type { Settings } from "../settings/settings.ts";

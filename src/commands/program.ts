@@ -1,5 +1,4 @@
-import type { Command, Listed } from "../cli/command.ts";
-import { globalOptions, listed } from "../cli/command.ts";
+import { globalOptions, listed, type Command, type Listed } from "../cli/command.ts";
 import type { Surroundings } from "../cli/program.ts";
 import * as cli from "../cli/program.ts";
 

@@ -1,5 +1,4 @@
-import type { Command } from "../cli/command.ts";
-import { listed } from "../cli/command.ts";
+import { listed, type Command } from "../cli/command.ts";
 
 export const sandbox: Command = {
   description:

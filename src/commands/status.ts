@@ -1,5 +1,4 @@
-import type { Descriptor, OptionsOf } from "../cli/command.ts";
-import { command, vaultArgument } from "../cli/command.ts";
+import { command, vaultArgument, type Descriptor, type OptionsOf } from "../cli/command.ts";
 import { listOf } from "../cli/values.ts";
 import { VaultError } from "../errors.ts";
 import { bySince } from "../terminal/narrator.ts";

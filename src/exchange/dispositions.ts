@@ -1,16 +1,12 @@
 import { formatDuration } from "../duration.ts";
 import type { ErrorFacts, ErrorKind, Retry, ServiceDetails } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import type { Answer } from "../protocol/answers.ts";
-import { isSuccess, object } from "../protocol/answers.ts";
-import type { Endpoint, Kind, Step } from "../protocol/endpoints.ts";
-import { findEndpoint } from "../protocol/endpoints.ts";
-import type { ErrorClass } from "../protocol/classify.ts";
-import type { Way } from "../way.ts";
-import { command, noted } from "../way.ts";
+import { isSuccess, object, type Answer } from "../protocol/answers.ts";
+import { findEndpoint, type Endpoint, type Kind, type Step } from "../protocol/endpoints.ts";
+import { command, noted, type Way } from "../way.ts";
 import type { StartOutcome } from "./counting.ts";
 import type { Call, Reply } from "./ports.ts";
-import { classify, errorStatus, findErrorUuid } from "../protocol/classify.ts";
+import { classify, errorStatus, findErrorUuid, type ErrorClass } from "../protocol/classify.ts";
 
 /** What an answer that an extended endpoint is not there may mean. */
 export const unsupported = "your service may not support this extended operation";

@@ -1,17 +1,13 @@
-import type { ErrorFacts, Retry } from "../errors.ts";
-import { VaultError } from "../errors.ts";
-import type { Answer } from "../protocol/answers.ts";
-import { isSuccess, object } from "../protocol/answers.ts";
+import { VaultError, type ErrorFacts, type Retry } from "../errors.ts";
+import { isSuccess, object, type Answer } from "../protocol/answers.ts";
 import { command } from "../way.ts";
 import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
-import type { Wish } from "./next-action.ts";
-import { nextAction } from "./next-action.ts";
+import { nextAction, type Wish } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
 import { currentRecord, note, nextTry } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
-import type { RecoveryDocument } from "./recovery.ts";
-import { HandoverFailure, recoveryDocument } from "./recovery.ts";
+import { HandoverFailure, recoveryDocument, type RecoveryDocument } from "./recovery.ts";
 import {
   interrupted,
   pause,
@@ -21,8 +17,7 @@ import {
   refusalError,
   waysOn,
 } from "./refusals.ts";
-import type { EndOutcome, Settled } from "./states.ts";
-import { settledAs } from "./states.ts";
+import { settledAs, type EndOutcome, type Settled } from "./states.ts";
 
 /** The outcome, with the answer that refused the end call. */
 interface Ended {

@@ -1,6 +1,5 @@
 import { defined } from "../defined.ts";
-import type { ErrorKind } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorKind } from "../errors.ts";
 import { command, noted } from "../way.ts";
 import { spentBy } from "./counting.ts";
 import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";

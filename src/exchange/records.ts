@@ -1,6 +1,5 @@
 import type { Actor } from "../actor.ts";
-import type { ExchangeSummary } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ExchangeSummary } from "../errors.ts";
 import type { StartSuccess, VaultDates } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";

@@ -1,9 +1,7 @@
-import type { ErrorFacts } from "../errors.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorFacts } from "../errors.ts";
 import type { Answer } from "../protocol/answers.ts";
 import { isCreditCard } from "../protocol/endpoints.ts";
-import type { Way } from "../way.ts";
-import { command, noted, withWords } from "../way.ts";
+import { command, noted, withWords, type Way } from "../way.ts";
 import {
   allowsStart,
   isLockedBy,
@@ -15,8 +13,7 @@ import {
 import { importOf, serviceDetails, unlockedOf } from "./dispositions.ts";
 import type { Circumstances, Refusal, Wish } from "./next-action.ts";
 import { aRead, beforeStart, isRestored, nextAction, unrefused } from "./next-action.ts";
-import type { ExchangeContext } from "./ports.ts";
-import { currentRecord } from "./ports.ts";
+import { currentRecord, type ExchangeContext } from "./ports.ts";
 import type { ExchangeRecord, Generation, OpenExchange, VaultRecord } from "./records.ts";
 import { isUndelivered, isUnread, summarize, tokenExpiresAt } from "./records.ts";
 import { noCredentials } from "./start/start.ts";

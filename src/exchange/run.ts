@@ -1,19 +1,14 @@
 import { VaultError } from "../errors.ts";
-import type { StartSuccess } from "../protocol/answers.ts";
-import { object } from "../protocol/answers.ts";
-import type { Kind } from "../protocol/endpoints.ts";
-import { isCreditCard } from "../protocol/endpoints.ts";
+import { object, type StartSuccess } from "../protocol/answers.ts";
+import { isCreditCard, type Kind } from "../protocol/endpoints.ts";
 import { withWords } from "../way.ts";
 import { acknowledge } from "./end.ts";
-import type { ExchangeContext } from "./ports.ts";
-import { currentRecord } from "./ports.ts";
-import type { OpenExchange } from "./records.ts";
-import { isUnread, openExchange, summarize } from "./records.ts";
+import { currentRecord, type ExchangeContext } from "./ports.ts";
+import { isUnread, openExchange, summarize, type OpenExchange } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
 import { HandoverFailure, adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
 import { interrupted, waysOn } from "./refusals.ts";
-import type { Accepted } from "./start/send.ts";
-import { untilAccepted } from "./start/send.ts";
+import { untilAccepted, type Accepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
 

@@ -1,7 +1,6 @@
 import { defined } from "../defined.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import type { CreateSuccess } from "../protocol/answers.ts";
-import { isSuccess, readCreateSuccess } from "../protocol/answers.ts";
+import { isSuccess, readCreateSuccess, type CreateSuccess } from "../protocol/answers.ts";
 import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { command, noted } from "../way.ts";

@@ -1,8 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Basics, Io } from "../parts/basics.ts";
-import { asVaultError, VaultError } from "../errors.ts";
-import type { ErrorFacts } from "../errors.ts";
+import { asVaultError, VaultError, type ErrorFacts } from "../errors.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
 import { HandoverFailure, pairsOf, parseCredentials } from "../exchange/recovery.ts";

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Basics, Io } from "../parts/basics.ts";
-import { hasField, isContents } from "../cli/output.ts";
-import type { Output } from "../cli/output.ts";
+import { hasField, isContents, type Output } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { once } from "../at-a-time.ts";
-import type { Sourced } from "../settings/given.ts";
-import { readSecret } from "../settings/given.ts";
+import { readSecret, type Sourced } from "../settings/given.ts";
 import type { StateHistory } from "../store/sqlite/snapshot.ts";
 import type { State } from "../store/state.ts";
 import type { StoredWhole } from "../store/whole/stored-whole.ts";
@@ -9,8 +8,7 @@ import type { Waiting } from "../exchange/ports.ts";
 import type { ProfileSecrets } from "../settings/profile-secrets.ts";
 import { checkOwner } from "../files/private-directory.ts";
 import type { Host } from "../host.ts";
-import type { GivenKey, KeySource } from "../secrets/keys.ts";
-import { givenKey, parseGivenKey } from "../secrets/keys.ts";
+import { givenKey, parseGivenKey, type GivenKey, type KeySource } from "../secrets/keys.ts";
 import type { SealingKey } from "../secrets/sealing.ts";
 import { isShared, stateDirectory } from "../settings/location.ts";
 import { profileValue, type NamedProfile } from "../settings/config-file.ts";

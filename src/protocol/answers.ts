@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import type { Endpoint, Kind, Operation } from "./endpoints.ts";
-import { isCreditCard, isOnline } from "./endpoints.ts";
+import { isCreditCard, isOnline, type Endpoint, type Kind, type Operation } from "./endpoints.ts";
 import { anyInteger, creditCard, dateTime, instant, opaque, positiveLong, uuid } from "./fields.ts";
 import { isObject } from "./json.ts";
 import { isUuid } from "./limits.ts";

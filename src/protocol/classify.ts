@@ -1,5 +1,4 @@
-import type { Answer } from "./answers.ts";
-import { object } from "./answers.ts";
+import { object, type Answer } from "./answers.ts";
 
 /**
  * What an error is about. No codes, messages or HTTP statuses are documented (docs/interface.md, Errors), so the first rule that

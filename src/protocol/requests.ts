@@ -1,6 +1,5 @@
 import * as z from "zod/mini";
-import type { Endpoint, Kind } from "./endpoints.ts";
-import { isCreditCard, isOnline } from "./endpoints.ts";
+import { isCreditCard, isOnline, type Endpoint, type Kind } from "./endpoints.ts";
 import {
   base64,
   creditCard,

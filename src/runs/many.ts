@@ -1,17 +1,14 @@
 import type { App } from "../app.ts";
 import { VaultNames } from "../cli/vault-name.ts";
 import { asVaultError, VaultError } from "../errors.ts";
-import type { Circumstances } from "../exchange/next-action.ts";
-import { beforeStart } from "../exchange/next-action.ts";
+import { beforeStart, type Circumstances } from "../exchange/next-action.ts";
 import { refusalError, waysOn } from "../exchange/refusals.ts";
 import type { Named, VaultRecord } from "../exchange/records.ts";
 import type { Start } from "../exchange/start/start.ts";
-import type { Outputs } from "../handover/handover.ts";
-import { tableOf, updateDocument } from "../handover/handover.ts";
+import { tableOf, updateDocument, type Outputs } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
 import { askSettings, confirmUpdate } from "../input/ask.ts";
-import type { VaultsOptions } from "../input/flags.ts";
-import { contentsFlags, exchangeFlags, outFlag } from "../input/flags.ts";
+import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
 import { readStarts } from "../input/list.ts";
 import { commonOf, learnAll } from "../input/read-start.ts";
 import type { Host } from "../host.ts";
@@ -19,14 +16,11 @@ import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/basics.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count, grouped } from "../terminal/count.ts";
-import type { Way } from "../way.ts";
-import { command, noted, withWords } from "../way.ts";
+import { command, noted, withWords, type Way } from "../way.ts";
 import type { Outcome, ReportOptions, Skipped, SkipReason } from "./report.ts";
 import { Report } from "./report.ts";
-import type { Taken, Turn, Turns } from "./turns.ts";
-import { takeTurns } from "./turns.ts";
-import type { Run } from "./run.ts";
-import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft } from "./run.ts";
+import { takeTurns, type Taken, type Turn, type Turns } from "./turns.ts";
+import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";
 
 /**
  * Reads or updates many vaults. Everything is checked before anything is sent.

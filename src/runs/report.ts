@@ -5,13 +5,11 @@ import type { VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
 import type { Basics } from "../parts/basics.ts";
 import { count, grouped } from "../terminal/count.ts";
-import type { Palette } from "../terminal/palette.ts";
-import { createPalette } from "../terminal/palette.ts";
+import { createPalette, type Palette } from "../terminal/palette.ts";
 import { jsonText, printableLine } from "../terminal/redactor.ts";
 import { wrapMessage } from "../terminal/streams.ts";
 import type { Way } from "../way.ts";
-import type { Tally } from "./progress.ts";
-import { ProgressBar } from "./progress.ts";
+import { ProgressBar, type Tally } from "./progress.ts";
 
 /** Why nothing is sent for a vault. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";

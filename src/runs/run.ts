@@ -7,14 +7,12 @@ import type { RunExchange } from "../exchange/records.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { newId } from "../exchange/ulid.ts";
-import type { Outputs, RunOptions } from "../handover/handover.ts";
-import { createHandover, sha256 } from "../handover/handover.ts";
+import { createHandover, sha256, type Outputs, type RunOptions } from "../handover/handover.ts";
 import { missingOut } from "../handover/out-file.ts";
 import { realPath } from "../cli/own-files.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
-import type { Way } from "../way.ts";
-import { command, noted, withWords } from "../way.ts";
+import { command, noted, withWords, type Way } from "../way.ts";
 
 /** A run, as a command that begins or continues it knows it. */
 export interface Run {

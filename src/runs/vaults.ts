@@ -1,22 +1,17 @@
 import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
-import { summarize } from "../exchange/records.ts";
-import type { Delivery } from "../exchange/recovery.ts";
-import type { VaultRecord } from "../exchange/records.ts";
-import { checkOwner } from "../exchange/recovery.ts";
+import { summarize, type VaultRecord } from "../exchange/records.ts";
+import { checkOwner, type Delivery } from "../exchange/recovery.ts";
 import { throwIfRefused } from "../exchange/refusals.ts";
-import type { Start } from "../exchange/start/start.ts";
-import { checkStart } from "../exchange/start/start.ts";
+import { checkStart, type Start } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
-import type { RunOptions } from "../handover/handover.ts";
-import { updateDocument } from "../handover/handover.ts";
+import { updateDocument, type RunOptions } from "../handover/handover.ts";
 import { checkOut, prepareOut } from "../handover/out-file.ts";
 import { askForStart, askSettings, askVault, confirmUpdate } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
 import { isMany } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
-import type { Operation } from "../protocol/endpoints.ts";
-import { findEndpoint, isCreditCard } from "../protocol/endpoints.ts";
+import { findEndpoint, isCreditCard, type Operation } from "../protocol/endpoints.ts";
 import { command } from "../way.ts";
 import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
 

@@ -15,9 +15,8 @@ import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { parseFault, type Faults } from "./faults.ts";
 import type { Outcome, SandboxRequest } from "./outcome.ts";
-import { sameSecret } from "./model.ts";
+import { sameSecret, type VaultState } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
-import type { VaultState } from "./model.ts";
 
 /** A running sandbox, as in the ready file: `vaults` have the credentials that are valid now. */
 export interface RunningDocument extends StartDocument {

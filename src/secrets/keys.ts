@@ -10,8 +10,7 @@ import {
   fileIfThere,
 } from "../files/private-directory.ts";
 import { onState, unusable } from "../files/state-error.ts";
-import type { SealingKey } from "./sealing.ts";
-import { deriveKey } from "./sealing.ts";
+import { deriveKey, type SealingKey } from "./sealing.ts";
 import { command, noted } from "../way.ts";
 
 /** Where the key of a state comes from: what gives it, or else its file. */

@@ -5,8 +5,7 @@ import { isOnline } from "../protocol/endpoints.ts";
 import type { Cause, Route } from "./causes.ts";
 import { connectCause, exchangeCause, hostOf, isForwarded } from "./causes.ts";
 import { isTlsFailure, proxyRefusal } from "./causes.ts";
-import type { ConnectionOptions, Outcome } from "./connection.ts";
-import { makeConnection } from "./connection.ts";
+import { makeConnection, type ConnectionOptions, type Outcome } from "./connection.ts";
 import { pathOf, replyOf, requestOf, type Target } from "./http.ts";
 import { secretsIn, traced, type TraceEvent } from "./trace.ts";
 

@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
-import type { Dispatcher } from "undici";
-import { buildConnector, Client } from "undici";
+import { buildConnector, Client, type Dispatcher } from "undici";
 import { defined } from "../defined.ts";
 import type { Proxy, Route } from "./causes.ts";
 import {

@@ -7,8 +7,7 @@ import type { Kind } from "../protocol/endpoints.ts";
 import { breakerIn, breakerOf, inserting, replacing } from "./tables.ts";
 import type { Dialect, Put, Statement, Table } from "./tables.ts";
 import { appending } from "./journal.ts";
-import type { Owner } from "./steps/generations.ts";
-import { findGeneration, placeOf } from "./steps/generations.ts";
+import { findGeneration, placeOf, type Owner } from "./steps/generations.ts";
 import type {
   CredentialsRow,
   ExchangeRow,

@@ -1,10 +1,8 @@
 import type { Actor } from "../actor.ts";
 import type { JournalledOperation, PastExchange } from "../exchange/records.ts";
-import type { ExchangeState } from "../exchange/states.ts";
-import { exchangeStates } from "../exchange/states.ts";
+import { exchangeStates, type ExchangeState } from "../exchange/states.ts";
 import { firstIdAt } from "../exchange/ulid.ts";
-import type { Dialect, Put, Statement } from "./tables.ts";
-import { inserting, marking, written } from "./tables.ts";
+import { inserting, marking, written, type Dialect, type Put, type Statement } from "./tables.ts";
 
 /** How long journal entries are kept, and what runs have begun. */
 const journalDays = 400;

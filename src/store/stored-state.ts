@@ -1,7 +1,6 @@
 import type { Actor } from "../actor.ts";
 import { VaultError } from "../errors.ts";
-import type { Breaker, ServiceBreaker } from "../exchange/breaker.ts";
-import { closed } from "../exchange/breaker.ts";
+import { closed, type Breaker, type ServiceBreaker } from "../exchange/breaker.ts";
 import { byLabel } from "../exchange/records.ts";
 import type { Clock, Store, Waiting } from "../exchange/ports.ts";
 import type {
@@ -12,18 +11,14 @@ import type {
   VaultRecord,
 } from "../exchange/records.ts";
 import type { KeySource } from "../secrets/keys.ts";
-import type { SealingKey } from "../secrets/sealing.ts";
-import { keyIdOf, unseal } from "../secrets/sealing.ts";
+import { keyIdOf, unseal, type SealingKey } from "../secrets/sealing.ts";
 import { allBreakers, breakerIn, breakerOf, replacing, written } from "./tables.ts";
-import type { Entry } from "./journal.ts";
-import { appendingAlone, entriesOf, pastExchanges } from "./journal.ts";
+import { appendingAlone, entriesOf, pastExchanges, type Entry } from "./journal.ts";
 import type { Keyring } from "./keyring.ts";
-import type { VaultColumns } from "./document.ts";
-import { isKnown, isListed, nameOf, rowsOf, sinceColumns } from "./document.ts";
+import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
-import type { Since } from "./steps/rows.ts";
 import { placeOf } from "./steps/generations.ts";
-import { vaultRecord } from "./steps/rows.ts";
+import { vaultRecord, type Since } from "./steps/rows.ts";
 import type { Durability, StoredVaultSession } from "./vault-session.ts";
 
 /** Vaults that are read at a time. */

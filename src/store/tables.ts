@@ -1,5 +1,4 @@
-import type { Breaker, Seen } from "../exchange/breaker.ts";
-import { closed } from "../exchange/breaker.ts";
+import { closed, type Breaker, type Seen } from "../exchange/breaker.ts";
 
 /** A value of a column: what SQLite and PostgreSQL both take. */
 export type Value = string | number | null;

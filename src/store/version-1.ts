@@ -1,8 +1,7 @@
 import type { Counters } from "../exchange/counting.ts";
 import type { ExchangeState } from "../exchange/states.ts";
 import type { VaultPlace } from "../secrets/sealing.ts";
-import type { VaultColumns } from "./document.ts";
-import { columnsOf, trim } from "./document.ts";
+import { columnsOf, trim, type VaultColumns } from "./document.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
 import { unknownVault } from "./steps/rows.ts";
 import type { Row, Value } from "./tables.ts";

@@ -1,5 +1,4 @@
-import { actorWords, isSameUser } from "../actor.ts";
-import type { Actor, Holder } from "../actor.ts";
+import { actorWords, isSameUser, type Actor, type Holder } from "../actor.ts";
 import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
 import type { ExchangeEvent } from "../exchange/ports.ts";

@@ -1,6 +1,5 @@
 import type { DirectoryFacts, ServerFacts, StateFacts } from "../../parts/state.ts";
-import type { UnsafeFileSystem } from "../../files/disk.ts";
-import { leastFreeBytes } from "../../files/disk.ts";
+import { leastFreeBytes, type UnsafeFileSystem } from "../../files/disk.ts";
 import { restoring } from "../../files/state-error.ts";
 import type { Finding } from "../../documents/schemas.ts";
 import { count } from "../../terminal/count.ts";

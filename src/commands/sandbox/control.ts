@@ -1,6 +1,5 @@
 import type { App } from "../../app.ts";
-import type { OptionValues } from "../../cli/command.ts";
-import { command, vaultArgument } from "../../cli/command.ts";
+import { command, vaultArgument, type OptionValues } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { AuditDocument, AuditItem } from "../../documents/sandbox.ts";
 import type { Document } from "../../documents/schemas.ts";

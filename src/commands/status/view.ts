@@ -1,6 +1,5 @@
 import { actorWords, isSameUser } from "../../actor.ts";
-import type { Palette } from "../../terminal/palette.ts";
-import { plain } from "../../terminal/palette.ts";
+import { plain, type Palette } from "../../terminal/palette.ts";
 import { printableLine } from "../../terminal/redactor.ts";
 import { shownFingerprint } from "../../terminal/secrets.ts";
 import { wrapMessage } from "../../terminal/streams.ts";
@@ -9,8 +8,7 @@ import { listTable, oneLineTable, tabbedLines } from "../../terminal/tables.ts";
 import { relativeTime, durationInWords, when } from "../../terminal/time.ts";
 import { bySince, usedBy } from "../../terminal/narrator.ts";
 import { wayLines, wayText } from "../../way.ts";
-import type { Row, View } from "../../cli/vault-view.ts";
-import { dateRows, knownFacts } from "../../cli/vault-view.ts";
+import { dateRows, knownFacts, type Row, type View } from "../../cli/vault-view.ts";
 import type {
   ExchangeStatus,
   ServiceBreaker,

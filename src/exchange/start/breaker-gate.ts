@@ -5,8 +5,7 @@ import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
 import type { ExchangeContext, Reply } from "../ports.ts";
 import { interruptedBefore, noneArrived } from "../refusals.ts";
-import type { CallOutcome } from "../dispositions.ts";
-import { isTakenBack } from "../dispositions.ts";
+import { isTakenBack, type CallOutcome } from "../dispositions.ts";
 import type { Intent, VaultRecord } from "../records.ts";
 
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;

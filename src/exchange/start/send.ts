@@ -1,6 +1,5 @@
 import { asVaultError, VaultError } from "../../errors.ts";
-import type { StartSuccess } from "../../protocol/answers.ts";
-import { isSuccess, object, readStartSuccess } from "../../protocol/answers.ts";
+import { isSuccess, object, readStartSuccess, type StartSuccess } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
 import { allowsRetry } from "../counting.ts";
@@ -15,8 +14,7 @@ import {
   wording,
 } from "../dispositions.ts";
 import { settleInterrupted } from "../end.ts";
-import type { NextAction } from "../next-action.ts";
-import { nextAction } from "../next-action.ts";
+import { nextAction, type NextAction } from "../next-action.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
 import { currentRecord, nextTry, note } from "../ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";

@@ -6,15 +6,13 @@ import { findEndpoint, isOnline, kindList, kinds } from "../../protocol/endpoint
 import type { CreditCard, Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
-import type { Way } from "../../way.ts";
-import { command, noted } from "../../way.ts";
+import { command, noted, type Way } from "../../way.ts";
 import { importOf } from "../dispositions.ts";
 import type { Wish } from "../next-action.ts";
 import type { ExchangeContext } from "../ports.ts";
 import type { Generation, JournalledOperation, RunPart, VaultRecord } from "../records.ts";
 import { isLive } from "../records.ts";
-import type { GivenCredentials } from "../recovery.ts";
-import { bareCredentials } from "../recovery.ts";
+import { bareCredentials, type GivenCredentials } from "../recovery.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
 export type VaultContents = { creditCard: CreditCard } | { content: string };

@@ -1,5 +1,4 @@
-import type { Counters } from "../../exchange/counting.ts";
-import { counting, countToCarry } from "../../exchange/counting.ts";
+import { counting, countToCarry, type Counters } from "../../exchange/counting.ts";
 import { candidates } from "../../exchange/next-action.ts";
 import { isLive } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";

@@ -2,23 +2,18 @@ import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { onState } from "../../files/state-error.ts";
-import type { VaultColumns } from "../document.ts";
-import { mapSealed, nameOf, resealing, rowsOf } from "../document.ts";
+import { mapSealed, nameOf, resealing, rowsOf, type VaultColumns } from "../document.ts";
 import { appendingAlone, ofState } from "../journal.ts";
 import type { Keyring } from "../keyring.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
 import { marking } from "../tables.ts";
-import type { Owner } from "../steps/generations.ts";
-import { keyOf } from "../steps/generations.ts";
+import { keyOf, type Owner } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import type { StoredState } from "../stored-state.ts";
 import { withPredecessors } from "../whole/marks.ts";
-import type { WholePlace, WholeReader } from "../whole/whole.ts";
-import { marksAt } from "../whole/whole.ts";
-import type { Holdings } from "./backup.ts";
-import { checkBackup, readerOf } from "./backup.ts";
-import type { RestoredVault } from "./restore-vault.ts";
-import { countedThere, restoreVault } from "./restore-vault.ts";
+import { marksAt, type WholePlace, type WholeReader } from "../whole/whole.ts";
+import { checkBackup, readerOf, type Holdings } from "./backup.ts";
+import { countedThere, restoreVault, type RestoredVault } from "./restore-vault.ts";
 
 /** What a restore has done. */
 export interface RestoreFacts {

@@ -1,5 +1,4 @@
-import type { ErrorFacts } from "../../errors.ts";
-import { VaultError } from "../../errors.ts";
+import { VaultError, type ErrorFacts } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
 import type { Address } from "./address.ts";
 

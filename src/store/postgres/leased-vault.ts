@@ -6,18 +6,13 @@ import type { Clock, Waiting } from "../../exchange/ports.ts";
 import type { Operation } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
-import { isAsSeen, written } from "../tables.ts";
-import type { Made } from "../document.ts";
-import { readVault, setting, storedVault, writingBeside } from "../document.ts";
-import type { Statement } from "../tables.ts";
+import { isAsSeen, written, type Statement } from "../tables.ts";
+import { readVault, setting, storedVault, writingBeside, type Made } from "../document.ts";
 import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
-import type { ExchangeRow, VaultRows } from "../steps/rows.ts";
-import { lockLost } from "../steps/rows.ts";
+import { lockLost, type ExchangeRow, type VaultRows } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
-import type { LockedBy } from "../vault-session.ts";
-import { busy, StoredVaultSession, waitForLock } from "../vault-session.ts";
-import type { Database, Row } from "./database.ts";
-import { twice } from "./database.ts";
+import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
+import { twice, type Database, type Row } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";
 import {
   ahead,

@@ -1,7 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
-import { sharedTables, quoted } from "../tables.ts";
-import type { Dialect, Statement } from "../tables.ts";
+import { sharedTables, quoted, type Dialect, type Statement } from "../tables.ts";
 import { marksIn, notHere } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
 import type { Query, Row } from "./database.ts";

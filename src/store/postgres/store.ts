@@ -6,19 +6,14 @@ import { prunedBefore, pruning } from "../journal.ts";
 import { Keyring } from "../keyring.ts";
 import type { Created, Lock, State } from "../state.ts";
 import type { Dialect, Statement } from "../tables.ts";
-import type { StateParts } from "../stored-state.ts";
-import { StoredState } from "../stored-state.ts";
+import { StoredState, type StateParts } from "../stored-state.ts";
 import type { Durability, StoredVaultSession } from "../vault-session.ts";
-import type { Address } from "./address.ts";
-import { parseAddress, passwordFromFile } from "./address.ts";
-import type { Row } from "./database.ts";
-import { Database } from "./database.ts";
+import { parseAddress, passwordFromFile, type Address } from "./address.ts";
+import { Database, type Row } from "./database.ts";
 import { holders, lockIn, takingMs, transactAtGate, unlessLocked } from "./gate.ts";
 import { LeasedVault } from "./leased-vault.ts";
-import type { About } from "./schema.ts";
-import { aboutIn, aboutStatement, checkIncarnation, dialectOf } from "./schema.ts";
-import type { Entry, Here } from "./outbox.ts";
-import { Outbox } from "./outbox.ts";
+import { aboutIn, aboutStatement, checkIncarnation, dialectOf, type About } from "./schema.ts";
+import { Outbox, type Entry, type Here } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 
 interface Options extends Omit<StateParts, "keyring"> {

@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { Dialect, Statement } from "../tables.ts";
-import { marking } from "../tables.ts";
+import { marking, type Dialect, type Statement } from "../tables.ts";
 
 /** Compiled statements of each connection: an exchange repeats the same few queries. */
 const compiled = new WeakMap<DatabaseSync, Map<string, StatementSync>>();

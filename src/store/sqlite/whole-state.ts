@@ -13,15 +13,13 @@ import { keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
 import type { Restore } from "../backup/restore.ts";
-import type { StateHistory } from "./snapshot.ts";
-import { openHistory, openSnapshot } from "./snapshot.ts";
+import { openHistory, openSnapshot, type StateHistory } from "./snapshot.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import { notHere } from "../whole/marks.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
-import type { WholeOperation, WholeReader } from "../whole/whole.ts";
-import { Whole } from "../whole/whole.ts";
+import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { diskOf, refuseNetwork } from "../../files/disk.ts";
@@ -33,8 +31,7 @@ import {
   statIfThere,
 } from "../../files/private-directory.ts";
 import { asStateError, damagedState, onState, unusable } from "../../files/state-error.ts";
-import type { GivenKey } from "../../secrets/keys.ts";
-import { keyPlace } from "../../secrets/keys.ts";
+import { keyPlace, type GivenKey } from "../../secrets/keys.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 
 /** A state on this machine, as the whole of it takes it. */

@@ -1,7 +1,6 @@
 import type { StartOutcome } from "../../exchange/counting.ts";
 import type { ErrorNote, Intent, Started } from "../../exchange/records.ts";
-import type { HoldReason } from "../../exchange/states.ts";
-import { endedByStart, openStates } from "../../exchange/states.ts";
+import { endedByStart, openStates, type HoldReason } from "../../exchange/states.ts";
 import { seal } from "../../secrets/sealing.ts";
 import {
   begun,

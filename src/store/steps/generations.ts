@@ -1,12 +1,10 @@
 import { defined } from "../../defined.ts";
-import type { Placed, Standing } from "../../exchange/records.ts";
-import { isLive } from "../../exchange/records.ts";
+import { isLive, type Placed, type Standing } from "../../exchange/records.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Pair } from "../../protocol/answers.ts";
 import type { Device } from "../../protocol/fields.ts";
-import { seal, unseal } from "../../secrets/sealing.ts";
-import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
+import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { VaultError } from "../../errors.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRows } from "./rows.ts";

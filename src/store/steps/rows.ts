@@ -11,8 +11,7 @@ import type {
   OpenExchange,
   VaultRecord,
 } from "../../exchange/records.ts";
-import type { ExchangeState } from "../../exchange/states.ts";
-import { openStates } from "../../exchange/states.ts";
+import { openStates, type ExchangeState } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";

@@ -1,7 +1,6 @@
 import { VaultError } from "../../errors.ts";
 import type { Since } from "../steps/rows.ts";
-import type { Way } from "../../way.ts";
-import { command, noted } from "../../way.ts";
+import { command, noted, type Way } from "../../way.ts";
 
 /** A move that was begun: from its fence on, nobody uses the state that it leaves. */
 export interface Fence {

@@ -2,10 +2,8 @@ import { randomUUID } from "node:crypto";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { StoredWhole } from "./stored-whole.ts";
-import type { Fence, Marks } from "./marks.ts";
-import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
-import type { Whole, WholePlace, WholeReader } from "./whole.ts";
-import { marksAt } from "./whole.ts";
+import { claiming, notHere, waysToEnd, withPredecessors, type Fence, type Marks } from "./marks.ts";
+import { marksAt, type Whole, type WholePlace, type WholeReader } from "./whole.ts";
 import { command, noted } from "../../way.ts";
 
 /**

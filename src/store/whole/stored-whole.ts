@@ -1,13 +1,10 @@
 import type { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import type { GivenKey, KeyPlace } from "../../secrets/keys.ts";
-import { ofBackup } from "../../secrets/keys.ts";
+import { ofBackup, type GivenKey, type KeyPlace } from "../../secrets/keys.ts";
 import type { DiskFacts } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import type { BackupFacts } from "../backup/backup.ts";
-import { writeBackup, writeStateFile } from "../backup/backup.ts";
-import type { Restore } from "../backup/restore.ts";
-import { prepareRestore } from "../backup/restore.ts";
+import { writeBackup, writeStateFile, type BackupFacts } from "../backup/backup.ts";
+import { prepareRestore, type Restore } from "../backup/restore.ts";
 import { rowsOf } from "../document.ts";
 import type { StateHistory } from "../sqlite/snapshot.ts";
 import { Keyring } from "../keyring.ts";
