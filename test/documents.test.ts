@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { SettingDefinition } from "../src/settings/definitions.ts";
-import { settingDefinitions } from "../src/settings/definitions.ts";
+import { settingDefinitions, type SettingDefinition } from "../src/settings/definitions.ts";
 import { topics } from "../src/cli/topics.ts";
 import { defaults } from "../src/protocol/limits.ts";
 import {

@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Truth } from "../support/audit-log.ts";
-import { writeLog } from "../support/audit-log.ts";
+import { writeLog, type Truth } from "../support/audit-log.ts";
 import type { VaultReport } from "../../src/documents/audit.ts";
 
 /**

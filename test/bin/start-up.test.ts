@@ -10,9 +10,8 @@ import {
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { machineWithVaults, vaults } from "../completion/support.ts";
-import { runVault, vaultBin } from "../support/run-vault.ts";
+import { runVault, vaultBin, type RunOptions, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
-import type { RunOptions, RunResult } from "../support/run-vault.ts";
 
 interface Loaded {
   result: RunResult;

@@ -5,8 +5,7 @@ import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import type { Lab } from "../support/lab.ts";
 import { card, expectError, expectExit, offlineCard, warmLab, coldLab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, type Machine } from "../support/machine.ts";
 
 const grace = { host: "build-7", user: "grace", pid: 7 };
 

@@ -5,8 +5,7 @@ import { portions } from "../../src/commands/audit-replay/output.ts";
 import { jsonText } from "../../src/terminal/redactor.ts";
 import { rows } from "../audit/support.ts";
 import { expectError, expectExit, openLab, type ErrorCode, type Lab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { keyFileOf } from "../support/machine.ts";
+import { keyFileOf, type Machine } from "../support/machine.ts";
 
 let lab: Lab;
 let uuid = "";

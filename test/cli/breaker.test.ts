@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Behind, Rule } from "../support/gateway.ts";
-import { behindGateway, fleet } from "../support/gateway.ts";
+import { behindGateway, fleet, type Behind, type Rule } from "../support/gateway.ts";
 import {
   expectExit,
   expectFarFromLock,

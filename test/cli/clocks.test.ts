@@ -9,8 +9,7 @@ import {
   offlineNote,
   warmLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { documentOf, type Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { team } from "../support/shared-state.ts";
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Prompts } from "../../src/cli/prompts.ts";
-import { confirmOrFail } from "../../src/cli/prompts.ts";
+import { confirmOrFail, type Prompts } from "../../src/cli/prompts.ts";
 
 const answering = (isPossible: boolean, yes = false): Prompts =>
   ({ isPossible, confirm: async () => await Promise.resolve(yes) }) as Partial<Prompts> as Prompts;

@@ -11,8 +11,7 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Recovery } from "../support/machine.ts";
-import { documentOf, readJson } from "../support/machine.ts";
+import { documentOf, readJson, type Recovery } from "../support/machine.ts";
 
 const anyText = expect.any(String) as string;
 

@@ -11,10 +11,8 @@ import {
   offlineNote,
   warmLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import { cleanEnv, vaultBin } from "../support/run-vault.ts";
+import { documentOf, errorOf, type Machine } from "../support/machine.ts";
+import { cleanEnv, vaultBin, type RunResult } from "../support/run-vault.ts";
 import { quote } from "../support/pty.ts";
 
 /** Runs a line of shell in which `$vault` is the program; its own exit code is that of the program. */

@@ -1,8 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Certificate } from "../support/keys.ts";
-import { selfSigned } from "../support/keys.ts";
+import { selfSigned, type Certificate } from "../support/keys.ts";
 import { httpServer } from "../support/servers.ts";
 import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";

@@ -23,11 +23,9 @@ import {
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, keyFileOf } from "../support/machine.ts";
+import { errorOf, keyFileOf, type Machine } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import { runVault } from "../support/run-vault.ts";
+import { runVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { helpOf } from "../support/help.ts";
 

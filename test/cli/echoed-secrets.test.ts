@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { HostileService, Malice } from "../support/hostile-service.ts";
 import { importOld, oldPair, startHostileService, withVault } from "../support/hostile-service.ts";
 import { card, expectExit } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, machineFor } from "../support/machine.ts";
+import { errorOf, machineFor, type Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { Secrets } from "../support/secret-search.ts";
 

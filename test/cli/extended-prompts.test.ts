@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openLab, warmLab, coldLab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import type { RunningInPty } from "../support/pty.ts";
-import { vaultInPty } from "../support/pty.ts";
+import { vaultInPty, type RunningInPty } from "../support/pty.ts";
 
 const inPty = (machine: Machine, ...args: string[]): RunningInPty =>
   vaultInPty(args, { cwd: machine.home, env: machine.env });

@@ -4,8 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { releaseLockFile, tryLockFile } from "../../src/files/lock-file.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
-import type { Kind } from "../../src/protocol/endpoints.ts";
-import { kinds, isCreditCard, isOnline } from "../../src/protocol/endpoints.ts";
+import { kinds, isCreditCard, isOnline, type Kind } from "../../src/protocol/endpoints.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   card,
@@ -19,8 +18,7 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, type Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { device } from "../support/examples.ts";
 

@@ -12,12 +12,10 @@ import {
   note,
   offlineNote,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { copyKeys, documentOf, errorOf } from "../support/machine.ts";
+import { copyKeys, documentOf, errorOf, type Machine } from "../support/machine.ts";
 import type { Postgres } from "../support/postgres.ts";
-import { forgetKept, SchemaCopy, team } from "../support/shared-state.ts";
+import { forgetKept, SchemaCopy, team, type Team } from "../support/shared-state.ts";
 import { postgres, promote, snapshotOf, standbyOf, startServer } from "../support/postgres.ts";
-import type { Team } from "../support/shared-state.ts";
 
 /** A machine that finds the state at another server from now on. */
 const at = ({ lab, schema }: Team, { home, configDir }: Machine, server: Postgres): Machine =>

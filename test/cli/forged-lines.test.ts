@@ -3,14 +3,11 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Way } from "../../src/way.ts";
-import { command, shellWord, wayLines, withWords } from "../../src/way.ts";
+import { command, shellWord, wayLines, withWords, type Way } from "../../src/way.ts";
 import { isWhole, runs } from "../support/campaign.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { hostileWorld, importOld, kind } from "../support/hostile-service.ts";
-import type { HostileService } from "../support/hostile-service.ts";
-import type { Machine } from "../support/machine.ts";
-import { machineFor } from "../support/machine.ts";
+import { hostileWorld, importOld, kind, type HostileService } from "../support/hostile-service.ts";
+import { machineFor, type Machine } from "../support/machine.ts";
 import { execFileSync } from "node:child_process";
 
 // What others write (a label, the service, a file, an argument) forges no line and no way on (docs/design.md, Invariants).

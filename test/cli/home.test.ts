@@ -5,8 +5,7 @@ import { describe, expect, it } from "vitest";
 import { httpServer } from "../support/servers.ts";
 import { asOther, mayBeOther, othersDir } from "../support/disks.ts";
 import type { JsonError } from "../support/machine.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import { runVault, startVault } from "../support/run-vault.ts";
+import { runVault, startVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 const uuid = "5a4b3c2d-1e0f-4a1b-8c2d-3e4f5a6b7c8d";

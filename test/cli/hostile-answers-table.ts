@@ -1,6 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import type { Answered, Malice } from "../support/hostile-service.ts";
-import { withVault } from "../support/hostile-service.ts";
+import { withVault, type Answered, type Malice } from "../support/hostile-service.ts";
 
 type Json = Record<string, unknown>;
 

@@ -11,13 +11,11 @@ import {
 } from "../support/hostile-service.ts";
 import type { HostileService } from "../support/hostile-service.ts";
 import { card, expectError, expectExit } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
 import { tcpServer } from "../support/servers.ts";
-import { errorOf, machineFor } from "../support/machine.ts";
+import { errorOf, machineFor, type Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { sample, tried } from "../support/campaign.ts";
-import type { Hostile } from "./hostile-answers-table.ts";
-import { answers, redirects, vaults } from "./hostile-answers-table.ts";
+import { answers, redirects, vaults, type Hostile } from "./hostile-answers-table.ts";
 
 /** Whoever is led here has been led away. */
 const elsewhere = await tcpServer((socket) => void socket.destroy());

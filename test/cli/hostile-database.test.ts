@@ -1,9 +1,7 @@
 import type { Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Lab } from "../support/lab.ts";
-import { expectError, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { expectError, firstGetArgs, offlineNote, openLab, type Lab } from "../support/lab.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
 import { tcpServer } from "../support/servers.ts";
 
 /** A message of the protocol: its type, and its body. */

@@ -4,8 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { HostileService, Malice } from "../support/hostile-service.ts";
 import { kind, startHostileService, withVault } from "../support/hostile-service.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf, machineFor } from "../support/machine.ts";
+import { documentOf, errorOf, machineFor, type Machine } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 
 const uuid = "0f9b1c1e-2d3c-4b5a-8697-a8b9cadbecfd";

@@ -3,11 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withoutPassword } from "../../src/protocol/address.ts";
 import { firstGetArgs, offlineNote, openLab, coldLab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { machineFor, readJson, copyKeys } from "../support/machine.ts";
+import { machineFor, readJson, copyKeys, type Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
-import type { PtyOptions, RunningInPty } from "../support/pty.ts";
-import { vaultInPty } from "../support/pty.ts";
+import { vaultInPty, type PtyOptions, type RunningInPty } from "../support/pty.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 const apiKey = "0f0e0d0c-0b0a-4900-8807-060504030201";

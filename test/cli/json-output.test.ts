@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { beforeAll, describe, expect, it } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import type { Lab } from "../support/lab.ts";
-import { expectExit, firstGetArgs, note, offlineCard, openLab } from "../support/lab.ts";
+import { expectExit, firstGetArgs, note, offlineCard, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 

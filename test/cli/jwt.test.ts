@@ -16,8 +16,7 @@ import {
   coldLab,
 } from "../support/lab.ts";
 import { oldPair, startHostileService } from "../support/hostile-service.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, machineFor } from "../support/machine.ts";
+import { errorOf, machineFor, type Machine } from "../support/machine.ts";
 import { Secrets, spellings } from "../support/secret-search.ts";
 import { device } from "../support/examples.ts";
 

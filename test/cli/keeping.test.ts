@@ -15,8 +15,7 @@ import {
 import type { KnownVault } from "../../src/sandbox/model.ts";
 import { hostileWorld, kind as wellBehaved } from "../support/hostile-service.ts";
 import type { Lab } from "../support/lab.ts";
-import type { Recovery } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, type Recovery } from "../support/machine.ts";
 import { fingerprint } from "../../src/protocol/fingerprint.ts";
 import { namedFingerprint } from "../../src/terminal/secrets.ts";
 import { device } from "../support/examples.ts";

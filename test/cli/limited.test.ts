@@ -12,8 +12,7 @@ import {
   openLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, type Machine } from "../support/machine.ts";
 
 /** A vault with one read left, and a machine that knows its pair. */
 async function lastRead(): Promise<{ lab: Lab; machine: Machine; uuid: string }> {

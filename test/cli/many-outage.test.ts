@@ -13,8 +13,7 @@ import {
 import type { Machine } from "../support/machine.ts";
 import { machineFor } from "../support/machine.ts";
 import type { ManyVaults } from "../support/lab.ts";
-import type { Proxy } from "../support/proxies.ts";
-import { tcpProxy } from "../support/proxies.ts";
+import { tcpProxy, type Proxy } from "../support/proxies.ts";
 
 const count = 24;
 const args = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "3"];

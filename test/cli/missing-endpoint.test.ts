@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { card, expectError, expectExit, offlineNote, warmLab } from "../support/lab.ts";
-import type { Malice } from "../support/hostile-service.ts";
-import { hostileWorld, kind } from "../support/hostile-service.ts";
+import { hostileWorld, kind, type Malice } from "../support/hostile-service.ts";
 import { errorOf } from "../support/machine.ts";
 
 const error = (message: string, property?: string) => ({

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { CliCommand } from "../../src/cli/commander.ts";
-import { buildProgram } from "../../src/cli/commander.ts";
+import { buildProgram, type CliCommand } from "../../src/cli/commander.ts";
 import type { AuditReplayFlags } from "../../src/commands/audit-replay/options.ts";
 import { parseAuditReplay } from "../../src/commands/audit-replay/options.ts";
 import { vault } from "../../src/commands/program.ts";

@@ -12,8 +12,7 @@ import {
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
-import type { Machine } from "../support/machine.ts";
-import { readJson } from "../support/machine.ts";
+import { readJson, type Machine } from "../support/machine.ts";
 
 /** What a lost response counts: with sole credentials, which nobody else can have used, no failed attempt. */
 async function failedByLostStart(lab: Lab, machine: Machine): Promise<number> {

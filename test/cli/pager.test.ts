@@ -4,10 +4,8 @@ import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { writeLog } from "../support/audit-log.ts";
 import { tempDir } from "../support/cleanup.ts";
-import type { ManyVaults } from "../support/lab.ts";
-import { manyVaults } from "../support/lab.ts";
-import type { PtyOptions } from "../support/pty.ts";
-import { quote, startInPty, vaultInPty } from "../support/pty.ts";
+import { manyVaults, type ManyVaults } from "../support/lab.ts";
+import { quote, startInPty, vaultInPty, type PtyOptions } from "../support/pty.ts";
 import { vaultCommand } from "../support/run-vault.ts";
 
 const folder = tempDir("pager");

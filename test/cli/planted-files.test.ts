@@ -23,8 +23,7 @@ import {
   openLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { pairIn, keyFileOf } from "../support/machine.ts";
+import { pairIn, keyFileOf, type Machine } from "../support/machine.ts";
 import {
   asOther,
   expectRefusedInPlace,

@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, firstGetArgs, offlineNote, coldLab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, machineFor, readJson } from "../support/machine.ts";
+import { errorOf, machineFor, readJson, type Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";
 import { commandsOf } from "../support/help.ts";

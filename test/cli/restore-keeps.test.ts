@@ -12,8 +12,7 @@ import {
   offlineNote,
   warmLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { copyKeys, documentOf } from "../support/machine.ts";
+import { copyKeys, documentOf, type Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";

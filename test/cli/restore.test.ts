@@ -34,8 +34,7 @@ import {
   coldLab,
 } from "../support/lab.ts";
 import type { ErrorCode } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, keyFileOf } from "../support/machine.ts";
+import { errorOf, keyFileOf, type Machine } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { device } from "../support/examples.ts";

@@ -4,8 +4,7 @@ import { describe, expect, it } from "vitest";
 import { expectInStep, firstGetArgs, offlineCard, warmLab, coldLab } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import type { RunningInPty } from "../support/pty.ts";
-import { quote, startInPty } from "../support/pty.ts";
+import { quote, startInPty, type RunningInPty } from "../support/pty.ts";
 import { signalCounter, vaultCommand } from "../support/run-vault.ts";
 
 interface Case {

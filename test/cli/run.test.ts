@@ -15,8 +15,7 @@ import {
   warmLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, pairIn, readJson } from "../support/machine.ts";
+import { errorOf, pairIn, readJson, type Machine } from "../support/machine.ts";
 import type { RunningVault, RunOptions, RunResult } from "../support/run-vault.ts";
 import { demoNote, rehearse, signalCounter } from "../support/run-vault.ts";
 

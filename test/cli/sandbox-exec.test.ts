@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import type { RunningVault, RunResult } from "../support/run-vault.ts";
-import { runVault, startVault } from "../support/run-vault.ts";
+import { runVault, startVault, type RunningVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { vaultInPty } from "../support/pty.ts";
 

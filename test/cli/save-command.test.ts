@@ -11,8 +11,7 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine, Recovery } from "../support/machine.ts";
-import { pairIn, readJson } from "../support/machine.ts";
+import { pairIn, readJson, type Machine, type Recovery } from "../support/machine.ts";
 
 const saved = (machine: Machine, name = "saved.json") =>
   readJson(join(machine.home, name)) as Recovery;

@@ -12,8 +12,7 @@ import {
   openLab,
   warmLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, machineFor } from "../support/machine.ts";
+import { errorOf, machineFor, type Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 
 const get = async (machine: Machine, { vault }: Lab, ...more: string[]): Promise<RunResult> =>

@@ -14,10 +14,9 @@ import {
   openLab,
 } from "../support/lab.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
-import type { Machine } from "../support/machine.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { Secrets } from "../support/secret-search.ts";
-import { keyFileOf } from "../support/machine.ts";
+import { keyFileOf, type Machine } from "../support/machine.ts";
 
 /** One machine, its runs good and bad, and all the secrets that passed through them. */
 describe("secrets", () => {

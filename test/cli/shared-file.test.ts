@@ -17,8 +17,7 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine, Recovery } from "../support/machine.ts";
-import { errorOf, pairIn, readJson } from "../support/machine.ts";
+import { errorOf, pairIn, readJson, type Machine, type Recovery } from "../support/machine.ts";
 import type { RunningVault, RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 

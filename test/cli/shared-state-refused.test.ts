@@ -3,8 +3,7 @@ import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { beforeAll, describe, expect, it, test } from "vitest";
-import type { Certificate } from "../support/keys.ts";
-import { certificateAuthority } from "../support/keys.ts";
+import { certificateAuthority, type Certificate } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import {
   expectError,
@@ -14,10 +13,8 @@ import {
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
-import type { Postgres } from "../support/postgres.ts";
-import { standbyOf, startServer } from "../support/postgres.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
+import { standbyOf, startServer, type Postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { mayMount, smallDisk } from "../support/disks.ts";
 

@@ -13,10 +13,8 @@ import {
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import type { Machine, Recovery } from "../support/machine.ts";
-import { documentOf, errorOf, keyFileOf } from "../support/machine.ts";
-import { hasPgBouncer, pgBouncer, postgres } from "../support/postgres.ts";
-import type { Postgres } from "../support/postgres.ts";
+import { documentOf, errorOf, keyFileOf, type Machine, type Recovery } from "../support/machine.ts";
+import { hasPgBouncer, pgBouncer, postgres, type Postgres } from "../support/postgres.ts";
 import { team } from "../support/shared-state.ts";
 
 const ways = [

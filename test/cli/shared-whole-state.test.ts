@@ -3,11 +3,9 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit, expectFarFromLock, expectInStep, note } from "../support/lab.ts";
 import type { Pair } from "../../src/protocol/answers.ts";
-import type { Machine, Recovery } from "../support/machine.ts";
-import { documentOf, errorOf, keyFileOf } from "../support/machine.ts";
+import { documentOf, errorOf, keyFileOf, type Machine, type Recovery } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
-import { forgetKept, SchemaCopy, team } from "../support/shared-state.ts";
-import type { Team } from "../support/shared-state.ts";
+import { forgetKept, SchemaCopy, team, type Team } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 /** Copies the file of the new key of a state, and no other. */

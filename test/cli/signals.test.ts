@@ -10,8 +10,7 @@ import {
   offlineNote,
   warmLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, type Machine } from "../support/machine.ts";
 import type { RunningVault } from "../support/run-vault.ts";
 
 /** Resolves when the service has received so many requests. */

@@ -23,8 +23,7 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, keyFileOf } from "../support/machine.ts";
+import { errorOf, keyFileOf, type Machine } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 
 const rekey = ["state", "rekey", "--yes", "--json"];

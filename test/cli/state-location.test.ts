@@ -1,8 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Lab } from "../support/lab.ts";
-import { expectError, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { expectError, firstGetArgs, offlineNote, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 

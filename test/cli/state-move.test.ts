@@ -15,8 +15,7 @@ import {
   openLab,
   warmLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf, copyKeys } from "../support/machine.ts";
+import { documentOf, errorOf, copyKeys, type Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
 import { team } from "../support/shared-state.ts";

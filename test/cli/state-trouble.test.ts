@@ -23,10 +23,8 @@ import {
   openLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import { runVault, vaultBin } from "../support/run-vault.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
+import { runVault, vaultBin, type RunResult } from "../support/run-vault.ts";
 import { makeReadOnly, mayMount, smallDisk } from "../support/disks.ts";
 
 /** The bytes of every file, except the index that SQLite makes anew for each crash and the lock files, which hold nothing. */

@@ -13,8 +13,7 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf, errorOf, keyFileOf } from "../support/machine.ts";
+import { documentOf, errorOf, keyFileOf, type Machine } from "../support/machine.ts";
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
 

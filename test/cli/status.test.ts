@@ -20,8 +20,7 @@ import {
   warmLab,
   coldLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { documentOf, type Machine } from "../support/machine.ts";
 import { sql } from "../support/state-file.ts";
 
 /** What `status` says on a terminal. */

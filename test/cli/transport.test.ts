@@ -4,13 +4,11 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { certificateAuthority } from "../support/keys.ts";
 import type { Lab } from "../support/lab.ts";
 import { expectError, expectExit, expectInStep, firstGetArgs, openLab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
 import { startProxy } from "../support/proxies.ts";
 import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
-import type { TlsFront } from "../support/gateway.ts";
-import { startTlsFront } from "../support/gateway.ts";
+import { startTlsFront, type TlsFront } from "../support/gateway.ts";
 
 const authority = certificateAuthority();
 let lab: Lab;

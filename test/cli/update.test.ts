@@ -15,8 +15,7 @@ import {
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
-import type { GetDocument, Machine } from "../support/machine.ts";
-import { documentOf, errorOf } from "../support/machine.ts";
+import { documentOf, errorOf, type GetDocument, type Machine } from "../support/machine.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { Secrets } from "../support/secret-search.ts";
 

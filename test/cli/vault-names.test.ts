@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { expectError, expectExit } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf, machineFor } from "../support/machine.ts";
+import { errorOf, machineFor, type Machine } from "../support/machine.ts";
 import { startInPty } from "../support/pty.ts";
 import { vaultBin } from "../support/run-vault.ts";
 

@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Lab } from "../support/lab.ts";
-import { offlineNote, openLab } from "../support/lab.ts";
+import { offlineNote, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
-import type { RunningInPty } from "../support/pty.ts";
-import { vaultInPty } from "../support/pty.ts";
+import { vaultInPty, type RunningInPty } from "../support/pty.ts";
 
 const inPty = (machine: Machine, ...args: string[]): RunningInPty =>
   vaultInPty(args, { cwd: machine.home, env: machine.env });

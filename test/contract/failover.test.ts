@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { postgres } from "../support/postgres.ts";
-import { SchemaCopy, sharedState } from "../support/shared-state.ts";
-import type { SharedState } from "../support/shared-state.ts";
+import { SchemaCopy, sharedState, type SharedState } from "../support/shared-state.ts";
 import {
   exchange,
   held,

@@ -2,10 +2,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
 import { moveState } from "../../src/store/whole/move.ts";
-import { hasPgBouncer, pgBouncer, pooled, postgres } from "../support/postgres.ts";
-import type { Postgres } from "../support/postgres.ts";
-import type { SharedState } from "../support/shared-state.ts";
-import { sharedState } from "../support/shared-state.ts";
+import { hasPgBouncer, pgBouncer, pooled, postgres, type Postgres } from "../support/postgres.ts";
+import { sharedState, type SharedState } from "../support/shared-state.ts";
 import { exchange, imported, known, patient, service, uuid } from "./store-fixture.ts";
 
 let pooler: Postgres;

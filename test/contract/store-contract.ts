@@ -1,8 +1,7 @@
 import { beforeAll, describe } from "vitest";
 import { temporaryState } from "../store/temporary-state.ts";
 import { isCampaign } from "../support/campaign.ts";
-import type { Postgres } from "../support/postgres.ts";
-import { hasPgBouncer, pgBouncer, postgres } from "../support/postgres.ts";
+import { hasPgBouncer, pgBouncer, postgres, type Postgres } from "../support/postgres.ts";
 import { sharedState } from "../support/shared-state.ts";
 import type { Make } from "./store-fixture.ts";
 

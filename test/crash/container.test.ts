@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { stride } from "../support/campaign.ts";
 import { atEveryStep, expectSteps, runKilledAt } from "../support/crash.ts";
-import type { Lab } from "../support/lab.ts";
-import { expectExit, expectFarFromLock, offlineNote, openLab } from "../support/lab.ts";
+import { expectExit, expectFarFromLock, offlineNote, openLab, type Lab } from "../support/lab.ts";
 import { pairIn, readJson } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 

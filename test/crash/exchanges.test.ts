@@ -12,8 +12,7 @@ import {
   nothingLost,
   wholeDocument,
 } from "../torture/operations/operation.ts";
-import type { LocalRewindLab } from "../torture/rewind-lab.ts";
-import { openRewindLab } from "../torture/rewind-lab.ts";
+import { openRewindLab, type LocalRewindLab } from "../torture/rewind-lab.ts";
 
 /** What a run that is killed at each of its steps must have met, so that nobody has been looking at nothing. */
 interface Killed {

@@ -11,8 +11,7 @@ import {
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 /** Copies of state and configuration. */

@@ -8,8 +8,7 @@ import {
   offlineNote,
   openLab,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
+import { documentOf, type Machine } from "../support/machine.ts";
 
 const hour = 3_600_000;
 

@@ -2,11 +2,9 @@ import { describe, expect, it } from "vitest";
 import { stride } from "../support/campaign.ts";
 import { runStoppedAt } from "../support/crash.ts";
 import { expectExit, expectFarFromLock, expectInStep } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { closeConnections, team } from "../support/shared-state.ts";
+import { closeConnections, team, type Team } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
-import type { Team } from "../support/shared-state.ts";
-import { copyKeys } from "../support/machine.ts";
+import { copyKeys, type Machine } from "../support/machine.ts";
 
 /** An operation on the whole of a shared state, by the first machine. */
 interface Operation {

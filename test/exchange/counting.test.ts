@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Counters, CountedExchange } from "../../src/exchange/counting.ts";
-import { count } from "../../src/exchange/counting.ts";
+import { count, type Counters, type CountedExchange } from "../../src/exchange/counting.ts";
 
 /**
  * One exchange for each word, in the order in which they were begun: what became of it, `1>2` for the generations, `a` where it is

@@ -3,9 +3,8 @@ import type { ExchangeContext, Reply, Send } from "../../src/exchange/ports.ts";
 import { acknowledgeOpen } from "../../src/exchange/end.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";
-import { currentIsAccepted, known, knownVault, run } from "./world.ts";
+import { currentIsAccepted, known, knownVault, run, type World } from "./world.ts";
 import { handsOver, startOf } from "../support/in-process.ts";
-import type { World } from "./world.ts";
 
 const errorUuid = "0b1d9c1e-6f44-4a57-9a0e-3a86a4f7d0c2";
 const answer = (httpStatus: number, responseStatus: unknown): Reply => ({

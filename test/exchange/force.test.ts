@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { World } from "./world.ts";
-import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
+import { ack, currentIsAccepted, known, knownVault, run, starts, type World } from "./world.ts";
 
 const lost = (times: number) => Array.from({ length: times }, () => "request-lost" as const);
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { LockContext } from "../../src/exchange/lock-vault.ts";
-import { lockVault } from "../../src/exchange/lock-vault.ts";
+import { lockVault, type LockContext } from "../../src/exchange/lock-vault.ts";
 
 const here = "https://here.example/api";
 const there = "https://there.example/api";

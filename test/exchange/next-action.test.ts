@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
 import type { OpenExchange } from "../../src/exchange/records.ts";
-import { beforeStart } from "../../src/exchange/next-action.ts";
-import type { Wish } from "../../src/exchange/next-action.ts";
+import { beforeStart, type Wish } from "../../src/exchange/next-action.ts";
 
 const now = Date.parse("2026-11-20T12:00:00Z");
 const circumstances = {

@@ -2,9 +2,8 @@ import { expect, it } from "vitest";
 import { asVaultError } from "../../src/errors.ts";
 import { previewStart } from "../../src/exchange/start/send.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
-import { known, knownVault, run } from "./world.ts";
+import { known, knownVault, run, type World } from "./world.ts";
 import { startOf } from "../support/in-process.ts";
-import type { World } from "./world.ts";
 
 /** Something that earlier runs have left. */
 type Left = (world: World) => Promise<unknown>;

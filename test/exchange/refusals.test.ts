@@ -9,8 +9,7 @@ import { nextAction } from "../../src/exchange/next-action.ts";
 import { refusalError, waysOn } from "../../src/exchange/refusals.ts";
 import type { Counters } from "../../src/exchange/counting.ts";
 import { wayLines } from "../../src/way.ts";
-import { ack, currentIsAccepted, known, knownVault, run, starts } from "./world.ts";
-import type { World } from "./world.ts";
+import { ack, currentIsAccepted, known, knownVault, run, starts, type World } from "./world.ts";
 import { commandsOf, helpOf, linesOf } from "../support/help.ts";
 
 const policy = { unackedStarts: 5, failedAttempts: 3 };

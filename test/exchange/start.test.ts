@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { asVaultError, VaultError } from "../../src/errors.ts";
 import { runExchange } from "../../src/exchange/run.ts";
-import { currentIsAccepted, ends, known, knownVault, run, starts } from "./world.ts";
+import { currentIsAccepted, ends, known, knownVault, run, starts, type Weather } from "./world.ts";
 import { handsOver, startOf } from "../support/in-process.ts";
-import type { Weather } from "./world.ts";
 import { helpOf } from "../support/help.ts";
 
 describe("counting towards a lock", () => {

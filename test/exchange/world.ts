@@ -15,13 +15,11 @@ import {
   startOf,
   target,
 } from "../support/in-process.ts";
-import type { AckChoice } from "../../src/exchange/end.ts";
-import { acknowledgeOpen } from "../../src/exchange/end.ts";
+import { acknowledgeOpen, type AckChoice } from "../../src/exchange/end.ts";
 import type { Delivery, Handover } from "../../src/exchange/recovery.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
-import type { VaultError } from "../../src/errors.ts";
-import { asVaultError } from "../../src/errors.ts";
+import { asVaultError, type VaultError } from "../../src/errors.ts";
 import { creditCard, otherCard } from "../support/examples.ts";
 
 /** Fault of the network at the next call. */

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ForAll, ListChoice } from "../../src/input/list.ts";
 import { VaultNames } from "../../src/cli/vault-name.ts";
-import { readNames, readStarts } from "../../src/input/list.ts";
+import { readNames, readStarts, type ForAll, type ListChoice } from "../../src/input/list.ts";
 
 import type { Named, VaultRecord } from "../../src/exchange/records.ts";
 import type { Start } from "../../src/exchange/start/start.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Answer } from "../../src/protocol/answers.ts";
-import { isSuccess, readStartSuccess } from "../../src/protocol/answers.ts";
+import { isSuccess, readStartSuccess, type Answer } from "../../src/protocol/answers.ts";
 import type { Kind, Operation } from "../../src/protocol/endpoints.ts";
 import { creditCard, pair, spoil, transactionToken, uuid } from "../support/examples.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ErrorClass } from "../../src/protocol/classify.ts";
-import { classify, findErrorUuid } from "../../src/protocol/classify.ts";
+import { classify, findErrorUuid, type ErrorClass } from "../../src/protocol/classify.ts";
 
 interface Detail {
   property?: unknown;

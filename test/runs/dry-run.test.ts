@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { dryRunOfMany } from "../../src/runs/dry-run.ts";
 import { checkDocument } from "../support/documents.ts";
-import type { PartsOptions } from "../support/fake-host.ts";
-import { printingParts, uuid } from "../support/fake-host.ts";
+import { printingParts, uuid, type PartsOptions } from "../support/fake-host.ts";
 
 const about = { why: "why", next: [] };
 const skipped = [

@@ -1,12 +1,10 @@
 import { command } from "../../src/way.ts";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { GetDocument, UpdateDocument } from "../../src/documents/exchange.ts";
-import type { Outcome } from "../../src/runs/report.ts";
-import { Report } from "../../src/runs/report.ts";
+import { Report, type Outcome } from "../../src/runs/report.ts";
 import { VaultError } from "../../src/errors.ts";
 import { checkDocument } from "../support/documents.ts";
-import type { PartsOptions } from "../support/fake-host.ts";
-import { printingParts, shown, uuid } from "../support/fake-host.ts";
+import { printingParts, shown, uuid, type PartsOptions } from "../support/fake-host.ts";
 
 const exchange = {
   id: "01J00000000000000000000000",

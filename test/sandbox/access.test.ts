@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import { classify } from "../../src/protocol/classify.ts";
 import { completePolicy, isWhitelisted } from "../../src/sandbox/policy.ts";
 import { jwtKeys, makeJwt } from "../support/keys.ts";
-import type { Answer } from "./support.ts";
-import { Bench, containing, properties } from "./support.ts";
+import { Bench, containing, properties, type Answer } from "./support.ts";
 
 const keys = jwtKeys();
 const now = Date.parse("2026-11-20T14:00:00.000Z") / 1000;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FaultRule } from "../../src/sandbox/faults.ts";
-import { Faults, parseFault } from "../../src/sandbox/faults.ts";
+import { Faults, parseFault, type FaultRule } from "../../src/sandbox/faults.ts";
 import { Bench, anyText } from "./support.ts";
 
 const uuid = "123e4567-e89b-42d3-a456-426614174000";

@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Kind } from "../../src/protocol/endpoints.ts";
-import { kinds, isCreditCard } from "../../src/protocol/endpoints.ts";
+import { kinds, isCreditCard, type Kind } from "../../src/protocol/endpoints.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
-import type { Answer } from "./support.ts";
-import { Bench, card, otherText, properties, wrongPair } from "./support.ts";
+import { Bench, card, otherText, properties, wrongPair, type Answer } from "./support.ts";
 
 /** Extended operations: these tests fix behavior that no source confirms, so that it does not change unnoticed. */
 class ExtendedBench extends Bench {

@@ -3,18 +3,16 @@ import { once } from "node:events";
 import http from "node:http";
 import { json } from "node:stream/consumers";
 import { expect, onTestFinished } from "vitest";
-import type {
-  Endpoint,
-  Kind,
-  Operation,
-  SingleOperation,
-  Step,
-} from "../../src/protocol/endpoints.ts";
 import {
   findEndpoint,
   isCreditCard,
   isOnline,
   singleEndpoint,
+  type Endpoint,
+  type Kind,
+  type Operation,
+  type SingleOperation,
+  type Step,
 } from "../../src/protocol/endpoints.ts";
 import { responseSchema } from "../../src/protocol/answers.ts";
 import { validate } from "../../src/protocol/validate.ts";

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { ServiceBreaker } from "../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../src/exchange/ports.ts";
-import type { RateLimit, ServiceFor } from "../../src/service/client.ts";
-import { openService } from "../../src/service/client.ts";
+import { openService, type RateLimit, type ServiceFor } from "../../src/service/client.ts";
 import { lockHere, realClock } from "../support/in-process.ts";
 import {
   answeringTcp,

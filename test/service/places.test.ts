@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Clock } from "../../src/exchange/ports.ts";
-import type { OwnPlaces } from "../../src/service/client.ts";
-import { openPlaces, slotIntervalMs } from "../../src/service/client.ts";
+import { openPlaces, slotIntervalMs, type OwnPlaces } from "../../src/service/client.ts";
 import { endCall, never, startCall } from "../support/servers.ts";
 
 /** A clock that only sleeping advances, and GCRA with burst 1 as in the store, by that clock or another one. */

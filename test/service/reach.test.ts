@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { ReachOptions } from "../../src/service/client.ts";
-import { reachService } from "../../src/service/client.ts";
+import { reachService, type ReachOptions } from "../../src/service/client.ts";
 import { startProxy } from "../support/proxies.ts";
 import { certificateAuthority } from "../support/keys.ts";
 import { answeringTcp, httpServer, json, never, tcpServer } from "../support/servers.ts";

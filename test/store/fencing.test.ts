@@ -16,8 +16,7 @@ import {
   startExchange,
   uuid,
 } from "../contract/store-fixture.ts";
-import type { TemporaryState } from "./temporary-state.ts";
-import { temporaryState } from "./temporary-state.ts";
+import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 
 let state: TemporaryState;
 let session: VaultSession;

@@ -15,8 +15,7 @@ import {
   startExchange,
   uuid,
 } from "../contract/store-fixture.ts";
-import type { TemporaryState } from "./temporary-state.ts";
-import { temporaryState } from "./temporary-state.ts";
+import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 
 const bytes = Buffer.alloc(32, 7);
 const base64 = bytes.toString("base64");

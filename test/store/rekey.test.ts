@@ -3,13 +3,11 @@ import { cpSync, existsSync, readdirSync, readFileSync, renameSync, symlinkSync 
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CreatedVault } from "../../src/exchange/records.ts";
-import type { KeySource } from "../../src/secrets/keys.ts";
-import { givenKey, parseGivenKey } from "../../src/secrets/keys.ts";
+import { givenKey, parseGivenKey, type KeySource } from "../../src/secrets/keys.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import { imported, pair, patient, service, uuid } from "../contract/store-fixture.ts";
-import type { TemporaryState } from "./temporary-state.ts";
-import { temporaryState } from "./temporary-state.ts";
+import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 
 let state: TemporaryState;
 beforeEach(() => {

@@ -27,8 +27,7 @@ import {
   started,
   uuid,
 } from "../contract/store-fixture.ts";
-import type { TemporaryState } from "./temporary-state.ts";
-import { temporaryState } from "./temporary-state.ts";
+import { temporaryState, type TemporaryState } from "./temporary-state.ts";
 
 const other = "aaaaaaaa-bbbb-4ccc-8ddd-000000000002";
 

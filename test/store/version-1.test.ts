@@ -10,8 +10,7 @@ import { deriveKey, seal } from "../../src/secrets/sealing.ts";
 import type { ExchangeRow } from "../../src/store/steps/rows.ts";
 import { openToken } from "../../src/store/steps/generations.ts";
 import { postgres } from "../support/postgres.ts";
-import type { RunResult } from "../support/run-vault.ts";
-import { runVault } from "../support/run-vault.ts";
+import { runVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 // What version 1 has left on disks, in databases and in backups: one vault read, one held after an update, one only imported, and an

@@ -18,8 +18,7 @@ import {
   standings,
   uuid,
 } from "../contract/store-fixture.ts";
-import type { SharedState } from "../support/shared-state.ts";
-import { localBeside, sharedState } from "../support/shared-state.ts";
+import { localBeside, sharedState, type SharedState } from "../support/shared-state.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 interface Engine {

@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runVault } from "../support/run-vault.ts";
 import { startInPty } from "../support/pty.ts";
-import type { Scene } from "./story.ts";
-import { openScene } from "./story.ts";
+import { openScene, type Scene } from "./story.ts";
 
 /** What a person sees, kept as it was when it was looked at. */
 

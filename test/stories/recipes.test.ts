@@ -4,12 +4,10 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parseFault } from "../../src/sandbox/faults.ts";
 import { section, topicBlocks, topicText, topicTexts } from "../support/markdown.ts";
-import type { Postgres } from "../support/postgres.ts";
-import { postgres } from "../support/postgres.ts";
+import { postgres, type Postgres } from "../support/postgres.ts";
 import { cleanEnv } from "../support/run-vault.ts";
-import type { Scene } from "./story.ts";
 import { tempDir } from "../support/cleanup.ts";
-import { missing, openScene } from "./story.ts";
+import { missing, openScene, type Scene } from "./story.ts";
 
 /** What a text has to run, and the lines that it says will be printed. */
 function recipe(heading: string, text: string) {

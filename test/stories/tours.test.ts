@@ -1,8 +1,7 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { CodeBlock } from "../support/markdown.ts";
-import { codeBlocks, readme, topicBlocks, topicText } from "../support/markdown.ts";
+import { codeBlocks, readme, topicBlocks, topicText, type CodeBlock } from "../support/markdown.ts";
 import { startInPty } from "../support/pty.ts";
 import { vaultFile } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";

@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import type { Scene } from "./story.ts";
-import { openScene, parseStory, playStep } from "./story.ts";
+import { openScene, parseStory, playStep, type Scene } from "./story.ts";
 
 /** Another runtime than this one, for the releases of Node that the program supports. */
 const node = process.env["STORY_NODE"];

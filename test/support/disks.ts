@@ -16,8 +16,7 @@ import { tmpdir } from "node:os";
 import { expect } from "vitest";
 import { tempDir, atEndOfFile } from "./cleanup.ts";
 import type { RunOptions } from "./run-vault.ts";
-import type { Lab } from "./lab.ts";
-import { expectError } from "./lab.ts";
+import { expectError, type Lab } from "./lab.ts";
 import type { Machine } from "./machine.ts";
 
 // At once, whoever still looks at it: this process itself, which never closes a state that it has opened.

@@ -1,8 +1,6 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
-import type { ValidateFunction } from "ajv/dist/2020.js";
-import type { DocumentName } from "../../src/documents/schemas.ts";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { completeCommand } from "../../src/cli/program.ts";
-import { documentNames, schemaOf } from "../../src/documents/schemas.ts";
+import { documentNames, schemaOf, type DocumentName } from "../../src/documents/schemas.ts";
 
 // Holds what the program prints against the schemas that `vault help json` prints, with another validator than made them.
 

@@ -1,13 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { Host } from "../../src/host.ts";
 import { asVaultError, Interruption } from "../../src/errors.ts";
-import { endGroup } from "../../src/host.ts";
+import { endGroup, type Host } from "../../src/host.ts";
 import { orAborted } from "../../src/terminal/signals.ts";
 import { DataStream, MessageStream } from "../../src/terminal/streams.ts";
 import { createIo, type Basics, type SettingsPart } from "../../src/parts/basics.ts";
-import type { SettingIo } from "../../src/settings/given.ts";
-import { valueSources } from "../../src/settings/given.ts";
+import { valueSources, type SettingIo } from "../../src/settings/given.ts";
 
 export interface FakeHostOptions {
   env?: Record<string, string | undefined>;

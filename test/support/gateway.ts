@@ -3,16 +3,13 @@ import { createServer, request as forward } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { main } from "../../src/main.ts";
-import type { FakeHost } from "./fake-host.ts";
-import { fakeHost } from "./fake-host.ts";
+import { fakeHost, type FakeHost } from "./fake-host.ts";
 import type { Certificate } from "./keys.ts";
 import type { Lab, ManyVaults } from "./lab.ts";
 import { expectExit, importAll, noVault, offlineNote, openLab } from "./lab.ts";
 import { onLoopback } from "./servers.ts";
-import type { Machine } from "./machine.ts";
-import { machineFor } from "./machine.ts";
-import type { RunResult } from "./run-vault.ts";
-import { cleanEnv } from "./run-vault.ts";
+import { machineFor, type Machine } from "./machine.ts";
+import { cleanEnv, type RunResult } from "./run-vault.ts";
 
 /** Hands a request on to the service behind, and its answer back, unless that `isLost`. */
 function handOn(

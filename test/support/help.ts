@@ -1,5 +1,4 @@
-import type { Way } from "../../src/way.ts";
-import { commandLine } from "../../src/way.ts";
+import { commandLine, type Way } from "../../src/way.ts";
 
 /** Ways as texts to compare: each command, with its note in parentheses. */
 export const linesOf = (ways: readonly Way[] = []): string[] =>

@@ -4,8 +4,7 @@ import type { Pair } from "../../src/protocol/answers.ts";
 import type { Kind } from "../../src/protocol/endpoints.ts";
 import { application, uuid } from "./examples.ts";
 import { card } from "./lab.ts";
-import type { Machine } from "./machine.ts";
-import { machineFor } from "./machine.ts";
+import { machineFor, type Machine } from "./machine.ts";
 import { spellings } from "./secret-search.ts";
 import { httpServer } from "./servers.ts";
 

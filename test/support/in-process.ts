@@ -3,14 +3,12 @@ import { setTimeout } from "node:timers/promises";
 import type { ExchangeContext, Clock, Reply, Service } from "../../src/exchange/ports.ts";
 import { currentRecord } from "../../src/exchange/ports.ts";
 import type { Handover } from "../../src/exchange/recovery.ts";
-import type { LockContext } from "../../src/exchange/lock-vault.ts";
-import { lockVault, withVault } from "../../src/exchange/lock-vault.ts";
+import { lockVault, withVault, type LockContext } from "../../src/exchange/lock-vault.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
 import type { Handler } from "../../src/sandbox/sandbox.ts";
 import type { HttpRequest, Target } from "../../src/service/http.ts";
-import { openShared } from "../../src/store/postgres/store.ts";
-import type { PostgresStore } from "../../src/store/postgres/store.ts";
+import { openShared, type PostgresStore } from "../../src/store/postgres/store.ts";
 import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 

@@ -1,5 +1,4 @@
-import type { KeyObject } from "node:crypto";
-import { generateKeyPairSync, sign } from "node:crypto";
+import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 
 export interface Certificate {
   key: string;

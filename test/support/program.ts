@@ -1,5 +1,4 @@
-import type { CliCommand } from "../../src/cli/commander.ts";
-import { buildProgram } from "../../src/cli/commander.ts";
+import { buildProgram, type CliCommand } from "../../src/cli/commander.ts";
 import { vault } from "../../src/commands/program.ts";
 
 /** The whole program, as completion and the man pages read it. */

@@ -1,5 +1,4 @@
-import type { Socket } from "node:net";
-import { connect, createConnection, createServer } from "node:net";
+import { connect, createConnection, createServer, type Socket } from "node:net";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { createServer as createHttpServer, request as httpRequest } from "node:http";
 import { createServer as createTlsServer } from "node:https";

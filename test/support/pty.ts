@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { platform } from "node:os";
 import { stripVTControlCharacters } from "node:util";
-import { cleanEnv, vaultCommand } from "./run-vault.ts";
-import type { RunOptions } from "./run-vault.ts";
+import { cleanEnv, vaultCommand, type RunOptions } from "./run-vault.ts";
 
 export interface PtyOptions extends Pick<
   RunOptions,

@@ -1,7 +1,6 @@
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import type { AddressInfo, Server, Socket } from "node:net";
-import { createServer } from "node:net";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import type {
   IncomingHttpHeaders,
   IncomingMessage,
@@ -12,8 +11,7 @@ import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { atEndOfFile } from "./cleanup.ts";
 import type { EndCall, Send, StartCall } from "../../src/exchange/ports.ts";
-import type { ClientOptions } from "../../src/service/client.ts";
-import { createClient } from "../../src/service/client.ts";
+import { createClient, type ClientOptions } from "../../src/service/client.ts";
 import { application, uuid } from "./examples.ts";
 import type { Certificate } from "./keys.ts";
 

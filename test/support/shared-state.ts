@@ -9,15 +9,11 @@ import type { SqliteState } from "../../src/store/sqlite/store.ts";
 import type { State } from "../../src/store/state.ts";
 import { tempDir } from "./cleanup.ts";
 import { openLocalHere } from "./in-process.ts";
-import type { StoreFixture } from "../contract/store-fixture.ts";
-import { TestClock } from "../contract/store-fixture.ts";
-import type { Postgres } from "./postgres.ts";
-import { postgres } from "./postgres.ts";
+import { TestClock, type StoreFixture } from "../contract/store-fixture.ts";
+import { postgres, type Postgres } from "./postgres.ts";
 import type { VaultInput } from "../../src/sandbox/seeds.ts";
-import type { Lab } from "./lab.ts";
-import { expectExit, firstGet, offlineNote, openLab } from "./lab.ts";
-import type { Machine } from "./machine.ts";
-import { copyKeys } from "./machine.ts";
+import { expectExit, firstGet, offlineNote, openLab, type Lab } from "./lab.ts";
+import { copyKeys, type Machine } from "./machine.ts";
 
 /** A shared state in a schema of its own, on a real server. */
 export interface SharedState extends StoreFixture {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ForegroundProgram } from "../../src/terminal/foreground.ts";
-import { showText } from "../../src/terminal/foreground.ts";
+import { showText, type ForegroundProgram } from "../../src/terminal/foreground.ts";
 import { DataStream } from "../../src/terminal/streams.ts";
 
 interface Case {

@@ -17,8 +17,7 @@ import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { warm } from "./operations/operation.ts";
-import type { LocalRewindLab } from "./rewind-lab.ts";
-import { openRewindLab } from "./rewind-lab.ts";
+import { openRewindLab, type LocalRewindLab } from "./rewind-lab.ts";
 
 const hook = join(import.meta.dirname, "..", "support", "clock-jump.cjs");
 const hour = 3_600_000;

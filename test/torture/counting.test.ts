@@ -1,15 +1,12 @@
 import { storedVaults } from "../support/stored-vaults.ts";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { AckChoice } from "../../src/exchange/end.ts";
-import { acknowledgeOpen } from "../../src/exchange/end.ts";
+import { acknowledgeOpen, type AckChoice } from "../../src/exchange/end.ts";
 import type { ExchangeContext } from "../../src/exchange/ports.ts";
-import type { Counters } from "../../src/exchange/counting.ts";
-import { count } from "../../src/exchange/counting.ts";
+import { count, type Counters } from "../../src/exchange/counting.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { ExchangeRow, VaultRow } from "../../src/store/steps/rows.ts";
-import type { Weather } from "../exchange/world.ts";
-import { known, World } from "../exchange/world.ts";
+import { known, World, type Weather } from "../exchange/world.ts";
 import { handsOver, startOf } from "../support/in-process.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";

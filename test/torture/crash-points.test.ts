@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { exchanges } from "./operations/exchanges.ts";
 import { many } from "./operations/many.ts";
-import { openRewindLab, openSharedRewindLab } from "./rewind-lab.ts";
-import type { RewindLab } from "./rewind-lab.ts";
+import { openRewindLab, openSharedRewindLab, type RewindLab } from "./rewind-lab.ts";
 import {
   changesSomething,
   straceMissing,

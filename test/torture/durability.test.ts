@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../src/exchange/ports.ts";
 import { held, intent, known, patient, service, uuid } from "../contract/store-fixture.ts";
-import type { SharedState } from "../support/shared-state.ts";
-import { setStandbys, sharedState } from "../support/shared-state.ts";
+import { setStandbys, sharedState, type SharedState } from "../support/shared-state.ts";
 import { postgres } from "../support/postgres.ts";
 import { tcpProxy } from "../support/proxies.ts";
 

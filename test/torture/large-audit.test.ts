@@ -1,11 +1,9 @@
 import { appendFileSync, readFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, it, vi } from "vitest";
-import type { Truth } from "../support/audit-log.ts";
-import { writeLog } from "../support/audit-log.ts";
+import { writeLog, type Truth } from "../support/audit-log.ts";
 import { expectError, expectExit } from "../support/lab.ts";
-import { runVault, startVault } from "../support/run-vault.ts";
-import type { RunResult } from "../support/run-vault.ts";
+import { runVault, startVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import type { ReplaySummary } from "../../src/documents/audit.ts";
 

@@ -17,10 +17,8 @@ import {
   outcomesOf,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { documentOf } from "../support/machine.ts";
-import { memoryReport } from "../support/run-vault.ts";
-import type { RunResult } from "../support/run-vault.ts";
+import { documentOf, type Machine } from "../support/machine.ts";
+import { memoryReport, type RunResult } from "../support/run-vault.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { journalProblems, localJournal } from "../support/state-file.ts";
 

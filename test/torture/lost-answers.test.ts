@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fingerprint } from "../../src/protocol/fingerprint.ts";
-import type { Rule } from "../support/gateway.ts";
-import { fleet } from "../support/gateway.ts";
+import { fleet, type Rule } from "../support/gateway.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { Dice } from "../support/dice.ts";
 import { expectExit, expectFarFromLock, outcomesOf } from "../support/lab.ts";

@@ -15,10 +15,9 @@ import {
   summaryOf,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import { copyKeys } from "../support/machine.ts";
+import { copyKeys, type Machine } from "../support/machine.ts";
 
 const count = 24;
 const seed = Array.from({ length: count }, () => offlineNote);

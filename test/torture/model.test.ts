@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { evenly, isWhole, tried } from "../support/campaign.ts";
-import type { Explored } from "./model/checker.ts";
-import { explore } from "./model/checker.ts";
-import type { Flaw } from "./model/flaws.ts";
-import { flaws } from "./model/flaws.ts";
+import { explore, type Explored } from "./model/checker.ts";
+import { flaws, type Flaw } from "./model/flaws.ts";
 import { holderBounds, holderFlaws } from "./model/holders/scenes.ts";
 import { holdersModel } from "./model/holders/rules.ts";
 import { allBounds, asDesigned, protocol } from "./model/protocol.ts";

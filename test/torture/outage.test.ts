@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Breaker } from "../../src/exchange/breaker.ts";
 import { after, closed, isTriedByTime, trialDueAt } from "../../src/exchange/breaker.ts";
 import { isWhole, tried } from "../support/campaign.ts";
-import type { Rule } from "../support/gateway.ts";
-import { behindGateway, fleet } from "../support/gateway.ts";
+import { behindGateway, fleet, type Rule } from "../support/gateway.ts";
 import { expectExit, expectFarFromLock, firstGetArgs } from "../support/lab.ts";
 
 const minute = 60_000;

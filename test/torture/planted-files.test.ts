@@ -1,8 +1,7 @@
 import { cpSync } from "node:fs";
 import { beforeAll, it } from "vitest";
 import { checkpoint } from "../support/state-file.ts";
-import type { Lab } from "../support/lab.ts";
-import { expectExit, firstGetArgs, offlineNote, openLab } from "../support/lab.ts";
+import { expectExit, firstGetArgs, offlineNote, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 import { expectRefusedInPlace, places, things } from "../support/disks.ts";
 import { tempDir } from "../support/cleanup.ts";

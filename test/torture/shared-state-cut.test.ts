@@ -4,10 +4,8 @@ import { expectError, expectExit, expectFarFromLock, expectInStep } from "../sup
 import { errorOf } from "../support/machine.ts";
 import { postgres } from "../support/postgres.ts";
 import type { RunResult } from "../support/run-vault.ts";
-import type { Cut, Proxy } from "../support/proxies.ts";
-import { tcpProxy } from "../support/proxies.ts";
-import type { Team } from "../support/shared-state.ts";
-import { setStandbys, team } from "../support/shared-state.ts";
+import { tcpProxy, type Cut, type Proxy } from "../support/proxies.ts";
+import { setStandbys, team, type Team } from "../support/shared-state.ts";
 
 interface Command {
   /** Run before it, on another machine. */

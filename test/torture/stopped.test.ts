@@ -10,12 +10,10 @@ import {
   expectNothingLost,
   offlineCard,
 } from "../support/lab.ts";
-import type { Machine } from "../support/machine.ts";
-import { errorOf } from "../support/machine.ts";
+import { errorOf, type Machine } from "../support/machine.ts";
 import { isWhole, tried } from "../support/campaign.ts";
 import { warm } from "./operations/operation.ts";
-import type { LocalRewindLab } from "./rewind-lab.ts";
-import { openRewindLab } from "./rewind-lab.ts";
+import { openRewindLab, type LocalRewindLab } from "./rewind-lab.ts";
 
 const operations = [
   { operation: "get", args: (): string[] => [] },

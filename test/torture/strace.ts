@@ -2,8 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Machine } from "../support/machine.ts";
-import type { RunOptions, RunResult } from "../support/run-vault.ts";
-import { compiled } from "../support/run-vault.ts";
+import { compiled, type RunOptions, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 /** Why strace cannot be used here, or null where it can. */

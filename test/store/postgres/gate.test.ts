@@ -21,8 +21,7 @@ import {
   started,
   uuid,
 } from "../../contract/store-fixture.ts";
-import type { SharedState as Fixture } from "../../support/shared-state.ts";
-import { closeGate, sharedState } from "../../support/shared-state.ts";
+import { closeGate, sharedState, type SharedState as Fixture } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tcpProxy } from "../../support/proxies.ts";
 

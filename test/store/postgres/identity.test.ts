@@ -1,6 +1,5 @@
 import { beforeEach, expect, it } from "vitest";
-import { sharedState } from "../../support/shared-state.ts";
-import type { SharedState } from "../../support/shared-state.ts";
+import { sharedState, type SharedState } from "../../support/shared-state.ts";
 import { prepareClaim } from "../../../src/store/whole/move.ts";
 
 let state: SharedState;

@@ -12,11 +12,9 @@ import {
   started,
   uuid,
 } from "../../contract/store-fixture.ts";
-import type { SharedState } from "../../support/shared-state.ts";
-import { sharedState } from "../../support/shared-state.ts";
-import type { Cut } from "../../support/proxies.ts";
+import { sharedState, type SharedState } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
-import { tcpProxy } from "../../support/proxies.ts";
+import { tcpProxy, type Cut } from "../../support/proxies.ts";
 
 let state: SharedState;
 beforeEach(async () => {

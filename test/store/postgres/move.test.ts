@@ -10,8 +10,7 @@ import type { StoredWhole } from "../../../src/store/whole/stored-whole.ts";
 import type { WholePlace } from "../../../src/store/whole/whole.ts";
 import { exchange, pair, patient, service, standings } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
-import type { SharedState } from "../../support/shared-state.ts";
-import { localBeside, sharedState } from "../../support/shared-state.ts";
+import { localBeside, sharedState, type SharedState } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
 import { tcpProxy } from "../../support/proxies.ts";
 

@@ -14,11 +14,9 @@ import {
   standings,
 } from "../../contract/store-fixture.ts";
 import { sample } from "../../support/campaign.ts";
-import type { SharedState } from "../../support/shared-state.ts";
-import { sharedState } from "../../support/shared-state.ts";
-import type { Cut } from "../../support/proxies.ts";
+import { sharedState, type SharedState } from "../../support/shared-state.ts";
 import { postgres } from "../../support/postgres.ts";
-import { tcpProxy } from "../../support/proxies.ts";
+import { tcpProxy, type Cut } from "../../support/proxies.ts";
 import { tempDir } from "../../support/cleanup.ts";
 
 const uuids = [

@@ -3,8 +3,7 @@ import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
 import { AnswerLost } from "../../../src/store/postgres/errors.ts";
 import { imported, intent, known, started } from "../../contract/store-fixture.ts";
-import type { SharedState } from "../../support/shared-state.ts";
-import { sharedState } from "../../support/shared-state.ts";
+import { sharedState, type SharedState } from "../../support/shared-state.ts";
 
 let state: SharedState;
 let session: VaultSession;

@@ -5,7 +5,6 @@ import { expect } from "vitest";
 import type { GetDocument, JsonError, Machine, Status } from "../../support/machine.ts";
 import { errorOf, machineFor } from "../../support/machine.ts";
 import type { RunResult } from "../../support/run-vault.ts";
-import type { Plan, Step, Which } from "./service.ts";
 import { selfSigned } from "../../support/keys.ts";
 import {
   card,
@@ -16,7 +15,7 @@ import {
 } from "../../support/lab.ts";
 import { tempDir } from "../../support/cleanup.ts";
 import { faults } from "./kinds.ts";
-import { FaultyService } from "./service.ts";
+import { FaultyService, type Plan, type Step, type Which } from "./service.ts";
 import { helpOf } from "../../support/help.ts";
 
 interface Way {

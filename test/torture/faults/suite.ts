@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Case, Operation, Row } from "./cases.ts";
 import type { Step } from "./service.ts";
 import { isWhole, sample, tried } from "../../support/campaign.ts";
-import { cases, nameOf, tryCase } from "./cases.ts";
+import { cases, nameOf, tryCase, type Case, type Operation, type Row } from "./cases.ts";
 
 const columns: Record<keyof Row, string> = {
   fault: "what the call meets",

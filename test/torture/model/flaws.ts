@@ -2,10 +2,8 @@ import type { Parts } from "./moves.ts";
 import { asDesigned } from "./protocol.ts";
 import { close, waysOn } from "./client.ts";
 import { lockAt } from "./service.ts";
-import type { Store } from "./state.ts";
-import { exchangeOf, openOf } from "./state.ts";
-import type { StoreSteps } from "./store.ts";
-import { carry, counted } from "./store.ts";
+import { exchangeOf, openOf, type Store } from "./state.ts";
+import { carry, counted, type StoreSteps } from "./store.ts";
 
 /** A mistake that the program could have made, where it can be seen, and the rule that it breaks. */
 export interface Flaw {

@@ -1,9 +1,7 @@
-import { choose, finish, noteStart, tryStart } from "./client.ts";
-import type { Client } from "./client.ts";
+import { choose, finish, noteStart, tryStart, type Client } from "./client.ts";
 import type { Point, Process, State, Store } from "./state.ts";
 import { exchangeOf, generationOf } from "./state.ts";
-import type { StoreSteps } from "./store.ts";
-import { NotTaken } from "./store.ts";
+import { NotTaken, type StoreSteps } from "./store.ts";
 
 /** What the model is put together from. */
 export interface Parts {

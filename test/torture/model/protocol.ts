@@ -3,11 +3,9 @@ import { client } from "./client.ts";
 import { keyOf, prune } from "./keys.ts";
 import type { Parts } from "./moves.ts";
 import { isInStep, violation } from "./rules.ts";
-import type { Command, State } from "./state.ts";
-import { firstState } from "./state.ts";
+import { firstState, type Command, type State } from "./state.ts";
 import { carry, storeSteps } from "./store.ts";
-import type { Bounds } from "./world.ts";
-import { steps } from "./world.ts";
+import { steps, type Bounds } from "./world.ts";
 
 /** The program as it is meant to be. */
 export const asDesigned: Parts = {

@@ -1,13 +1,11 @@
-import { begin, isRefused } from "./client.ts";
+import { begin, isRefused, type Way } from "./client.ts";
 import { keyOf } from "./keys.ts";
 import type { Parts } from "./moves.ts";
-import type { Way } from "./client.ts";
 import { lockAt } from "./service.ts";
 import type { Command, Process, State } from "./state.ts";
 import { edit, exchangeOf, generationOf, openOf, openStates } from "./state.ts";
 import { counted, isSole } from "./store.ts";
-import type { Bounds, Reset } from "./world.ts";
-import { importPair, reset, steps } from "./world.ts";
+import { importPair, reset, steps, type Bounds, type Reset } from "./world.ts";
 
 /** What a command comes to when the service answers everything again. */
 function calmly(

@@ -10,8 +10,7 @@ import {
   note,
   offlineNote,
 } from "../../support/lab.ts";
-import type { Machine } from "../../support/machine.ts";
-import { credentialsIn, documentOf, keyFileOf } from "../../support/machine.ts";
+import { credentialsIn, documentOf, keyFileOf, type Machine } from "../../support/machine.ts";
 import type { Operation } from "./operation.ts";
 import { ackGoesOn, get, getGoesOn, given, here, inStep, nothingLost, warm } from "./operation.ts";
 import type { RewindLab } from "../rewind-lab.ts";

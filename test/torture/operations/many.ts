@@ -16,8 +16,7 @@ import {
   outcomesOf,
 } from "../../support/lab.ts";
 import { tempDir } from "../../support/cleanup.ts";
-import type { Operation } from "./operation.ts";
-import { here, inStep } from "./operation.ts";
+import { here, inStep, type Operation } from "./operation.ts";
 import type { RewindLab } from "../rewind-lab.ts";
 
 const newCard = { ...card, number: "5555555555554444" };

@@ -8,8 +8,7 @@ import {
   expectNothingLost,
   note,
 } from "../../support/lab.ts";
-import type { GetDocument } from "../../support/machine.ts";
-import { credentialsIn, documentOf, errorOf } from "../../support/machine.ts";
+import { credentialsIn, documentOf, errorOf, type GetDocument } from "../../support/machine.ts";
 import type { RunResult } from "../../support/run-vault.ts";
 import type { RewindLab } from "../rewind-lab.ts";
 import { helpOf } from "../../support/help.ts";

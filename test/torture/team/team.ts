@@ -3,15 +3,13 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { killHook } from "../../support/crash.ts";
 import { Dice } from "../../support/dice.ts";
-import { card, expectExit, importAll, outcomesOf } from "../../support/lab.ts";
-import type { Lab } from "../../support/lab.ts";
-import type { Machine } from "../../support/machine.ts";
+import { card, expectExit, importAll, outcomesOf, type Lab } from "../../support/lab.ts";
 import type { Postgres } from "../../support/postgres.ts";
 import type { RunResult } from "../../support/run-vault.ts";
 import { isWhole } from "../../support/campaign.ts";
 import { tempDir } from "../../support/cleanup.ts";
 import { isWholeOperation, locationIn, placeOf, TeamWhole } from "./whole.ts";
-import { copyKeys } from "../../support/machine.ts";
+import { copyKeys, type Machine } from "../../support/machine.ts";
 
 const clockHook = join(import.meta.dirname, "..", "..", "support", "clock-jump.cjs");
 

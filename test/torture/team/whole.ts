@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Dice } from "../../support/dice.ts";
-import type { Machine } from "../../support/machine.ts";
-import { documentOf, copyKeys } from "../../support/machine.ts";
+import { documentOf, copyKeys, type Machine } from "../../support/machine.ts";
 import type { Postgres } from "../../support/postgres.ts";
 import type { RunResult } from "../../support/run-vault.ts";
 

@@ -2,16 +2,13 @@ import type { StoredDocument } from "../../support/stored-vaults.ts";
 import pg from "pg";
 import type { Reply } from "../../../src/exchange/ports.ts";
 import { Dice } from "../../support/dice.ts";
-import type { SharedState } from "../../support/shared-state.ts";
-import { SchemaCopy, sharedState } from "../../support/shared-state.ts";
-import type { Proxy } from "../../support/proxies.ts";
-import { tcpProxy } from "../../support/proxies.ts";
+import { SchemaCopy, sharedState, type SharedState } from "../../support/shared-state.ts";
+import { tcpProxy, type Proxy } from "../../support/proxies.ts";
 import { postgres } from "../../support/postgres.ts";
 import { raising } from "../../../src/store/document.ts";
 import { dialectOf } from "../../../src/store/postgres/schema.ts";
 import type { PostgresStore } from "../../../src/store/postgres/store.ts";
-import type { Command } from "./process.ts";
-import { TeamProcess, TeamService } from "./process.ts";
+import { TeamProcess, TeamService, type Command } from "./process.ts";
 import { serviceName } from "../../support/in-process.ts";
 
 /** What a command may end with, whatever happens. */

@@ -3,8 +3,7 @@ import { VaultError } from "../../../../src/errors.ts";
 import type { VaultSession } from "../../../../src/exchange/ports.ts";
 import { kind } from "./service.ts";
 import type { RealStore } from "./store.ts";
-import type { StoreSteps } from "../store.ts";
-import { counted, isSole, NotTaken, storeSteps } from "../store.ts";
+import { counted, isSole, NotTaken, storeSteps, type StoreSteps } from "../store.ts";
 
 /** Stores that differ, out of the states of a model, and from those of models before. */
 export class Stores {

@@ -2,18 +2,15 @@ import { commandsOf } from "../../../support/help.ts";
 import { newId } from "../../../../src/exchange/ulid.ts";
 import { durableKey, isBeyondCounting } from "../keys.ts";
 import { asDesigned } from "../protocol.ts";
-import { RealEngine } from "./engine.ts";
-import type { Event } from "./engine.ts";
+import { RealEngine, type Event } from "./engine.ts";
 import { kind, RealService } from "./service.ts";
-import type { Engine } from "./store.ts";
-import { RealStore } from "./store.ts";
+import { RealStore, type Engine } from "./store.ts";
 import type { Generation, Process, State, Store } from "../state.ts";
 import { exchangeOf, generationOf, openOf } from "../state.ts";
 import type { ModelStep } from "../world.ts";
 import type { VaultRecord } from "../../../../src/exchange/records.ts";
 import { waysOn as realWaysOn } from "../../../../src/exchange/refusals.ts";
-import { client, waysOn } from "../client.ts";
-import type { Way } from "../client.ts";
+import { client, waysOn, type Way } from "../client.ts";
 
 const noon = Date.parse("2026-11-20T12:00:00Z");
 

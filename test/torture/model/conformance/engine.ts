@@ -1,7 +1,6 @@
 import { asVaultError, VaultError } from "../../../../src/errors.ts";
 import { acknowledgeOpen } from "../../../../src/exchange/end.ts";
-import type { Breaker, ServiceBreaker } from "../../../../src/exchange/breaker.ts";
-import { applyTo } from "../../../../src/exchange/breaker.ts";
+import { applyTo, type Breaker, type ServiceBreaker } from "../../../../src/exchange/breaker.ts";
 import type {
   ExchangeContext,
   EndCall,
@@ -9,14 +8,12 @@ import type {
   StartCall,
   VaultSession,
 } from "../../../../src/exchange/ports.ts";
-import type { Handover } from "../../../../src/exchange/recovery.ts";
-import { HandoverFailure } from "../../../../src/exchange/recovery.ts";
+import { HandoverFailure, type Handover } from "../../../../src/exchange/recovery.ts";
 import { runExchange } from "../../../../src/exchange/run.ts";
 import type { Start } from "../../../../src/exchange/start/start.ts";
 import { creditCard } from "../../../support/examples.ts";
 import { handsOver, startOf } from "../../../support/in-process.ts";
-import { kind } from "./service.ts";
-import type { RealService } from "./service.ts";
+import { kind, type RealService } from "./service.ts";
 import type { RealStore } from "./store.ts";
 import type { Command } from "../state.ts";
 

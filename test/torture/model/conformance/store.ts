@@ -10,8 +10,7 @@ import { begun, forgotten, unknownVault, vaultOf } from "../../../../src/store/s
 import { isFound } from "../client.ts";
 import { serviceName } from "../../../support/in-process.ts";
 import { kind, RealPairs, uuid } from "./service.ts";
-import { openPostgresRows, openSqliteRows } from "./rows.ts";
-import type { BreakerTimes, RealRows } from "./rows.ts";
+import { openPostgresRows, openSqliteRows, type BreakerTimes, type RealRows } from "./rows.ts";
 import type { Counts, Exchange, Generation, Store } from "../state.ts";
 
 /** What the program calls the rows of the table, and what is carried. */

@@ -1,7 +1,6 @@
 import { isRefused } from "../client.ts";
 import type { Parts } from "../moves.ts";
-import type { Store } from "../state.ts";
-import { copyStore, generationOf, openOf } from "../state.ts";
+import { copyStore, generationOf, openOf, type Store } from "../state.ts";
 import { NotTaken } from "../store.ts";
 import type { Event, HolderBounds, Holders, Left, Paper } from "./state.ts";
 import { pairsOf, same, storeAt } from "./state.ts";

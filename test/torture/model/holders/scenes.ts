@@ -1,11 +1,8 @@
 import type { HolderBounds, Holders } from "./state.ts";
-import type { Command, Document, Store } from "../state.ts";
 import { asDesigned } from "../protocol.ts";
-import type { Flaw } from "../flaws.ts";
-import { decides, writes } from "../flaws.ts";
-import { exchangeOf, generationOf } from "../state.ts";
-import type { StoreSteps } from "../store.ts";
-import { NotTaken } from "../store.ts";
+import { decides, writes, type Flaw } from "../flaws.ts";
+import { exchangeOf, generationOf, type Command, type Document, type Store } from "../state.ts";
+import { NotTaken, type StoreSteps } from "../store.ts";
 
 const get: Command = { name: "get", do: "get" };
 const ack: Command = { name: "ack", do: "ack" };

@@ -1,13 +1,3 @@
-import type {
-  Command,
-  Document,
-  EndReply,
-  Process,
-  Service,
-  State,
-  Store,
-  Truth,
-} from "../state.ts";
 import {
   copyProcess,
   copyService,
@@ -18,6 +8,14 @@ import {
   firstTruth,
   generationOf,
   openOf,
+  type Command,
+  type Document,
+  type EndReply,
+  type Process,
+  type Service,
+  type State,
+  type Store,
+  type Truth,
 } from "../state.ts";
 import { lockAt } from "../service.ts";
 import { counted } from "../store.ts";

@@ -3,10 +3,8 @@ import { begin } from "../client.ts";
 import type { Parts } from "../moves.ts";
 import * as moves from "../moves.ts";
 import { serviceEnd, serviceStart } from "../service.ts";
-import type { EndReply, Process, StartReply } from "../state.ts";
-import { generationOf } from "../state.ts";
-import { happen, putOut } from "./papers.ts";
-import type { Add } from "./papers.ts";
+import { generationOf, type EndReply, type Process, type StartReply } from "../state.ts";
+import { happen, putOut, type Add } from "./papers.ts";
 import type { HolderBounds, Holders, Left } from "./state.ts";
 import { editHolders, letters, on, storeAt } from "./state.ts";
 

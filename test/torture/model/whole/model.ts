@@ -1,8 +1,6 @@
 import type { Model } from "../checker.ts";
-import type { Place, World } from "./state.ts";
-import { firstWorld, isLive, keyOf, placeAt, shared } from "./state.ts";
-import type { WholeBounds } from "./steps.ts";
-import { wholeSteps } from "./steps.ts";
+import { firstWorld, isLive, keyOf, placeAt, shared, type Place, type World } from "./state.ts";
+import { wholeSteps, type WholeBounds } from "./steps.ts";
 
 export function wholeModel(bounds: WholeBounds, rules: Rules = asDesigned): Model<World> {
   return {
