@@ -1,8 +1,7 @@
 import type { Rules } from "../documents/audit.ts";
 import { VaultError } from "../errors.ts";
 import { zoneOf } from "./columns/times.ts";
-import type { Renames } from "./meaning/actions.ts";
-import { knownName, knownNames } from "./meaning/actions.ts";
+import { knownName, knownNames, type Renames } from "./meaning/actions.ts";
 import { clip } from "./read/clip.ts";
 import type { Entry, Item, ItemLocation, Role } from "./read/item.ts";
 import { properties, roles } from "./read/item.ts";

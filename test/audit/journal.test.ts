@@ -3,8 +3,7 @@ import type { Item } from "../../src/audit/read/item.ts";
 import { journalItems } from "../../src/audit/meaning/journal.ts";
 import { openHistory } from "../../src/store/sqlite/snapshot.ts";
 import { fakeHost } from "../support/fake-host.ts";
-import type { Lab } from "../support/lab.ts";
-import { expectExit, offlineNote, openLab } from "../support/lab.ts";
+import { expectExit, offlineNote, openLab, type Lab } from "../support/lab.ts";
 import type { Machine } from "../support/machine.ts";
 
 /** The journal of a machine, as audit items. */

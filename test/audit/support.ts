@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Replay, ReplayOptions } from "../../src/audit/replay.ts";
-import { replay } from "../../src/audit/replay.ts";
+import { replay, type Replay, type ReplayOptions } from "../../src/audit/replay.ts";
 import { newestRelease } from "../../src/audit/flags.ts";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/cleanup.ts";

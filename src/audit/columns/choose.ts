@@ -6,8 +6,7 @@ import { clip, listNames } from "../read/clip.ts";
 import { eventOfEndpoint } from "../meaning/actions.ts";
 import { describedOutcome, isNumber, outcomeOf, saysNothing } from "../meaning/words.ts";
 import type { Fields } from "../read/fields.ts";
-import type { Role } from "../read/item.ts";
-import { roles } from "../read/item.ts";
+import { roles, type Role } from "../read/item.ts";
 import { TimeReader, timesHint, zoneOf } from "./times.ts";
 import * as looks from "./looks.ts";
 

@@ -1,5 +1,4 @@
-import type { Bytes } from "../read/bytes.ts";
-import { isAt, viewOf } from "../read/bytes.ts";
+import { isAt, viewOf, type Bytes } from "../read/bytes.ts";
 
 const { raw } = String;
 const sep = raw`(?:[T_:]|,?\s(?:(?:@|at|um|à|a las|klo)\s)?|\s-\s)`;

@@ -1,8 +1,6 @@
-import type { Bytes } from "./bytes.ts";
-import { carriageReturn, newline, quote, space, textOf } from "./bytes.ts";
-import type { Fields, Looked } from "./fields.ts";
+import { carriageReturn, newline, quote, space, textOf, type Bytes } from "./bytes.ts";
 import { isUuid } from "../../protocol/limits.ts";
-import { alike, isWrapper, itemIn, parse, unlike } from "./fields.ts";
+import { alike, isWrapper, itemIn, parse, unlike, type Fields, type Looked } from "./fields.ts";
 import { looksLikeAction, looksLikeAddress } from "../columns/looks.ts";
 import { parseTime } from "../columns/times.ts";
 import { count } from "../../terminal/count.ts";
