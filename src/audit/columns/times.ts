@@ -31,7 +31,7 @@ const patterns = {
   /** Of Java and Python. */
   array: [
     raw`\[(?<year>\d{4}),(?<month>\d\d?),${day},(?<hour>\d\d?),(?<minute>\d\d?)(?:,(?<second>\d\d?)(?:,(?<nanos>\d{1,9}))?)?\]`,
-    raw`(?:datetime\.)?datetime\((?<year>\d{4}), (?<month>\d\d?), ${day}, (?<hour>\d\d?), (?<minute>\d\d?)(?:, (?<second>\d\d?)(?:, (?<micros>\d{1,6}))?)?(?:, tzinfo=[\w.]*\b(?<zone>utc))?\)`,
+    raw`(?:datetime\.)?datetime\((?<year>\d{4}), (?<month>\d\d?), ${day}, (?<hour>\d\d?), (?<minute>\d\d?)(?:, (?<second>\d\d?)(?:, (?<micros>\d{1,6}))?)?(?:, tzinfo=[\w.<]*(?<zone>utc)(?:\(\)|>)?)?\)`,
   ],
   /** Days since 1899 of a spreadsheet, from 2000 to 2099. */
   serial: [raw`(?<days>(?:3(?:6[5-9]|[7-9]\d)|[4-6]\d\d|7[0-2]\d|730[0-4])\d\d[.,]\d{1,15})`],
