@@ -38,7 +38,9 @@ describe.skipIf(!hasPgBouncer())(
       const [{ n } = {}] = await state.sql(
         "SELECT count(*)::int AS n FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
       );
-      expect(n).toBe(pooled);
+      // Those that were needed at one time.
+      expect(n).toBeGreaterThan(1);
+      expect(n).toBeLessThanOrEqual(pooled);
       expect(await state.store.list()).toHaveLength(vaults.length);
     });
 
