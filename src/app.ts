@@ -2,8 +2,8 @@ import { createService, type ServicePart } from "./parts/service.ts";
 import { createState, type Local } from "./parts/state.ts";
 import { defined } from "./defined.ts";
 import type { Host } from "./host.ts";
-import { createIo, createSettings, directoryOf } from "./parts/basics.ts";
-import { readConfiguration, type Configuration } from "./settings/config-file.ts";
+import { chosenProfile, createIo, createSettings, directoryOf } from "./parts/basics.ts";
+import { findProfile, readConfiguration } from "./settings/config-file.ts";
 import { configDirectory, isShared, passwordSeen } from "./settings/location.ts";
 import { findSetting, type SettingsMode } from "./settings/settings.ts";
 
@@ -41,20 +41,15 @@ export const checkField = async (command: string, field: string): Promise<void> 
  * can be wrong. No file is created, and no key read.
  */
 export function knownHere(host: Host, given: Readonly<Record<string, unknown>>) {
-  const configuration = () => readConfiguration(configDirectory(host)) ?? { profiles: {} };
   return {
     variables: Object.keys(host.env),
-    profiles: () => Object.keys(configuration().profiles),
+    profiles: () => Object.keys(readConfiguration(configDirectory(host))?.profiles ?? {}),
     /** Of a shared state none. */
     vaults: async () => {
-      const { currentProfile = "default", profiles }: Configuration = configuration();
-      const name =
-        (given["profile"] as string | undefined) ??
-        (host.env["VAULTSVC_PROFILE"] || currentProfile);
+      const profile = findProfile(configDirectory(host), chosenProfile(host, given), true);
       // No shell has expanded this word: completion sees it as it was typed.
       const state = (given["state"] as string | undefined)?.replace(/^~(?=\/)/, () => host.home);
-      const profile = profiles[name] ?? {};
-      const location = findSetting("state", defined({ state }), host.env, profile)?.text;
+      const location = findSetting("state", defined({ state }), host.env, profile.settings)?.text;
       if (isShared(location)) return [];
       const { readKnownVaults } = await import("./store/sqlite/snapshot.ts");
       return readKnownVaults(directoryOf(host, location));

@@ -81,7 +81,7 @@ export function createSettings(
   mode?: SettingsMode,
 ): SettingsPart {
   const { env, uid } = host;
-  const chosen = (given["profile"] as string | undefined) ?? (env["VAULTSVC_PROFILE"] || undefined);
+  const chosen = chosenProfile(host, given);
   const flags: GivenFlags = given["json"] === true ? { ...given, output: "json" } : given;
   const fixes = mode === "fixes-configuration";
   let directory = "";
@@ -119,6 +119,13 @@ export function createSettings(
   };
   return part;
 }
+
+/** The profile that a line, or else the environment, names. */
+export const chosenProfile = (
+  { env }: Host,
+  given: Readonly<Record<string, unknown>>,
+): string | undefined =>
+  (given["profile"] as string | undefined) ?? (env["VAULTSVC_PROFILE"] || undefined);
 
 /** The directory of a state on this machine; the default one beside a shared state. */
 export const directoryOf = (host: Host, location: string | undefined): string =>
