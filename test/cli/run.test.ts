@@ -17,7 +17,7 @@ import {
 import type { Lab } from "../support/lab.ts";
 import { errorOf, pairIn, readJson, type Machine } from "../support/machine.ts";
 import type { RunningVault, RunOptions, RunResult } from "../support/run-vault.ts";
-import { demoNote, rehearse, signalCounter } from "../support/run-vault.ts";
+import { signalCounter } from "../support/run-vault.ts";
 
 interface Case {
   lab: Lab;
@@ -418,20 +418,3 @@ it("killed while the program runs, it leaves the vault as get does: the next one
   writeFileSync(join(machine.home, "over"), "");
   await expect.poll(() => existsSync(join(machine.home, "ended")), { timeout: 10_000 }).toBe(true);
 });
-
-it(
-  "a program that uses it survives every failure of every call",
-  { timeout: 120_000 },
-  async () => {
-    const line = ["run", demoNote, "--env", "NOTE=vault.content"];
-    const check = `vault ${line.join(" ")} -- sh -c 'test -n "$NOTE"'`;
-    const program = ["vault", ...line, ...sh('test -n "$NOTE"')];
-    const { code, document } = await rehearse("--check", check, "--", ...program);
-    const told = document.scenarios.map(
-      ({ failure, outcome, check }) => `${failure} ${outcome} ${check}`,
-    );
-    const each = ["lost-before", "lost-after", "killed-before", "killed-after"];
-    expect(told).toEqual([...each, ...each].map((failure) => `${failure} fine 0`));
-    expect(code).toBe(0);
-  },
-);

@@ -34,6 +34,19 @@ describe("sandbox rehearse", () => {
     expect(code).toBe(0);
   });
 
+  test("a program that uses vault run survives everything", async () => {
+    const line = ["run", demoNote, "--env", "NOTE=vault.content"];
+    const check = `vault ${line.join(" ")} -- sh -c 'test -n "$NOTE"'`;
+    const program = ["vault", ...line, "--", "sh", "-c", 'test -n "$NOTE"'];
+    const { code, document } = await rehearse("--check", check, "--", ...program);
+    const told = document.scenarios.map(
+      ({ failure, outcome, check }) => `${failure} ${outcome} ${check}`,
+    );
+    const each = ["lost-before", "lost-after", "killed-before", "killed-after"];
+    expect(told).toEqual([...each, ...each].map((failure) => `${failure} fine 0`));
+    expect(code).toBe(0);
+  });
+
   test.skipIf(!hasCurl())("a correct script with curl survives everything", async () => {
     const { code, document } = await rehearseScript("careful.sh");
     expect(document.scenarios.filter(({ outcome }) => outcome !== "fine")).toEqual([]);
