@@ -23,15 +23,14 @@ export interface Known {
 /** Reads what the options of a line name, only when it is asked for. */
 type Look = (given: Given) => Promise<Known>;
 
-/** Candidates for the word under the cursor. */
+/** Candidates for the word under the cursor, and what the shell does with them. */
 interface Offer {
   candidates: Candidate[];
   /**
-   * `files` and `directories`: the shell completes paths itself, after `prefix`; `programs`: the names of programs. `nospace`: it adds
-   * no space after a candidate.
+   * `files` and `directories`: the shell completes paths itself, after the prefix that follows; `programs`: the names of programs.
+   * `nospace`: it adds no space after a candidate.
    */
-  directive: "done" | "nospace" | "files" | "directories" | "programs";
-  prefix?: string;
+  directive: "done" | "nospace" | `${"files" | "directories" | "programs"}${string}`;
 }
 
 /**
@@ -43,7 +42,7 @@ export async function answer(
   program: CliCommand,
   look: Look,
 ): Promise<string> {
-  const { candidates, directive, prefix = "" } = await offer(program, words, look);
+  const { candidates, directive } = await offer(program, words, look);
   const shown = candidates.filter(
     ({ value }) => value !== "" && !value.startsWith(":") && isPrintableLine(value),
   );
@@ -54,33 +53,39 @@ export async function answer(
       return [value, meaning === "" ? value : `${value}\t${meaning}`];
     }),
   );
-  return `${[...lines.values(), `:${directive}${prefix === "" ? "" : ` ${prefix}`}`].join("\n")}\n`;
+  return `${[...lines.values(), `:${directive}`].join("\n")}\n`;
 }
 
 /** Returns candidates for the last word; the words before it are complete. */
 async function offer(program: CliCommand, words: readonly string[], look: Look): Promise<Offer> {
   const current = words.at(-1) ?? "";
-  const before = words.slice(0, -1);
-  const place = locate(program, before);
-  const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
+  const place = locate(program, words.slice(0, -1));
   const { awaits, command, operands, isEnded, path } = place;
-  if (awaits !== undefined) return await offerValues(sourceOf(awaits), "", current, place, look);
-  if (!isEnded && flag !== undefined && value !== undefined) {
+  if (awaits !== undefined) return await values(awaits, "", current, place, look);
+  if (!isEnded && current.startsWith("-")) {
+    const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
+    if (flag === undefined || value === undefined) return list(flags(place), current);
     const option = optionsOf(path).find(({ long, required }) => long === flag && required);
-    return option === undefined
-      ? nothing
-      : await offerValues(sourceOf(option), `${flag}=`, value, place, look);
+    return option === undefined ? nothing : await values(option, `${flag}=`, value, place, look);
   }
-  if (!isEnded && current.startsWith("-")) return matching(flags(place), current);
   if (command.commands.length > 0)
-    return operands.length === 0 ? matching(names(command.commands), current) : nothing;
+    return operands.length === 0 ? list(names(command.commands), current) : nothing;
   const { registeredArguments: terms } = command;
   const argument = terms[operands.length] ?? terms.findLast(({ variadic }) => variadic);
-  if (argument === undefined) return isEnded ? nothing : matching(flags(place), current);
-  return await offerValues(sourceOf(argument), "", current, place, look);
+  if (argument !== undefined) return await values(argument, "", current, place, look);
+  return isEnded ? nothing : list(flags(place), current);
 }
 
 const nothing: Offer = { candidates: [], directive: "done" };
+
+/** Those that begin with what is typed, ignoring case: uuids are the same in either. */
+function list(candidates: readonly Candidate[], typed: string): Offer {
+  const wanted = typed.toLowerCase();
+  return {
+    candidates: candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted)),
+    directive: "done",
+  };
+}
 
 /** Where the cursor stands: what the words before it mean to commander. */
 interface Place {
@@ -158,38 +163,20 @@ const flags = ({ path }: Place): Candidate[] =>
 
 const help = { long: "--help", description: "show this help" };
 
-/** Filters by prefix, ignoring case: uuids are the same in either. */
-function matching(candidates: readonly Candidate[], typed: string): Offer {
-  const wanted = typed.toLowerCase();
-  return {
-    candidates: candidates.filter(({ value }) => value.toLowerCase().startsWith(wanted)),
-    directive: "done",
-  };
-}
-
 /** Returns candidates for a value. `before` is the part of the word that belongs to the flag: `--kind=`. */
-async function offerValues(
-  source: ValueSource,
+async function values(
+  of: Argument | Option,
   before: string,
   typed: string,
   place: Place,
   look: Look,
 ): Promise<Offer> {
-  const found = await values(source, typed, place, look);
-  if (found.prefix !== undefined) return { ...found, prefix: before + found.prefix };
-  const { candidates } = matching(found.candidates, typed);
-  return {
-    ...found,
-    candidates: candidates.map((each) => ({ ...each, value: before + each.value })),
+  const source = sourceOf(of);
+  const these = (candidates: readonly Candidate[]): Offer => {
+    const found = list(candidates, typed).candidates;
+    const whole = found.map((each) => ({ ...each, value: before + each.value }));
+    return { candidates: whole, directive: "done" };
   };
-}
-
-async function values(
-  source: ValueSource,
-  typed: string,
-  place: Place,
-  look: Look,
-): Promise<Offer> {
   switch (source.from) {
     case "list": {
       const chosen = source.separated === true ? typed.split(",").slice(0, -1) : [];
@@ -197,18 +184,16 @@ async function values(
       const left = source.values.filter(
         (value) => !chosen.some((one) => (isOpen ? one.startsWith(value) : one === value)),
       );
-      const candidates = left.map((value) => ({ value: [...chosen, value].join(",") }));
-      return { candidates, directive: isOpen ? "nospace" : "done" };
+      const offered = these(left.map((value) => ({ value: [...chosen, value].join(",") })));
+      return isOpen ? { ...offered, directive: "nospace" } : offered;
     }
     case "commands": {
       const of = place.operands.reduce<CliCommand | undefined>(
         (at, word) => at?.commands.find((each) => each.name() === word),
         place.path.at(-1),
       );
-      const isFirst = place.operands.length === 0;
-      return of === undefined
-        ? nothing
-        : list([...names(of.commands), ...(isFirst ? source.also : [])]);
+      const also = place.operands.length === 0 ? source.also : [];
+      return of === undefined ? nothing : these([...names(of.commands), ...also]);
     }
     case "vaults": {
       const isNamed = (name: string | null): boolean => place.operands.includes(name ?? "");
@@ -216,37 +201,40 @@ async function values(
         ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
       );
       const withLabels = source.byLabel === true && typed !== "";
-      return list(vaults.flatMap((vault) => vaultNames(vault, withLabels)));
+      return these(vaults.flatMap((vault) => vaultNames(vault, withLabels)));
     }
     case "profiles":
-      return list((await look(place.given)).profiles().map((value) => ({ value })));
+      return these((await look(place.given)).profiles().map((value) => ({ value })));
     case "programs":
       // Flags of the program would be taken for ours.
       if (!place.isEnded)
-        return list([{ value: "--", description: "the program follows" }, ...flags(place)]);
+        return these([{ value: "--", description: "the program follows" }, ...flags(place)]);
       return place.operands.length < place.command.registeredArguments.length
-        ? { candidates: [], directive: "programs", prefix: "" }
-        : { candidates: [], directive: "files", prefix: "" };
+        ? { candidates: [], directive: "programs" }
+        : { candidates: [], directive: "files" };
     case "files":
     case "directories":
-      return { candidates: [], directive: source.from, prefix: "" };
+      return paths(source.from, before);
     case "given":
-      if (typed.startsWith("@")) return { candidates: [], directive: "files", prefix: "@" };
+      if (typed.startsWith("@")) return paths("files", `${before}@`);
       if (typed.startsWith("env:"))
-        return list((await look(place.given)).variables.map((name) => ({ value: `env:${name}` })));
-      return { candidates: given, directive: "nospace" };
+        return these((await look(place.given)).variables.map((name) => ({ value: `env:${name}` })));
+      return { ...these(given), directive: "nospace" };
     case "anything":
       return nothing;
   }
 }
+
+const paths = (kind: "files" | "directories", prefix: string): Offer => ({
+  candidates: [],
+  directive: prefix === "" ? kind : `${kind} ${prefix}`,
+});
 
 /** The UUID says which vault it is by the label, and the label by the UUID. */
 const vaultNames = ({ uuid, label, kind }: KnownVault, withLabel: boolean): Candidate[] => [
   { value: uuid, description: label ?? kind },
   ...(withLabel && label !== null ? [{ value: label, description: uuid }] : []),
 ];
-
-const list = (candidates: Candidate[]): Offer => ({ candidates, directive: "done" });
 
 const given: Candidate[] = [
   { value: "@", description: "the content of a file" },
