@@ -13,7 +13,7 @@ import { configDirectory, isShared, stateDirectory } from "../settings/location.
 import type { GivenFlags, Settings, SettingsMode } from "../settings/settings.ts";
 import { resolveSettings, serviceName } from "../settings/settings.ts";
 import { createNarrator, type Narrator } from "../terminal/narrator.ts";
-import { createRedactor, type Redactor } from "../terminal/redactor.ts";
+import { Redactor } from "../terminal/redactor.ts";
 import type { Way } from "../way.ts";
 
 /** What a command reads, and where it speaks: the machine, its streams, and the person before it. */
@@ -138,7 +138,7 @@ export function createIo(
   settings: Settings,
   words: readonly string[] = [],
 ): Io {
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   host.stderr.redactWith(redactor);
   const narrator = createNarrator({
     stderr: host.stderr,

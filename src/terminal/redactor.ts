@@ -1,16 +1,3 @@
-export interface Redactor {
-  /** Adds a secret to replace, for good. An empty one is ignored. */
-  add: (secret: string) => void;
-  /** Opens a scope for secrets that are replaced for a while. */
-  scope: () => SecretScope;
-  /** Returns the text with every occurrence of a secret replaced, however it is escaped or encoded. */
-  redact: (text: string) => string;
-  /** Whether a text is a secret, in any spelling, or contains one of at least 16 characters: a shorter one may be there by chance. */
-  holds: (text: string) => boolean;
-  /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted. */
-  redactValue: <T>(value: T) => T;
-}
-
 /** Secrets that a redactor replaces until the scope ends, and longer if others have added them too. */
 export interface SecretScope {
   add: (secret: string) => void;
@@ -35,15 +22,17 @@ interface Needle {
 type Range = [start: number, end: number];
 
 /**
- * Creates a redactor that replaces secrets as such, in base64 (both alphabets, with and without padding) and in hexadecimal, each of
- * them also JSON-escaped once or twice (in any style) or percent-encoded. All occurrences are found first and overlapping ones joined:
- * the longest is replaced whole, and no end of two overlapping secrets remains.
+ * Replaces secrets as such, in base64 (both alphabets, with and without padding) and in hexadecimal, each of them also JSON-escaped once
+ * or twice (in any style) or percent-encoded. All occurrences are found first and overlapping ones joined: the longest is replaced whole,
+ * and no end of two overlapping secrets remains. Each method can be handed on alone.
  */
-export function createRedactor(): Redactor {
+export class Redactor {
   /** The needles are made when there is a text to search. */
-  const secrets = new Map<string, { needles: Needle[] | null; scopes: number }>();
+  readonly #secrets = new Map<string, { needles: Needle[] | null; scopes: number }>();
 
-  function scope(): SecretScope {
+  /** Opens a scope for secrets that are replaced for a while. */
+  readonly scope = (): SecretScope => {
+    const secrets = this.#secrets;
     const own = new Set<string>();
     return {
       add(secret) {
@@ -60,52 +49,48 @@ export function createRedactor(): Redactor {
         own.clear();
       },
     };
+  };
+
+  /** Adds a secret to replace, for good. An empty one is ignored. */
+  readonly add = this.scope().add;
+
+  /** Returns the text with every occurrence of a secret replaced, however it is escaped or encoded. */
+  readonly redact = (text: string): string => this.#redactLonger(text, 0);
+
+  /** Whether a text is a secret, in any spelling, or contains one of at least 16 characters: a shorter one may be there by chance. */
+  readonly holds = (text: string): boolean =>
+    this.#redactLonger(text, 16) !== text ||
+    [...this.#secrets.keys()].some((each) => spellings(each).has(text));
+
+  /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted. */
+  readonly redactValue = <T>(value: T): T => this.#redactAny(value) as T;
+
+  #redactAny(value: unknown): unknown {
+    if (typeof value === "string") return this.#secrets.has(value) ? mark : this.redact(value);
+    if (typeof value === "number" || typeof value === "bigint")
+      return this.redact(String(value)) === String(value) ? value : mark;
+    if (Array.isArray(value)) return value.map(this.redactValue);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [this.redact(key), this.#redactAny(inner)]),
+    );
   }
 
-  const redact = (text: string): string => redactLonger(text, 0);
-
-  function redactLonger(text: string, least: number): string {
-    if (secrets.size === 0) return text;
+  #redactLonger(text: string, least: number): string {
+    if (this.#secrets.size === 0) return text;
     const ranges: Range[] = [];
-    const needles = [...secrets].flatMap(([secret, known]) =>
+    const needles = [...this.#secrets].flatMap(([secret, known]) =>
       secret.length < least ? [] : (known.needles ??= needlesOf(secret)),
     );
     for (const layer of layersOf(text)) {
       for (const { text: needle, inset } of needles) {
-        for (
-          let at = layer.text.indexOf(needle);
-          at !== -1;
-          at = layer.text.indexOf(needle, at + 1)
-        ) {
+        let at = -1;
+        while ((at = layer.text.indexOf(needle, at + 1)) !== -1)
           ranges.push([layer.origin(at + inset), layer.origin(at + needle.length - inset)]);
-        }
       }
     }
     return replaceRanges(text, ranges);
   }
-
-  function redactValue(value: unknown): unknown {
-    if (typeof value === "string") return secrets.has(value) ? mark : redact(value);
-    if (typeof value === "number" || typeof value === "bigint")
-      return redact(String(value)) === String(value) ? value : mark;
-    if (Array.isArray(value)) return value.map(redactValue);
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [redact(key), redactValue(inner)]),
-    );
-  }
-
-  const holds = (text: string): boolean =>
-    redactLonger(text, 16) !== text ||
-    [...secrets.keys()].some((each) => spellings(each).has(text));
-
-  return {
-    add: scope().add,
-    scope,
-    redact,
-    holds,
-    redactValue: redactValue as Redactor["redactValue"],
-  };
 }
 
 const needlesOf = (secret: string): Needle[] =>

@@ -2,7 +2,7 @@ import { environmentWithoutSecrets } from "../../src/settings/child-command.ts";
 import { command } from "../../src/way.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRedactor } from "../../src/terminal/redactor.ts";
+import { Redactor } from "../../src/terminal/redactor.ts";
 import { describe, expect, test } from "vitest";
 import {
   missingIn,
@@ -196,7 +196,7 @@ describe("values", () => {
     ).sources;
   const sources = made();
   const secret = async (text: string, from = sources, how?: "exactly"): Promise<string> => {
-    const io = { sources: from, redactor: createRedactor() };
+    const io = { sources: from, redactor: new Redactor() };
     return await readSecret(io, { text, source: "--api-key", fromFlag: true }, how);
   };
 
@@ -218,7 +218,7 @@ describe("values", () => {
   );
 
   test("a variable and a profile are read as flags are", async () => {
-    const io = { sources, redactor: createRedactor() };
+    const io = { sources, redactor: new Redactor() };
     for (const text of ["@marked", marked("secret")])
       expect(await readSecret(io, { text, source: "VAULTSVC_API_KEY", fromFlag: false })).toBe(
         "secret",
@@ -312,7 +312,7 @@ describe("profiles", () => {
 describe("the environment of a command", () => {
   const long = "correct-horse-battery-staple";
   const passed = (env: Record<string, string>, ...secrets: string[]): Record<string, string> => {
-    const redactor = createRedactor();
+    const redactor = new Redactor();
     for (const secret of secrets) redactor.add(secret);
     return environmentWithoutSecrets(env, redactor);
   };

@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRedactor, jsonText, printable } from "../../src/terminal/redactor.ts";
+import { Redactor, jsonText, printable } from "../../src/terminal/redactor.ts";
 import { runs } from "../support/campaign.ts";
 
 const mark = "«redacted»";
 const secret = 'Zoë "quoted" /slash\\ +plus=\nline 🔑';
 
 function redactorOf(...secrets: string[]) {
-  const redactor = createRedactor();
+  const redactor = new Redactor();
   for (const text of secrets) redactor.add(text);
   return redactor;
 }
@@ -198,7 +198,7 @@ describe("redactValue", () => {
 
 describe("a scope", () => {
   test("its secrets are replaced until it ends, and longer if others have added them too", () => {
-    const redactor = createRedactor();
+    const redactor = new Redactor();
     const [one, two] = [redactor.scope(), redactor.scope()];
     redactor.add("for-good");
     for (const secret of ["for-good", "of-both", "of-both", "of-one"]) one.add(secret);
@@ -214,7 +214,7 @@ describe("a scope", () => {
   });
 
   test("what the redactor itself is told later stays too", () => {
-    const redactor = createRedactor();
+    const redactor = new Redactor();
     const scope = redactor.scope();
     scope.add("secret-1");
     redactor.add("secret-1");

@@ -4,7 +4,7 @@ import stringWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { Interruption } from "../../src/errors.ts";
 import { orAborted, pause, watchInterrupts } from "../../src/terminal/signals.ts";
-import { createRedactor } from "../../src/terminal/redactor.ts";
+import { Redactor } from "../../src/terminal/redactor.ts";
 import type { OutputOptions } from "../../src/terminal/streams.ts";
 import {
   chunksOf,
@@ -159,7 +159,7 @@ describe("stderr", () => {
     async (secret) => {
       const lines: string[] = [];
       const stderr = new MessageStream(output(async (text) => void lines.push(text)));
-      const redactor = createRedactor();
+      const redactor = new Redactor();
       redactor.add(secret);
       stderr.redactWith(redactor);
       await stderr.writeJson({
