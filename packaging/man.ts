@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, "..");
  */
 export async function manPages(version: string, date: string): Promise<Record<string, string>> {
   const all = (command: CliCommand): CliCommand[] => [command, ...command.commands.flatMap(all)];
-  const program = await buildProgram(vault, { stdout: { columns: 80, color: false } });
+  const program = await buildProgram(vault, { stdout: { columns: 80 } });
   const commands = all(program).map((command) => {
     const summary = command.summary() || "read and update remote vaults";
     return [`${pathOf(command).join("-")}.1`, summary, command.helpInformation()] as const;

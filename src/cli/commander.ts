@@ -53,25 +53,21 @@ interface Building {
 /** The program as commander has it. */
 export async function buildProgram(
   root: Command,
-  { stdout }: { stdout: Pick<Host["stdout"], "columns" | "color"> },
+  { stdout }: { stdout: Pick<Host["stdout"], "columns"> },
   { words, act, write = () => undefined }: Building = {},
 ): Promise<CliCommand> {
   const isNeeded = (name: string): boolean => words?.includes(name) ?? true;
   const program = new CliCommand("vault")
-    // commander would open the process's own streams to find out width and color.
+    // commander would open the process's own streams to find out width and color, of which help has none.
     .configureOutput({
       writeOut: write,
-      writeErr: () => undefined,
       getOutHelpWidth: () => stdout.columns,
-      getErrHelpWidth: () => stdout.columns,
-      getOutHasColors: () => stdout.color,
-      getErrHasColors: () => stdout.color,
+      getOutHasColors: () => false,
     })
     .exitOverride();
   return await complete(program, root, act, isNeeded);
 }
 
-/** Adds to a command what its descriptor has. */
 async function complete(
   command: CliCommand,
   descriptor: Command,
@@ -167,7 +163,8 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
     [given[name]].flat().length > 0;
   const named = (name: string): string => {
     const { isVault, term } = terms[name] ?? {};
-    return isVault === true ? "a vault" : (term ?? longFlag(options[name]?.flag ?? name));
+    const option = command.options.find((each) => each.attributeName() === name);
+    return isVault === true ? "a vault" : (term ?? option?.long ?? name);
   };
   for (const [name, { conflicts = [], requires = [] }] of Object.entries(options)) {
     if (!isGiven(name)) continue;
@@ -177,9 +174,6 @@ function checkTogether(command: CliCommand, given: Readonly<Record<string, unkno
     if (other !== undefined) refuse(`${named(name)} cannot be used with ${named(other)}`);
   }
 }
-
-/** `--output` of `-o, --output <format>`. */
-const longFlag = (flag: string): string => /--[\w-]+/.exec(flag)?.[0] ?? flag;
 
 /** The names of the commands that lead to this one, the program's first. */
 export const pathOf = (command: CommanderCommand): string[] =>

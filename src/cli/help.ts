@@ -9,11 +9,6 @@ type Described = CommanderCommand & { readonly descriptor: Descriptor };
 export class CliHelp extends Help {
   override showGlobalOptions = true;
 
-  // Help has no color.
-  override displayWidth(shown: string): number {
-    return shown.length;
-  }
-
   override subcommandTerm(command: CommanderCommand): string {
     return command.name();
   }
