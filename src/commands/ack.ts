@@ -1,16 +1,15 @@
 import { command, vaultsArgument, type Descriptor, type OptionsOf } from "../cli/command.ts";
-import { manyFlags } from "../input/flags.ts";
 import { kinds, operations, type Operation } from "../protocol/endpoints.ts";
 import { actorWords, isSameUser, type Actor } from "../actor.ts";
 import type { App } from "../app.ts";
 import { vaultLine } from "../cli/output.ts";
-import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../exchange/records.ts";
 import { VaultNames, withLabel } from "../cli/vault-name.ts";
 import type { View } from "../cli/vault-view.ts";
 import type { AckDocument, Acknowledged } from "../documents/exchange.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeOpen, asServiceReply, type AckChoice } from "../exchange/end.ts";
 import type { ExchangeContext, EndCall, Send, Store } from "../exchange/ports.ts";
+import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../exchange/records.ts";
 import { summarize } from "../exchange/records.ts";
 import { dispositionOf, refusal, serviceDetails, wording } from "../exchange/dispositions.ts";
 import type { Circumstances } from "../exchange/next-action.ts";
@@ -19,7 +18,7 @@ import { noCredentials } from "../exchange/start/start.ts";
 import { againOf, waysOn } from "../exchange/refusals.ts";
 import { saveRecovery } from "../handover/handover.ts";
 import { askSettings, askVault } from "../input/ask.ts";
-import { isMany } from "../input/flags.ts";
+import { isMany, manyFlags } from "../input/flags.ts";
 import { readNames } from "../input/list.ts";
 import type { Io } from "../parts/basics.ts";
 import type { Local } from "../parts/state.ts";
@@ -169,11 +168,20 @@ async function acknowledgeOne(app: App, options: AckOptions, result: Result): Pr
 async function acknowledging(
   { io, settings, state }: Local,
   uuid: string,
-  { exchange: wanted, unread = false, saved = false, saveCmd, ...options }: AckOptions,
+  { exchange: wanted, unread = false, saved = false, saveCmd, token, kind, operation }: AckOptions,
   result: Result,
 ): Promise<(context: ExchangeContext) => Promise<ExchangeRecord | null>> {
   const store = await state.store();
-  const foreign = await foreignEnd(io, uuid, options);
+  // What --token ends may be of another machine.
+  let foreign: EndCall | undefined;
+  if (token !== undefined && kind !== undefined && operation !== undefined)
+    foreign = {
+      step: "end",
+      uuid,
+      kind,
+      operation,
+      token: await io.secretOption(token, "--token"),
+    };
   const now = io.output.format === "table" ? io.host.now() : null;
   const save: AckChoice["save"] =
     saveCmd === undefined
@@ -203,16 +211,6 @@ async function acknowledging(
     const { operation, acknowledgedAt } = exchange;
     return add({ ...summarize(exchange), operation, acknowledgedAt }, record.open === null);
   };
-}
-
-/** The exchange that --token ends, which another machine may have started. */
-async function foreignEnd(
-  io: Io,
-  uuid: string,
-  { token: given, kind, operation }: Pick<AckOptions, "kind" | "operation" | "token">,
-): Promise<EndCall | undefined> {
-  if (given === undefined || kind === undefined || operation === undefined) return undefined;
-  return { step: "end", uuid, kind, operation, token: await io.secretOption(given, "--token") };
 }
 
 /**
@@ -253,18 +251,16 @@ async function acknowledgeForeign(
   const said = dispositionOf(answer, call);
   if (said.end !== "refused") throw refusal(said, { uuid });
   const refused = `the service did not accept the token (${wording(answer)})`;
+  const details = { uuid, service: serviceDetails(answer) };
   if (unanswered > 0)
     throw new VaultError("in-doubt", `${refused}, but an end call before went unanswered`, {
-      uuid,
-      service: serviceDetails(answer),
+      ...details,
       hint: "that one may have been accepted: the old or the new credentials are valid; keep both",
     });
-  throw new VaultError("service", refused, {
-    uuid,
-    service: serviceDetails(answer),
-    // It may have been used by a call of another run, whose answer was lost.
-    hint: "the old credentials are valid if it expired, the new ones if it was used before: keep both",
-  });
+  // It may have been used by a call of another run, whose answer was lost.
+  const hint =
+    "the old credentials are valid if it expired, the new ones if it was used before: keep both";
+  throw new VaultError("service", refused, { ...details, hint });
 }
 
 /** What is needed to tell what became of an exchange that is not open any more. */

@@ -9,23 +9,23 @@ import type { OpenState } from "../parts/state.ts";
 import { withoutPassword } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
 import { checkGiven } from "../protocol/validate.ts";
-import type { Configuration, NamedProfile, Profile } from "../settings/config-file.ts";
 import {
   configPath,
   profileValue,
+  type Configuration,
+  type Profile,
   readConfiguration,
   withProfile,
   withValue,
 } from "../settings/config-file.ts";
-import type { ConfigValue } from "../settings/config-keys.ts";
 import {
   checkKey,
   formOf,
   parseConfigValue,
   typedValue,
   valueText,
+  type ConfigValue,
 } from "../settings/config-keys.ts";
-import type { SettingName } from "../settings/definitions.ts";
 import { configKeys, definitionOf, settingNames, waysToSet } from "../settings/definitions.ts";
 import { readValue } from "../settings/given.ts";
 import { checkLocation, isShared, passwordDropped, passwordSeen } from "../settings/location.ts";
@@ -60,12 +60,12 @@ const list = command(
   },
   async (app, { origin }) => {
     warnOfProblem(app);
-    const { profileInUse: profile, configuration } = app.settings;
+    const { profileInUse, configuration } = app.settings;
     const { directory } = configuration;
     // The list first: it is what has a line for each entry.
     const document: Document<"config list"> = {
-      settings: origin === true ? everySetting(app) : ofProfile(profile),
-      profile: profile.name,
+      settings: origin === true ? everySetting(app) : ofProfile(app),
+      profile: profileInUse.name,
       profiles: Object.keys(readConfiguration(directory)?.profiles ?? {}),
       path: configPath(directory),
     };
@@ -117,11 +117,8 @@ const path = command(
         ? shownSetting(settings.state, false)
         : settings.stateDirectory(),
     };
-    const rows = [
-      ["Configuration", document.config] as const,
-      ["Key files", document.keys] as const,
-      ["State", document.state] as const,
-    ];
+    const { config, keys, state } = document;
+    const rows = Object.entries({ Configuration: config, "Key files": keys, State: state });
     await io.output.print(document, (view) => factsTable(rows, view));
   },
 );
@@ -132,12 +129,11 @@ function warnOfProblem({ io, settings }: App): void {
     io.narrator.warn(`profile ${profileInUse.name} is not valid: ${configuration.problem.message}`);
 }
 
-function ofProfile({ name, settings }: NamedProfile): ShownSetting[] {
+function ofProfile({ settings: { profileInUse: profile } }: App): ShownSetting[] {
+  const origin = `profile ${profile.name}`;
   return [...configKeys.keys()].flatMap((key) => {
-    const text = profileValue(settings, key);
-    return text === undefined
-      ? []
-      : [{ key, value: shownValue(key, text), origin: `profile ${name}` }];
+    const text = profileValue(profile.settings, key);
+    return text === undefined ? [] : [{ key, value: shownValue(key, text), origin }];
   });
 }
 
@@ -145,36 +141,28 @@ const shownValue = (key: string, text: string): ConfigValue =>
   typedValue(key, shownSetting(text, formOf(key) === "secret"));
 
 /** Every setting by its config key, or by its name where it has none. */
-function everySetting(app: App): ShownSetting[] {
-  const current = readConfiguration(app.settings.configuration.directory)?.currentProfile;
-  return settingNames.map((name) => effective(app, name, current));
-}
-
-function effective(
-  { io: { host }, settings }: App,
-  name: SettingName,
-  current: string | undefined,
-): ShownSetting {
-  const { flags, profileInUse: profile } = settings;
-  const found = findSetting(name, flags, host.env, profile.settings);
-  const { key = name } = definitionOf(name);
-  if (found !== undefined) {
-    const origin =
-      found.fromProfile === true
-        ? `profile ${profile.name}`
-        : `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
-    return { key, value: shownValue(key, found.text), origin };
-  }
-  if (name === "profile" && current !== undefined)
-    return { key, value: profile.name, origin: "config key currentProfile" };
-  const ofMachine: Partial<Record<SettingName, string>> = {
+function everySetting({ io: { host }, settings }: App): ShownSetting[] {
+  const { flags, profileInUse: profile, configuration } = settings;
+  const { directory: configDir } = configuration;
+  const isChosen = readConfiguration(configDir)?.currentProfile !== undefined;
+  const ofMachine: Partial<Record<string, string>> = {
     state: settings.stateDirectory(),
-    configDir: settings.configuration.directory,
+    configDir,
   };
-  const value = ofMachine[name] ?? definitionOf(name).fallback;
-  return value === undefined
-    ? { key, value: null, origin: null }
-    : { key, value: typedValue(key, value), origin: "default" };
+  return settingNames.map((name) => {
+    const { key = name, fallback } = definitionOf(name);
+    const found = findSetting(name, flags, host.env, profile.settings);
+    if (found !== undefined) {
+      const given = `${found.fromFlag ? "flag" : "variable"} ${found.source}`;
+      const origin = found.fromProfile === true ? `profile ${profile.name}` : given;
+      return { key, value: shownValue(key, found.text), origin };
+    }
+    if (name === "profile" && isChosen)
+      return { key, value: profile.name, origin: "config key currentProfile" };
+    const value = ofMachine[name] ?? fallback;
+    if (value === undefined) return { key, value: null, origin: null };
+    return { key, value: typedValue(key, value), origin: "default" };
+  });
 }
 
 function asTable(

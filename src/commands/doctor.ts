@@ -143,15 +143,12 @@ export function doctorTable(
 }
 
 /** `1 error, 2 warnings, 9 ok, 1 not verified`. */
-export function summary(findings: readonly Finding[]): string {
-  const n = (level: Finding["level"]): number =>
-    findings.filter((finding) => finding.level === level).length;
-  const parts = [
-    ...(n("error") > 0 ? [count(n("error"), "error")] : []),
-    ...(n("warn") > 0 ? [count(n("warn"), "warning")] : []),
-    ...(n("ok") > 0 ? [`${n("ok")} ok`] : []),
-    ...(n("info") > 0 ? [`${n("info")} not verified`] : []),
-  ];
+function summary(findings: readonly Finding[]): string {
+  const parts = (["error", "warn", "ok", "info"] as const).flatMap((level) => {
+    const n = findings.filter((finding) => finding.level === level).length;
+    const texts = { ok: `${n} ok`, info: `${n} not verified`, warn: count(n, "warning") };
+    return n === 0 ? [] : [{ ...texts, error: count(n, "error") }[level]];
+  });
   return parts.join(", ");
 }
 

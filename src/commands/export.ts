@@ -1,7 +1,5 @@
 import { command, vaultArgument } from "../cli/command.ts";
 import { wholeNumber } from "../cli/values.ts";
-import type { Io } from "../parts/basics.ts";
-import type { ServicePart } from "../parts/service.ts";
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
 import { candidates, unrefused } from "../exchange/next-action.ts";
@@ -72,7 +70,7 @@ async function exportAll(app: App): Promise<ExportedVault[]> {
 }
 
 async function exportOne(
-  { io, service }: { io: Io; service: ServicePart },
+  { io, service }: App,
   target: string,
   generation?: number,
 ): Promise<ExportedVault> {
@@ -89,7 +87,7 @@ async function exportOne(
 
 /** What the next start would send first; of the exchange that this belongs to, where one is open, the recovery document. */
 async function credentialsOf(
-  { narrator }: Io,
+  { narrator }: App["io"],
   context: ExchangeContext,
   record: VaultRecord,
   generation?: number,

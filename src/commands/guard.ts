@@ -74,11 +74,13 @@ export const guard = command(descriptor, async (app, options) => {
   const store = await app.state.store();
   const read = async (): Promise<VaultRecord[]> => {
     if (given.length === 0) return await store.list();
-    const known = new Map<string, VaultRecord[]>();
-    for (const uuid of given)
-      known.set(uuid.toLowerCase(), await Array.fromAsync(store.each(uuid)));
-    for (const [uuid, found] of known) if (found.length === 0) throw noCredentials(uuid);
-    return [...known.values()].flat().toSorted(byLabel);
+    const records: VaultRecord[] = [];
+    for (const uuid of new Set(given.map((each) => each.toLowerCase()))) {
+      const found = await Array.fromAsync(store.each(uuid));
+      if (found.length === 0) throw noCredentials(uuid);
+      records.push(...found);
+    }
+    return records.toSorted(byLabel);
   };
   const known = await read();
   if (to !== undefined) await reset(app, to, all ? countedHere(app, known) : given, options);

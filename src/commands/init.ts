@@ -2,7 +2,7 @@ import { command, type Descriptor } from "../cli/command.ts";
 import type { App } from "../app.ts";
 import { confirmOrFail, ruleFrom } from "../cli/prompts.ts";
 import { defined } from "../defined.ts";
-import type { Document } from "../documents/schemas.ts";
+import type { Document, Finding } from "../documents/schemas.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import { brokenUuid, typedAppUuid, typedBaseUrl } from "../input/ask.ts";
 import type { Basics } from "../parts/basics.ts";
@@ -150,20 +150,18 @@ async function verify(
   openKey: () => Promise<string>,
 ): Promise<void> {
   const settings = { ...wanted, timeout: Math.min(wanted.timeout, verifyMs) };
-  const reach = await service.reach(settings);
-  for (const { check, level, message, hint } of reachFindings(serviceName(settings), reach)) {
+  const say = ({ check, level, message, hint }: Finding): void => {
     if (level !== "ok") io.narrator.warn(withHint(message, hint));
     else if (check === "service") io.narrator.note(message);
-  }
+  };
+  const reach = await service.reach(settings);
+  reachFindings(serviceName(settings), reach).forEach(say);
   let why: string | undefined;
   try {
     const apiKey = { text: await openKey(), source: "--api-key", fromFlag: false };
-    const found = reach.reached
-      ? probeFinding("the application", await service.probe({ ...settings, apiKey }))
-      : null;
-    if (found !== null && found.level !== "ok")
-      io.narrator.warn(withHint(found.message, found.hint));
-    if (found !== null) return;
+    const reply = reach.reached ? await service.probe({ ...settings, apiKey }) : undefined;
+    const found = reply && probeFinding("the application", reply);
+    if (found) return say(found);
   } catch (error) {
     why = asVaultError(error).message;
   }

@@ -48,19 +48,11 @@ export function refuseOther(field: string, paths: readonly string[], of: string)
 }
 
 /** The paths of the document that an exchange prints; undefined for one that is unsupported. */
-function fieldPaths({
-  operation,
-  kind,
-  dryRun: isPlan,
-}: Omit<Printed, "flag">): string[] | undefined {
+function fieldPaths({ operation, kind, dryRun: isPlan }: Printed): string[] | undefined {
   const endpoint = findEndpoint(kind, operation, "start");
   if (endpoint === undefined) return undefined;
   const vault = responseVault(endpoint);
-  const document = isPlan
-    ? dryRun
-    : operation === "get"
-      ? z.extend(got, { vault })
-      : z.extend(receipt, { vault });
+  const document = isPlan ? dryRun : z.extend(operation === "get" ? got : receipt, { vault });
   return pathsOf(z.toJSONSchema(document, { io: "input", unrepresentable: "any" }));
 }
 

@@ -36,13 +36,8 @@ export interface Narrator {
 /** Longest wait without an explanation, in milliseconds. */
 const patienceMs = 2000;
 
-export function createNarrator({
-  stderr,
-  quiet,
-  verbose,
-  json,
-  reader,
-}: NarratorOptions): Narrator {
+export function createNarrator(options: NarratorOptions): Narrator {
+  const { stderr, quiet, verbose, json, reader } = options;
   const write = (line: string, next?: readonly Way[]): void =>
     void stderr.write(line === "" ? "" : `${printableLine(line)}\n`, next);
   let isYielded = false;

@@ -1,29 +1,20 @@
-/** Colors by meaning. Without color, each function returns its text unchanged. */
-export interface Palette {
-  /** No color, for the normal case. */
-  readonly same: (text: string) => string;
-  readonly good: (text: string) => string;
-  readonly warn: (text: string) => string;
-  readonly bad: (text: string) => string;
-  /** Secondary text: labels, distances, rules. */
-  readonly dim: (text: string) => string;
-  /** The most important part of a line. */
-  readonly strong: (text: string) => string;
-  /** Text to type or paste. */
-  readonly code: (text: string) => string;
-}
-
 const same = (text: string): string => text;
 
-export const plain: Palette = {
+/** Colors by meaning, here without color: each function returns its text unchanged. */
+export const plain = {
+  /** The normal case. */
   same,
   good: same,
   warn: same,
   bad: same,
+  /** Secondary text: labels, distances, rules. */
   dim: same,
+  /** The most important part of a line. */
   strong: same,
+  /** Text to type or paste. */
   code: same,
 };
+export type Palette = Readonly<typeof plain>;
 
 /** Creates a palette, loading chalk only for color. It uses the sixteen basic colors, which follow the theme of the terminal. */
 export async function createPalette(color: boolean): Promise<Palette> {

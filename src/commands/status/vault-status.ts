@@ -65,6 +65,11 @@ function statusOf(
   return action.do === "refuse" ? "at risk" : "ready";
 }
 
+const countersOf = (
+  { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts }: VaultRecord,
+  limits: Circumstances["policy"],
+) => ({ unackedStarts, failedAttempts, possiblyFailed, unansweredStarts, limits });
+
 /** One vault of `status`; `inUse` by the process that has it. */
 export function describeVault(
   record: VaultRecord,
@@ -92,11 +97,7 @@ export function describeVault(
     inUse,
     exchange: record.open === null ? null : describeExchange(record.open, now),
     next: inUse === null ? waysOn(record, circumstances) : [],
-    unackedStarts: record.unackedStarts,
-    failedAttempts: record.failedAttempts,
-    possiblyFailed: record.possiblyFailed,
-    unansweredStarts: record.unansweredStarts,
-    limits: { ...policy },
+    ...countersOf(record, policy),
     atRisk: !allowsStart(record, policy),
     locked: lockOf(record) !== undefined,
     lastReadAt: record.lastReadAt,
@@ -124,15 +125,11 @@ export function describeVault(
 /** One vault of `guard`. */
 export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
   const { policy } = circumstances;
-  const { uuid, label, unackedStarts, failedAttempts, possiblyFailed, unansweredStarts } = record;
+  const { uuid, label } = record;
   return {
     uuid,
     label,
-    unackedStarts,
-    failedAttempts,
-    possiblyFailed,
-    unansweredStarts,
-    limits: { ...policy },
+    ...countersOf(record, policy),
     allows: allowsStart(record, policy),
     next: waysOn(record, circumstances),
     refuses: refusedByGuard(record, circumstances),
