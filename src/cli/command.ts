@@ -4,7 +4,6 @@ import type { SettingDefinition } from "../settings/definitions.ts";
 import { outputFormats, settingDefinitions } from "../settings/definitions.ts";
 import type { SettingsMode } from "../settings/settings.ts";
 
-/** A possible word of a command line, and its meaning. */
 export interface Candidate {
   value: string;
   description?: string;
@@ -21,7 +20,6 @@ export type ValueSource =
   /** `given`: the source of a secret or a document: @FILE, -, env:NAME. */
   | { from: "profiles" | "programs" | "files" | "directories" | "given" | "anything" };
 
-/** What options and arguments have in common. */
 interface ValueSpec {
   help: string;
   /**
@@ -57,7 +55,6 @@ export interface ArgumentSpec extends ValueSpec {
   isVault?: true;
 }
 
-/** The argument of a command that is about a vault. */
 export const vaultArgument = {
   term: "[vault]",
   help: "UUID, label, or (on a terminal) first digits of the UUID",
@@ -65,7 +62,6 @@ export const vaultArgument = {
   isVault: true,
 } as const satisfies ArgumentSpec;
 
-/** The argument of a command that takes one vault or many. */
 export const vaultsArgument = { ...vaultArgument, term: "[vault...]" } as const;
 
 /** A command as data, in commander's words: the parser, help, completion, man pages and the type of its options are made from it. */
@@ -160,7 +156,6 @@ const ofSetting = ({ flag = "", env, help }: SettingDefinition): OptionSpec => (
   help: env === undefined ? help : `${help} [${env}]`,
 });
 
-/** Flags of every command. */
 export const globalOptions: Readonly<Record<string, OptionSpec>> = {
   // main answers it.
   version: {

@@ -7,7 +7,6 @@ import { CliHelp } from "./help.ts";
 import { command as wayTo, type Way } from "../way.ts";
 import { oneOf, text, valueOf } from "./values.ts";
 
-/** commander's command, with the descriptor of which it is made. */
 export class CliCommand extends CommanderCommand {
   /** Empty for one that is only listed. */
   descriptor: Command = { examples: [] };
@@ -40,7 +39,6 @@ export class CliArgument extends Argument {
 /** Runs a command with what commander has read. */
 export type Act = (command: CliCommand, given: Readonly<Record<string, unknown>>) => Promise<void>;
 
-/** What is built. */
 interface Building {
   /** The words of the line: commands that are not among them are listed, and not loaded. */
   words?: readonly string[];
@@ -50,7 +48,6 @@ interface Building {
   write?: (text: string) => void;
 }
 
-/** The program as commander has it. */
 export async function buildProgram(
   root: Command,
   { stdout }: { stdout: Pick<Host["stdout"], "columns"> },

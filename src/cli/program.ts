@@ -15,7 +15,6 @@ import { buildProgram, noProgram, pathOf, takesProgram } from "./commander.ts";
  */
 export const completeCommand = "__complete";
 
-/** Where the program runs, and how it loads its parts. */
 export interface Surroundings {
   host: Host;
   version: string;
@@ -28,7 +27,6 @@ export interface Surroundings {
 /**
  * Reads the command line, runs its command, and resolves to the exit code. Help, version and usage errors load no more than
  * commander and the commands that the line names, unless there is a screen to show help on.
- *
  * @throws VaultError
  */
 export async function runProgram(

@@ -4,7 +4,6 @@ import { wrapMessage } from "../terminal/streams.ts";
 import { defined } from "../defined.ts";
 import { unlikeWay } from "../way.ts";
 
-/** Where a question appears, and what cancels it. */
 interface PromptPlace {
   terminal(): { input: NodeJS.ReadStream; output: NodeJS.WriteStream };
   interrupted: AbortSignal;
@@ -33,11 +32,8 @@ interface Choice<T> {
 export interface Prompts {
   /** False without a terminal, a person or permission to ask. */
   readonly isPossible: boolean;
-  /** A line of text. */
   text(question: Question): Promise<string>;
-  /** A line that is not shown. */
   secret(question: Pick<Question, "message" | "rule">): Promise<string>;
-  /** One of a list. */
   choose<T>(message: string, choices: readonly Choice<T>[]): Promise<T>;
   /** A yes-or-no question; no is the default, unless another is given. */
   confirm(question: string, initial?: boolean): Promise<boolean>;
@@ -95,7 +91,6 @@ const wrapped = (text: string, { output }: Context, beside: number): string =>
 
 /**
  * Asks before something that cannot be taken back.
- *
  * @throws `usage` where nobody can be asked, `canceled` on a No.
  */
 export async function confirmOrFail(ask: Prompts, yes: boolean, question: string): Promise<void> {

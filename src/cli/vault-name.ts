@@ -13,7 +13,6 @@ const fewestDigits = 4;
 /** Whether a text has the digits of a UUID, or enough of the first ones. */
 export const hasDigits = (text: string): boolean =>
   /^[\da-f-]+$/i.test(text) && text.replaceAll("-", "").length >= fewestDigits;
-/** Vaults that a message lists. */
 const listedAtMost = 10;
 
 /**

@@ -12,13 +12,11 @@ import {
 import { factsTable, type Cell, type TableOptions } from "../terminal/tables.ts";
 import { when } from "../terminal/time.ts";
 
-/** How a result is shown to whoever reads it. */
 export interface View extends TableOptions {
   /** Null where a program reads it: times are ISO 8601 then. */
   now: number | null;
   /** Shows all secrets, or the contents of the vault but not its credentials. */
   reveal: boolean | "contents";
-  /** Who reads it. */
   self: Actor;
 }
 
@@ -27,7 +25,6 @@ export interface ShownVault {
   uuid?: string;
   label?: string | null;
   kind?: string;
-  /** Outcome of an update. */
   update?: Pick<Delivery["exchange"], "state" | "acknowledgedAt">;
   /** Card or text, in the form of the interface. */
   contents?: Record<string, unknown>;
@@ -44,7 +41,6 @@ export interface ShownVault {
 
 type Dates = { [Name in "expiryDate" | "autoLockDate" | "dateCreated" | "lastModified"]?: unknown };
 
-/** What a start has returned of a vault. */
 export const delivered = ({ vault, exchange, ...delivery }: Delivery): ShownVault => ({
   ...delivery,
   contents: vault,
@@ -92,10 +88,8 @@ export function vaultTable(shown: ShownVault, view: View): string {
   return table + revealed(shown, view);
 }
 
-/** One fact; undefined where it is not known. */
 export type Row = readonly [string, Cell | undefined];
 
-/** A table of the facts that are known. */
 export function knownFacts(view: View, rows: readonly Row[]): string {
   const there = rows.filter((row): row is readonly [string, Cell] => row[1] !== undefined);
   return factsTable(there, view);
@@ -112,7 +106,6 @@ function subject({ uuid, label = null, kind }: ShownVault, { isTTY, palette }: V
   ];
 }
 
-/** The dates of a vault, in local time with their distance. */
 export function dateRows(dates: Dates, { now }: View): Row[] {
   const date = (value: unknown): string | undefined =>
     typeof value === "string" ? printableLine(when(value, now)) : undefined;
@@ -141,7 +134,6 @@ function revealed(
   return `${lines.length > 0 && isTTY ? "\n" : ""}${lines.join("")}`;
 }
 
-/** Card or text of a vault, in the form of the interface. */
 function contentRows(
   vault: Record<string, unknown>,
   { reveal: choice, isTTY, palette: { strong } }: View,

@@ -269,10 +269,7 @@ interface Past extends Circumstances {
   reader: Reader;
 }
 
-/**
- * Returns an exchange that was acknowledged.
- * @throws `rejected` for one that ended otherwise, `invalid-input` for one that is not known
- */
+/** @throws `rejected` for an exchange that ended otherwise, `invalid-input` for one that is not known */
 async function acknowledgedOne(
   past: Past,
   record: VaultRecord,

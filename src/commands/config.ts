@@ -42,7 +42,6 @@ const key = {
   values: { from: "list", values: [...configKeys.keys()] },
 } as const;
 
-/** What the profile holds; with --origin every setting, its effective value and where that comes from. */
 const list = command(
   {
     options: {
@@ -73,10 +72,7 @@ const list = command(
   },
 );
 
-/**
- * The effective value of one setting, raw; a secret only with --reveal.
- * @throws `usage` where it is not set
- */
+/** @throws `usage` where it is not set */
 const get = command(
   {
     arguments: { key },
@@ -103,7 +99,6 @@ const get = command(
   },
 );
 
-/** Prints the paths of configuration, key files and state. */
 const path = command(
   {
     examples: ["vault config path", "vault config path --json"],
@@ -241,10 +236,7 @@ const unset = command(
   },
 );
 
-/**
- * Switches to a profile.
- * @throws `usage` for one that is not there
- */
+/** @throws `usage` for a profile that is not there */
 const use = command(
   {
     arguments: { name: { term: "<name>", help: "profile", values: { from: "profiles" } } },

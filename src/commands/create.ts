@@ -96,10 +96,7 @@ const ofKind = [
   ["hashedPin", "--hashed-pin", true],
 ] as const;
 
-/**
- * Refuses what does not belong to the kind.
- * @throws `usage`, and `invalid-input` for an expiry date that has passed
- */
+/** @throws `usage` for what does not belong to the kind, `invalid-input` for an expiry date that has passed */
 function checkOptions(options: CreateOptions, kind: Kind, now: number): void {
   checkContentsOptions(options, kind);
   const { expiryDate } = options;
@@ -199,7 +196,6 @@ async function createLocked(
   }
 }
 
-/** Reports a vault whose credentials are stored. */
 async function report(
   io: Io,
   label: string | null,

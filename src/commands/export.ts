@@ -14,10 +14,7 @@ import { serialize } from "../cli/output.ts";
 import { defined } from "../defined.ts";
 import { command as wayTo, noted } from "../way.ts";
 
-/**
- * Prints credentials in plain text: those of one vault, or with --all in the form that `import --file` reads.
- * @throws `no-credentials` for a vault that has none
- */
+/** @throws `no-credentials` for a vault that has none */
 const exportVaults = command(
   {
     description:

@@ -59,7 +59,6 @@ const descriptor = {
 
 type GuardOptions = OptionsOf<typeof descriptor>;
 
-/** Shows the counters and the circuit breakers; with --reset, takes a person's word about them. */
 export const guard = command(descriptor, async (app, options) => {
   const { vaults: names, all = false } = options;
   const to = resetBy(options);

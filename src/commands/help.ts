@@ -7,10 +7,7 @@ import { errorKinds, VaultError } from "../errors.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import { command as wayTo } from "../way.ts";
 
-/**
- * Shows the help of what `words` name.
- * @throws `usage` where they name nothing
- */
+/** @throws `usage` where the words name nothing */
 export const help = command(
   {
     description:
@@ -53,10 +50,7 @@ export const help = command(
   },
 );
 
-/**
- * The JSON Schema of what a command prints, or of everything.
- * @throws `usage` for words that name no document
- */
+/** @throws `usage` for words that name no document */
 function schema(words: readonly string[]): object {
   if (words.length === 0) return allSchemas();
   const name = documentNames.find((each) => each === words.join(" "));

@@ -69,7 +69,6 @@ const descriptor = {
 
 type ImportOptions = OptionsOf<typeof descriptor>;
 
-/** One vault to import. */
 interface Entry {
   uuid: string;
   kind: Kind | undefined;
@@ -78,7 +77,6 @@ interface Entry {
   label: string | undefined;
 }
 
-/** One of --file. */
 type Line = Entry & { place: Place };
 type Failed = Line & { error: VaultError };
 

@@ -5,7 +5,6 @@ import { noCredentials } from "../exchange/start/start.ts";
 import type { Document } from "../documents/schemas.ts";
 import * as values from "../cli/values.ts";
 
-/** Names a vault for the people of this machine. */
 export const label = command(
   {
     description:

@@ -4,7 +4,6 @@ import { findEndpoint, type Kind, type Operation } from "../protocol/endpoints.t
 import { responseVault } from "../protocol/answers.ts";
 import { dryRun, got, receipt } from "./exchange.ts";
 
-/** Number of paths that an error names. */
 const mostNamed = 3;
 
 interface Printed {

@@ -39,7 +39,6 @@ export const next = z.array(
 export const operation = z.enum(operations);
 export const state = z.enum(exchangeStates);
 
-/** Who did it. */
 export const actor = z.object({ host: text, user: text, role: z.optional(text), pid: count });
 
 /** An exchange that is being delivered: its state is not known yet. */

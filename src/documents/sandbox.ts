@@ -29,7 +29,6 @@ const scenario = z.object({
 /** A vault as the service has it. */
 const lock = z.object({ ...vault, kind, status: z.enum(["active", "locked", "deleted"]) });
 
-/** What the commands of the sandbox print. */
 export const sandbox = {
   "sandbox rehearse": z.object({ scenarios: z.array(scenario), warnings: z.array(text) }),
   "sandbox start": z.object({
@@ -62,7 +61,6 @@ export const sandbox = {
   "sandbox fault": z.object({ armed: count }),
 };
 
-/** What a command of the sandbox prints. */
 export type SandboxDocument<Name extends keyof typeof sandbox> = z.infer<(typeof sandbox)[Name]>;
 export type AuditItem = z.infer<typeof item>;
 export type StartDocument = SandboxDocument<"sandbox start">;

@@ -20,7 +20,6 @@ const finding = z.object({
   next,
 });
 
-/** What the commands print that set up a machine, and help. */
 const setup = {
   "config list": z.object({
     settings: z.array(setting),

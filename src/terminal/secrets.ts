@@ -18,7 +18,6 @@ export function shownCardNumber(number: string, reveal: boolean): string {
     .join(" ");
 }
 
-/** Formats masked generic contents with their length. */
 export function shownContent(content: string): string {
   const length = characters(content);
   return `•••••••• (${count(length, "character")})`;

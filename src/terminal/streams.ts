@@ -10,7 +10,6 @@ export interface TerminalFacts {
   readonly isTTY: boolean;
   /** Current width of the terminal, else COLUMNS, else 80. */
   readonly columns: number;
-  /** Current height of the terminal, if it is known. */
   readonly rows?: number | undefined;
   /** Whether color may be used: `wantsColor`. */
   readonly color: boolean;

@@ -6,7 +6,6 @@ import { count } from "../../terminal/count.ts";
 import { command, noted } from "../../way.ts";
 import { bad, failed, ok, unverified, warning } from "./finding.ts";
 
-/** What there is to say of a state, its key and its backups. */
 export function stateFindings(facts: StateFacts): Finding[] {
   const { place, problem } = facts;
   if (place === null) return problem === null ? [] : [failed("state", problem)];
@@ -21,7 +20,6 @@ export function stateFindings(facts: StateFacts): Finding[] {
 }
 
 const megabyte = 1024 * 1024;
-/** Where a warning is due. */
 const littleFreeBytes = 20 * megabyte;
 
 function keyFinding({ vaults }: StateFacts, { key, damage }: DirectoryFacts): Finding {

@@ -122,7 +122,6 @@ export function describeVault(
   };
 }
 
-/** One vault of `guard`. */
 export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
   const { policy } = circumstances;
   const { uuid, label } = record;

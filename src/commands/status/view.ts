@@ -64,7 +64,6 @@ function whose({ inUse, exchange }: ListedVault): string {
   return by ? actorWords(by) : "";
 }
 
-/** Everything about one vault. */
 export function statusTable(vault: ListedVault, view: View): string {
   const { isTTY, columns, palette } = view;
   const at = (time: string): string => when(time, view.now);
