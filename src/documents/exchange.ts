@@ -41,11 +41,7 @@ export const dryRun = z.object({
     body: z.looseObject({}),
     generation: z.union([count, text]),
   }),
-  counts: z.object({
-    before: counters,
-    atMostAfter: counters,
-    limits,
-  }),
+  counts: z.object({ before: counters, atMostAfter: counters, limits }),
 });
 
 const skipReason = z.enum(["held", "locked", "guard", "limited"]);
@@ -100,23 +96,7 @@ const created = z.union([
   z.object({ answer: z.unknown() }),
 ]);
 
-const deleted = z.object({ ...vault, kind, externalRef: text });
-
 // With many vaults, a line is printed for each event.
-
-/** Before a vault's end call. `settled` is there if there is something in it. */
-const contentsEvent = z.object({
-  event: z.literal("contents"),
-  ...read,
-  settled: z.optional(settled),
-});
-
-/** After the acknowledgement of an update. */
-const receiptEvent = z.object({
-  event: z.literal("receipt"),
-  ...updated,
-  settled: z.optional(settled),
-});
 
 const ofVault = { event: z.literal("outcome"), ...vault };
 
@@ -144,7 +124,15 @@ const summary = z.object({
   next,
 });
 
-export const manyEvent = z.union([contentsEvent, receiptEvent, outcome, summary]);
+/** `settled` is there if there is something in it. */
+export const manyEvent = z.union([
+  /** Before a vault's end call. */
+  z.object({ event: z.literal("contents"), ...read, settled: z.optional(settled) }),
+  /** After the acknowledgement of an update. */
+  z.object({ event: z.literal("receipt"), ...updated, settled: z.optional(settled) }),
+  outcome,
+  summary,
+]);
 
 const pending = z.object({
   format: z.literal(2),
@@ -168,16 +156,11 @@ const pending = z.object({
   unread: z.optional(z.literal(true)),
 });
 
-const afterwards = z.object({
-  format: z.literal(2),
-  ...vault,
-  kind,
-  credentials,
-  device: z.optional(device),
-});
-
 /** What --credentials-out, --save-cmd and `vault export` write before and after acknowledgement. */
-export const recovery = z.union([pending, afterwards]);
+export const recovery = z.union([
+  pending,
+  z.object({ format: z.literal(2), ...vault, kind, credentials, device: z.optional(device) }),
+]);
 
 /** What commands print that call the service; of many vaults, event lines or (--dry-run) a plan. */
 export const exchange = {
@@ -186,7 +169,7 @@ export const exchange = {
   run: dryRun,
   ack: z.union([acknowledgedAll, plan]),
   create: created,
-  delete: z.object({ deleted: z.array(deleted) }),
+  delete: z.object({ deleted: z.array(z.object({ ...vault, kind, externalRef: text })) }),
   info: z.object({ ...vault, kind, info: ofService }),
 };
 
