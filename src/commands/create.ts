@@ -208,16 +208,8 @@ async function report(
   const created = { generation, fingerprint };
   const document: Document<"create"> = { uuid, label, vault, kind, created };
   const { usesRemaining, expiryDate, autoLockDate } = success;
-  const shown = {
-    uuid,
-    label,
-    kind,
-    usesRemaining,
-    generation,
-    fingerprint,
-    credentials,
-    dates: { expiryDate, autoLockDate },
-  };
+  const dates = { expiryDate, autoLockDate };
+  const shown = { uuid, label, kind, usesRemaining, ...created, credentials, dates };
   await io.output.printDone(document, (view) => vaultTable(shown, view), {
     what: `vault ${uuid} was created, and its credentials are stored`,
     uuid,

@@ -56,7 +56,9 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   if (problem !== undefined) return [...findings, failed("configuration", problem)];
   const isOffline = options.offline === true;
   const [application, state, service] = await Promise.all([
-    applicationFinding(app, isOffline),
+    applicationFinding(app, isOffline).catch((error: unknown) =>
+      failed("application", asVaultError(error)),
+    ),
     inspect(app.state).then(stateFindings, (cause: unknown) => {
       const error = asVaultError(cause);
       return [failed(error.code === "usage" ? "state" : "key", error)];
@@ -82,18 +84,14 @@ function configurationFinding({ configuration: { directory, profile } }: Setting
 
 /** Base URL, and all that a request needs to be written; and what the service says of it. */
 async function applicationFinding(app: App, isOffline: boolean): Promise<Finding> {
-  try {
-    const name = app.settings.serviceName();
-    await app.service.client();
-    await checkSigner(app.settings, app.io);
-    const application = `${app.settings.appUuid} at ${name}`;
-    const found = isOffline ? null : probeFinding(application, await app.service.probe());
-    return (
-      found ?? unverified("application", `${application}: complete; not verified with the service`)
-    );
-  } catch (error) {
-    return failed("application", asVaultError(error));
-  }
+  const name = app.settings.serviceName();
+  await app.service.client();
+  await checkSigner(app.settings, app.io);
+  const application = `${app.settings.appUuid} at ${name}`;
+  const found = isOffline ? null : probeFinding(application, await app.service.probe());
+  return (
+    found ?? unverified("application", `${application}: complete; not verified with the service`)
+  );
 }
 
 async function serviceFindings({ settings, service }: Remote): Promise<Finding[]> {
