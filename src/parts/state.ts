@@ -15,7 +15,7 @@ import { profileValue, type NamedProfile } from "../settings/config-file.ts";
 import { resolveSettings, type Settings } from "../settings/settings.ts";
 import { directoryOf, type Basics } from "./basics.ts";
 
-export type { RestoreFacts } from "../store/backup/restore.ts";
+export type { RestoreFacts } from "../store/backup/backup.ts";
 export type { DirectoryFacts, ServerFacts, StateFacts } from "../store/whole/stored-whole.ts";
 
 /** What is kept: vaults, exchanges and counters, with the key that seals them and the secrets of the configuration. */

@@ -1,19 +1,40 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { buffer } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
+import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { appendingAlone, ofState } from "../journal.ts";
-import { isKnown, raising } from "../document.ts";
-import type { Keyring } from "../keyring.ts";
+import {
+  isKnown,
+  mapSealed,
+  nameOf,
+  raising,
+  resealing,
+  rowsOf,
+  type VaultColumns,
+} from "../document.ts";
+import { Keyring } from "../keyring.ts";
 import { marksOf, migrate } from "../sqlite/open-database.ts";
 import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
-import { quoted, type Row, type Table } from "../tables.ts";
+import { keyOf, type Owner } from "../steps/generations.ts";
+import type { VaultRows } from "../steps/rows.ts";
+import { marking, quoted, type Row, type Table } from "../tables.ts";
 import type { StoredState } from "../stored-state.ts";
-import { Whole, WholeReader, type Engine } from "../whole/whole.ts";
+import { withPredecessors } from "../whole/marks.ts";
+import { marksAt, tables, WholeReader, type Engine, type WholePlace } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
+import type { Waiting } from "../../exchange/ports.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { asStateError, isDamaged, onState, unusable } from "../../files/state-error.ts";
+import { ofBackup, type GivenKey } from "../../secrets/keys.ts";
+import { countedThere, restoreVault, type RestoredVault } from "./restore-vault.ts";
+
+/** A state that is copied to a backup, or into which one is restored. */
+interface Place extends WholePlace {
+  readonly store: Pick<StoredState, "dialect" | "lock" | "parts" | "record">;
+}
 
 /** What a backup or a state holds. */
 export interface Holdings {
@@ -35,25 +56,41 @@ export interface BackupFacts extends Holdings {
   at: string;
 }
 
+const isUnwritable = "the backup cannot be written";
+const isUnusable = "the backup cannot be used";
+
 /**
- * Writes a backup, of which `copy` writes a snapshot into an empty file, durable or not. Values stay
- * sealed; the key is not copied. The file (mode 0600, alike for both engines) is whole and durable
- * when this resolves, or does not exist. Before, all credentials count as known elsewhere; failing
- * that is a warning.
- * @throws `state` if there is no state, or the file cannot be written
+ * Writes a backup of a state that is there. Values stay sealed; the key is not copied. The file
+ * (mode 0600, alike for both engines) is whole and durable when this resolves, or does not exist.
+ * Before, all credentials count as known elsewhere; failing that is a warning.
+ * @throws `state` if the state cannot be read, or the file not be written
  */
 export async function writeBackup(
-  store: Pick<StoredState, "dialect" | "parts" | "record">,
+  place: Place,
   file: string,
-  copy: (temporary: string) => Promise<void>,
+  signal?: AbortSignal,
 ): Promise<BackupFacts> {
+  const { store } = place;
   const { dialect, parts } = store;
   const { clock, warn, keyring } = parts;
   const now = clock.now();
   try {
     const holdings = await replaceLater(file, async (temporary) => {
-      await copy(temporary);
-      const copied = await contentsOf(temporary, keyring);
+      await place.read(async (source) => {
+        const db = new DatabaseSync(temporary);
+        try {
+          // It is synced as a whole, and nothing is left beside it.
+          db.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE");
+          await copyInto(db, source, tables, signal);
+          db.exec("COMMIT");
+        } catch (error) {
+          // A damaged source is told as that.
+          throw isDamaged(error) ? error : asStateError(file, error, isUnwritable);
+        } finally {
+          db.close();
+        }
+      });
+      const copied = await contentsOf(temporary, keyring, warn);
       const { vaults, pending, keyId } = copied;
       const entry = ofState("backup", now, { file, vaults, pending, keyId });
       // After the snapshot, so that all in it is known elsewhere; and before the file is there: a
@@ -68,70 +105,80 @@ export async function writeBackup(
     const at = new Date(now).toISOString();
     return { ...holdings, file, bytes: statSync(file).size, at };
   } catch (error) {
-    throw asStateError(file, error, "the backup cannot be written");
+    throw asStateError(file, error, isUnwritable);
   }
+}
+
+/** Copies tables of a state into an empty database; rows one by one take half the time of lists. */
+export async function copyInto(
+  db: DatabaseSync,
+  source: WholeReader,
+  of: readonly Table[],
+  signal?: AbortSignal,
+): Promise<void> {
+  migrate(db);
+  const { state, key, predecessors, copies, doubts } = source.marks;
+  noteMeta(db, "state", state);
+  if (key !== null) noteMeta(db, "key", key);
+  for (const [name, value] of Object.entries({ predecessors, copies, doubts }))
+    noteMeta(db, name, JSON.stringify(value));
+  for (const table of of)
+    for await (const rows of source.rows(table)) {
+      signal?.throwIfAborted();
+      const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== "seq");
+      const marks = columns.map(() => "?").join(", ");
+      const insert = db.prepare(
+        `INSERT INTO ${table} (${columns.map(quoted).join(", ")}) VALUES (${marks})`,
+      );
+      for (const row of rows) insert.run(...columns.map((name) => row[name] ?? null));
+    }
 }
 
 /** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
 const hint = "nothing was changed; copy it again from where it was made, or use another backup";
 
-const damaged = (file: string, problem: string): VaultError =>
-  unusable(file, `it is damaged (${problem})`, { hint }, "the backup");
-
 /**
- * Reads all that is in a backup that nobody else is writing.
- * @throws `state` for what is found wrong with it; what `unopened` makes of a value that does not open
+ * Reads all that is in a backup that nobody else is writing. `warn` is told of a state's own
+ * database that may lack what was written last.
+ * @throws `state` for what is found wrong with it
  */
 async function contentsOf(
   file: string,
   keyring: Keyring,
-  unopened = (error: Error): Error => error,
+  warn: (message: string) => void,
 ): Promise<Holdings> {
   const db = openSnapshot(file, "the backup");
   try {
     const [problem] = problemsOf(db);
-    if (problem !== undefined) throw damaged(file, problem);
-    const keyId = keyIdIn(db);
-    await keyring.ensure(keyId);
-    await readerOf(db, keyring)
-      .openAll()
-      .catch((error: unknown) => {
-        throw unopened(error as Error);
-      });
+    if (problem !== undefined)
+      throw unusable(file, `it is damaged (${problem})`, { hint }, "the backup");
+    await readerOf(db, keyring).openAll();
     const count = (sql: string): number =>
       one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${sql}`)?.n ?? 0;
     const [vaults, pending] = [isKnown, "status = 'open'"].map(count) as [number, number];
-    return { vaults, pending, keyId, format: headerOf(file).format };
+    // SQLite's: that a WAL belongs to the file, and who wrote it.
+    const header = await buffer(createReadStream(file, { end: 99 }));
+    if (header[18] === 2 && !statIfThere(`${file}-wal`)?.size)
+      warn(
+        `${file} is the database of a state, without its WAL: what was written last may be missing`,
+      );
+    return { vaults, pending, keyId: keyIdIn(db), format: header.readUInt32BE(60) };
   } finally {
     db.close();
   }
 }
 
-/** What SQLite's header of a database says: that a WAL belongs to it, and who wrote it. */
-function headerOf(file: string): { hasWal: boolean; format: number } {
-  const header = Buffer.alloc(100);
-  const descriptor = openSync(file, "r");
-  try {
-    readSync(descriptor, header);
-  } finally {
-    closeSync(descriptor);
-  }
-  return { hasWal: header[18] === 2, format: header.readUInt32BE(60) };
-}
-
 /**
  * Checks that a file is a whole backup, and that its key opens every sealed value; changes nothing.
- * `warn` is told of a state's own database that may lack what was written last.
  * @throws `invalid-input` if there is no file, `state` for one that is no backup, is damaged, is
  * newer than this program, or is sealed with another key, which the error names
  */
-export async function checkBackup(
+async function checkBackup(
   file: string,
   keyring: Keyring,
   warn: (message: string) => void,
 ): Promise<Holdings> {
-  const what = "the backup cannot be used";
-  const stats = onState(file, () => statIfThere(file), what);
+  const stats = onState(file, () => statIfThere(file), isUnusable);
   if (stats?.isFile() !== true)
     throw new VaultError(
       "invalid-input",
@@ -139,16 +186,14 @@ export async function checkBackup(
       { hint: "use a file that vault state backup has written" },
     );
   try {
-    const holdings = await contentsOf(file, keyring, ({ message }) => damaged(file, message));
-    if (headerOf(file).hasWal && !statIfThere(`${file}-wal`)?.size)
-      warn(
-        `${file} is the database of a state, without its WAL: what was written last may be missing`,
-      );
-    return holdings;
+    return await contentsOf(file, keyring, warn);
   } catch (cause) {
-    const error = asVaultError(asStateError(file, cause, what));
+    const error = asVaultError(asStateError(file, cause, isUnusable));
     const isCircle = error.facts.next?.some(({ argv }) => argv.includes("restore"));
-    throw isCircle === true ? new VaultError(error.code, error.message, { hint, cause }) : error;
+    if (isCircle !== true) throw error;
+    // A value that does not open is named by its vault alone.
+    const where = error.facts.uuid === undefined ? "" : `${isUnusable}: ${file}: `;
+    throw new VaultError(error.code, where + error.message, { hint, cause });
   }
 }
 
@@ -179,63 +224,104 @@ export const engineOf = (db: DatabaseSync): Engine => ({
 export const readerOf = (db: DatabaseSync, keyring: Pick<Keyring, "key">): WholeReader =>
   new WholeReader(engineOf(db), marksOf(db), keyring);
 
-/** A new database, in which nothing is replaced: rows one by one take half the time of lists. */
-class NewDatabase extends Whole {
-  readonly #db: DatabaseSync;
-  readonly #signal: AbortSignal | undefined;
-
-  constructor(db: DatabaseSync, signal?: AbortSignal) {
-    const none = async () => Promise.reject(new TypeError("nothing is sealed here"));
-    super(engineOf(db), marksOf(db), { key: none });
-    this.#db = db;
-    this.#signal = signal;
-  }
-
-  override async put(table: Table, rows: readonly Row[]): Promise<void> {
-    await setImmediate();
-    this.#signal?.throwIfAborted();
-    const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== "seq");
-    const marks = columns.map(() => "?").join(", ");
-    const sql = `INSERT INTO ${table} (${columns.map(quoted).join(", ")}) VALUES (${marks})`;
-    const insert = this.#db.prepare(sql);
-    for (const row of rows) insert.run(...columns.map((name) => row[name] ?? null));
-  }
+/** What a restore has done. */
+export interface RestoreFacts {
+  vaults: RestoredVault[];
+  /** Vaults that others held for too long; nothing of them was restored. */
+  failed: { service: string; uuid: string; label: string | null; error: VaultError }[];
 }
 
-/** Copies tables of a state into a new database. */
-export async function copyInto(
-  db: DatabaseSync,
-  source: WholeReader,
-  of?: readonly Table[],
-  signal?: AbortSignal,
-): Promise<void> {
-  migrate(db);
-  noteMeta(db, "state", source.marks.state);
-  const target = new NewDatabase(db, signal);
-  const { predecessors, copies, doubts } = source.marks;
-  await target.mark({ predecessors, copies, doubts });
-  await target.takeAll(source, of);
+/** A restore that was prepared: nothing is changed yet. */
+export interface Restore {
+  backup: Holdings;
+  /** There is no state yet that holds anything. */
+  isEmpty: boolean;
+  /** @throws `interrupted`, `state`, with some of the vaults restored; `busy` before that */
+  run: (waiting: Waiting) => Promise<RestoreFacts>;
 }
 
 /**
- * Writes a state into an empty file, in the place of which messages name `file`. It is not durable
- * by itself; nothing is left beside it.
+ * Prepares a restore; `given` is the key of the file if that is not this state's. Each vault is
+ * restored under its own lock: killed at any instant and run again, it has the same result.
+ * @throws `invalid-input`, `state` for a file that is no whole backup, or an unusable present state
  */
-export async function writeStateFile(
-  empty: string,
+export async function prepareRestore(
+  place: Place,
   file: string,
+  given?: GivenKey,
+): Promise<Restore> {
+  const { store } = place;
+  const { keySource, warn, keys, clock } = store.parts;
+  const keyring = new Keyring(ofBackup(keySource, given), file, warn, keys);
+  const backup = await checkBackup(file, keyring, warn);
+  const isEmpty = (await place.read(async (here) => await here.isEmpty())) ?? true;
+  const run = async (waiting: Waiting): Promise<RestoreFacts> => {
+    const db = onState(file, () => openSnapshot(file, "the backup"), isUnusable);
+    try {
+      const source = readerOf(db, keyring);
+      const facts = await restoreAll(place, source, waiting);
+      const marks = await marksAt(place);
+      const { state, predecessors: former } = source.marks;
+      const predecessors = withPredecessors(marks ?? source.marks, [state, ...former]);
+      const taken = facts.vaults.filter(({ reason }) => reason === "taken").length;
+      const { dialect } = store;
+      await store.record(
+        appendingAlone(dialect, ofState("restored", clock.now(), { file, taken })),
+        marking(dialect.prefix, "predecessors", JSON.stringify(predecessors)),
+      );
+      return facts;
+    } finally {
+      db.close();
+    }
+  };
+  return { backup, isEmpty, run };
+}
+
+/** Restores the vaults of the file. */
+async function restoreAll(
+  place: Place,
   source: WholeReader,
-  signal?: AbortSignal,
-): Promise<void> {
-  const db = new DatabaseSync(empty);
-  try {
-    db.exec("PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE");
-    await copyInto(db, source, undefined, signal);
-    db.exec("COMMIT");
-  } catch (error) {
-    // A damaged source is told as that.
-    throw isDamaged(error) ? error : asStateError(file, error, "the backup cannot be written");
-  } finally {
-    db.close();
-  }
+  waiting: Waiting,
+): Promise<RestoreFacts> {
+  const { store } = place;
+  const from = await source.key();
+  const at = new Date(store.parts.clock.now()).toISOString();
+  const rowsAt = (row: VaultColumns): VaultRows => rowsOf({ ...row, at }, row, source.marks);
+  const counted: string[] = [];
+  for await (const row of source.vaults()) counted.push(...countedThere(rowsAt(row)).ids);
+  const past = new Set(await place.read(async (here) => await here.exchangesAmong(counted)));
+  const vaults: RestoredVault[] = [];
+  const failed: RestoreFacts["failed"] = [];
+  const restoreOne = async (row: VaultColumns): Promise<void> => {
+    const { service, uuid, label } = row;
+    const { credentials, superseded } = rowsAt(row);
+    const spent = new Set([...superseded, ...(await source.spent(row))]);
+    const prints = [...spent, ...credentials.map(({ fingerprint }) => fingerprint)];
+    try {
+      const session = await store.lock(service, uuid, waiting, false);
+      const restore = async (isLabelTaken: boolean): Promise<RestoredVault> =>
+        await session.run((rows) => {
+          const theirs = rowsAt(mapSealed(row, resealing(from, keyOf(rows))));
+          return restoreVault(rows, { ...theirs, superseded: spent }, { past, isLabelTaken });
+        }, prints);
+      try {
+        vaults.push(
+          await restore(false).catch(async (error: unknown) => {
+            // A label that another vault has here is dropped.
+            if (!(error instanceof VaultError) || error.code !== "usage") throw error;
+            return await restore(true);
+          }),
+        );
+      } finally {
+        await session.release();
+      }
+    } catch (cause) {
+      const error = asVaultError(cause);
+      if (error.code !== "busy") throw error;
+      failed.push({ service, uuid, label, error });
+    }
+  };
+  await eachOf(source.vaults(), vaultsAtATime, restoreOne);
+  const byName = (a: Owner, b: Owner): number => (nameOf(a) < nameOf(b) ? -1 : 1);
+  return { vaults: vaults.toSorted(byName), failed: failed.toSorted(byName) };
 }

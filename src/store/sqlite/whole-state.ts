@@ -11,8 +11,7 @@ import {
 } from "./open-database.ts";
 import { keyIdIn, one } from "./query.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
-import { engineOf, problemsOf, readerOf } from "../backup/backup.ts";
-import type { Restore } from "../backup/restore.ts";
+import { engineOf, problemsOf, readerOf, type Restore } from "../backup/backup.ts";
 import { openHistory, openSnapshot, type StateHistory } from "./snapshot.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";

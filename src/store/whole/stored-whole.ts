@@ -1,13 +1,11 @@
 import type { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import { ofBackup, type GivenKey, type KeyPlace } from "../../secrets/keys.ts";
+import type { GivenKey, KeyPlace } from "../../secrets/keys.ts";
 import type { DiskFacts } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { writeBackup, writeStateFile, type BackupFacts } from "../backup/backup.ts";
-import { prepareRestore, type Restore } from "../backup/restore.ts";
+import { prepareRestore, writeBackup, type BackupFacts, type Restore } from "../backup/backup.ts";
 import { rowsOf } from "../document.ts";
 import type { StateHistory } from "../sqlite/snapshot.ts";
-import { Keyring } from "../keyring.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { Whole, WholeOperation, WholePlace, WholeReader } from "./whole.ts";
 
@@ -87,16 +85,12 @@ export abstract class StoredWhole<Store extends StoredState = StoredState> imple
 
   async backup(file: string, signal?: AbortSignal): Promise<BackupFacts> {
     await this.expectUsable();
-    return await writeBackup(this.store, file, async (temporary) => {
-      await this.read(async (whole) => await writeStateFile(temporary, file, whole, signal));
-    });
+    return await writeBackup(this, file, signal);
   }
 
-  /** See `prepareRestore`; `file` is absolute, `given` its key if that is not this state's. */
+  /** See `prepareRestore`; `file` is absolute. */
   async prepareRestore(file: string, given?: GivenKey): Promise<Restore> {
-    const { keySource, warn, keys, clock } = this.store.parts;
-    const keyring = new Keyring(ofBackup(keySource, given), file, warn, keys);
-    return await prepareRestore(this, keyring, () => clock.now(), file);
+    return await prepareRestore(this, file, given);
   }
 
   /**

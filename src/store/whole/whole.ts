@@ -43,7 +43,7 @@ const batch = 200;
  */
 const statementLength = 60_000;
 
-const tables = Object.keys(keys) as readonly Table[];
+export const tables = Object.keys(keys) as readonly Table[];
 
 /** Vaults that are known. Others have a row for a lease alone. */
 const isThere = "status <> 'absent'";
@@ -138,11 +138,11 @@ export class WholeReader {
 /** A whole state in an operation's transaction: nobody else uses it, and who did has lost it. */
 export class Whole extends WholeReader {
   /** Takes in all of another state, with its key's id. Returns the number of known vaults. */
-  async takeAll(source: WholeReader, of = tables): Promise<number> {
+  async takeAll(source: WholeReader): Promise<number> {
     const { key } = source.marks;
     if (key !== null) await this.mark({ key });
     let known = 0;
-    for (const table of of) {
+    for (const table of tables) {
       for await (const rows of source.rows(table)) {
         await this.put(table, rows);
         if (table === "vaults") known += rows.filter(isKnownIn).length;
