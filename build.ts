@@ -1,8 +1,8 @@
 // npm run build: bundles the program into dist.
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build as bundle, type ChunkingContext } from "rolldown";
-import { embedTexts, inventory, lazyBuiltins, lazyChunks } from "./packaging/bundle.ts";
+import { build as bundle } from "rolldown";
+import { embedTexts, inventory, lazyImports } from "./packaging/bundle.ts";
 import { trimUndici, undiciSwitch } from "./packaging/undici.ts";
 
 const root = import.meta.dirname;
@@ -11,18 +11,19 @@ const dist = join(root, "dist");
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
  * `program` is what completion needs, too, `database` what reads a state without its key, with the
- * rules of lockout, `names` what finds a vault by its name, `state` what opens one, and `exchange`
- * what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and
- * holds what these import.
+ * rules of lockout, `state` what opens one and finds a vault by its name, and `exchange` what a call
+ * needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what
+ * these import and no chunk before it holds. What the entry imports stays in it.
  */
 const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] = [
+  ["main", ["main"]],
   ["program", ["commands/program", "input/flags", "completion/candidates", "cli/own-files"]],
   ["app", ["app"]],
   ["database", ["store/sqlite/snapshot"]],
-  ["names", ["cli/vault-name"]],
   [
     "state",
     [
+      "cli/vault-name",
       "commands/status/vault-status",
       "exchange/start/start",
       "files/lock-file",
@@ -45,31 +46,10 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
       "settings/transport",
     ],
   ],
-  // What these import is loaded at its first use (packaging/bundle), and in the chunks above.
-  ["program", ["commands/get", "commands/run", "commands/status", "commands/update"]],
 ];
 
-/**
- * The first of the joined chunks whose modules import this one, or null. What the entry itself
- * imports stays in it.
- */
-function joinedChunk(id: string, context: ChunkingContext): string | null {
-  if (reachable.size === 0) {
-    const source = (name: string): string => join(root, "src", `${name}.ts`);
-    for (const [name, roots] of [["", ["main"]], ...joined] as const) {
-      const todo = roots.map(source);
-      const moved = todo.find((each) => !existsSync(each));
-      if (moved !== undefined) throw new Error(`${moved} is not there`);
-      for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
-        if (reachable.has(next)) continue;
-        reachable.set(next, name);
-        todo.push(...(context.getModuleInfo(next)?.importedIds ?? []));
-      }
-    }
-  }
-  return reachable.get(id) || null;
-}
-const reachable = new Map<string, string>();
+/** The file of a module. Throws where it has moved: it would leave its chunk unnoticed. */
+const source = (module: string): string => realpathSync(join(root, "src", `${module}.ts`));
 
 /**
  * Bundles the program into a folder: split CommonJS, which starts fastest; what is imported
@@ -86,7 +66,7 @@ async function bundleTo(dir: string): Promise<void> {
     // What cli-table3 would color borders with: its tables have none here.
     resolve: { alias: { "@colors/colors/safe": false } },
     transform: { define: undiciSwitch },
-    plugins: [embedTexts(), trimUndici(), lazyBuiltins(), lazyChunks(), inventory()],
+    plugins: [embedTexts(), trimUndici(), lazyImports(), inventory()],
     output: {
       dir,
       format: "cjs",
@@ -97,8 +77,10 @@ async function bundleTo(dir: string): Promise<void> {
       // Texts of one byte for each character take half the memory.
       charset: "ascii",
       codeSplitting: {
-        groups: [{ name: joinedChunk, debugName: "joined" }],
-        includeDependenciesRecursively: false,
+        groups: joined.map(([name, modules]) => {
+          const files = modules.map(source);
+          return { name, test: (id) => files.includes(id) };
+        }),
       },
     },
   });

@@ -26,49 +26,32 @@ export function embedTexts(): Plugin {
 }
 
 /**
- * Builtins that cost a part of a bare start, and are loaded at the first use of what was imported:
- * crypto and net a fifth of one, zlib a tenth, stream a twentieth, and child_process a sixth, which
- * commander imports, too.
+ * Loads at the first use of what was imported: builtins that cost a part of a bare start (crypto and
+ * net a fifth of one, child_process a sixth, zlib a tenth, stream a twentieth), and in commands other
+ * chunks, of which their help and completion need none. The help of `ack` takes 1.8 bare starts so,
+ * and 3.1 with all that it runs; `config list` 2.0 and 3.0.
  */
-export function lazyBuiltins(): Plugin {
-  const lazy = ["child_process", "crypto", "net", "stream", "zlib"].map((name) => `node:${name}`);
-  const prefix = "\0lazy:";
-  return {
-    name: "lazy-builtins",
-    resolveId: (source, importer = "") =>
-      lazy.includes(source) && !/\/node_modules\/(?!commander\/)/.test(importer)
-        ? `${prefix}${source}`
-        : undefined,
-    load(id) {
-      if (!id.startsWith(prefix)) return undefined;
-      const builtin = id.slice(prefix.length);
-      const all = Object.entries(process.getBuiltinModule(builtin) as object);
-      const names = all.flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
-      return `const lazy = (name) => function (...args) {
-          const f = process.getBuiltinModule("${builtin}")[name];
-          return new.target ? Reflect.construct(f, args) : f(...args);
-        };
-        ${names.map((name) => `export const ${name} = lazy("${name}");`).join("\n")}
-        export default { ${names.join(", ")} };`;
-    },
-  };
-}
-
-/**
- * Lets commands load other chunks at the first use of what they import: their help and completion
- * need none. That of `ack` takes 1.8 bare starts so, and 3.1 with all that it runs; `config list`
- * 2.0 and 3.0.
- */
-export function lazyChunks(): Plugin {
+export function lazyImports(): Plugin {
+  const builtins = ["child_process", "crypto", "net", "stream", "zlib"].map((id) => `node:${id}`);
   const isCommand = (id: string): boolean => id.startsWith(join(src, "commands"));
-  const later = "const later$ = (load) => new Proxy({}, { get: (_, name) => load()[name] });\n";
-  const chunks = /(?<=^const \w+ = )require\("\.\/[\w-]+\.cjs"\)/gm;
+  // The default of a builtin is the builtin.
+  const later = `const later$ = (load) => new Proxy({}, {
+      get: (_, name) => (name in load() ? load()[name] : load()),
+    });\n`;
+  const imports =
+    /^(?:let|const) (\w+) = (require\("(?:\.\/)?([^"]+)"\));\n(?:\1 = \S+\(\1, 1\);\n)?/gm;
   return {
-    name: "lazy-chunks",
-    renderChunk: (code, { name, moduleIds }) =>
-      name === "program" || moduleIds.every(isCommand)
-        ? later + code.replaceAll(chunks, "later$$(() => $&)")
-        : null,
+    name: "lazy-imports",
+    renderChunk(code, { moduleIds }) {
+      const isLazy = (id: string): boolean =>
+        builtins.includes(id) || (id.endsWith(".cjs") && moduleIds.every(isCommand));
+      return (
+        later +
+        code.replaceAll(imports, (line, variable: string, load: string, id: string) =>
+          isLazy(id) ? `const ${variable} = later$(() => ${load});\n` : line,
+        )
+      );
+    },
   };
 }
 
