@@ -115,21 +115,19 @@ interface Controlled {
  */
 export function control(running: Controlled, request: SandboxRequest): Outcome {
   const [, , name = "", ...words] = request.path.split("/");
-  const reply = (status: number, body: object): Outcome => ({
+  const failure = (status: number, message: string, hint?: string): Outcome => ({
     status,
     headers: {},
-    body: { ...body },
+    body: { error: { message, hint } },
   });
-  const failure = (status: number, message: string, hint?: string): Outcome =>
-    reply(status, { error: { message, hint } });
   const given = /^Bearer (.+)$/i.exec(request.headers["authorization"] ?? "")?.[1];
   if (given === undefined || !sameSecret(given, running.ready().controlToken))
     return failure(401, "the control token is missing or wrong");
   const action = actions[`${request.method} ${name}`];
   if (action === undefined || words.length > 1) return failure(404, "no such control route");
   try {
-    const answer = reply(200, action(running, decodeURIComponent(words[0] ?? ""), request.body));
-    return name === "stop" ? { ...answer, afterwards: running.stop } : answer;
+    const body = { ...action(running, decodeURIComponent(words[0] ?? ""), request.body) };
+    return { status: 200, headers: {}, body, ...(name === "stop" && { afterwards: running.stop }) };
   } catch (error) {
     if (!(error instanceof VaultError)) return failure(500, "internal failure of the sandbox");
     return failure(error.code === "invalid-input" ? 400 : 500, error.message, error.facts.hint);
@@ -186,24 +184,22 @@ const columns = [
   "description",
 ] as const;
 
-type Format = (items: readonly AuditItem[]) => string | Uint8Array;
+/** Returns what formats an export of this name, which asks for a form in either case; else undefined. */
+export function auditExport(file: string) {
+  const [, form, gz] = /\.(ndjson|csv)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
+  if (form === undefined) return undefined;
+  const format = form === "csv" ? asCsv : asLines;
+  return (items: readonly AuditItem[]) =>
+    gz === undefined ? format(items) : gzipSync(format(items));
+}
 
-/** The formats of an export by file extension; each may be followed by `.gz`. */
-const formats: Record<string, (items: readonly AuditItem[]) => string> = {
-  ".ndjson": (items) => items.map((item) => `${JSON.stringify(item)}\n`).join(""),
-  /** RFC 4180 with a header line; null is an empty cell. */
-  ".csv": (items) => {
-    const rows = [columns, ...items.map((item) => columns.map((column) => item[column] ?? ""))];
-    return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
-  },
-};
+const asLines = (items: readonly AuditItem[]): string =>
+  items.map((item) => `${JSON.stringify(item)}\n`).join("");
 
-/** Returns the formatter for a file name's extension, in either case; undefined for another. */
-export function auditExport(file: string): Format | undefined {
-  const [, suffix = "", gz] = /(\.[a-z]+)(\.gz)?$/.exec(file.toLowerCase()) ?? [];
-  const format = formats[suffix];
-  if (format === undefined || gz === undefined) return format;
-  return (items) => gzipSync(format(items));
+/** RFC 4180 with a header line; null is an empty cell. */
+function asCsv(items: readonly AuditItem[]): string {
+  const rows = [columns, ...items.map((item) => columns.map((column) => item[column] ?? ""))];
+  return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
 }
 
 /** Quotes a cell, and defuses a formula: external references are any text from a client. */

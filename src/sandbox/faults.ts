@@ -46,6 +46,10 @@ export interface FaultRule {
 export class Faults {
   #armed: FaultRule[] = [];
 
+  constructor(rules: readonly FaultRule[] = []) {
+    this.add(rules);
+  }
+
   add(rules: readonly FaultRule[]): void {
     this.#armed.push(...rules.map((rule) => ({ ...rule })));
   }
@@ -61,14 +65,16 @@ export class Faults {
 
   /** Returns the fault for a request, if any, and counts it as fired. */
   take(request: Fallible): FaultAction | undefined {
-    const matching = this.#armed.filter(({ match }) => matches(match, request));
-    const due = matching.findIndex(({ skip }) => skip === 0);
-    for (const passed of due === -1 ? matching : matching.slice(0, due)) passed.skip -= 1;
-    const fired = matching[due];
-    if (fired === undefined) return undefined;
-    fired.times -= 1;
-    if (fired.times === 0) this.#armed = this.#armed.filter((other) => other !== fired);
-    return fired.action;
+    for (const rule of this.#armed.filter(({ match }) => matches(match, request))) {
+      if (rule.skip > 0) {
+        rule.skip -= 1;
+        continue;
+      }
+      rule.times -= 1;
+      if (rule.times === 0) this.#armed = this.#armed.filter((other) => other !== rule);
+      return rule.action;
+    }
+    return undefined;
   }
 }
 
@@ -86,16 +92,8 @@ const form = new RegExp(
 );
 
 /**
- * Parses one fault:
- *
- *     FAULT  = TARGET ":" ACTION ["@" SKIP] ["*" TIMES]
- *     TARGET = ("any" | "get" | "update" | "start" | "end" | "get-start" | "get-end"
- *            | "update-start" | "update-end" | "info" | "create" | "delete") ["/" UUID]
- *     ACTION = "drop-before" | "drop-after" | "cut" | "hang" | "garbage" | "no-credentials"
- *            | "delay=" DURATION | "status=" HTTP [",retry-after=" SECONDS] | "error-after=" HTTP
- *     SKIP   = matching requests to let through first (0); TIMES = times to fire (1), or "all"
- *
- * `get-start:drop-after` · `end:delay=2s*3` · `any:status=429,retry-after=2` · `start:garbage@1`
+ * Parses one fault, in the form that the help of `vault sandbox fault` has: `get-start:drop-after`,
+ * `end:delay=2s*3`, `any:status=429,retry-after=2`, `start:garbage@1`.
  * @throws `invalid-input`
  */
 export function parseFault(text: string): FaultRule {

@@ -54,11 +54,10 @@ export function openSandbox(settings: SandboxSettings): OpenSandbox {
   try {
     const sandbox = new Sandbox({
       ...settings,
-      state: folder?.state,
+      state: folder?.load(),
       save: (state) => folder?.save(state),
     });
-    const faults = new Faults();
-    faults.add(settings.faults ?? []);
+    const faults = new Faults(settings.faults);
     const handle = createHandler(sandbox, faults, settings);
     return { sandbox, faults, handle, close: () => folder?.close() };
   } catch (error) {
@@ -151,12 +150,11 @@ export async function listen(handle: Handler, port: number): Promise<RunningServ
   }
   return {
     port: (server.address() as AddressInfo).port,
-    close: async () => {
-      await new Promise<void>((resolve) => {
+    close: () =>
+      new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      });
-    },
+      }),
   };
 }
 
@@ -196,9 +194,9 @@ export function refuseForeign(
 
 /**
  * Opens the folder of `--data`, creating it if needed, and locks it: only one sandbox uses it at a
- * time. `state` is that of an earlier one. `save` is durable when it returns; if it throws, the
- * file keeps its former contents. The operating system releases the folder when the process dies.
- * @throws `busy` if another sandbox uses it; `state`, as `save` does, if unusable or damaged
+ * time. `load` returns the state of an earlier one. `save` is durable when it returns; if it throws,
+ * the file keeps its former contents. The operating system releases the folder when the process dies.
+ * @throws `busy` if another sandbox uses it; `state`, as `load` and `save` do, if unusable or damaged
  */
 function openDataFolder(folder: string) {
   const file = path.join(folder, "sandbox.json");
@@ -218,20 +216,16 @@ function openDataFolder(folder: string) {
     throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, {
       hint: "stop it, or choose another directory",
     });
-  const close = (): void => releaseLockFile(lock);
-  try {
-    removeLeftovers(file);
-    const saved = trying(() => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined));
-    return {
-      state: saved === undefined ? undefined : stateIn(file, saved),
-      save: (state: State): void =>
-        trying(() => replaceFile(file, `${JSON.stringify({ version: 1, state })}\n`)),
-      close,
-    };
-  } catch (error) {
-    close();
-    throw error;
-  }
+  return {
+    load: (): State | undefined => {
+      removeLeftovers(file);
+      const saved = trying(() => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined));
+      return saved === undefined ? undefined : stateIn(file, saved);
+    },
+    save: (state: State): void =>
+      trying(() => replaceFile(file, `${JSON.stringify({ version: 1, state })}\n`)),
+    close: (): void => releaseLockFile(lock),
+  };
 }
 
 /** What a vault need not have: 0.2.0 writes null for it. */
