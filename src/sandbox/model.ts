@@ -43,7 +43,7 @@ export interface VaultState extends Omit<VaultInput, "credentials" | "maxUsage" 
   lastModified: number;
   pending: PendingExchange | null;
   /** The exchange acknowledged last, for `idempotentEnd`. */
-  acknowledged: { operation: Operation; token: string } | null;
+  acknowledged: Pick<PendingExchange, "operation" | "token"> | null;
   failedAccesses: number;
   unackedStarts: number;
   maxFailedAccesses: number;
@@ -59,15 +59,14 @@ export interface World {
   now: number;
 }
 
-/** Appends an audit item, at the current time by default. */
+/** Appends an audit item, of the current time if it has none. */
 export function record(
   world: World,
   item: Partial<AuditItem> & Pick<AuditItem, "action" | "description">,
-  time = world.now,
 ): void {
   world.state.audit.push({
     id: randomUUID(),
-    time: iso(time),
+    time: iso(world.now),
     outcome: "SUCCESS",
     vaultUuid: null,
     applicationUuid: world.state.application.uuid,
@@ -136,7 +135,7 @@ function bringUpToDate(world: World, vault: VaultState): void {
   if (vault.state === "deleted") return;
   if (vault.pending !== null && vault.pending.expiresAt <= world.now) vault.pending = null;
   if (vault.expiryDate !== null && vault.expiryDate <= world.now) {
-    remove(world, vault, "expiryDate reached", vault.expiryDate);
+    remove(world, vault, { description: "expiryDate reached", time: iso(vault.expiryDate) });
   } else if (vault.state === "active" && vault.autoLockDate <= world.now) {
     lock(vault, "auto-lock");
   }
@@ -145,13 +144,11 @@ function bringUpToDate(world: World, vault: VaultState): void {
 export function remove(
   world: World,
   vault: VaultState,
-  description: string,
-  time = world.now,
-  origin: Partial<AuditItem> = {},
+  item: Partial<AuditItem> & Pick<AuditItem, "description">,
 ): void {
   vault.state = "deleted";
   vault.pending = null;
-  record(world, { ...origin, action: "DELETE_VAULT", vaultUuid: vault.uuid, description }, time);
+  record(world, { action: "DELETE_VAULT", vaultUuid: vault.uuid, ...item });
 }
 
 /** Locks a vault. A pending exchange stays, and may be ended after an unlock if its token lasts. */

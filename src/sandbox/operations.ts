@@ -33,15 +33,33 @@ interface Body {
 }
 
 /** Validated body of a start or delete call, for all kinds. */
-export interface StartBody extends Body {
+interface StartBody extends Body {
   newVault?: Pick<VaultInput, "creditCard" | "content">;
   vault: { credentials: Credentials };
 }
 
 /** Validated body of a create call. */
-export interface CreateBody extends Body {
+interface CreateBody extends Body {
   metadata?: Metadata;
   vault: Pick<VaultInput, "creditCard" | "content" | "hashedPin" | "maxUsage" | "expiryDate">;
+}
+
+/**
+ * Processes a call.
+ * @throws Refusal
+ */
+export function processCall(world: World, window: RateWindow, call: Call): Outcome {
+  const { operation, step } = call.endpoint;
+  const single = {
+    get: start,
+    update: start,
+    create: createCall,
+    delete: deleteCall,
+    info: infoCall,
+  };
+  // The schema of the endpoint makes the body that its function takes.
+  const body = admit(world, window, call) as never;
+  return (step === "end" ? end : single[operation])(world, call, body);
 }
 
 /**
@@ -50,7 +68,7 @@ export interface CreateBody extends Body {
  * call, the headers of an end call), the caller's address, the JWT. Returns the validated body.
  * @throws Refusal
  */
-export function admit(world: World, window: RateWindow, call: Call): unknown {
+function admit(world: World, window: RateWindow, call: Call): unknown {
   const { endpoint } = call;
   const wrong = wrongApplication(world, call);
   const wait = wrong === undefined ? window.admit(world.now) : 0;
@@ -133,23 +151,15 @@ function recordCall(
 }
 
 /**
- * Returns the vault if it has the kind of the endpoint and is active.
+ * Returns the vault if it has the kind of the endpoint; a locked one for an info call alone.
  * @throws Refusal (404, 410 or 423)
  */
-function openVault(world: World, call: Call): VaultState {
-  const vault = presentVault(world, call);
-  if (vault.state === "locked") refuse("locked", "vaultUuid", "the vault is locked");
-  return vault;
-}
-
-/**
- * Returns the vault, locked or not.
- * @throws Refusal (404 or 410)
- */
-function presentVault(world: World, call: Call): VaultState {
-  const vault = findVault(world, call.uuid);
-  if (vault?.kind !== call.endpoint.kind) refuse("unknown", "vaultUuid", "no such vault");
+function openVault(world: World, { endpoint, uuid }: Call): VaultState {
+  const vault = findVault(world, uuid);
+  if (vault?.kind !== endpoint.kind) refuse("unknown", "vaultUuid", "no such vault");
   if (vault.state === "deleted") refuse("deleted", "vaultUuid", "the vault was deleted");
+  if (vault.state === "locked" && endpoint.operation !== "info")
+    refuse("locked", "vaultUuid", "the vault is locked");
   return vault;
 }
 
@@ -157,8 +167,9 @@ function presentVault(world: World, call: Call): VaultState {
  * Handles a start, after `admit`. Wrong credentials count as a failed attempt. Correct ones count
  * as an unacknowledged start, drop a pending exchange, and offer a pair, invalid until the end.
  */
-export function start(world: World, call: Call, operation: Operation, body: StartBody): Outcome {
+function start(world: World, call: Call, body: StartBody): Outcome {
   const vault = openVault(world, call);
+  const operation = call.endpoint.operation as Operation;
   checkCredentials(world, call, vault, body);
   const externalRef = body.externalRef ?? null;
   vault.pending = null;
@@ -216,9 +227,9 @@ function checkCredentials(world: World, call: Call, vault: VaultState, body: Sta
 
 /** Returns the property of the request that does not match the vault, or undefined. */
 function wrongCredential(vault: VaultState, body: StartBody): string | undefined {
-  const { hashedPin, ...given } = body.vault.credentials;
-  if (!samePair(vault.pair, given)) return "vault.credentials";
-  if (!sameSecret(hashedPin ?? "", vault.hashedPin ?? "")) return "vault.credentials";
+  const { hashedPin = "", ...given } = body.vault.credentials;
+  const isPinRight = sameSecret(hashedPin, vault.hashedPin ?? "");
+  if (!samePair(vault.pair, given) || !isPinRight) return "vault.credentials";
   const { device } = body;
   return vault.device === undefined || device === undefined || deviceMatches(vault.device, device)
     ? undefined
@@ -232,23 +243,18 @@ export const samePair = (a: Pair, b: Pair): boolean =>
  * Handles get-end and update-end, after `admit`. Only an end call makes the offered pair current,
  * applies an update and uses up a read. A token that is wrong, expired or used changes nothing.
  */
-export function end(world: World, call: Call, token: string): Outcome {
-  const { operation } = call.endpoint;
+function end(world: World, call: Call, { token }: { token: string }): Outcome {
+  const operation = call.endpoint.operation as Operation;
   const known = findVault(world, call.uuid);
   if (known !== undefined) known.counts.ends += 1;
   const isRepeated =
     known?.kind === call.endpoint.kind && isTokenOf(known.acknowledged, operation, token);
   if (world.policy.idempotentEnd && isRepeated) return success();
   const vault = openVault(world, call);
-  if (vault.pending === null || !isTokenOf(vault.pending, operation, token)) {
+  const { pending } = vault;
+  if (pending === null || !isTokenOf(pending, operation, token))
     refuse("token", "token", "the token is unknown or has expired");
-  }
-  acknowledge(world, call, vault, vault.pending);
-  return success();
-}
-
-function acknowledge(world: World, call: Call, vault: VaultState, pending: PendingExchange): void {
-  const { operation, token, offered, externalRef, creditCard, content } = pending;
+  const { offered, externalRef, creditCard, content } = pending;
   Object.assign(vault, defined({ creditCard, content }));
   vault.pair = offered;
   vault.pending = null;
@@ -261,13 +267,14 @@ function acknowledge(world: World, call: Call, vault: VaultState, pending: Pendi
   recordCall(world, call, { externalRef, description });
   if (operation === "get" && vault.usesRemaining !== null) {
     vault.usesRemaining -= 1;
-    if (vault.usesRemaining === 0) remove(world, vault, "no uses remain");
+    if (vault.usesRemaining === 0) remove(world, vault, { description: "no uses remain" });
   }
+  return success();
 }
 
 /** Whether an end call names the operation and token of an exchange. */
 const isTokenOf = (
-  exchange: { operation: Operation; token: string } | null,
+  exchange: Pick<PendingExchange, "operation" | "token"> | null,
   operation: string,
   token: string,
 ): boolean =>
@@ -277,7 +284,7 @@ const isTokenOf = (
 // delete and the responses to a create and a delete are guesses.
 
 /** Creates a vault. The response shows it as a start does, without its contents. */
-export function createCall(world: World, call: Call, body: CreateBody): Outcome {
+function createCall(world: World, call: Call, body: CreateBody): Outcome {
   const { vault, device, metadata, externalRef = null } = body;
   const input = { kind: call.endpoint.kind, ...vault, ...defined({ device, metadata }) };
   const created = createVault(world, input, { ...originOf(call), externalRef });
@@ -285,17 +292,17 @@ export function createCall(world: World, call: Call, body: CreateBody): Outcome 
 }
 
 /** Deletes a vault, even with a pending exchange. Wrong credentials count as a failed attempt. */
-export function deleteCall(world: World, call: Call, body: StartBody): Outcome {
+function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   const vault = openVault(world, call);
   checkCredentials(world, call, vault, body);
-  const origin = { ...originOf(call), externalRef: body.externalRef ?? null };
-  remove(world, vault, "vault deleted", world.now, origin);
+  const { externalRef = null } = body;
+  remove(world, vault, { ...originOf(call), externalRef, description: "vault deleted" });
   return success();
 }
 
 /** Describes a vault, locked or not. Counts nothing and changes no date. */
-export function infoCall(world: World, call: Call): Outcome {
-  const vault = presentVault(world, call);
+function infoCall(world: World, call: Call): Outcome {
+  const vault = openVault(world, call);
   return success({ ...facts(vault), metadata: vault.metadata ?? {} });
 }
 

@@ -7,8 +7,7 @@ import { parseJson } from "../protocol/json.ts";
 import { defaults } from "../protocol/limits.ts";
 import type { Application } from "../protocol/requests.ts";
 import { after, before, Faults } from "./faults.ts";
-import { admit, createCall, deleteCall, end, infoCall, samePair, start } from "./operations.ts";
-import type { Call, CreateBody, StartBody } from "./operations.ts";
+import { processCall, samePair, type Call } from "./operations.ts";
 import { refusal, Refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { completePolicy, RateWindow, type Policy } from "./policy.ts";
 import { newPair, allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
@@ -56,7 +55,7 @@ export class Sandbox {
     const state = options.state ?? {
       application: { uuid: randomUUID(), apiKey: randomUUID() },
       vaults: {},
-      initial: [],
+      initial: seed.map((input) => ({ uuid: randomUUID(), credentials: newPair(), ...input })),
       audit: [],
     };
     this.#state = state;
@@ -64,12 +63,9 @@ export class Sandbox {
     this.#save = () => options.save?.(state);
     this.#policy = completePolicy(options.policy ?? {});
     this.#window = new RateWindow(this.#policy.rate);
-    for (const input of options.state === undefined ? seed : []) {
-      const { uuid, pair } = createVault(this.#world(), input);
-      state.initial.push({ ...structuredClone(input), uuid, credentials: pair });
-    }
     state.application = application ?? state.application;
-    this.#save();
+    if (options.state === undefined) this.rewind();
+    else this.#save();
   }
 
   get application(): Application {
@@ -78,9 +74,8 @@ export class Sandbox {
 
   /** Processes a request of a vault endpoint. */
   call(call: Call): Outcome {
-    const world = this.#world();
     try {
-      return route(world, call, admit(world, this.#window, call));
+      return processCall(this.#world(), this.#window, call);
     } catch (error) {
       if (error instanceof Refusal) return error.outcome;
       throw error;
@@ -197,22 +192,6 @@ export class Sandbox {
   }
 }
 
-function route(world: World, call: Call, body: unknown): Outcome {
-  const { operation, step } = call.endpoint;
-  if (step === "end") return end(world, call, (body as { token: string }).token);
-  switch (operation) {
-    case "get":
-    case "update":
-      return start(world, call, operation, body as StartBody);
-    case "create":
-      return createCall(world, call, body as CreateBody);
-    case "delete":
-      return deleteCall(world, call, body as StartBody);
-    case "info":
-      return infoCall(world, call);
-  }
-}
-
 export interface HandlerSettings {
   /** Path before `/vault/…`; default `/vaultsvc/v1-2`. */
   prefix?: string;
@@ -242,7 +221,14 @@ export function createHandler(
       return refusal(405, "METHOD", [{ message }], { headers: { allow: endpoint.method } });
     }
     const target = `${method} ${path}`;
-    const call = { endpoint, uuid, headers, body: parsed(text), remoteAddress, target };
+    const call = {
+      endpoint,
+      uuid,
+      headers,
+      body: attempt(() => parseJson(text)),
+      remoteAddress,
+      target,
+    };
     const answer = answerCall(sandbox, faults, call, onFault);
     return latencyMs === 0 ? answer : { ...answer, delayMs: (answer.delayMs ?? 0) + latencyMs };
   };
@@ -255,21 +241,14 @@ function findEndpoint(path: string): { endpoint: Endpoint; uuid: string } | unde
   const segments = path.split("/");
   const shape = segments.map((segment, at) => (at === 4 ? placeholder : segment)).join("/");
   const endpoint = endpoints.find((each) => each.path(placeholder) === shape);
-  return endpoint && { endpoint, uuid: decoded(segments[4] ?? "") };
+  const [, , , , uuid = ""] = segments;
+  // One that cannot be decoded is refused as a uuid later.
+  return endpoint && { endpoint, uuid: attempt(() => decodeURIComponent(uuid)) ?? uuid };
 }
 
-/** Decodes a path segment. One that cannot be decoded stays, and is refused as a uuid later. */
-function decoded(segment: string): string {
+function attempt<T>(work: () => T): T | undefined {
   try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
+    return work();
   } catch {
     return undefined;
   }
