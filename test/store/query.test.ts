@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { closed } from "../../src/exchange/breaker.ts";
 import { replacing, written } from "../../src/store/tables.ts";
-import { dialect, rowsIn } from "../../src/store/sqlite/query.ts";
+import { dialect, rowsIn } from "../../src/store/sqlite/database.ts";
 
 it("numbers name values, as in PostgreSQL, in any order and as often as they stand there, and a $ is text elsewhere", () => {
   const statement = {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it } from "vitest";
-import { migrations } from "../../src/store/sqlite/open-database.ts";
+import { migrations } from "../../src/store/sqlite/database.ts";
 import type { State } from "../../src/store/state.ts";
 import {
   exchange,

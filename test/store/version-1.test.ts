@@ -5,7 +5,7 @@ import pg from "pg";
 import { describe, expect, it } from "vitest";
 import { releaseLockFile, tryLockFile } from "../../src/files/lock-file.ts";
 import { schemaVersion } from "../../src/store/postgres/schema.ts";
-import { migrations } from "../../src/store/sqlite/open-database.ts";
+import { migrations } from "../../src/store/sqlite/database.ts";
 import { deriveKey, seal } from "../../src/secrets/sealing.ts";
 import type { ExchangeRow } from "../../src/store/steps/rows.ts";
 import { openToken } from "../../src/store/steps/generations.ts";

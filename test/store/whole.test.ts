@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PostgresWhole } from "../../src/store/postgres/whole-state.ts";
 import type { PostgresStore } from "../../src/store/postgres/store.ts";
-import { dialect } from "../../src/store/sqlite/query.ts";
+import { dialect } from "../../src/store/sqlite/database.ts";
 import type { State } from "../../src/store/state.ts";
 import type { Statement } from "../../src/store/tables.ts";
 import type { StoredWhole } from "../../src/store/whole/stored-whole.ts";

@@ -14,8 +14,16 @@ import {
   type VaultColumns,
 } from "../document.ts";
 import { Keyring } from "../keyring.ts";
-import { marksOf, migrate } from "../sqlite/open-database.ts";
-import { all, dialect as sqlite, keyIdIn, noteMeta, one, rowsIn } from "../sqlite/query.ts";
+import {
+  all,
+  dialect as sqlite,
+  keyIdIn,
+  marksOf,
+  migrate,
+  noteMeta,
+  one,
+  rowsIn,
+} from "../sqlite/database.ts";
 import { openSnapshot } from "../sqlite/snapshot.ts";
 import { keyOf, type Owner } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";

@@ -9,6 +9,7 @@ import type { Clock } from "../../exchange/ports.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import {
+  all,
   checkOurs,
   checkUsable,
   isOlder,
@@ -18,8 +19,7 @@ import {
   retryBusyDatabase,
   schemaVersion,
   withMode,
-} from "./open-database.ts";
-import { all } from "./query.ts";
+} from "./database.ts";
 
 /**
  * Opens a database read-only and creates nothing beside it: if a file with one of the suffixes is

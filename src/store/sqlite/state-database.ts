@@ -17,7 +17,7 @@ import {
   migrate,
   openDatabase,
   retryBusyDatabase,
-} from "./open-database.ts";
+} from "./database.ts";
 import { VaultLocks } from "./vault-lock.ts";
 
 export interface StoreOptions extends Omit<StateParts, "keyring"> {

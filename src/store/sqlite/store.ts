@@ -16,8 +16,7 @@ import { labelTaken } from "../steps/vault.ts";
 import { StoredState, type StateParts } from "../stored-state.ts";
 import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
 import type { Marks } from "../whole/marks.ts";
-import { marksOf } from "./open-database.ts";
-import { dialect, keyIdIn, metaOf, noteMeta, one, rowsIn } from "./query.ts";
+import { dialect, keyIdIn, marksOf, metaOf, noteMeta, one, rowsIn } from "./database.ts";
 import { StateDatabase, type StoreOptions } from "./state-database.ts";
 import type { SqliteWhole } from "./whole-state.ts";
 

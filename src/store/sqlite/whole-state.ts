@@ -4,12 +4,13 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   createDatabase,
   isOlder,
+  keyIdIn,
   marksOf,
   migrate,
+  one,
   openDatabase,
   retryBusyDatabase,
-} from "./open-database.ts";
-import { keyIdIn, one } from "./query.ts";
+} from "./database.ts";
 import type { StateDatabase, StoreOptions } from "./state-database.ts";
 import { engineOf, problemsOf, readerOf, type Restore } from "../backup/backup.ts";
 import { openHistory, openSnapshot, type StateHistory } from "./snapshot.ts";

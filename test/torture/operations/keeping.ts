@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import type { Pair } from "../../../src/protocol/answers.ts";
-import { migrations } from "../../../src/store/sqlite/open-database.ts";
+import { migrations } from "../../../src/store/sqlite/database.ts";
 import {
   expectError,
   expectExit,

@@ -6,7 +6,7 @@ import type { Clock, VaultSession } from "../../../../src/exchange/ports.ts";
 import { givenKey } from "../../../../src/secrets/keys.ts";
 import { columnsOf, rowsOf, type VaultColumns } from "../../../../src/store/document.ts";
 import type { VaultRows } from "../../../../src/store/steps/rows.ts";
-import { all, one } from "../../../../src/store/sqlite/query.ts";
+import { all, one } from "../../../../src/store/sqlite/database.ts";
 import { memoryFolder } from "../../../support/campaign.ts";
 import { openLocalHere, openSharedHere, serviceName } from "../../../support/in-process.ts";
 import { uuid } from "./service.ts";
