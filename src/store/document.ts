@@ -4,9 +4,8 @@ import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { cannotBeOpened, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Kind } from "../protocol/endpoints.ts";
-import { breakerIn, breakerOf, inserting, replacing } from "./tables.ts";
+import { appending, breakerIn, breakerOf, inserting, replacing } from "./tables.ts";
 import type { Dialect, Put, Statement, Table } from "./tables.ts";
-import { appending } from "./journal.ts";
 import { findGeneration, placeOf, type Owner } from "./steps/generations.ts";
 import type {
   CredentialsRow,

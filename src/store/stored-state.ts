@@ -2,18 +2,19 @@ import type { Actor } from "../actor.ts";
 import { VaultError } from "../errors.ts";
 import { closed, type Breaker, type ServiceBreaker } from "../exchange/breaker.ts";
 import { byLabel } from "../exchange/records.ts";
+import { exchangeStates, type ExchangeState } from "../exchange/states.ts";
 import type { Clock, Store, Waiting } from "../exchange/ports.ts";
 import type {
   CreatedVault,
   Creation,
+  JournalledOperation,
   PastExchange,
   RunExchange,
   VaultRecord,
 } from "../exchange/records.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import { keyIdOf, unseal, type SealingKey } from "../secrets/sealing.ts";
-import { allBreakers, breakerIn, breakerOf, replacing, written } from "./tables.ts";
-import { appendingAlone, entriesOf, pastExchanges, type Entry } from "./journal.ts";
+import { allBreakers, appendingAlone, breakerIn, breakerOf, replacing, written } from "./tables.ts";
 import type { Keyring } from "./keyring.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
@@ -269,3 +270,53 @@ const runExchangesOf = (
     WHERE run = $1 AND service = $2 AND uuid = coalesce($3, uuid)`,
   values: [name, service, uuid?.toLowerCase() ?? null],
 });
+
+/** The entries about the exchanges of a vault, or about one of them, newest first. */
+const entriesOf = (
+  prefix: string,
+  service: string,
+  uuid: string,
+  exchange: string | undefined,
+): Statement => ({
+  sql: `SELECT at, exchange, event, detail FROM ${prefix}journal
+    WHERE service = $1 AND uuid = $2 AND exchange = coalesce($3, exchange) ORDER BY seq DESC LIMIT 1000`,
+  values: [service, uuid.toLowerCase(), exchange ?? null],
+});
+
+/** A row of `entriesOf`. */
+type Entry = Record<"at" | "exchange" | "event" | "detail", string>;
+
+/** The exchanges that entries tell of, newest first, without those whose start was never sent. */
+function pastExchanges(entries: readonly Entry[]): PastExchange[] {
+  const byId = [...Map.groupBy(entries, ({ exchange }) => exchange).values()];
+  return byId.flatMap((own): PastExchange[] => {
+    const last = own.find(({ event }) => (exchangeStates as readonly string[]).includes(event));
+    const first = own.findLast(({ event }) => event === "intent" || event === "adopted");
+    if (last === undefined || first === undefined) return [];
+    const [ended, begun] = [last, first].map(({ detail }) => JSON.parse(detail) as Detail);
+    if (ended?.takenBack === true || begun === undefined) return [];
+    return [
+      {
+        exchange: {
+          id: first.exchange,
+          operation: begun.operation,
+          state: last.event as ExchangeState,
+          externalRef: begun.externalRef ?? "",
+          startedAt: first.at,
+          tokenExpiry: null,
+          generation: null,
+          by: begun.by ?? null,
+        },
+        changedAt: last.at,
+        changedBy: ended?.by ?? null,
+      },
+    ];
+  });
+}
+
+interface Detail {
+  operation: JournalledOperation;
+  externalRef?: string;
+  by?: Actor;
+  takenBack?: boolean;
+}

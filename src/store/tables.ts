@@ -1,4 +1,5 @@
 import { closed, type Breaker, type Seen } from "../exchange/breaker.ts";
+import { firstIdAt } from "../exchange/ulid.ts";
 
 /** A value of a column: what SQLite and PostgreSQL both take. */
 export type Value = string | number | null;
@@ -202,3 +203,66 @@ export const isAsSeen = (
   claim === null
     ? `NOT EXISTS (SELECT 1 FROM ${prefix}breakers WHERE service = ${put(service)} AND "lostAt" IS NOT NULL)`
     : `EXISTS (SELECT 1 FROM ${prefix}breakers WHERE service = ${put(service)} AND version = ${put(breaker.version)} ${lock})`;
+
+/** How long journal entries are kept, and what runs have begun. */
+const journalDays = 400;
+
+/** How overdue the oldest entry must be before anything is removed, so that pruning is rare. */
+const slackDays = 30;
+
+const day = 86_400_000;
+
+export interface JournalEntry {
+  at: string;
+  service: string;
+  uuid: string;
+  exchange: string | null;
+  event: string;
+  /** Never holds a secret. */
+  detail: Record<string, unknown>;
+}
+
+/** An entry about the state itself; `now` is in milliseconds since the epoch. */
+export const ofState = (
+  event: string,
+  now: number,
+  detail: JournalEntry["detail"],
+): JournalEntry => ({
+  at: new Date(now).toISOString(),
+  service: "",
+  uuid: "",
+  exchange: null,
+  event,
+  detail,
+});
+
+/** SQL that appends journal entries in order, if `from` has a row; returns a row for each. */
+export function appending(
+  dialect: Dialect,
+  entries: readonly JournalEntry[],
+  from: string,
+  put: Put,
+): string {
+  const list = entries.map((entry) => ({ ...entry, detail: JSON.stringify(entry.detail) }));
+  const columns = ["at", "service", "uuid", "exchange", "event", "detail"];
+  return `${inserting(dialect, "journal", columns, put(JSON.stringify(list)), from)} RETURNING 1 AS done`;
+}
+
+/** Appends entries of a writer without the lock of a vault. */
+export const appendingAlone = (dialect: Dialect, ...entries: JournalEntry[]): Statement =>
+  written((put) => appending(dialect, entries, dialect.open, put));
+
+/** Removes entries and runs' exchanges that are kept no longer (exchange ids sort by time), if any. */
+export function pruning(
+  prefix: string,
+  oldest: string | null | undefined,
+  now: number,
+): Statement[] {
+  if (!oldest || Date.parse(oldest) >= now - (journalDays + slackDays) * day) return [];
+  const before = new Date(now - journalDays * day);
+  return [
+    marking(prefix, "journal-from", before.toISOString()),
+    { sql: `DELETE FROM ${prefix}journal WHERE at < $1`, values: [before.toISOString()] },
+    { sql: `DELETE FROM ${prefix}runs WHERE exchange < $1`, values: [firstIdAt(before.getTime())] },
+  ];
+}

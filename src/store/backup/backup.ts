@@ -3,7 +3,6 @@ import { DatabaseSync } from "node:sqlite";
 import { buffer } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
-import { appendingAlone, ofState } from "../journal.ts";
 import {
   isKnown,
   mapSealed,
@@ -27,7 +26,8 @@ import {
 import { openSnapshot } from "../sqlite/snapshot.ts";
 import { keyOf, type Owner } from "../steps/generations.ts";
 import type { VaultRows } from "../steps/rows.ts";
-import { marking, quoted, type Row, type Table } from "../tables.ts";
+import { appendingAlone, marking, ofState, quoted } from "../tables.ts";
+import type { Row, Table } from "../tables.ts";
 import type { StoredState } from "../stored-state.ts";
 import { withPredecessors } from "../whole/marks.ts";
 import { marksAt, tables, WholeReader, type Engine, type WholePlace } from "../whole/whole.ts";

@@ -2,10 +2,9 @@ import { VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { VaultRecord } from "../../exchange/records.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { prunedBefore, pruning } from "../journal.ts";
 import { Keyring } from "../keyring.ts";
 import type { Created, Lock, State } from "../state.ts";
-import type { Dialect, Statement } from "../tables.ts";
+import { pruning, type Dialect, type Statement } from "../tables.ts";
 import { StoredState, type StateParts } from "../stored-state.ts";
 import type { Durability, StoredVaultSession } from "../vault-session.ts";
 import { parseAddress, passwordFromFile, type Address } from "./address.ts";
@@ -198,9 +197,8 @@ export class PostgresStore extends StoredState implements State {
       async (statement) => await transactAtGate(database, [statement]),
       warn,
     );
-    const before = prunedBefore(about.oldest, about.now);
-    if (before !== null)
-      await unlessLocked(database.transact(pruning(this.dialect.prefix, before), takingMs));
+    const old = pruning(this.dialect.prefix, about.oldest, about.now);
+    if (old.length > 0) await unlessLocked(database.transact(old, takingMs));
     return { ...about, key: await keyring.key(about.keyId), isTakenOver };
   }
 }

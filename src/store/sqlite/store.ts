@@ -5,9 +5,8 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { Intent } from "../../exchange/records.ts";
 import { ensureRoom } from "../../files/disk.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { inserting, isAsSeen, written, type Put, type Statement } from "../tables.ts";
+import { inserting, isAsSeen, pruning, written, type Put, type Statement } from "../tables.ts";
 import { columnsOf, raising, writingBeside, type Made } from "../document.ts";
-import { prunedBefore, pruning } from "../journal.ts";
 import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Created, Lock, State } from "../state.ts";
@@ -104,8 +103,8 @@ export class SqliteState extends StoredState implements State {
       one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
       metaOf(db, "file"),
     ]);
-    const before = prunedBefore(oldest, this.now());
-    if (before !== null) await this.change(() => pruning("", before), "unsynced");
+    const old = pruning("", oldest, this.now());
+    if (old.length > 0) await this.change(() => old, "unsynced");
     this.#marks = marks;
     const note = (db: DatabaseSync): boolean => {
       // Read again: of several that come here at the same time, one marks the credentials.

@@ -2,10 +2,9 @@ import type { Waiting } from "../../exchange/ports.ts";
 import type { SealingKey, VaultPlace } from "../../secrets/sealing.ts";
 import type { VaultColumns } from "../document.ts";
 import { columns, isKnownIn, mapSealed, resealing, unsealWith } from "../document.ts";
-import { ofState } from "../journal.ts";
 import type { Keyring } from "../keyring.ts";
 import type { Dialect, Row, Statement, Table, Value } from "../tables.ts";
-import { inserting, keys, marking } from "../tables.ts";
+import { inserting, keys, marking, ofState } from "../tables.ts";
 import type { Owner } from "../steps/generations.ts";
 import type { Marks } from "./marks.ts";
 

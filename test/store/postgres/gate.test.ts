@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
 import type { Creation } from "../../../src/exchange/records.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
-import { appendingAlone } from "../../../src/store/journal.ts";
+import { appendingAlone } from "../../../src/store/tables.ts";
 import { transactWhole } from "../../../src/store/postgres/gate.ts";
 import { dialectOf } from "../../../src/store/postgres/schema.ts";
 import { PostgresWhole } from "../../../src/store/postgres/whole-state.ts";
