@@ -7,7 +7,7 @@ import { inserting, marking, sharedTables } from "../tables.ts";
 import type { Dialect, Row, Statement, Table } from "../tables.ts";
 import type { Former } from "../version-1.ts";
 import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
-import { marksIn, notHere, type Marks } from "../whole/marks.ts";
+import { marksIn, notHere, type Marks } from "../whole/whole.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { createFile } from "../../files/durable-file.ts";
@@ -22,7 +22,7 @@ export const applicationId = 0x76737374;
 
 const tables = `
   -- Facts about the state itself: journal-from, before which journal entries may be removed; state, its id; the other marks of
-  -- whole/marks.ts.
+  -- whole/whole.ts.
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   INSERT OR IGNORE INTO meta VALUES ('state', lower(hex(randomblob(16))));
 

@@ -14,7 +14,7 @@ import { lockLost, type VaultRow } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import { StoredState, type StateParts } from "../stored-state.ts";
 import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
-import type { Marks } from "../whole/marks.ts";
+import type { Marks } from "../whole/whole.ts";
 import { dialect, keyIdIn, marksOf, metaOf, noteMeta, one, rowsIn } from "./database.ts";
 import { StateDatabase, type StoreOptions } from "./state-database.ts";
 import type { SqliteWhole } from "./whole-state.ts";

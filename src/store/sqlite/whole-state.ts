@@ -16,10 +16,9 @@ import { engineOf, problemsOf, readerOf, type Restore } from "../backup/backup.t
 import { openHistory, openSnapshot, type StateHistory } from "./snapshot.ts";
 import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
-import { notHere } from "../whole/marks.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
-import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
+import { notHere, Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { diskOf, refuseNetwork } from "../../files/disk.ts";

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { StoredWhole } from "./stored-whole.ts";
-import { claiming, notHere, waysToEnd, withPredecessors, type Fence, type Marks } from "./marks.ts";
-import { marksAt, type Whole, type WholePlace, type WholeReader } from "./whole.ts";
+import type { Fence, Marks, Whole, WholePlace, WholeReader } from "./whole.ts";
+import { claiming, marksAt, notHere, waysToEnd, withPredecessors } from "./whole.ts";
 import { command, noted } from "../../way.ts";
 
 /**
