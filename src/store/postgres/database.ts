@@ -81,17 +81,17 @@ class Connection extends pg.Client {
     const { connection } = this as unknown as Wire;
     const attach = connection.attachListeners.bind(connection);
     connection.attachListeners = (stream) => {
-      const guarded = (listener: (chunk: Buffer) => void) => (chunk: Buffer) => {
+      const emit = stream.emit.bind(stream) as (...event: unknown[]) => boolean;
+      stream.emit = (...event: unknown[]) => {
         try {
-          listener(chunk);
+          return emit(...event);
         } catch (cause) {
           // What the library does not understand would end the process from here.
           stream.destroy(cause as Error);
+          return true;
         }
       };
-      const on = (event: string, listener: (chunk: Buffer) => void): unknown =>
-        stream.on(event, event === "data" ? guarded(listener) : listener);
-      attach({ on } as unknown as Duplex);
+      attach(stream);
     };
   }
 
@@ -247,15 +247,11 @@ export class Database {
   async #connect(): Promise<Connection> {
     for (;;) {
       const opening = (this.#connection ??= this.#open());
-      const drop = (): void => {
-        if (this.#connection === opening) this.#connection = null;
-      };
-      const connection = await opening.catch((error: unknown) => {
-        drop();
-        throw error;
-      });
-      if (connection.dead === null) return connection;
-      drop();
+      const connection = await opening.catch((error: unknown) => error);
+      const isOpen = connection instanceof Connection;
+      if (isOpen && connection.dead === null) return connection;
+      if (this.#connection === opening) this.#connection = null;
+      if (!isOpen) throw connection;
     }
   }
 

@@ -173,25 +173,24 @@ export class LeasedVault extends StoredVaultSession {
    */
   async #write(made: Made<unknown>, isLast: boolean): Promise<number> {
     const { clock, database } = this.#parts;
-    for (let [tries, version] = [5, made.before.version]; ; tries -= 1) {
+    let { version } = made.before;
+    for (let tries = 5; ; tries -= 1) {
       const sent = instant(clock);
       try {
         const step = this.#statement(made, version, isLast);
         const [[row] = []] = await database.transact([step], steppingMs);
         if (row === undefined) throw await this.#notWritten(version, made.after);
         this.#renewedAt = sent;
-        if (isLast) this.#stopRenewing();
-        return version + 1;
+        break;
       } catch (error) {
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
         const found = await this.#lookUp(version);
-        if (found === version + 1) {
-          if (isLast) this.#stopRenewing();
-          return found;
-        }
+        if (found === version + 1) break;
         version = found;
       }
     }
+    if (isLast) this.#stopRenewing();
+    return version + 1;
   }
 
   /** The statement of a step: writes all and returns a row, if the vault's row is still ours. */

@@ -4,7 +4,7 @@ import type { Waiting } from "../../exchange/ports.ts";
 import { seal, unseal, type VaultPlace } from "../../secrets/sealing.ts";
 import { StateHistory } from "../sqlite/snapshot.ts";
 import { copyInto } from "../backup/backup.ts";
-import type { Created, Lock } from "../state.ts";
+import type { Created } from "../state.ts";
 import { StoredWhole, type StateFacts } from "../whole/stored-whole.ts";
 import { marksIn, Whole, WholeReader } from "../whole/whole.ts";
 import type { Engine, WholeOperation } from "../whole/whole.ts";
@@ -50,7 +50,6 @@ export interface SharedParts extends StateParts {
 /** A shared state, as the whole of it takes it. */
 interface SharedStore extends StoredState {
   readonly parts: SharedParts;
-  locks(): Promise<Lock[]>;
   /** What the state says of itself, read once, with its key. */
   ready(): Promise<About>;
 }
