@@ -157,7 +157,7 @@ const table: Record<string, Allowance> = {
       "defined",
       "at-a-time",
     ],
-    types: ["exchange/ports", "exchange/records"],
+    types: ["exchange/ports", "exchange/records", "documents/state"],
     packages: ["node:sqlite", "pg"],
   },
   secrets: { parts: ["files", "protocol", "errors", "way"] },

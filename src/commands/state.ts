@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { actorWords } from "../actor.ts";
 import type { RestoreFacts } from "../parts/state.ts";
 import type { Document } from "../documents/schemas.ts";
+import type { RestoredVault } from "../documents/state.ts";
 import { command, listed, type Command } from "../cli/command.ts";
 import { checkWritable } from "../handover/out-file.ts";
 import { VaultError } from "../errors.ts";
@@ -12,8 +13,6 @@ import { count } from "../terminal/count.ts";
 import { listTable } from "../terminal/tables.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { command as wayTo, noted } from "../way.ts";
-
-type RestoredVault = Document<"state restore">["restored"]["vaults"][number];
 
 /** Creates the state and its key, as far as there are none. */
 const init = command(

@@ -123,14 +123,25 @@ const exported = z.object({
   device: z.optional(device),
 });
 
-const holdings = { file: text, pending: count, keyId: maybeText, format: count };
+const holdings = {
+  file: text,
+  /** Exchanges that wait for an acknowledgement, or are in doubt. */
+  pending: count,
+  /** Of the key that opens the encrypted values; null if there are none. */
+  keyId: maybeText,
+  format: count,
+};
 
-/** What a restore did with a vault; `reason`: why it is as here, as in the file, or both. */
+/**
+ * What a restore did with a vault. `taken`: unknown here. `returned`: forgotten here. `first`,
+ * `after`: the file has credentials unknown here, tried before those here, or after them. `older`:
+ * what it has was superseded here. `gone`: deleted since. `known`: nothing new.
+ */
 const restoredVault = z.object({
   ...vault,
   service: text,
   reason: z.enum(["known", "older", "gone", "taken", "returned", "first", "after"]),
-  /** The exchange that is open now. */
+  /** The exchange that is open now, and which state it is from. */
   exchange: z.nullable(
     z.object({
       id: text,
@@ -197,6 +208,8 @@ export const state = {
   "state locks": z.object({ locks: z.array(lock) }),
 };
 
+export type BackupFacts = Omit<z.infer<(typeof state)["state backup"]>["backup"], "key">;
+export type RestoredVault = z.infer<typeof restoredVault>;
 export type ListedVault = z.infer<typeof listedVault>;
 export type VaultGuard = z.infer<typeof vaultGuard>;
 export type ServiceBreaker = z.infer<typeof serviceBreaker>;

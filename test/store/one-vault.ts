@@ -1,5 +1,6 @@
 import { deriveKey } from "../../src/secrets/sealing.ts";
-import { restoreVault, type RestoredVault } from "../../src/store/backup/restore-vault.ts";
+import type { RestoredVault } from "../../src/documents/state.ts";
+import { restoreVault } from "../../src/store/backup/restore-vault.ts";
 import { columnsOf, make, rowsOf } from "../../src/store/document.ts";
 import { openCredentials } from "../../src/store/steps/generations.ts";
 import { vaultRecord, unknownVault } from "../../src/store/steps/rows.ts";

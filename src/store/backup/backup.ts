@@ -32,36 +32,17 @@ import type { StoredState } from "../stored-state.ts";
 import { marksAt, tables, WholeReader, withPredecessors } from "../whole/whole.ts";
 import type { Engine, WholePlace } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
+import type { BackupFacts, RestoredVault } from "../../documents/state.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { replaceLater } from "../../files/durable-file.ts";
 import { statIfThere } from "../../files/private-directory.ts";
 import { asStateError, isDamaged, onState, unusable } from "../../files/state-error.ts";
 import { ofBackup, type GivenKey } from "../../secrets/keys.ts";
-import { countedThere, restoreVault, type RestoredVault } from "./restore-vault.ts";
+import { countedThere, restoreVault } from "./restore-vault.ts";
 
 /** A state that is copied to a backup, or into which one is restored. */
 interface Place extends WholePlace {
   readonly store: Pick<StoredState, "dialect" | "lock" | "parts" | "record">;
-}
-
-/** What a backup or a state holds. */
-export interface Holdings {
-  vaults: number;
-  /** Exchanges that wait for an acknowledgement, or are in doubt. */
-  pending: number;
-  /** Id of the key that opens the sealed values; null if there are none. */
-  keyId: string | null;
-  /** Version of the schema. */
-  format: number;
-}
-
-export interface BackupFacts extends Holdings {
-  /** Absolute path. */
-  file: string;
-  /** Size of the file. */
-  bytes: number;
-  /** Time of the backup, ISO 8601. */
-  at: string;
 }
 
 const isUnwritable = "the backup cannot be written";
@@ -238,6 +219,9 @@ export interface RestoreFacts {
   /** Vaults that others held for too long; nothing of them was restored. */
   failed: { service: string; uuid: string; label: string | null; error: VaultError }[];
 }
+
+/** What a backup holds. */
+type Holdings = Pick<BackupFacts, "vaults" | "pending" | "keyId" | "format">;
 
 /** A restore that was prepared: nothing is changed yet. */
 export interface Restore {

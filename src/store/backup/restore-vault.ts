@@ -2,6 +2,7 @@ import { counting, countToCarry, type Counters } from "../../exchange/counting.t
 import { candidates } from "../../exchange/next-action.ts";
 import { isLive } from "../../exchange/records.ts";
 import { openStates } from "../../exchange/states.ts";
+import type { RestoredVault } from "../../documents/state.ts";
 import { doubt } from "../document.ts";
 import {
   addGeneration,
@@ -20,29 +21,6 @@ import {
   vaultOf,
   vaultRecord,
 } from "../steps/rows.ts";
-
-/**
- * What a restore does with a vault of the file. `taken`: unknown here. `returned`: forgotten here.
- * `first`, `after`: the file has credentials unknown here, tried before those here, or after them.
- * `older`: what it has was superseded here. `gone`: deleted since. `known`: nothing new.
- */
-type Reason = "taken" | "returned" | "first" | "after" | "older" | "gone" | "known";
-
-/** What became of a vault. */
-export interface RestoredVault {
-  uuid: string;
-  label: string | null;
-  service: string;
-  reason: Reason;
-  /** The exchange that is open now, and which state it is from. */
-  exchange: {
-    id: string;
-    state: "started" | "held" | "ending" | "in-doubt";
-    from: "here" | "file";
-  } | null;
-  /** Label that the vault has in the file, and not here because another vault has it. */
-  droppedLabel: string | null;
-}
 
 /**
  * Restores a vault of a backup, as a step: whole and unverified if unknown here, else imported
@@ -87,7 +65,7 @@ function restored(
   theirs: VaultRows,
   past: ReadonlySet<string>,
   label: string | null,
-): Reason {
+): RestoredVault["reason"] {
   const { vault } = rows;
   const live = theirs.credentials.filter(isLive);
   const isOlder = live.length > 0 && live.every((row) => rows.superseded.has(row.fingerprint));
@@ -201,10 +179,10 @@ function inOrder(theirs: VaultRows): CredentialsRow[] {
   const order = [...candidates(record), ...record.generations];
   const kept = order.filter(({ standing }) => standing !== "superseded");
   // Of several with the same pair the first.
-  const prints = new Map(kept.toReversed().map((each) => [each.fingerprint, each.generation]));
-  return [...new Set(kept.map(({ fingerprint }) => fingerprint))].toReversed().flatMap((print) => {
-    return findGeneration(theirs, prints.get(print) ?? null) ?? [];
-  });
+  const byPair = [...Map.groupBy(kept, ({ fingerprint }) => fingerprint).values()];
+  return byPair
+    .toReversed()
+    .flatMap(([first]) => findGeneration(theirs, first?.generation ?? null) ?? []);
 }
 
 /**
