@@ -164,9 +164,9 @@ export interface VaultSession {
   ): Promise<void>;
   /**
    * ② intent → started. The new pair becomes `offered`, the base pair `current` and proven, every other known pair superseded. What was
-   * left of the vault ends as `endedByStart` says. Returns the new generation.
+   * left of the vault ends as `endedByStart` says.
    */
-  recordStarted(exchangeId: string, started: Started): Promise<number>;
+  recordStarted(exchangeId: string, started: Started): Promise<void>;
   /** started|held → held. */
   hold(
     exchangeId: string,

@@ -12,7 +12,7 @@ import { make, readVault, storedVault, type Made, type Step } from "./document.t
 import type { Dialect, Statement } from "./tables.ts";
 import { isSpent, keptGeneration, openCredentials, openToken } from "./steps/generations.ts";
 import type { Place, VaultRows } from "./steps/rows.ts";
-import { findExchange, lockLost, vaultOf, vaultRecord } from "./steps/rows.ts";
+import { exchangeIn, lockLost, vaultRecord } from "./steps/rows.ts";
 import * as exchanges from "./steps/exchange.ts";
 import * as vaults from "./steps/vault.ts";
 
@@ -42,8 +42,6 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly #parts: LockedBy;
   /** As of the last step that was written. */
   #vault: VaultRows | null;
-  /** The record of a vault, once for its rows. */
-  #record: { of: VaultRows; is: VaultRecord | null } | null = null;
   /** Nothing is written from then on. */
   protected isReleased = false;
   /** Settles when no step is being written. */
@@ -112,9 +110,7 @@ export abstract class StoredVaultSession implements VaultSession {
   }
 
   async read(): Promise<VaultRecord | null> {
-    const rows = await this.#stored();
-    if (this.#record?.of !== rows) this.#record = { of: rows, is: vaultRecord(rows) };
-    return this.#record.is;
+    return vaultRecord(await this.#stored());
   }
 
   async credentials(generation: number): Promise<Credentials> {
@@ -125,10 +121,7 @@ export abstract class StoredVaultSession implements VaultSession {
 
   async token(exchangeId: string): Promise<string> {
     const rows = await this.#stored();
-    vaultOf(rows);
-    const row = findExchange(rows, exchangeId);
-    if (row === undefined) throw lockLost(this.uuid, `exchange ${exchangeId} is gone`);
-    return openToken(this.key(), rows, row);
+    return openToken(this.key(), rows, exchangeIn(rows, exchangeId));
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {

@@ -143,7 +143,8 @@ export async function startExchange(
   name: string,
 ): Promise<number> {
   await session.recordIntent(intent(exchangeId, base));
-  return await session.recordStarted(exchangeId, started(name));
+  await session.recordStarted(exchangeId, started(name));
+  return (await known(session)).open?.newGeneration ?? 0;
 }
 
 /** A whole exchange. Returns the new generation. */

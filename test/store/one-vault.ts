@@ -100,8 +100,8 @@ export class OneVault {
     if (stage === "discarded")
       return this.does((rows) => exchanges.noteOutcome(rows, id, "free", problem));
     const tokenExpiry = this.minutes.at(this.minutes.n + 5);
-    this.run(
-      (rows) => void exchanges.recordStarted(rows, id, started(made, { combination, tokenExpiry })),
+    this.run((rows) =>
+      exchanges.recordStarted(rows, id, started(made, { combination, tokenExpiry })),
     );
     return this.goOn(id, stage);
   }

@@ -21,10 +21,10 @@ import {
   addGeneration,
   updateSentWithPair,
   findGeneration,
+  forgetRefusal,
   keptGeneration,
   keyOf,
-  provenByEnd,
-  provenByStart,
+  prove,
   withPin,
 } from "./generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
@@ -105,20 +105,22 @@ function doubtOfferedBy(rows: VaultRows, base: number): void {
 }
 
 /** Step ②: the new pair is stored. */
-export function recordStarted(rows: VaultRows, exchangeId: string, started: Started): number {
+export function recordStarted(rows: VaultRows, exchangeId: string, started: Started): void {
   const exchange = exchangeIn(rows, exchangeId, ["intent"]);
   const base = keptGeneration(rows, exchange.baseGeneration);
-  endInterrupted(rows, exchange);
-  provenByStart(rows, base);
-  updateSentWithPair(rows, base, { hashedPin: started.hashedPin, device: started.device });
+  // With the success of a start, the service drops every exchange that was left.
+  for (const left of rows.exchanges)
+    if (left !== exchange && ["intent", ...openStates].includes(left.state))
+      endExchange(rows, left, endedByStart(left, base.generation), { by: exchangeId });
+  prove(rows, base, rows.credentials);
+  updateSentWithPair(rows, base, started);
   const hashedPin = started.hashedPin ?? openCredentials(keyOf(rows), rows, base).hashedPin;
-  const offered = addGeneration(rows, {
+  const { generation } = addGeneration(rows, {
     standing: "offered",
     credentials: withPin(started.pair, hashedPin),
     device: started.device ?? base.device,
     elsewhere: started.elsewhere,
   });
-  const { generation } = offered;
   const { tokenExpiry, usesRemaining, limited } = started;
   update(exchange, {
     state: "started",
@@ -130,35 +132,14 @@ export function recordStarted(rows: VaultRows, exchangeId: string, started: Star
     limited,
     given: started.given ?? null,
   });
-  acceptedFacts(rows, exchange, started);
-  journal(rows, "started", exchangeId, {
-    base: base.generation,
-    generation,
-    tokenExpiry,
-    usesRemaining,
-    limited,
-  });
-  return generation;
-}
-
-/** Ends every exchange that was left: with the success of a start, the service drops them. */
-function endInterrupted(rows: VaultRows, exchange: ExchangeRow): void {
-  const left = rows.exchanges.filter(
-    (row) => row !== exchange && ["intent", ...openStates].includes(row.state),
-  );
-  for (const row of left)
-    endExchange(rows, row, endedByStart(row, exchange.baseGeneration), { by: exchange.id });
-}
-
-function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started): void {
   const vault = vaultOf(rows);
   update(vault, {
     kind: exchange.kind,
     provenAt: rows.at,
     lastReadAt: exchange.operation === "get" ? exchange.startedAt : vault.lastReadAt,
-    proofExpiry: started.tokenExpiry,
-    usesRemaining: started.usesRemaining,
-    limited: started.limited,
+    proofExpiry: tokenExpiry,
+    usesRemaining,
+    limited,
     expiryDate: started.expiryDate,
     autoLockDate: started.autoLockDate,
     dateCreated: started.dateCreated ?? vault.dateCreated,
@@ -166,6 +147,13 @@ function acceptedFacts(rows: VaultRows, exchange: ExchangeRow, started: Started)
     lastError: null,
   });
   rows.refusals.delete(started.combination);
+  journal(rows, "started", exchangeId, {
+    base: base.generation,
+    generation,
+    tokenExpiry,
+    usesRemaining,
+    limited,
+  });
 }
 
 export function hold(
@@ -208,7 +196,10 @@ export function acknowledge(rows: VaultRows, exchangeId: string): void {
     endExchange(rows, row, "acknowledged", { adopted: true });
     return;
   }
-  provenByEnd(rows, offered, base);
+  // Others stay: they may have been imported since.
+  const sameAsBase = rows.credentials.filter((row) => row.fingerprint === base?.fingerprint);
+  prove(rows, offered, sameAsBase);
+  forgetRefusal(rows, offered);
   const vault = vaultOf(rows);
   vault.lastError = null;
   const place = rows.exchanges.indexOf(row);

@@ -1,14 +1,13 @@
 import { defined } from "../../defined.ts";
-import { isLive, type Placed, type Standing } from "../../exchange/records.ts";
+import { isLive, type Placed, type Started } from "../../exchange/records.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import type { Pair } from "../../protocol/answers.ts";
-import type { Device } from "../../protocol/fields.ts";
 import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
 import { VaultError } from "../../errors.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRows } from "./rows.ts";
-import { isSameDevice, update, vaultOf } from "./rows.ts";
+import { update, vaultOf } from "./rows.ts";
 
 /** The vault that sealed values are bound to. */
 export type Owner = Pick<Place, "service" | "uuid">;
@@ -88,12 +87,6 @@ export function openToken(key: SealingKey, place: Owner, row: ExchangeRow): stri
 /** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
 const keptSuperseded = 5;
 
-/** What is sent with a pair; undefined if not given. */
-interface SentWithPair {
-  hashedPin: string | undefined;
-  device: Device | undefined;
-}
-
 /** A pair with its hashedPin, if there is one, and nothing else. */
 export const withPin = (
   { encryptedData, payload }: Pair,
@@ -116,30 +109,28 @@ export function keptGeneration(rows: VaultRows, generation: number): Credentials
 /** Adds a pair under the next number, which this vault has never used. Returns the row. */
 export function addGeneration(
   rows: VaultRows,
-  pair: {
-    standing: Standing;
+  {
+    credentials,
+    placed = null,
+    ...given
+  }: Pick<CredentialsRow, "standing" | "device" | "elsewhere"> & {
     credentials: Credentials;
-    device: Device | null;
-    elsewhere: boolean;
     placed?: Placed | null;
   },
 ): CredentialsRow {
   const vault = vaultOf(rows);
-  vault.lastGeneration += 1;
+  const generation = (vault.lastGeneration += 1);
   // The error of a forgotten vault says that it was deleted; with credentials it is another one.
   if (vault.forgotten) update(vault, { forgotten: false, lastError: null });
-  const generation = vault.lastGeneration;
   const row: CredentialsRow = {
+    ...given,
     generation,
-    standing: pair.standing,
     proven: false,
-    sealed: sealCredentials(keyOf(rows), rows, generation, pair.credentials),
-    fingerprint: fingerprint(rows.uuid, pair.credentials),
-    device: pair.device,
+    sealed: sealCredentials(keyOf(rows), rows, generation, credentials),
+    fingerprint: fingerprint(rows.uuid, credentials),
     createdAt: rows.at,
-    elsewhere: pair.elsewhere,
     refused: false,
-    placed: pair.placed ?? null,
+    placed,
     ended: false,
   };
   rows.credentials.push(row);
@@ -150,7 +141,7 @@ export function addGeneration(
 export function updateSentWithPair(
   rows: VaultRows,
   row: CredentialsRow,
-  { hashedPin, device }: SentWithPair,
+  { hashedPin, device }: Pick<Started, "device" | "hashedPin">,
 ): void {
   if (hashedPin !== undefined) {
     const key = keyOf(rows);
@@ -159,17 +150,6 @@ export function updateSentWithPair(
       row.sealed = sealCredentials(key, rows, row.generation, withPin(credentials, hashedPin));
   }
   if (device !== undefined) row.device = device;
-}
-
-/** Whether something is given that differs from what is stored with a pair. */
-export function isSentWithOther(
-  rows: VaultRows,
-  row: CredentialsRow,
-  { hashedPin, device }: SentWithPair,
-): boolean {
-  const otherPin =
-    hashedPin !== undefined && openCredentials(keyOf(rows), rows, row).hashedPin !== hashedPin;
-  return otherPin || (device !== undefined && !isSameDevice(row.device, device));
 }
 
 /** Finds, by fingerprint, the current generation, else the newest live one, else the newest. */
@@ -194,34 +174,16 @@ export const liveGeneration = (
 ): CredentialsRow | undefined =>
   credentials.findLast((row) => row.fingerprint === print && isLive(row));
 
-/** Records that a start with this pair succeeded: it is current, all other pairs are superseded. */
-export function provenByStart(rows: VaultRows, current: CredentialsRow): void {
-  for (const row of rows.credentials)
-    if (row !== current && row.standing !== "superseded") supersede(rows, row);
-  makeCurrent(rows, current);
-}
-
-/**
- * Records that the end call for this pair succeeded: it is current, and its base is superseded.
- * Others stay: they may have been imported since.
- */
-export function provenByEnd(
-  rows: VaultRows,
+/** Records that a pair was accepted: it is current, its rivals are superseded. */
+export function prove(
+  { credentials, superseded }: VaultRows,
   current: CredentialsRow,
-  base: CredentialsRow | undefined,
+  rivals: readonly CredentialsRow[],
 ): void {
-  for (const row of rows.credentials)
-    if (row.fingerprint === base?.fingerprint) supersede(rows, row);
-  makeCurrent(rows, current);
-  forgetRefusal(rows, current);
-}
-
-function supersede({ superseded }: VaultRows, row: CredentialsRow): void {
-  row.standing = "superseded";
-  superseded.add(row.fingerprint);
-}
-
-function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
+  for (const row of rivals.filter((each) => each !== current)) {
+    row.standing = "superseded";
+    superseded.add(row.fingerprint);
+  }
   update(current, {
     standing: "current",
     proven: true,
@@ -229,10 +191,10 @@ function makeCurrent(rows: VaultRows, current: CredentialsRow): void {
     placed: null,
     ended: false,
   });
-  const superseded = rows.credentials.filter(
+  const kept = credentials.filter(
     ({ standing, sealed }) => standing === "superseded" && sealed !== null,
   );
-  for (const row of superseded.slice(0, -keptSuperseded)) row.sealed = null;
+  for (const row of kept.slice(0, -keptSuperseded)) row.sealed = null;
 }
 
 /** Clears the refusals of a pair, which may be valid by now. */

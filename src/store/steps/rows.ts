@@ -11,7 +11,7 @@ import type {
   OpenExchange,
   VaultRecord,
 } from "../../exchange/records.ts";
-import { openStates, type ExchangeState } from "../../exchange/states.ts";
+import { exchangeStates, openStates, type ExchangeState } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
 import { command } from "../../way.ts";
@@ -226,16 +226,15 @@ export const findExchange = (
   exchangeId: string,
 ): ExchangeRow | undefined => exchanges.find(({ id }) => id === exchangeId);
 
-export const openExchangeOf = ({
-  exchanges,
-}: Pick<VaultRows, "exchanges">): ExchangeRow | undefined =>
-  exchanges.find(({ state }) => openStates.includes(state));
+export const openExchangeOf = <Row extends ExchangeRecord>(rows: {
+  exchanges: readonly Row[];
+}): Row | undefined => rows.exchanges.find(({ state }) => openStates.includes(state));
 
 /** @throws `state` unless it is in a state of `from`; `no-credentials` if the vault is unknown */
 export function exchangeIn(
   rows: VaultRows,
   exchangeId: string,
-  from: readonly ExchangeState[],
+  from: readonly ExchangeState[] = exchangeStates,
 ): ExchangeRow {
   vaultOf(rows);
   const row = findExchange(rows, exchangeId);
@@ -259,8 +258,7 @@ export function endExchange(
 /** What exchanges see of a vault, without the store's own fields. Null if it is not known. */
 export function vaultRecord({ vault, credentials, exchanges }: VaultRows): VaultRecord | null {
   if (vault === null) return null;
-  const open = openExchangeOf({ exchanges });
-  const last = exchanges.at(-1);
+  const records = exchanges.map(exchangeRecord).toReversed();
   const { refusedSince, ...counters } = count(exchanges, vault);
   const { lastGeneration, proofExpiry, forgotten, forgottenAt, carried, carriedUpTo, ...known } =
     vault;
@@ -271,9 +269,9 @@ export function vaultRecord({ vault, credentials, exchanges }: VaultRows): Vault
       .filter(({ sealed }) => sealed !== null)
       .map((row) => generationRecord(row, refusedSince, credentials))
       .toReversed(),
-    open: open === undefined ? null : (exchangeRecord(open) as OpenExchange),
-    last: last === undefined ? null : exchangeRecord(last),
-    exchanges: exchanges.map(exchangeRecord).toReversed(),
+    open: (openExchangeOf({ exchanges: records }) ?? null) as OpenExchange | null,
+    last: records[0] ?? null,
+    exchanges: records,
   };
 }
 

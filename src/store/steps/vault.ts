@@ -18,7 +18,6 @@ import {
   addGeneration,
   findGeneration,
   forgetRefusal,
-  isSentWithOther,
   isSpent,
   keyOf,
   liveGeneration,
@@ -33,6 +32,7 @@ import {
   exchangeIn,
   findExchange,
   forgotten,
+  isSameDevice,
   journal,
   knownVault,
   nothingCarried,
@@ -159,12 +159,12 @@ function ensureGeneration(
 ): { row: CredentialsRow; added: boolean } {
   const print = fingerprint(rows.uuid, credentials);
   const live = liveGeneration(rows, print);
-  const beside = { hashedPin: credentials.hashedPin, device };
-  if (
-    live !== undefined &&
-    ((live.standing === "imported" && !live.proven) || !isSentWithOther(rows, live, beside))
-  ) {
-    updateSentWithPair(rows, live, beside);
+  const { hashedPin: pin } = credentials;
+  const isAsSent = (row: CredentialsRow): boolean =>
+    (pin === undefined || openCredentials(keyOf(rows), rows, row).hashedPin === pin) &&
+    (device === undefined || isSameDevice(row.device, device));
+  if (live && ((live.standing === "imported" && !live.proven) || isAsSent(live))) {
+    updateSentWithPair(rows, live, { hashedPin: pin, device });
     live.elsewhere = true;
     return { row: live, added: false };
   }
@@ -180,9 +180,7 @@ function ensureGeneration(
   }
   const kept = rows.credentials.filter(({ sealed }) => sealed !== null);
   const last = kept.find(({ standing }) => standing === "current") ?? kept.at(-1);
-  const hashedPin =
-    credentials.hashedPin ??
-    (last === undefined ? undefined : openCredentials(keyOf(rows), rows, last).hashedPin);
+  const hashedPin = pin ?? (last && openCredentials(keyOf(rows), rows, last).hashedPin);
   const row = addGeneration(rows, {
     standing: "imported",
     credentials: withPin(credentials, hashedPin),
@@ -269,10 +267,10 @@ export function recordDeleted(rows: VaultRows, exchangeId: string): void {
     baseGeneration: generation,
   } = exchangeIn(rows, exchangeId, ["intent"]);
   journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
-  update(vaultOf(rows), nothingCarried);
   // It was not merely forgotten: a restore must not bring it back.
   update(vaultOf(rows), {
     ...forgotten,
+    ...nothingCarried,
     forgottenAt: rows.at,
     lastError: { at: rows.at, code: "gone", message: "deleted from here" },
   });
@@ -284,8 +282,8 @@ export function forget(rows: VaultRows): void {
   const isZero = Object.values(counters).every((n) => n === 0);
   // The exchange goes, its id stays: a restore elsewhere finds by it whether it counted this.
   const carriedUpTo = rows.exchanges.at(-1)?.id ?? vault.carriedUpTo;
-  update(vault, { ...forgotten, forgottenAt: rows.at });
-  update(vault, isZero ? nothingCarried : { carried: counters, carriedUpTo });
+  const carry = isZero ? nothingCarried : { carried: counters, carriedUpTo };
+  update(vault, { ...forgotten, ...carry, forgottenAt: rows.at });
   journal(rows, "forgotten", null);
 }
 
