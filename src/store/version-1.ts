@@ -1,7 +1,8 @@
 import type { Counters } from "../exchange/counting.ts";
 import type { ExchangeState } from "../exchange/states.ts";
 import type { VaultPlace } from "../secrets/sealing.ts";
-import { columnsOf, trim, type VaultColumns } from "./document.ts";
+import { columnsOf, mapSealed, trim, type VaultColumns } from "./document.ts";
+import { placeOf } from "./steps/generations.ts";
 import type { CredentialsRow, ExchangeRow, VaultRow } from "./steps/rows.ts";
 import { unknownVault } from "./steps/rows.ts";
 import type { Row, Value } from "./tables.ts";
@@ -50,42 +51,28 @@ export interface Documents {
 /** `anew` seals without the state's id, which bound shared values; labels were sealed, too. */
 export function documentsOf(
   former: Former,
-  anew: (place: VaultPlace, value: string) => string = (_, value) => value,
+  anew: (place: VaultPlace, value: string) => string,
   openLabel: (place: VaultPlace, label: string) => string = (_, label) => label,
 ): Documents {
-  const [credentials, exchanges, superseded, refusals] = (
-    ["credentials", "exchanges", "superseded", "refusals"] as const
-  ).map((table) => Map.groupBy(former[table], (row) => row["vault"] ?? null));
+  const [credentials, exchanges, superseded, refusals] = formerTables
+    .slice(1)
+    .map((table) => Map.groupBy(former[table], (row) => row["vault"] ?? null));
   const documents: Documents = { vaults: [], spent: [], runs: [] };
   for (const row of former.vaults) {
-    const id = row["id"] ?? null;
-    const [service, uuid] = [String(row["service"]), String(row["uuid"])];
-    const place = (column: VaultPlace["column"], name: Value): VaultPlace => ({
-      service,
-      uuid,
-      column,
-      row: String(name),
-    });
-    const sealed = (column: VaultPlace["column"], name: Value, value: Value = null) =>
-      typeof value === "string" ? anew(place(column, name), value) : null;
+    const { id = null, label } = row;
+    const place = { service: String(row["service"]), uuid: String(row["uuid"]) };
     const own = exchanges?.get(id) ?? [];
-    const label = row["label"];
     const rows = {
-      ...unknownVault({ service, uuid, at: "" }),
+      ...unknownVault({ ...place, at: "" }),
       vault: {
         ...vaultOf(row, own),
-        label: typeof label === "string" ? openLabel(place("vaults.label", ""), label) : null,
+        label:
+          typeof label === "string" ? openLabel(placeOf(place, "vaults.label", ""), label) : null,
       },
       credentials: (credentials?.get(id) ?? [])
-        .map((pair) => ({
-          ...(fieldsOf(pair) as unknown as CredentialsRow),
-          sealed: sealed("credentials.sealed", pair["generation"] ?? null, pair["sealed"]),
-        }))
+        .map((pair) => fieldsOf(pair) as unknown as CredentialsRow)
         .toSorted((a, b) => a.generation - b.generation),
-      exchanges: own.map((exchange) => ({
-        ...exchangeOf(exchange),
-        token: sealed("exchanges.token", exchange["id"] ?? null, exchange["token"]),
-      })),
+      exchanges: own.map(exchangeOf),
       refusals: new Map(
         (refusals?.get(id) ?? []).map((refused): [string, string | null] => [
           String(refused["combination"]),
@@ -93,21 +80,29 @@ export function documentsOf(
         ]),
       ),
     };
-    for (const exchange of own) {
-      const { run = null, id: name = null, operation = null, state = null } = exchange;
-      if (run === null) continue;
-      const digest = sealed("exchanges.digest", name, exchange["digest"]);
-      const { delivered = 0, delivery = null } = exchange;
-      const begun = { service, run, uuid, exchange: name, operation, state, delivered };
-      documents.runs = documents.runs.filter(
-        (each) => each["run"] !== run || each["uuid"] !== uuid,
-      );
-      documents.runs.push({ ...begun, digest, delivery });
-    }
-    for (const { fingerprint = null } of superseded?.get(id) ?? [])
-      documents.spent.push({ service, uuid, fingerprint });
     trim(rows);
-    documents.vaults.push(columnsOf(rows));
+    documents.vaults.push(mapSealed(columnsOf(rows), anew));
+    // Of one run, the newest exchange.
+    const runs = new Map<Value, Row>();
+    for (const exchange of own) {
+      const {
+        run = null,
+        operation = null,
+        state = null,
+        delivered = 0,
+        delivery = null,
+      } = exchange;
+      const sealed = {
+        ...place,
+        exchange: String(exchange["id"]),
+        digest: (exchange["digest"] ?? null) as string | null,
+      };
+      const begun = { run, operation, state, delivered, delivery };
+      if (run !== null) runs.set(run, { ...begun, ...mapSealed(sealed, anew) });
+    }
+    documents.runs.push(...runs.values());
+    for (const { fingerprint = null } of superseded?.get(id) ?? [])
+      documents.spent.push({ ...place, fingerprint });
   }
   return documents;
 }

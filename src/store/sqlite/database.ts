@@ -2,7 +2,6 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { mapSealed } from "../document.ts";
 import { inserting, marking, sharedTables } from "../tables.ts";
 import type { Dialect, Row, Statement, Table } from "../tables.ts";
 import type { Former } from "../version-1.ts";
@@ -59,12 +58,10 @@ function takeFormer(db: DatabaseSync): void {
   const former = Object.fromEntries(
     formerTables.map((table) => [table, read(table)]),
   ) as unknown as Former;
-  const { vaults, spent, runs } = documentsOf(former);
-  for (const vault of vaults)
-    mapSealed(vault, (_, value) => {
-      noteMeta(db, "key", keyIdOf(value));
-      return value;
-    });
+  const { vaults, spent, runs } = documentsOf(former, (_, value) => {
+    noteMeta(db, "key", keyIdOf(value));
+    return value;
+  });
   for (const [table, rows] of Object.entries({ vaults, spent, runs }))
     for (const row of rows) {
       const sql = inserting(dialect, table as Table, Object.keys(row), "$1");
