@@ -111,11 +111,7 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
       problem = asVaultError(error);
     }
     const { keyId = null, vaults = null, damage = [], lastBackup = null } = found ?? {};
-    const key: Omit<DirectoryFacts["key"], "file" | "source"> = {
-      id: keyId,
-      opened: 0,
-      problem: null,
-    };
+    const key = { id: keyId, opened: 0, problem: null as VaultError | null };
     try {
       key.id ??= (await keySource.given?.read())?.id ?? null;
       await keyring.ensure(keyId);
@@ -131,19 +127,15 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
       key.problem = asVaultError(error);
     }
     db?.close();
-    const disks = {
-      disk: diskOf(directory),
-      keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
-    };
-    const where = { ...key, ...keyPlace(keySource, key.id) };
-    const place = {
+    const place: DirectoryFacts = {
       type: "directory",
       directory,
       damage,
-      ...disks,
-      key: where,
+      disk: diskOf(directory),
+      keyDisk: keySource.given === undefined ? diskOf(keySource.folder) : null,
+      key: { ...key, ...keyPlace(keySource, key.id) },
       lastBackup,
-    } as const;
+    };
     return { problem, vaults, place };
   }
 
