@@ -285,15 +285,9 @@ export interface Made<T> {
 
 /** Lets a step edit a copy of the vault. */
 export function make<T>(before: VaultRows, step: Step<T>): Made<T> {
-  const after: VaultRows = {
-    ...before,
-    vault: before.vault && { ...before.vault },
-    credentials: before.credentials.map((row) => ({ ...row })),
-    exchanges: before.exchanges.map((row) => ({ ...row })),
-    superseded: new Set(before.superseded),
-    refusals: new Map(before.refusals),
-    journal: [],
-  };
+  const { vault, credentials, exchanges, superseded, refusals } = before;
+  const copy = structuredClone({ vault, credentials, exchanges, superseded, refusals });
+  const after: VaultRows = { ...before, ...copy, journal: [] };
   const result = step(after);
   trim(after);
   return { result, before, after };
