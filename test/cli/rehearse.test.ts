@@ -1,7 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { shellQuoted } from "../../src/way.ts";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { fakeHost } from "../support/fake-host.ts";
@@ -44,13 +43,11 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
     return { code: await main(["sandbox", "rehearse", ...args], host), err: host.err, cwd };
   }
 
-  test("without --check it names the command to run, in full", async () => {
-    const { code, err, cwd } = await here("--setup", "touch x", "--", "./read-vault.sh", "a b");
-    expect({ code, next: /next: .*/.exec(err)?.[0] }).toEqual({
+  test("without --check it says what is missing", async () => {
+    expect(await here("--setup", "touch x", "--", "./read-vault.sh")).toMatchObject({
       code: 2,
-      next: `next: vault sandbox rehearse --setup 'touch x' --check ${shellQuoted(`${cwd}/read-vault.sh 'a b'`)} -- ./read-vault.sh 'a b'`,
+      err: "vault: --check is missing: a command that exits with 0 if the program can still read its vault\n",
     });
-    expect((await here("--", "sh", "-c", "a; b")).err).toContain("-- sh -c 'a; b'\n");
   });
 
   test("a program of the caller's folder is found from the working directory of each run", async () => {

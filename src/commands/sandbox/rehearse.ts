@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { App } from "../../app.ts";
-import { command, type Descriptor, type OptionsOf } from "../../cli/command.ts";
+import { command } from "../../cli/command.ts";
 import type { View } from "../../cli/vault-view.ts";
 import type { Scenario } from "../../documents/sandbox.ts";
 import { VaultError } from "../../errors.ts";
@@ -11,35 +11,9 @@ import type { Host } from "../../host.ts";
 import { noVault } from "../../protocol/endpoints.ts";
 import type { RunningSandbox, SandboxSettings } from "../../sandbox/server.ts";
 import { count } from "../../terminal/count.ts";
-import { command as wayTo, commandLine, type Way } from "../../way.ts";
+import { command as wayTo } from "../../way.ts";
 import { openPrivateSandbox } from "./folder.ts";
 import { emulation, program, sandboxSettings } from "./start.ts";
-
-const descriptor = {
-  description:
-    "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost, or the program " +
-    "killed, before or after the service has processed it. After each, run the program again without a failure, then the check. " +
-    "Exit 17 if a vault was lost or locked.",
-  arguments: program,
-  options: {
-    check: {
-      flag: "--check <command>",
-      help: "shell command that exits with 0 if the program can still read its vault",
-    },
-    setup: {
-      flag: "--setup <command>",
-      help: "shell command that prepares the working directory of each run",
-    },
-    ...emulation,
-  },
-  examples: [
-    'vault sandbox rehearse --check "$PWD/check" -- ./read.sh',
-    'vault sandbox rehearse --setup "$PWD/setup" --check "$PWD/check" -- ./read.sh',
-  ],
-  mode: "lenient",
-} as const satisfies Descriptor;
-
-type Options = OptionsOf<typeof descriptor>;
 
 /** What happens to a call: it never arrives or its response is lost; or the program is killed, before or after it is processed. */
 const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] as const;
@@ -48,68 +22,84 @@ const failures = ["lost-before", "lost-after", "killed-before", "killed-after"] 
  * Runs a program through every failure of every call that it makes.
  * @throws `usage` where it fails without a failure already, `finding` where a vault was lost or locked
  */
-export const rehearse = command(descriptor, async (app, options) => {
-  const { check, setup, command } = options;
-  const { host, narrator, output } = app.io;
-  if (check === undefined) {
-    throw new VaultError(
-      "usage",
-      "--check is missing: a command that exits with 0 if the program can still read its vault",
-      { next: [withCheck(host, options)] },
-    );
-  }
-  narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
-  const rehearsal: Rehearsal = {
-    app,
-    settings: await sandboxSettings(app, options),
-    setup,
-    check,
-    command: fromHere(host, command),
-  };
-  const calls = await listCalls(rehearsal);
-  const scenarios: Scenario[] = [];
-  const warnings: string[] = [];
-  const all = calls.flatMap((call) => failures.map((failure) => ({ call, failure })));
-  try {
-    for (const [index, { call, failure }] of all.entries()) {
-      narrator.note(`${index + 1} of ${all.length}: call ${call.n}, ${failure} …`);
-      const { scenario, isMet } = await play(rehearsal, call, failure);
-      scenarios.push(scenario);
-      if (!isMet) warnings.push(`call ${call.n} was not made in the run for ${failure}`);
+export const rehearse = command(
+  {
+    description:
+      "Run a program that uses vaults once to list its calls, then once for each call and each failure: the call lost, or the program " +
+      "killed, before or after the service has processed it. After each, run the program again without a failure, then the check. " +
+      "Exit 17 if a vault was lost or locked.",
+    arguments: program,
+    options: {
+      check: {
+        flag: "--check <command>",
+        help: "shell command that exits with 0 if the program can still read its vault",
+      },
+      setup: {
+        flag: "--setup <command>",
+        help: "shell command that prepares the working directory of each run",
+      },
+      ...emulation,
+    },
+    examples: [
+      'vault sandbox rehearse --check "$PWD/check" -- ./read.sh',
+      'vault sandbox rehearse --setup "$PWD/setup" --check "$PWD/check" -- ./read.sh',
+    ],
+    mode: "lenient",
+  },
+  async (app, options) => {
+    const { check, setup, command } = options;
+    const { host, narrator, output } = app.io;
+    if (check === undefined)
+      throw new VaultError(
+        "usage",
+        "--check is missing: a command that exits with 0 if the program can still read its vault",
+      );
+    narrator.warn(`${command.join(" ")} will run many times, against sandboxes`);
+    const rehearsal: Rehearsal = {
+      app,
+      settings: await sandboxSettings(app, options),
+      setup,
+      check,
+      command: fromHere(host, command),
+    };
+    const calls = await listCalls(rehearsal);
+    const scenarios: Scenario[] = [];
+    const warnings: string[] = [];
+    const all = calls.flatMap((call) => failures.map((failure) => ({ call, failure })));
+    try {
+      for (const [index, { call, failure }] of all.entries()) {
+        narrator.note(`${index + 1} of ${all.length}: call ${call.n}, ${failure} …`);
+        const { scenario, isMet } = await play(rehearsal, call, failure);
+        scenarios.push(scenario);
+        if (!isMet) warnings.push(`call ${call.n} was not made in the run for ${failure}`);
+      }
+    } finally {
+      // Also what was found until it was interrupted.
+      if (scenarios.length > 0)
+        await output.print({ scenarios, warnings }, async (view) => {
+          const table = await asTable(scenarios, view);
+          return view.isTTY ? `${table}${ended(scenarios, "fine")} of ${all.length} fine\n` : table;
+        });
     }
-  } finally {
-    // Also what was found until it was interrupted.
-    if (scenarios.length > 0)
-      await output.print({ scenarios, warnings }, async (view) => {
-        const table = await asTable(scenarios, view);
-        return view.isTTY ? `${table}${ended(scenarios, "fine")} of ${all.length} fine\n` : table;
-      });
-  }
-  const found = (["lost", "locked"] as const)
-    .map((outcome) => ({ outcome, times: ended(scenarios, outcome) }))
-    .filter(({ times }) => times > 0)
-    .map(
-      (bad) => `${bad.times} of ${count(scenarios.length, "scenario")} ${bad.outcome} the vault`,
-    );
-  if (found.length === 0) return;
-  throw new VaultError("finding", found.join(", "), {
-    hint: "save the new credentials before the acknowledgement, and keep the old ones until it has succeeded",
-    next: [wayTo`vault help recipes`],
-    retry: "after-fix",
-  });
-});
+    const found = (["lost", "locked"] as const)
+      .map((outcome) => ({ outcome, times: ended(scenarios, outcome) }))
+      .filter(({ times }) => times > 0)
+      .map(
+        (bad) => `${bad.times} of ${count(scenarios.length, "scenario")} ${bad.outcome} the vault`,
+      );
+    if (found.length === 0) return;
+    throw new VaultError("finding", found.join(", "), {
+      hint: "save the new credentials before the acknowledgement, and keep the old ones until it has succeeded",
+      next: [wayTo`vault help recipes`],
+      retry: "after-fix",
+    });
+  },
+);
 
 /** Each scenario has a working directory of its own: a program that is a file of the caller's folder gets its full path. */
 function fromHere(host: Host, [program = "", ...args]: readonly string[]): string[] {
   const here = program.includes("/") ? host.resolve(program) : program;
   return [existsSync(here) ? here : program, ...args];
-}
-
-/** The command line with a check: the program itself, which must be able to read its vault again. */
-function withCheck(host: Host, { setup, command }: Options): Way {
-  const check = commandLine(fromHere(host, command));
-  const prepared = setup === undefined ? [] : ["--setup", setup];
-  return wayTo`vault sandbox rehearse ${prepared} --check ${check} -- ${command}`;
 }
 
 const ended = (scenarios: readonly Scenario[], outcome: Scenario["outcome"]): number =>
