@@ -22,8 +22,8 @@ export interface ServicePart {
   single: () => Promise<SingleContext>;
   /** Whether the service of these settings (default: of this command) can be reached; names no vault. Throws as `serviceName`. */
   reach: (settings?: Settings) => Promise<Reach>;
-  /** The reply to a probe with the application of these settings, in `timeoutMs`; names no vault. Throws as `client`. */
-  probe: (settings?: Settings, timeoutMs?: number) => Promise<Reply>;
+  /** The reply to a probe with the application of these settings; names no vault. Throws as `client`. */
+  probe: (settings?: Settings) => Promise<Reply>;
   /** What starts say about this device. */
   device: () => Promise<Device | undefined>;
   /** Does the work with a vault of the state locked: see `lockVault` and `withVault`. `own`: what is not as for every command. */
@@ -69,11 +69,10 @@ export function createService(below: Local, version: string): ServicePart {
       const options = { version, ...(await readTransport(wanted, io)) };
       return await reachService(options, io.host.interrupted);
     },
-    probe: async (wanted = settings, timeoutMs = wanted.timeout) => {
+    probe: async (wanted = settings) => {
       const { sendProbe } = await import("../exchange/start/breaker-gate.ts");
       // A place would have to be taken in the state, which may not be there.
-      const settings = { ...wanted, timeout: timeoutMs, rate: 0 };
-      const clients = await openClients(below, version, settings);
+      const clients = await openClients(below, version, { ...wanted, rate: 0 });
       const service = clients({ learnSecret: redactor.add, waitFor: narrator.waitFor });
       return await sendProbe({ service, clock: io.host, ...io.waiting });
     },
