@@ -13,7 +13,7 @@ import type {
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
-import { parseFault, type Faults } from "./faults.ts";
+import { parseFault } from "./faults.ts";
 import type { Outcome, SandboxRequest } from "./outcome.ts";
 import { sameSecret, type VaultState } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
@@ -102,7 +102,6 @@ const answerMs = 30_000;
 /** The process that serves a sandbox. What these throw, the route reports. */
 interface Controlled {
   sandbox: Sandbox;
-  faults: Faults;
   ready: () => RunningDocument;
   /** Called after a reset, when the vaults have new credentials. */
   renewReadyFile: () => void;
@@ -141,8 +140,8 @@ const actions: Record<string, (running: Controlled, vault: string, body: string)
   "GET audit": ({ sandbox }) => ({ items: [...sandbox.audit()] }) satisfies AuditDocument,
   "POST stop": ({ ready }) =>
     ({ stopped: ready().baseUrl }) satisfies SandboxDocument<"sandbox stop">,
-  "POST reset": ({ sandbox, faults, renewReadyFile }) => {
-    faults.clear();
+  "POST reset": ({ sandbox, renewReadyFile }) => {
+    sandbox.faults.clear();
     sandbox.reset();
     renewReadyFile();
     return { vaults: sandbox.vaults().length } satisfies SandboxDocument<"sandbox reset">;
@@ -150,7 +149,7 @@ const actions: Record<string, (running: Controlled, vault: string, body: string)
   "POST lock": ({ sandbox }, vault) => shown(sandbox.lock(vault)),
   "POST unlock": ({ sandbox }, vault) => shown(sandbox.unlock(vault)),
   // All are checked before anything is cleared.
-  "POST fault": ({ faults }, _, body) => {
+  "POST fault": ({ sandbox: { faults } }, _, body) => {
     const given = parseGivenJson(body, "the body", faultBody) as {
       faults?: unknown;
       clear?: unknown;

@@ -8,20 +8,18 @@ import { validate } from "../protocol/validate.ts";
 import { createVault, findVault, iso, lock, newPair, newToken } from "./model.ts";
 import { record, remove, sameSecret } from "./model.ts";
 import type { PendingExchange, VaultState, World } from "./model.ts";
-import { rateLimited, Refusal, refuse, refuseInvalid, success, type Outcome } from "./outcome.ts";
+import { rateLimited, Refusal, refuse, refuseInvalid, success } from "./outcome.ts";
+import type { Outcome, SandboxRequest } from "./outcome.ts";
 import { isWhitelisted, refuseJwt, type RateWindow } from "./policy.ts";
 import type { VaultInput } from "./seeds.ts";
 
 /** One request of a vault endpoint. */
-export interface Call {
+export interface Call extends Pick<SandboxRequest, "headers" | "remoteAddress"> {
   endpoint: Endpoint;
   /** Empty for a create call. */
   uuid: string;
-  /** Names in lower case. */
-  headers: Record<string, string | undefined>;
   /** Parsed JSON; undefined if the body is not JSON. */
   body: unknown;
-  remoteAddress: string;
   /** Method and path, for audit items. */
   target: string;
 }
@@ -44,22 +42,24 @@ interface CreateBody extends Body {
   vault: Pick<VaultInput, "creditCard" | "content" | "hashedPin" | "maxUsage" | "expiryDate">;
 }
 
-/**
- * Processes a call.
- * @throws Refusal
- */
+/** Processes a call, and returns its outcome, a refusal too. */
 export function processCall(world: World, window: RateWindow, call: Call): Outcome {
   const { operation, step } = call.endpoint;
-  const single = {
+  const begins = {
     get: start,
     update: start,
     create: createCall,
     delete: deleteCall,
     info: infoCall,
   };
-  // The schema of the endpoint makes the body that its function takes.
-  const body = admit(world, window, call) as never;
-  return (step === "end" ? end : single[operation])(world, call, body);
+  try {
+    // The schema of the endpoint makes the body that its function takes.
+    const body = admit(world, window, call) as never;
+    return (step === "end" ? end : begins[operation])(world, call, body);
+  } catch (error) {
+    if (error instanceof Refusal) return error.outcome;
+    throw error;
+  }
 }
 
 /**

@@ -6,9 +6,9 @@ import { endpoints, type Endpoint } from "../protocol/endpoints.ts";
 import { parseJson } from "../protocol/json.ts";
 import { defaults } from "../protocol/limits.ts";
 import type { Application } from "../protocol/requests.ts";
-import { after, before, Faults } from "./faults.ts";
+import { after, before, Faults, type FaultRule } from "./faults.ts";
 import { processCall, samePair, type Call } from "./operations.ts";
-import { refusal, Refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
+import { refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { completePolicy, RateWindow, type Policy } from "./policy.ts";
 import { newPair, allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
 import type { VaultInput } from "./seeds.ts";
@@ -17,6 +17,13 @@ import type { KnownVault, State, VaultState, World } from "./model.ts";
 export interface SandboxOptions {
   now(): number;
   policy?: Partial<Policy> | undefined;
+  /** Path before `/vault/…`; default `/vaultsvc/v1-2`. */
+  prefix?: string;
+  /** Delay before each response of a vault endpoint, in milliseconds. */
+  latencyMs?: number | undefined;
+  faults?: readonly FaultRule[];
+  /** Called when a fault has taken effect on a call, before anything of the answer is sent. */
+  onFault?: () => void;
   /** Default: that of the state, else a random one. */
   application?: Application | undefined;
   /** The vaults of a new sandbox (`parseSeed`), which `reset` and `rewind` restore. */
@@ -46,9 +53,9 @@ export class Sandbox {
   readonly #state: State;
   readonly #policy: Policy;
   readonly #window: RateWindow;
-  readonly #now: () => number;
-  readonly #save: () => void;
+  readonly #options: SandboxOptions;
   readonly #requests: LoggedRequest[] = [];
+  readonly faults: Faults;
 
   constructor(options: SandboxOptions) {
     const { application, seed = [] } = options;
@@ -59,8 +66,8 @@ export class Sandbox {
       audit: [],
     };
     this.#state = state;
-    this.#now = () => options.now();
-    this.#save = () => options.save?.(state);
+    this.#options = options;
+    this.faults = new Faults(options.faults);
     this.#policy = completePolicy(options.policy ?? {});
     this.#window = new RateWindow(this.#policy.rate);
     state.application = application ?? state.application;
@@ -72,34 +79,64 @@ export class Sandbox {
     return { ...this.#state.application };
   }
 
-  /** Processes a request of a vault endpoint. */
-  call(call: Call): Outcome {
-    try {
-      return processCall(this.#world(), this.#window, call);
-    } catch (error) {
-      if (error instanceof Refusal) return error.outcome;
-      throw error;
-    } finally {
-      this.#save();
+  /** Answers a request. Never throws: a failed save is HTTP 500. */
+  readonly handle = ({ method, path: withQuery, ...request }: SandboxRequest): Outcome => {
+    const { prefix = defaults.apiPrefix, latencyMs = 0 } = this.#options;
+    const [path = ""] = withQuery.split("?", 1);
+    const start = prefix.replace(/\/+$/, "");
+    const found = path.startsWith(`${start}/`) ? findEndpoint(path.slice(start.length)) : undefined;
+    if (found === undefined)
+      return refusal(404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]);
+    const allow = found.endpoint.method;
+    if (method !== allow) {
+      const message = `the method must be ${allow}`;
+      return refusal(405, "METHOD", [{ message }], { headers: { allow } });
     }
-  }
+    const body = attempt(() => parseJson(request.body));
+    const answer = this.#answer({ ...found, ...request, body, target: `${method} ${path}` });
+    return latencyMs === 0 ? answer : { ...answer, delayMs: (answer.delayMs ?? 0) + latencyMs };
+  };
 
-  /** Logs a request for `requests()`, processed or not; the caller completes what is returned. */
-  received({ endpoint, uuid }: Call): LoggedRequest {
+  #answer(call: Call): Outcome {
+    const { endpoint, uuid } = call;
     const { kind, method, operation, step } = endpoint;
-    const request: LoggedRequest = {
+    const logged: LoggedRequest = {
       endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
       method,
       operation,
       step,
       uuid,
-      time: this.#now(),
+      time: this.#options.now(),
       processed: false,
       status: null,
     };
-    this.#requests.push(request);
+    this.#requests.push(logged);
     if (this.#requests.length > keptRequests) this.#requests.shift();
-    return request;
+    const fault = this.faults.take({ operation, step, uuid });
+    let outcome = before(fault);
+    if (outcome === undefined) {
+      const processed = this.#process(call);
+      Object.assign(logged, { processed: true, status: processed.status });
+      outcome = after(fault, processed);
+    }
+    if (fault !== undefined) this.#options.onFault?.();
+    return outcome;
+  }
+
+  #process(call: Call): Outcome {
+    try {
+      const outcome = processCall(this.#world(), this.#window, call);
+      this.#save();
+      return outcome;
+    } catch (error) {
+      const reason =
+        error instanceof VaultError ? error.message : "internal failure of the sandbox";
+      return serverError(500, { reason });
+    }
+  }
+
+  #save(): void {
+    this.#options.save?.(this.#state);
   }
 
   /**
@@ -178,7 +215,7 @@ export class Sandbox {
   }
 
   #world(): World {
-    return { state: this.#state, policy: this.#policy, now: this.#now() };
+    return { state: this.#state, policy: this.#policy, now: this.#options.now() };
   }
 
   #find(name: string): VaultState {
@@ -190,48 +227,6 @@ export class Sandbox {
     const which = only === undefined ? "no vault" : `${labeled.length} vaults with the label`;
     throw new VaultError("invalid-input", `the sandbox has ${which} ${name}; nothing was changed`);
   }
-}
-
-export interface HandlerSettings {
-  /** Path before `/vault/…`; default `/vaultsvc/v1-2`. */
-  prefix?: string;
-  /** Delay before each response of a vault endpoint, in milliseconds. */
-  latencyMs?: number | undefined;
-  /** Called when a fault has taken effect on a call, before anything of the answer is sent. */
-  onFault?: () => void;
-}
-
-export type Handler = (request: SandboxRequest) => Outcome;
-
-/** Creates the service as a function of requests, which never throws: a failed save is HTTP 500. */
-export function createHandler(
-  sandbox: Sandbox,
-  faults = new Faults(),
-  { prefix = defaults.apiPrefix, latencyMs = 0, onFault }: HandlerSettings = {},
-): Handler {
-  const start = `${prefix.replace(/\/+$/, "")}/`;
-  return ({ method, path: withQuery, headers, body: text, remoteAddress }) => {
-    const path = withQuery.split("?", 1)[0] ?? "";
-    const found = path.startsWith(start) ? findEndpoint(path.slice(start.length - 1)) : undefined;
-    if (found === undefined)
-      return refusal(404, "NO-SUCH-ENDPOINT", [{ message: "no such endpoint" }]);
-    const { endpoint, uuid } = found;
-    if (endpoint.method !== method) {
-      const message = `the method must be ${endpoint.method}`;
-      return refusal(405, "METHOD", [{ message }], { headers: { allow: endpoint.method } });
-    }
-    const target = `${method} ${path}`;
-    const call = {
-      endpoint,
-      uuid,
-      headers,
-      body: attempt(() => parseJson(text)),
-      remoteAddress,
-      target,
-    };
-    const answer = answerCall(sandbox, faults, call, onFault);
-    return latencyMs === 0 ? answer : { ...answer, delayMs: (answer.delayMs ?? 0) + latencyMs };
-  };
 }
 
 /** Path segment that stands for any uuid. */
@@ -251,26 +246,5 @@ function attempt<T>(work: () => T): T | undefined {
     return work();
   } catch {
     return undefined;
-  }
-}
-
-function answerCall(sandbox: Sandbox, faults: Faults, call: Call, onFault?: () => void): Outcome {
-  const logged = sandbox.received(call);
-  const fault = faults.take({ ...call.endpoint, uuid: call.uuid });
-  const instead = before(fault);
-  if (instead !== undefined) {
-    onFault?.();
-    return instead;
-  }
-  logged.processed = true;
-  try {
-    const outcome = sandbox.call(call);
-    logged.status = outcome.status;
-    if (fault !== undefined) onFault?.();
-    return after(fault, outcome);
-  } catch (error) {
-    logged.status = 500;
-    const reason = error instanceof VaultError ? error.message : "internal failure of the sandbox";
-    return serverError(500, { reason });
   }
 }

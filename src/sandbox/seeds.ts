@@ -60,15 +60,24 @@ export const demoSeed: readonly VaultInput[] = [
 ];
 
 /**
- * Parses a list of vaults, as `--seed FILE` has it.
+ * Parses a list of vaults, as `--seed FILE` has it. Unknown fields are errors.
  * @throws `invalid-input` naming the vault (counted from 1) and the field
  */
 export function parseSeed(text: string, source: string): readonly VaultInput[] {
   const hint =
     'a seed is "demo" or a file such as [{"kind":"generic/offline","label":"note","content":"text","maxUsage":3}]';
-  const inputs = Array.from(parseList(text, source, hint), ({ value }, index) =>
-    checkVaultInput(value, `${source}: vault ${index + 1}`),
-  );
+  const inputs = Array.from(parseList(text, source, hint), ({ value }, index) => {
+    const where = `${source}: vault ${index + 1}`;
+    const { kind } = checkGiven(kindOf, value, where, undefined, "place");
+    const fitting = {
+      ...everyVault,
+      ...(isCreditCard(kind) ? card : note),
+      ...(isOnline(kind) ? online : offline),
+    };
+    checkGiven(fields.objectOf(fitting, rule), value, where, undefined, "place");
+    // Not the checked one: a device keeps what the interface does not name.
+    return value as VaultInput;
+  });
   const uuids = inputs.flatMap(({ uuid }) => (uuid === undefined ? [] : [uuid.toLowerCase()]));
   const twice = uuids.find((uuid, index) => uuids.indexOf(uuid) !== index);
   if (twice !== undefined)
@@ -109,19 +118,3 @@ const online = {
 /** Description of a vault to create, with fields of its kind. A seed file is a list of these. */
 export type VaultInput = z.infer<z.ZodMiniObject<typeof everyVault>> &
   Partial<z.infer<z.ZodMiniObject<typeof card & typeof note & typeof offline & typeof online>>>;
-
-/**
- * Checks a vault of a seed. Unknown fields are errors.
- * @throws `invalid-input` naming the vault and the field
- */
-function checkVaultInput(given: unknown, where: string): VaultInput {
-  const { kind } = checkGiven(kindOf, given, where, undefined, "place");
-  const fitting = {
-    ...everyVault,
-    ...(isCreditCard(kind) ? card : note),
-    ...(isOnline(kind) ? online : offline),
-  };
-  checkGiven(fields.objectOf(fitting, rule), given, where, undefined, "place");
-  // Not the checked one: a device keeps what the interface does not name.
-  return given as VaultInput;
-}

@@ -11,33 +11,22 @@ import { createFolder } from "../files/private-directory.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
 import { control, removeReadyFile, writeReadyFile, type RunningDocument } from "./control.ts";
-import { Faults, type FaultRule } from "./faults.ts";
-import { refusal, type Outcome } from "./outcome.ts";
+import { refusal, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { newToken, type State } from "./model.ts";
-import { createHandler, Sandbox } from "./sandbox.ts";
-import type { Handler, HandlerSettings, SandboxOptions } from "./sandbox.ts";
+import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
 /** `seed`: an existing data folder keeps its own vaults. */
-export interface SandboxSettings extends Omit<SandboxOptions, "state" | "save">, HandlerSettings {
+export interface SandboxSettings extends Omit<SandboxOptions, "state" | "save"> {
   /** Default 0: any free port. */
   port?: number | undefined;
   /** `--data`: keeps everything except faults, policy and the request log. */
   dataFolder?: string | undefined;
   readyFile?: string;
-  faults?: readonly FaultRule[];
-}
-
-/** A sandbox in this process, without a socket. */
-export interface OpenSandbox {
-  sandbox: Sandbox;
-  faults: Faults;
-  handle: Handler;
-  /** Releases the data folder. */
-  close(): void;
 }
 
 /** A sandbox with a socket; `vaults` are those at the start. */
-export interface RunningSandbox extends Omit<OpenSandbox, "close">, RunningDocument {
+export interface RunningSandbox extends RunningDocument, Pick<Sandbox, "faults"> {
+  sandbox: Sandbox;
   /** Resolves when somebody has asked for its end (`vault sandbox stop`). */
   stopped: Promise<void>;
   /** Closes every connection at once, releases the data folder and removes the ready file. */
@@ -45,23 +34,18 @@ export interface RunningSandbox extends Omit<OpenSandbox, "close">, RunningDocum
 }
 
 /**
- * Opens a sandbox without a socket.
+ * Opens a sandbox without a socket. `close` releases the data folder.
  * @throws `invalid-input` for a bad seed or policy, `busy` or `state` for an unusable data folder
  */
-export function openSandbox(settings: SandboxSettings): OpenSandbox {
+export function openSandbox(settings: SandboxSettings): { sandbox: Sandbox; close: () => void } {
   const { dataFolder } = settings;
   const folder = dataFolder === undefined ? undefined : openDataFolder(dataFolder);
+  const close = (): void => folder?.close();
   try {
-    const sandbox = new Sandbox({
-      ...settings,
-      state: folder?.load(),
-      save: (state) => folder?.save(state),
-    });
-    const faults = new Faults(settings.faults);
-    const handle = createHandler(sandbox, faults, settings);
-    return { sandbox, faults, handle, close: () => folder?.close() };
+    const save = (state: State): void => folder?.save(state);
+    return { sandbox: new Sandbox({ ...settings, state: folder?.load(), save }), close };
   } catch (error) {
-    folder?.close();
+    close();
     throw error;
   }
 }
@@ -73,8 +57,7 @@ export function openSandbox(settings: SandboxSettings): OpenSandbox {
 export async function startSandbox(settings: SandboxSettings): Promise<RunningSandbox> {
   const { readyFile, prefix: apiPrefix = defaults.apiPrefix } = settings;
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
-  const open = openSandbox(settings);
-  const { sandbox, faults } = open;
+  const { sandbox, close: release } = openSandbox(settings);
   const controlToken = newToken();
   let server: RunningServer | undefined;
   const ready = (): RunningDocument => ({
@@ -87,18 +70,18 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
   const renewReadyFile = (): void => {
     if (readyFile !== undefined) writeReadyFile(readyFile, ready());
   };
-  const running = { sandbox, faults, ready, renewReadyFile, stop };
-  const handle: Handler = (request) =>
-    request.path.startsWith("/sandbox/") ? control(running, request) : open.handle(request);
+  const running = { sandbox, ready, renewReadyFile, stop };
+  const handle = (request: SandboxRequest): Outcome =>
+    request.path.startsWith("/sandbox/") ? control(running, request) : sandbox.handle(request);
   const close = async (): Promise<void> => {
     if (readyFile !== undefined) removeReadyFile(readyFile, controlToken);
     await server?.close();
-    open.close();
+    release();
   };
   try {
     server = await listen(handle, settings.port ?? 0);
     renewReadyFile();
-    return { sandbox, faults, handle, ...ready(), stopped, close };
+    return { sandbox, faults: sandbox.faults, ...ready(), stopped, close };
   } catch (error) {
     await close();
     throw error;
@@ -115,7 +98,7 @@ interface RunningServer {
  * Listens on 127.0.0.1; port 0 is any free port.
  * @throws `usage` if the port cannot be used
  */
-export async function listen(handle: Handler, port: number): Promise<RunningServer> {
+export async function listen(handle: Sandbox["handle"], port: number): Promise<RunningServer> {
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
     if (foreign !== undefined) {
@@ -132,10 +115,10 @@ export async function listen(handle: Handler, port: number): Promise<RunningServ
         body,
         remoteAddress: request.socket.remoteAddress ?? "",
       });
-      if (answer.delayMs === undefined || answer.delayMs === 0)
-        return send(request, response, answer);
+      const { delayMs = 0 } = answer;
+      if (delayMs === 0) return send(request, response, answer);
       // Keeps no process alive: a sandbox that is closed answers nobody.
-      setTimeout(send, answer.delayMs, request, response, answer).unref();
+      setTimeout(send, delayMs, request, response, answer).unref();
     };
     // An incomplete request gets no answer.
     void text(request).then(answered, () => request.destroy());

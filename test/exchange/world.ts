@@ -71,7 +71,7 @@ export class World {
       },
     });
     this.sandbox = opened.sandbox;
-    this.#handle = opened.handle;
+    this.#handle = opened.sandbox.handle;
     const [vault] = this.sandbox.vaults();
     if (vault === undefined) throw new Error("a world needs a vault");
     this.uuid = vault.uuid;

@@ -103,7 +103,7 @@ describe("rules", () => {
 describe("what a fault does to the vault and to the answer", () => {
   const rawStart = (fault: string) => {
     const bench = new Bench();
-    bench.open.faults.add([parseFault(fault)]);
+    bench.sandbox.faults.add([parseFault(fault)]);
     const vault = bench.offline();
     const path = `/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/get-start`;
     const answer = bench.raw({ path, body: JSON.stringify(bench.startBody(vault)) });
@@ -171,7 +171,7 @@ describe("what a fault does to the vault and to the answer", () => {
   test("an end call that is dropped after processing has acknowledged", () => {
     const bench = new Bench();
     const vault = bench.offline();
-    bench.open.faults.add([parseFault("end:drop-after")]);
+    bench.sandbox.faults.add([parseFault("end:drop-after")]);
     const { transactionToken, vault: given } = bench.start(vault).body;
     const { uuid: app, apiKey } = bench.sandbox.application;
     const path = `/vaultsvc/v1-2/vault/${vault.kind}/${vault.uuid}/get-end`;

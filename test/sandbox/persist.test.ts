@@ -26,7 +26,7 @@ describe("a data folder", () => {
     first.startWith(vault, wrongPair);
     const before = first.sandbox.inspect(vault.uuid);
     const audit = [...first.sandbox.audit()];
-    first.open.close();
+    first.close();
     const file = path.join(dataFolder, "sandbox.json");
     // As 0.2.0 writes it.
     const nulls = '"hashedPin":null,"content":null,"kind":';
@@ -39,14 +39,14 @@ describe("a data folder", () => {
     expect(second.sandbox.vaults()).toHaveLength(6);
     expect(second.end(vault, transactionToken.token, "update").status).toBe(200);
     expect(second.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
-    second.open.close();
+    second.close();
 
     const third = new Bench({ dataFolder });
     expect(third.sandbox.accepts(vault.uuid, given.credentials)).toBe(true);
     expect(third.offline().uuid).not.toBe(vault.uuid);
     third.sandbox.reset();
     expect(third.sandbox.vaults()).toHaveLength(5);
-    third.open.close();
+    third.close();
   });
 
   test("is private, and holds what a call has changed", () => {
@@ -61,22 +61,22 @@ describe("a data folder", () => {
     expect(fs.readFileSync(file, "utf8")).toContain(
       bench.sandbox.inspect(vault.uuid).pending?.token,
     );
-    bench.open.close();
+    bench.close();
   });
 
   test("is used by one sandbox at a time", () => {
     const dataFolder = tempDir();
     const bench = new Bench({ dataFolder });
     expect(() => new Bench({ dataFolder })).toThrow(expect.objectContaining({ code: "busy" }));
-    bench.open.close();
-    new Bench({ dataFolder }).open.close();
+    bench.close();
+    new Bench({ dataFolder }).close();
   });
 
   test("that is damaged, newer or unusable is refused and left as it is", () => {
     const dataFolder = tempDir();
     const bench = new Bench({ dataFolder });
     bench.offline();
-    bench.open.close();
+    bench.close();
     const file = path.join(dataFolder, "sandbox.json");
     const good = fs.readFileSync(file, "utf8");
     const damaged = [good.slice(0, -10), "", "{}", good.replace('"version":1', '"version":2')];
@@ -86,7 +86,7 @@ describe("a data folder", () => {
       expect(fs.readFileSync(file, "utf8")).toBe(text);
     }
     fs.writeFileSync(file, good);
-    new Bench({ dataFolder }).open.close();
+    new Bench({ dataFolder }).close();
     expect(() => new Bench({ dataFolder: path.join(file, "below") })).toThrow(
       expect.objectContaining({ code: "state" }),
     );
@@ -101,7 +101,7 @@ describe("a data folder", () => {
     const answer = bench.start(vault);
     expect(answer.status).toBe(500);
     expect(answer.body).not.toHaveProperty("vault");
-    bench.open.close();
+    bench.close();
   });
 });
 

@@ -18,7 +18,7 @@ import { responseSchema } from "../../src/protocol/answers.ts";
 import { validate } from "../../src/protocol/validate.ts";
 import type { Outcome, SandboxRequest } from "../../src/sandbox/outcome.ts";
 import { demoDevice, demoSeed } from "../../src/sandbox/seeds.ts";
-import type { OpenSandbox, RunningSandbox, SandboxSettings } from "../../src/sandbox/server.ts";
+import type { RunningSandbox, SandboxSettings } from "../../src/sandbox/server.ts";
 import { openSandbox, startSandbox } from "../../src/sandbox/server.ts";
 import type { KnownVault } from "../../src/sandbox/model.ts";
 import { creditCard } from "../support/examples.ts";
@@ -55,14 +55,14 @@ type Created = Record<string, unknown> & { hashedPin?: string };
 /** Creates a sandbox without a socket, with a clock that the test sets, and the calls of a client. */
 export class Bench {
   time = Date.parse("2026-11-20T14:00:00.000Z");
-  readonly open: OpenSandbox;
+  readonly sandbox;
+  readonly close;
 
   constructor(settings: Partial<SandboxSettings> = {}) {
-    this.open = openSandbox({ now: () => this.time, ...settings });
-  }
-
-  get sandbox() {
-    return this.open.sandbox;
+    ({ sandbox: this.sandbox, close: this.close } = openSandbox({
+      now: () => this.time,
+      ...settings,
+    }));
   }
 
   /** The first vault of its seed. */
@@ -131,7 +131,7 @@ export class Bench {
 
   /** An answer with its body as text. */
   raw(request: Partial<SandboxRequest>): Outcome & { body: string } {
-    const { body, ...answer } = this.open.handle({
+    const { body, ...answer } = this.sandbox.handle({
       method: "POST",
       path: "/",
       headers: {},

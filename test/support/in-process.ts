@@ -6,7 +6,7 @@ import type { Handover } from "../../src/exchange/recovery.ts";
 import { lockVault, withVault, type LockContext } from "../../src/exchange/lock-vault.ts";
 import { runExchange } from "../../src/exchange/run.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
-import type { Handler } from "../../src/sandbox/sandbox.ts";
+import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 import type { HttpRequest, Target } from "../../src/service/http.ts";
 import { openShared, type PostgresStore } from "../../src/store/postgres/store.ts";
 import type { StoreOptions } from "../../src/store/sqlite/state-database.ts";
@@ -54,7 +54,7 @@ export const openLocalHere = (
 
 /** What the emulated service answers to a request that has arrived. */
 export function answerOf(
-  handle: Handler,
+  handle: Sandbox["handle"],
   { method, path, headers, body }: HttpRequest,
 ): Extract<Reply, { type: "answer" }>["answer"] {
   const response = handle({

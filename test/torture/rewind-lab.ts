@@ -9,8 +9,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { Faults, parseFault } from "../../src/sandbox/faults.ts";
-import { createHandler, Sandbox } from "../../src/sandbox/sandbox.ts";
+import { parseFault, type Faults } from "../../src/sandbox/faults.ts";
+import { Sandbox } from "../../src/sandbox/sandbox.ts";
 import { listen } from "../../src/sandbox/server.ts";
 import type { State } from "../../src/sandbox/model.ts";
 import type { VaultInput } from "../../src/sandbox/seeds.ts";
@@ -109,8 +109,8 @@ async function openRewindService(
     policy: { rate: 0, tokenTtlMs },
     save,
   });
-  const faults = new Faults();
-  const server = await listen(createHandler(sandbox, faults), 0);
+  const { faults } = sandbox;
+  const server = await listen(sandbox.handle, 0);
   atEndOfFile(async () => await server.close());
 
   const service = {

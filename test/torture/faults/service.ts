@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { httpServer } from "../../support/servers.ts";
 import type { Outcome } from "../../../src/sandbox/outcome.ts";
-import { createHandler, Sandbox } from "../../../src/sandbox/sandbox.ts";
+import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import type { State } from "../../../src/sandbox/model.ts";
 import type { VaultInput } from "../../../src/sandbox/seeds.ts";
 import type { KnownVault } from "../../../src/sandbox/model.ts";
@@ -155,7 +155,7 @@ export class FaultyService {
     const headers = request.headers as Record<string, string | undefined>;
     this.#ahead = ahead;
     try {
-      const answer = createHandler(this.sandbox)({
+      const answer = this.sandbox.handle({
         method: request.method ?? "",
         path: request.url ?? "",
         headers,

@@ -32,14 +32,14 @@ export class TeamService {
   readonly #log: string[];
 
   constructor(now: () => number, dice: Dice, log: string[]) {
-    const { sandbox, handle } = openSandbox({
+    const { sandbox } = openSandbox({
       now,
       application,
       seed: [{ kind: "credit-card/offline", creditCard }],
       policy: { tokenTtlMs: 60_000, rate: 0 },
     });
     this.sandbox = sandbox;
-    this.#handle = handle;
+    this.#handle = sandbox.handle;
     this.uuid = sandbox.vaults()[0]?.uuid ?? "";
     this.#dice = dice;
     this.#log = log;

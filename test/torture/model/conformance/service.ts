@@ -2,7 +2,7 @@ import { combinationOf } from "../../../../src/exchange/start/start.ts";
 import type { Pair } from "../../../../src/protocol/answers.ts";
 import { fingerprint } from "../../../../src/protocol/fingerprint.ts";
 import type { Call, Reply } from "../../../../src/exchange/ports.ts";
-import { createHandler, Sandbox, type Handler } from "../../../../src/sandbox/sandbox.ts";
+import { Sandbox } from "../../../../src/sandbox/sandbox.ts";
 import type { State as SandboxState, VaultState } from "../../../../src/sandbox/model.ts";
 import { requestOf, type HttpRequest } from "../../../../src/service/http.ts";
 import type { Operation, Service } from "../state.ts";
@@ -75,7 +75,7 @@ const midnight = Date.parse("2026-11-20T00:00:00Z");
 export class RealService {
   readonly #pairs: RealPairs;
   readonly #state: SandboxState;
-  readonly #handlers: Record<"harsh" | "idempotent", Handler>;
+  readonly #handlers: Record<"harsh" | "idempotent", Sandbox["handle"]>;
   readonly #sandbox: Sandbox;
   #now = midnight;
 
@@ -93,7 +93,7 @@ export class RealService {
         policy: { tokenTtlMs: lifetime, rate: 0, idempotentEnd },
       });
     this.#sandbox = make(false);
-    this.#handlers = { harsh: createHandler(this.#sandbox), idempotent: createHandler(make(true)) };
+    this.#handlers = { harsh: this.#sandbox.handle, idempotent: make(true).handle };
     this.#state = state as unknown as SandboxState;
   }
 
