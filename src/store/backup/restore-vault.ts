@@ -9,11 +9,11 @@ import {
   findCredentials,
   findGeneration,
   keyOf,
+  liveGeneration,
   openCredentials,
 } from "../steps/generations.ts";
-import type { CredentialsRow, ExchangeRow, VaultRow, VaultRows } from "../steps/rows.ts";
+import type { CredentialsRow, ExchangeRow, VaultRows } from "../steps/rows.ts";
 import {
-  findExchange,
   journal,
   nothingCarried,
   openExchangeOf,
@@ -70,19 +70,22 @@ function restored(
   const live = theirs.credentials.filter(isLive);
   const isOlder = live.length > 0 && live.every((row) => rows.superseded.has(row.fingerprint));
   if (vault === null) {
-    if (isOlder) return "older";
-    take(rows, theirs, label);
-    return "taken";
+    if (!isOlder) take(rows, theirs, label);
+    return isOlder ? "older" : "taken";
   }
   if (vault.lastError?.code === "gone" && live.length > 0) return "gone";
   const isForgotten = vault.forgotten;
-  if (isForgotten && (isOlder || live.length === 0)) return isOlder ? "older" : "known";
-  if (isForgotten) comeBack(rows, vault, vaultOf(theirs), label);
-  const isOurs = ({ fingerprint: print }: CredentialsRow): boolean =>
-    rows.credentials.some((row) => row.fingerprint === print && isLive(row));
-  const isAllOurs = live.every(isOurs);
+  if (isForgotten) {
+    if (isOlder) return "older";
+    if (live.length === 0) return "known";
+    // Its counters and the last number stay.
+    const { lastGeneration, carried, carriedUpTo, forgottenAt } = vault;
+    const kept = { lastGeneration, carried, carriedUpTo, forgottenAt };
+    rows.vault = { ...vaultOf(theirs), label, ...kept };
+  }
   const place = join(rows, theirs, past, isForgotten);
   if (isForgotten) return "returned";
+  const isAllOurs = live.every((row) => liveGeneration(rows, row.fingerprint) !== undefined);
   return place ?? (isAllOurs ? "known" : "older");
 }
 
@@ -101,11 +104,7 @@ function take(rows: VaultRows, theirs: VaultRows, label: string | null): void {
   for (const id of countedThere(theirs).ids) journal(rows, "merged", id);
   doubt(rows);
   const open = openExchangeOf(rows);
-  if (open === undefined) return;
-  const pairs = [open.baseGeneration, open.newGeneration].map((n) => findGeneration(rows, n));
-  // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
-  if (pairs.some((row) => row?.standing === "superseded")) update(open, closed);
-  else adopt(rows, open, "successor");
+  if (open !== undefined) adopt(rows, open, "successor");
 }
 
 const closed = { state: "discarded", token: null } as const;
@@ -115,16 +114,15 @@ function adopt(rows: VaultRows, open: ExchangeRow, placed: "successor" | null): 
   const [base, made] = [open.baseGeneration, open.newGeneration].map((n) =>
     findGeneration(rows, n),
   );
+  // If one of its pairs is superseded, the end call was answered elsewhere, or never will be.
+  if ([base, made].some((row) => row?.standing === "superseded")) {
+    update(open, closed);
+    return;
+  }
   open.adopted = true;
   if (base !== undefined) base.ended = true;
   if (made !== undefined && made.standing !== "void")
     update(made, { standing: "imported", placed });
-}
-
-/** A vault that was forgotten here: its counters and the last number stay. */
-function comeBack(rows: VaultRows, here: VaultRow, theirs: VaultRow, label: string | null): void {
-  const { lastGeneration, carried, carriedUpTo, forgottenAt } = here;
-  rows.vault = { ...theirs, label, lastGeneration, carried, carriedUpTo, forgottenAt };
 }
 
 /**
@@ -190,9 +188,8 @@ function inOrder(theirs: VaultRows): CredentialsRow[] {
  * if it began with our current pair and none is open here.
  */
 function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<string>): void {
-  const ours = vaultOf(rows).carriedUpTo;
-  const isUnknown = (id: string): boolean =>
-    id !== ours && !past.has(id) && findExchange(rows, id) === undefined;
+  const vault = vaultOf(rows);
+  const known = new Set([vault.carriedUpTo, ...past, ...rows.exchanges.map(({ id }) => id)]);
   const hereAs = (generation: number | null = null): CredentialsRow | undefined => {
     const print = findGeneration(theirs, generation)?.fingerprint;
     return print === undefined ? undefined : findCredentials(rows, print);
@@ -205,21 +202,32 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
     isLive(made) &&
     left?.state !== "in-doubt" &&
     openExchangeOf(rows) === undefined;
-  const counts = countedThere(theirs);
-  const fresh = theirs.exchanges.filter(({ id }) => isUnknown(id) && counts.ids.has(id));
+  const { each, ids, carried } = countedThere(theirs);
   const upTo = theirs.vault?.carriedUpTo ?? null;
   // What an acknowledgement there has settled makes no difference here.
-  const { carriedStarts, carriedFailed } = counts;
-  const isCarried = [carriedStarts?.unackedStarts, carriedFailed?.failedAttempts].some(Boolean);
-  if (upTo !== null && isCarried && isUnknown(upTo)) carryToo(rows, counts, upTo);
-  for (const row of fresh) {
+  const isCarried = carried.unackedStarts + carried.failedAttempts > 0;
+  if (upTo !== null && isCarried && !known.has(upTo)) {
+    const ours = countToCarry(rows.exchanges, vault);
+    const both = (name: keyof Counters): number => ours[name] + carried[name];
+    update(vault, {
+      carried: {
+        unackedStarts: both("unackedStarts"),
+        unansweredStarts: both("unansweredStarts"),
+        failedAttempts: both("failedAttempts"),
+        possiblyFailed: both("possiblyFailed"),
+      },
+      carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo ?? upTo,
+    });
+    journal(rows, "merged", upTo);
+  }
+  for (const row of theirs.exchanges.filter(({ id }) => ids.has(id) && !known.has(id))) {
     const isOpen = row === left && goesOn;
     const ended = openStates.includes(row.state) ? closed : { token: null };
     const added: ExchangeRow = {
       ...row,
       baseGeneration: hereAs(row.baseGeneration)?.generation ?? 0,
       newGeneration: hereAs(row.newGeneration)?.generation ?? null,
-      outcome: counts.each.has(row.id) ? row.outcome : "free",
+      outcome: each.has(row.id) ? row.outcome : "free",
       sole: false,
       adopted: true,
       run: null,
@@ -232,39 +240,22 @@ function takeExchanges(rows: VaultRows, theirs: VaultRows, past: ReadonlySet<str
   }
 }
 
-/** What the file counts, in exchanges and carried; `ids` add its open one and `carriedUpTo`. */
+/** What the file counts: exchanges, and carried; `ids` adds its open one and `carriedUpTo`. */
 export function countedThere({ vault, exchanges }: VaultRows) {
-  const found = counting(
+  const { starts, refused, possibly, carriedStarts, carriedFailed } = counting(
     exchanges.map((row) => ({ ...row, sole: false })),
     vault ?? nothingCarried,
   );
-  const each = new Set([...found.starts, ...found.refused, ...found.possibly].map(({ id }) => id));
+  const each = new Set([...starts, ...refused, ...possibly].map(({ id }) => id));
   const others = [openExchangeOf({ exchanges })?.id, vault?.carriedUpTo];
   return {
-    ...found,
     each,
     ids: new Set([...each, ...others.filter((id) => typeof id === "string")]),
-  };
-}
-
-/** Carries here what the file carries up to this exchange, beside what is counted here. */
-function carryToo(
-  rows: VaultRows,
-  { carriedStarts, carriedFailed }: ReturnType<typeof countedThere>,
-  upTo: string,
-): void {
-  const vault = vaultOf(rows);
-  const ours = countToCarry(rows.exchanges, vault);
-  const both = (name: keyof Counters, theirs: Counters | null): number =>
-    ours[name] + (theirs?.[name] ?? 0);
-  update(vault, {
     carried: {
-      unackedStarts: both("unackedStarts", carriedStarts),
-      unansweredStarts: both("unansweredStarts", carriedStarts),
-      failedAttempts: both("failedAttempts", carriedFailed),
-      possiblyFailed: both("possiblyFailed", carriedFailed),
+      unackedStarts: carriedStarts?.unackedStarts ?? 0,
+      unansweredStarts: carriedStarts?.unansweredStarts ?? 0,
+      failedAttempts: carriedFailed?.failedAttempts ?? 0,
+      possiblyFailed: carriedFailed?.possiblyFailed ?? 0,
     },
-    carriedUpTo: rows.exchanges.at(-1)?.id ?? vault.carriedUpTo ?? upTo,
-  });
-  if (findExchange(rows, upTo) === undefined) journal(rows, "merged", upTo);
+  };
 }
