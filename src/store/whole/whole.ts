@@ -254,8 +254,15 @@ export class Whole extends WholeReader {
   async put(table: Table, rows: readonly object[]): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
+    const list = JSON.stringify(rows);
+    if (rows.length > 1 && list.length > statementLength) {
+      const half = Math.floor(rows.length / 2);
+      await this.put(table, rows.slice(0, half));
+      await this.put(table, rows.slice(half));
+      return;
+    }
     const sql = inserting(this.engine, table, Object.keys(first), "$1");
-    for (const list of listsOf(rows)) await this.engine.query({ sql, values: [list] });
+    await this.engine.query({ sql, values: [list] });
   }
 
   /** Appends an entry about the state itself; as `ofState`. */
@@ -275,20 +282,4 @@ export class Whole extends WholeReader {
       );
     Object.assign(this.marks, marks);
   }
-}
-
-/** Rows as JSON lists for a statement each. */
-function* listsOf(rows: readonly object[]): Generator<string> {
-  let items: string[] = [];
-  let length = 0;
-  for (const row of rows) {
-    const item = JSON.stringify(row);
-    if (items.length > 0 && length + item.length > statementLength) {
-      yield `[${items.join(",")}]`;
-      [items, length] = [[], 0];
-    }
-    items.push(item);
-    length += item.length;
-  }
-  if (items.length > 0) yield `[${items.join(",")}]`;
 }
