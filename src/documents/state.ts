@@ -153,6 +153,7 @@ const restoredVault = z.object({
   droppedLabel: maybeText,
 });
 
+/** A vault that is in use. */
 const lock = z.object({
   uuid: text,
   holder: actor,
@@ -209,6 +210,7 @@ export const state = {
 };
 
 export type BackupFacts = Omit<z.infer<(typeof state)["state backup"]>["backup"], "key">;
+export type Lock = z.infer<typeof lock>;
 export type RestoredVault = z.infer<typeof restoredVault>;
 export type ListedVault = z.infer<typeof listedVault>;
 export type VaultGuard = z.infer<typeof vaultGuard>;

@@ -1,4 +1,4 @@
-import type { Actor } from "../actor.ts";
+import type { Lock } from "../documents/state.ts";
 import type { Store } from "../exchange/ports.ts";
 import type { StoredWhole } from "./whole/stored-whole.ts";
 
@@ -36,13 +36,4 @@ export interface Created {
   updated: boolean;
   /** Id of the key that seals it. */
   keyId: string;
-}
-
-/** A vault that is in use; times in ISO 8601. */
-export interface Lock {
-  uuid: string;
-  holder: Actor;
-  since: string;
-  /** Null where the operating system releases it when its process ends. */
-  endsAt: string | null;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Actor, Holder } from "../../actor.ts";
 import type { VaultError } from "../../errors.ts";
 import type { Clock, Waiting } from "../../exchange/ports.ts";
-import type { Lock } from "../state.ts";
+import type { Lock } from "../../documents/state.ts";
 import type { Statement } from "../tables.ts";
 import { busy, waitForLock } from "../vault-session.ts";
 import type { Database, Query, Row } from "./database.ts";

@@ -9,7 +9,8 @@ import { inserting, isAsSeen, pruning, written, type Put, type Statement } from 
 import { columnsOf, raising, writingBeside, type Made } from "../document.ts";
 import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
-import type { Created, Lock, State } from "../state.ts";
+import type { Lock } from "../../documents/state.ts";
+import type { Created, State } from "../state.ts";
 import { lockLost, type VaultRow } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import { StoredState, type StateParts } from "../stored-state.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
-import type { Lock } from "../state.ts";
+import type { Lock } from "../../documents/state.ts";
 import { formerLocks } from "../version-1.ts";
 import { busy, waitForLock } from "../vault-session.ts";
 
