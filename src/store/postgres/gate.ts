@@ -82,11 +82,10 @@ export const unlessLocked = async <T>(work: Promise<T>): Promise<T | undefined> 
  * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; what the work throws
  */
 export async function transactWhole<T>(
-  place: Place,
+  { schema, clock, database }: Place,
   waiting: Waiting,
   work: (query: Query) => Promise<T>,
 ): Promise<T> {
-  const { schema, clock, database } = place;
   const token = randomUUID();
   const close: Statement = {
     sql: `INSERT INTO ${schema}.meta AS gate
@@ -95,11 +94,37 @@ export async function transactWhole<T>(
       WHERE NOT ${isClosed("gate.")} OR gate.value::jsonb ->> 'token' = $1 RETURNING 1 AS closed`,
     values: [token],
   };
+  const open: Statement = {
+    sql: `DELETE FROM ${schema}.meta WHERE CASE name WHEN 'closing' THEN value::jsonb ->> 'token' = $1 END`,
+    values: [token],
+  };
   const attempt = async (): Promise<{ result: T } | VaultError> => {
     const closing = await unlessLocked(database.transact([close], takingMs));
     if (closing?.[0]?.length !== 1) return busyAtGate();
-    const done = await behindGate(place, token, work);
-    if (done !== null) return done;
+    let isWaiting = true;
+    try {
+      return await database.converse("READ COMMITTED", async (query) => {
+        await query({ sql: settings });
+        // Waits for writers of vaults, marks, journal; keeps them out until it ends. Reading goes on.
+        await query({
+          sql: `LOCK TABLE ${schema}.vaults, ${schema}.meta, ${schema}.journal IN EXCLUSIVE MODE`,
+        });
+        isWaiting = false;
+        // A statement of its own: one that waited for the lock sees what was there before.
+        const [lease] = await query(holders(schema));
+        if (lease !== undefined) return busy(lease["uuid"] as string, holderIn(lease));
+        await query({
+          sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL;
+            DELETE FROM ${schema}.vaults WHERE status = 'absent'`,
+        });
+        const result = await work(query);
+        await query(open);
+        return { result };
+      });
+    } catch (error) {
+      if (!isWaiting || !isLocked(error)) throw error;
+    }
+    // The tables stayed locked. It is the turn of others.
     await clock.sleep(lockMs, waiting.signal);
     return busy(undefined);
   };
@@ -107,44 +132,7 @@ export async function transactWhole<T>(
     return (await waitForLock(clock, waiting, undefined, attempt)).result;
   } catch (error) {
     // The gate ends by itself where that fails.
-    await database.transact([opening(schema, token)], takingMs).catch(() => undefined);
-    throw error;
-  }
-}
-
-const opening = (schema: string, token: string): Statement => ({
-  sql: `DELETE FROM ${schema}.meta WHERE CASE name WHEN 'closing' THEN value::jsonb ->> 'token' = $1 END`,
-  values: [token],
-});
-
-/** What was done; else nothing is changed: who holds a vault, or null if tables stayed locked. */
-async function behindGate<T>(
-  { schema, database }: Place,
-  token: string,
-  work: (query: Query) => Promise<T>,
-): Promise<{ result: T } | VaultError | null> {
-  let isWaiting = true;
-  try {
-    return await database.converse("READ COMMITTED", async (query) => {
-      await query({ sql: settings });
-      // Waits for writers of vaults, marks, journal; keeps them out until it ends. Reading goes on.
-      await query({
-        sql: `LOCK TABLE ${schema}.vaults, ${schema}.meta, ${schema}.journal IN EXCLUSIVE MODE`,
-      });
-      isWaiting = false;
-      // A statement of its own: one that waited for the lock sees what was there before.
-      const [lease] = await query(holders(schema));
-      if (lease !== undefined) return busy(lease["uuid"] as string, holderIn(lease));
-      await query({
-        sql: `UPDATE ${schema}.vaults SET epoch = NULL, holder = NULL, ends_at = NULL WHERE holder IS NOT NULL;
-          DELETE FROM ${schema}.vaults WHERE status = 'absent'`,
-      });
-      const result = await work(query);
-      await query(opening(schema, token));
-      return { result };
-    });
-  } catch (error) {
-    if (isWaiting && isLocked(error)) return null;
+    await database.transact([open], takingMs).catch(() => undefined);
     throw error;
   }
 }
