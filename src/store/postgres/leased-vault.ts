@@ -152,37 +152,31 @@ export class LeasedVault extends StoredVaultSession {
     return await this.#parts.database.transact(statements);
   }
 
-  protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<number> {
-    const { before, after } = made;
-    const isEnding = ({ id, state }: ExchangeRow): boolean =>
-      state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
-    const ending = after.exchanges.find(isEnding);
-    if (ending !== undefined) this.#keep(after, ending);
-    return await this.#write(made, isLast).catch((error: unknown) => {
-      throw codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label
-        ? labelTaken(after.uuid)
-        : error;
-    });
-  }
-
   /**
    * Writes a step once, as one statement on the row of this version. If the answer is lost, a write
    * that waits for its end finds out, and no late one finds the row any more. Renews the lease, or
    * with `isLast` gives the vault back. Returns the new version.
    * @throws `busy` if the lease was lost
    */
-  async #write(made: Made<unknown>, isLast: boolean): Promise<number> {
+  protected async writeStep(made: Made<unknown>, isLast: boolean): Promise<number> {
     const { clock, database } = this.#parts;
-    let { version } = made.before;
+    const { before, after } = made;
+    const isEnding = ({ id, state }: ExchangeRow): boolean =>
+      state === "ending" && before.exchanges.some((row) => row.id === id && row.state !== state);
+    const ending = after.exchanges.find(isEnding);
+    if (ending !== undefined) this.#keep(after, ending);
+    let { version } = before;
     for (let tries = 5; ; tries -= 1) {
       const sent = instant(clock);
       try {
         const step = this.#statement(made, version, isLast);
         const [[row] = []] = await database.transact([step], steppingMs);
-        if (row === undefined) throw await this.#notWritten(version, made.after);
+        if (row === undefined) throw await this.#notWritten(version, after);
         this.#renewedAt = sent;
         break;
       } catch (error) {
+        if (codeOf(error) === labelTwice && after.vault?.label !== before.vault?.label)
+          throw labelTaken(after.uuid);
         if (!(error instanceof AnswerLost) || tries <= 1) throw error;
         const found = await this.#lookUp(version);
         if (found === version + 1) break;
