@@ -213,14 +213,12 @@ export const engineOf = (db: DatabaseSync): Engine => ({
 export const readerOf = (db: DatabaseSync, keyring: Pick<Keyring, "key">): WholeReader =>
   new WholeReader(engineOf(db), marksOf(db), keyring);
 
-/** What a restore has done. */
 export interface RestoreFacts {
   vaults: RestoredVault[];
   /** Vaults that others held for too long; nothing of them was restored. */
   failed: { service: string; uuid: string; label: string | null; error: VaultError }[];
 }
 
-/** What a backup holds. */
 type Holdings = Pick<BackupFacts, "vaults" | "pending" | "keyId" | "format">;
 
 /** A restore that was prepared: nothing is changed yet. */
@@ -269,7 +267,6 @@ export async function prepareRestore(
   return { backup, isEmpty, run };
 }
 
-/** Restores the vaults of the file. */
 async function restoreAll(
   place: Place,
   source: WholeReader,

@@ -19,7 +19,6 @@ import {
 
 export type Row = Record<string, unknown>;
 
-/** Runs a statement in a transaction. */
 export type Query = (statement: Statement) => Promise<Row[]>;
 
 /** How long a statement of an operation on the whole state may take, in milliseconds. */
@@ -130,7 +129,6 @@ class Connection extends pg.Client {
     return answers.map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult<Row>>).value);
   }
 
-  /** Closes without waiting. */
   close(): void {
     this.dead ??= new Error("the connection was closed");
     void this.end().catch(() => undefined);
@@ -162,7 +160,6 @@ function authoritiesIn({ rootCertificate: path }: NonNullable<Address["tls"]>): 
 export class Database {
   readonly address: Address;
   readonly #clock: Clock;
-  /** How long the command waits. */
   readonly #waiting: Waiting | undefined;
   /** Whoever asks at the same time waits for the same one. */
   #connection: Promise<Connection> | null = null;

@@ -43,7 +43,6 @@ export interface Reason extends Pick<ErrorFacts, "hint" | "retry"> {
   why: string;
 }
 
-/** Why a server let nobody in. */
 export function connectionReason(error: unknown): Reason {
   const code = codeOf(error);
   // What follows is advice about Node.js.
@@ -76,7 +75,6 @@ export const nothingThere = (address: Address): VaultError =>
     ],
   });
 
-/** The error for a state that an older version of this program has made. */
 export const olderVersion = (address: Address): VaultError =>
   cannotBeUsed(address, "it is of an older version", { next: [command`vault state init`] });
 

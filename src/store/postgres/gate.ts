@@ -33,7 +33,6 @@ const patienceMs = 10_000;
 /** And whoever takes a vault, closes the gate, or prunes, before it comes back. */
 export const takingMs = 300;
 
-/** So many milliseconds from now on, in SQL. */
 export const ahead = (ms: number): string => `clock_timestamp() + interval '${ms} milliseconds'`;
 
 /** Whether an end is to come. One too far ahead is void: the database's clock was set back. */
@@ -142,7 +141,6 @@ const settings = `SELECT set_config('statement_timeout', '0', true), set_config(
   set_config('idle_in_transaction_session_timeout', '30s', true), set_config('tcp_user_timeout', '30s', true),
   set_config('tcp_keepalives_idle', '10', true), set_config('tcp_keepalives_interval', '5', true)`;
 
-/** The leases that have not ended. */
 export const holders = (schema: string): Statement => ({
   sql: `SELECT service, uuid, holder, since, ends_at AS "endsAt" FROM ${schema}.vaults WHERE ${isAlive()} ORDER BY since, uuid`,
 });

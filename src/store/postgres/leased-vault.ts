@@ -34,7 +34,6 @@ const neededMs = 5000;
 /** How long a step waits for the tables, in milliseconds. */
 const steppingMs = 5000;
 
-/** What a vault in use needs of its store. */
 interface Parts extends LockedBy {
   schema: string;
   clock: Clock;
@@ -206,7 +205,6 @@ export class LeasedVault extends StoredVaultSession {
     });
   }
 
-  /** Why a step found no row. */
   async #notWritten(version: number, { uuid, seen }: VaultRows): Promise<Error> {
     const { schema, key, database } = this.#parts;
     const [row] = await database.query({
@@ -244,7 +242,6 @@ export class LeasedVault extends StoredVaultSession {
     }
   }
 
-  /** Runs a statement on the row that is `ours`. */
   async #transact(sql: string, ...more: number[]): Promise<Row[]> {
     const values = [this.service, this.uuid, this.#epoch, ...more];
     const { database } = this.#parts;

@@ -12,7 +12,6 @@ import type { Keyring } from "../keyring.ts";
 import type { VaultRows } from "../steps/rows.ts";
 import { isSamePlace } from "./address.ts";
 
-/** What an outbox takes of the parts of a state. */
 interface Parts {
   /** The state directory of this machine, where `machineDirectory` names no other. */
   directory: string;
@@ -38,7 +37,6 @@ export interface Entry {
 
 const named = /^(?<state>[^.]+)\.(?<at>\d+)\.(?<fingerprint>[0-9a-f]{64})\.json$/;
 
-/** What is in the file. */
 interface Contents {
   service: string;
   /** Of the state, as in messages. */
@@ -68,7 +66,6 @@ export class Outbox {
     this.#parts = parts;
   }
 
-  /** The vaults that have entries. */
   vaults(): string[] {
     return namesIn(this.#folder);
   }

@@ -40,7 +40,6 @@ export const tables = (schema: string): string[] => [
     ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
 ];
 
-/** The SQL of PostgreSQL for a state in a schema. */
 export const dialectOf = (schema: string): Dialect => ({
   prefix: `${schema}.`,
   texts: (mark) => `SELECT value FROM jsonb_array_elements_text(${mark}::jsonb)`,
@@ -77,7 +76,6 @@ export interface About {
   state: string;
   /** False if server, database or transaction did not write the row, as in a dumped copy. */
   original: boolean;
-  /** Id of the key that seals the state. */
   keyId: string;
   /** Of the server, another one after a failover; `noted` is the one on record. */
   timeline: string;
@@ -101,7 +99,6 @@ export const aboutStatement = (schema: string): Statement => ({
     FROM pg_is_in_recovery() AS standby`,
 });
 
-/** What the state says of itself, by name. */
 export type Meta = Record<string, string | undefined>;
 
 /** Reads the facts that the state has about itself, by name, as the schema says; as `metaIn`. */

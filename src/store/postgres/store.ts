@@ -17,11 +17,9 @@ import { Outbox, type Entry, type Here } from "./outbox.ts";
 import type { PostgresWhole, SharedParts } from "./whole-state.ts";
 
 interface Options extends Omit<StateParts, "keyring"> {
-  /** How long the command waits. */
   waiting?: Waiting;
 }
 
-/** What the state says of itself, with the key that seals it. */
 type Ready = About & { key: SealingKey; isTakenOver: boolean };
 
 /**
@@ -187,7 +185,6 @@ export class PostgresStore extends StoredState implements State {
     return await this.#checked(row);
   }
 
-  /** What `aboutStatement` returned. */
   async #checked(row: Row | undefined): Promise<Ready> {
     const { database, keyring, clock, warn } = this.parts;
     const about = aboutIn(row, database.address);

@@ -40,21 +40,18 @@ import {
 import type { StateParts, StoredState } from "../stored-state.ts";
 import { busy } from "../vault-session.ts";
 
-/** What everything that works on a shared state needs. */
 export interface SharedParts extends StateParts {
   schema: string;
   database: Database;
   outbox: Outbox;
 }
 
-/** A shared state, as the whole of it takes it. */
 interface SharedStore extends StoredState {
   readonly parts: SharedParts;
   /** What the state says of itself, read once, with its key. */
   ready(): Promise<About>;
 }
 
-/** The whole of a shared state. */
 export class PostgresWhole extends StoredWhole<SharedStore> {
   /** As `State.create`: makes or updates the schema, and makes the key if there is none. */
   async create(grant?: string): Promise<Created> {
@@ -189,7 +186,7 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
     }
   }
 
-  /** As `history` says: a copy in memory. */
+  /** A copy in memory. */
   async history(): Promise<StateHistory> {
     await this.store.ready();
     const db = new DatabaseSync(":memory:");

@@ -10,7 +10,6 @@ import type { StateHistory } from "../sqlite/snapshot.ts";
 import type { StoredState } from "../stored-state.ts";
 import type { Whole, WholeOperation, WholePlace, WholeReader } from "./whole.ts";
 
-/** What a rekey has done. */
 export interface Rekeyed {
   /** Id of the former key; null where there was none. */
   from: string | null;
@@ -35,7 +34,6 @@ export interface StateFacts {
 interface KeyFacts extends KeyPlace {
   /** Null if there is no key yet. */
   id: string | null;
-  /** Number of values that it opens. */
   opened: number;
   /** Why the key cannot be used, or does not open the first value that fails. */
   problem: VaultError | null;

@@ -35,7 +35,6 @@ export interface Marks extends Since {
   canceled: readonly string[];
 }
 
-/** The marks in the rows of `meta`. */
 export function marksIn(meta: Readonly<Record<string, string | undefined>>): Marks {
   const parsed = <T>(name: keyof Marks, absent: T): T =>
     meta[name] === undefined ? absent : (JSON.parse(meta[name]) as T);
