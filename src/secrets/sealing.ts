@@ -103,17 +103,13 @@ export const keyIdOf = (sealed: string): string => sealed.split(":")[1] ?? "";
 export const isSealed = (text: string): boolean => /^s1:[0-9a-f]{16}:/.test(text);
 
 function additionalData(key: SealingKey, place: SealedPlace): Buffer {
-  const parts = "profile" in place ? ["profile", place.profile, place.key] : vaultParts(place);
+  const parts =
+    "profile" in place
+      ? ["profile", place.profile, place.key]
+      : [place.service, place.uuid, place.column, place.row];
+  if ("state" in place && place.state !== undefined) parts.unshift(place.state);
   return Buffer.from(JSON.stringify(["vaultsvc", format, key.id, ...parts]));
 }
-
-const vaultParts = ({ state, service, uuid, column, row }: VaultPlace): string[] => [
-  ...(state === undefined ? [] : [state]),
-  service,
-  uuid,
-  column,
-  row,
-];
 
 /** The error for a sealed value that does not open. */
 export function cannotBeOpened(place: SealedPlace, why: string): VaultError {

@@ -138,22 +138,10 @@ export function columnsOf(rows: VaultRows): VaultColumns {
   };
 }
 
-/** A row of `vaults` or of `runs`, with what is sealed in it. */
-interface SealedRow {
-  service: string;
-  uuid: string;
-  /** Of a vault. */
-  sealed?: string;
-  /** Of a run. */
-  exchange?: string;
-  digest?: string | null;
-}
-
-/** Replaces each sealed value by what `by` makes of it, for the place that it is bound to. */
-export function mapSealed<Row extends SealedRow>(
-  row: Row,
-  by: (place: VaultPlace, value: string) => string,
-): Row {
+/** Replaces each sealed value of a row of `vaults` or `runs` by what `by` makes of it, at its place. */
+export function mapSealed<
+  Row extends Owner & { sealed?: string; exchange?: string; digest?: string | null },
+>(row: Row, by: (place: VaultPlace, value: string) => string): Row {
   const { sealed, exchange = "", digest } = row;
   if (typeof digest === "string") {
     return { ...row, digest: by(placeOf(row, "exchanges.digest", exchange), digest) };

@@ -14,7 +14,7 @@ import type {
 } from "../exchange/records.ts";
 import type { KeySource } from "../secrets/keys.ts";
 import { keyIdOf, unseal, type SealingKey } from "../secrets/sealing.ts";
-import { allBreakers, appendingAlone, breakerIn, breakerOf, replacing, written } from "./tables.ts";
+import { appendingAlone, breakerIn, breakerOf, replacing, written } from "./tables.ts";
 import type { Keyring } from "./keyring.ts";
 import { isKnown, isListed, nameOf, rowsOf, sinceColumns, type VaultColumns } from "./document.ts";
 import type { Dialect, Statement } from "./tables.ts";
@@ -97,7 +97,11 @@ export abstract class StoredState {
   }
 
   async run(service: string, name: string, uuid?: string): Promise<RunExchange[]> {
-    const rows = await this.read(runExchangesOf(this.dialect.prefix, service, name, uuid));
+    const rows = await this.read({
+      sql: `SELECT uuid, exchange AS id, operation, state, delivered, digest, delivery FROM ${this.dialect.prefix}runs
+        WHERE run = $1 AND service = $2 AND uuid = coalesce($3, uuid)`,
+      values: [name, service, uuid?.toLowerCase() ?? null],
+    });
     return await Promise.all(
       (rows as RunExchange[]).map(async ({ digest, ...stored }) => {
         const row = { ...stored, delivered: Number(stored.delivered) === 1 };
@@ -110,8 +114,12 @@ export abstract class StoredState {
   }
 
   async past(...of: Parameters<Store["past"]>): Promise<PastExchange[]> {
-    const [service, uuid, exchange] = of;
-    const entries = await this.read(entriesOf(this.dialect.prefix, service, uuid, exchange));
+    const [service, uuid, exchange = null] = of;
+    const entries = await this.read({
+      sql: `SELECT at, exchange, event, detail FROM ${this.dialect.prefix}journal
+        WHERE service = $1 AND uuid = $2 AND exchange = coalesce($3, exchange) ORDER BY seq DESC LIMIT 1000`,
+      values: [service, uuid.toLowerCase(), exchange],
+    });
     return pastExchanges(entries as Entry[]);
   }
 
@@ -174,7 +182,10 @@ export abstract class StoredState {
   }
 
   async breakers(): ReturnType<Store["breakers"]> {
-    const rows = await this.read(allBreakers(this.dialect.prefix));
+    // Others only say whether their service answers probes.
+    const rows = await this.read({
+      sql: `SELECT * FROM ${this.dialect.prefix}breakers WHERE since > 0`,
+    });
     return (rows as Awaited<ReturnType<Store["breakers"]>>).toSorted((a, b) =>
       a.service < b.service ? -1 : 1,
     );
@@ -259,31 +270,7 @@ const freeSlot = ({ prefix, moment }: Dialect, now: number, application: string)
       WHERE application = ${put(application)}`,
   );
 
-/** What was begun in a run, of all vaults of a service or of one. */
-const runExchangesOf = (
-  prefix: string,
-  service: string,
-  name: string,
-  uuid: string | undefined,
-): Statement => ({
-  sql: `SELECT uuid, exchange AS id, operation, state, delivered, digest, delivery FROM ${prefix}runs
-    WHERE run = $1 AND service = $2 AND uuid = coalesce($3, uuid)`,
-  values: [name, service, uuid?.toLowerCase() ?? null],
-});
-
-/** The entries about the exchanges of a vault, or about one of them, newest first. */
-const entriesOf = (
-  prefix: string,
-  service: string,
-  uuid: string,
-  exchange: string | undefined,
-): Statement => ({
-  sql: `SELECT at, exchange, event, detail FROM ${prefix}journal
-    WHERE service = $1 AND uuid = $2 AND exchange = coalesce($3, exchange) ORDER BY seq DESC LIMIT 1000`,
-  values: [service, uuid.toLowerCase(), exchange ?? null],
-});
-
-/** A row of `entriesOf`. */
+/** A row of the journal. */
 type Entry = Record<"at" | "exchange" | "event" | "detail", string>;
 
 /** The exchanges that entries tell of, newest first, without those whose start was never sent. */

@@ -158,11 +158,6 @@ export const sharedTables = (prefix: string, own: Own): string => `
 const breakerNames = Object.keys(closed) as (keyof Breaker)[];
 const breakerColumns = breakerNames.map(quoted);
 
-/** Those that ever opened: others only say whether their service answers probes. */
-export const allBreakers = (prefix: string): Statement => ({
-  sql: `SELECT * FROM ${prefix}breakers WHERE since > 0`,
-});
-
 export const breakerOf = (prefix: string, service: string): Statement => ({
   sql: `SELECT ${breakerColumns.join(", ")} FROM ${prefix}breakers WHERE service = $1`,
   values: [service],

@@ -86,11 +86,11 @@ export abstract class StoredVaultSession implements VaultSession {
   readonly forget = this.#step(vaults.forget);
 
   async recordIntent(intent: Intent): Promise<void> {
-    await this.#write((rows) => exchanges.recordIntent(rows, intent));
+    await this.run((rows) => exchanges.recordIntent(rows, intent));
   }
 
   async acknowledge(exchangeId: string, isLast = false): Promise<void> {
-    await this.#write((rows) => exchanges.acknowledge(rows, exchangeId), [], isLast);
+    await this.run((rows) => exchanges.acknowledge(rows, exchangeId), [], isLast);
   }
 
   /** Implements `Store.completeCreation`. A taken label is no reason to lose the credentials. */
@@ -102,11 +102,6 @@ export abstract class StoredVaultSession implements VaultSession {
       if (vault.label === undefined || asVaultError(error).code !== "usage") throw error;
       return await complete(creation, { ...vault, label: undefined });
     }
-  }
-
-  /** Runs a step of an operation on the whole state; see `#write` for `prints`. */
-  async run<T>(step: Step<T>, prints: readonly string[]): Promise<T> {
-    return await this.#write(step, prints);
   }
 
   async read(): Promise<VaultRecord | null> {
@@ -140,12 +135,12 @@ export abstract class StoredVaultSession implements VaultSession {
   ) {
     return async (...input: Input): Promise<T> => {
       const prints = pairsOf(...input).map((pair) => fingerprint(this.uuid, pair));
-      return await this.#write((rows) => step(rows, ...input), prints);
+      return await this.run((rows) => step(rows, ...input), prints);
     };
   }
 
   /** Runs a step on the last one's result; it learns if pairs with `prints` are superseded. */
-  async #write<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
+  async run<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
     const written = this.#written.then(async () => {
       await this.prepareKey();
       const stored = await this.#stored(prints);

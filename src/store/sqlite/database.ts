@@ -41,29 +41,21 @@ const tables = `
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
 `;
 
-/** Whether the tables are those of version 1. */
-const isFormer = (db: DatabaseSync): boolean =>
-  one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
-
 /** Makes the tables, or makes those of version 1 anew. */
 function second(db: DatabaseSync): void {
-  const isAnew = isFormer(db);
-  if (isAnew) db.exec(makingWay(""));
+  const isFormer = one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
+  if (isFormer) db.exec(makingWay(""));
   db.exec(tables);
-  if (isAnew) takeFormer(db);
-}
-
-function takeFormer(db: DatabaseSync): void {
-  const read = (table: keyof Former): Row[] => all<Row>(db, formerTable("", table));
-  const former = Object.fromEntries(
-    formerTables.map((table) => [table, read(table)]),
-  ) as unknown as Former;
-  const { vaults, spent, runs } = documentsOf(former, (_, value) => {
+  if (!isFormer) return;
+  const former: Partial<Former> = Object.fromEntries(
+    formerTables.map((table) => [table, all<Row>(db, formerTable("", table))]),
+  );
+  const documents = documentsOf(former as Former, (_, value) => {
     noteMeta(db, "key", keyIdOf(value));
     return value;
   });
-  for (const [table, rows] of Object.entries({ vaults, spent, runs }))
-    for (const row of rows) {
+  for (const [table, rows] of Object.entries(documents))
+    for (const row of rows as object[]) {
       const sql = inserting(dialect, table as Table, Object.keys(row), "$1");
       rowsIn(db, { sql, values: [JSON.stringify([row])] });
     }

@@ -267,27 +267,19 @@ export function vaultRecord({ vault, credentials, exchanges }: VaultRows): Vault
     ...counters,
     generations: credentials
       .filter(({ sealed }) => sealed !== null)
-      .map((row) => generationRecord(row, refusedSince, credentials))
+      .map(({ sealed, ended, ...row }) => ({
+        ...row,
+        // The same credentials may have been imported again.
+        refused: credentials.some(
+          ({ fingerprint, device, refused }) =>
+            refused && fingerprint === row.fingerprint && isSameDevice(device, row.device),
+        ),
+        sole: row.proven && !row.elsewhere && !ended && !refusedSince,
+      }))
       .toReversed(),
     open: (openExchangeOf({ exchanges: records }) ?? null) as OpenExchange | null,
     last: records[0] ?? null,
     exchanges: records,
-  };
-}
-
-function generationRecord(
-  { sealed, ended, ...row }: CredentialsRow,
-  refusedSince: boolean,
-  all: readonly CredentialsRow[],
-): Generation {
-  return {
-    ...row,
-    // The same credentials may have been imported again.
-    refused: all.some(
-      ({ fingerprint, device, refused }) =>
-        refused && fingerprint === row.fingerprint && isSameDevice(device, row.device),
-    ),
-    sole: row.proven && !row.elsewhere && !ended && !refusedSince,
   };
 }
 
