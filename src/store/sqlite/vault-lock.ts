@@ -45,7 +45,13 @@ export class VaultLocks {
    */
   async take(uuid: string, waiting: Waiting): Promise<() => void> {
     const vault = uuid.toLowerCase();
-    return await this.#wait(waiting, vault, () => this.#tryTake(vault));
+    const name = nameOf(vault);
+    const taken = await this.#wait(waiting, vault, () => this.#tryTake(name));
+    this.#note(name, vault);
+    return () => {
+      if (taken.length > 0) this.#note(name, null);
+      for (const each of taken.splice(0)) releaseLockFile(each);
+    };
   }
 
   /**
@@ -53,13 +59,13 @@ export class VaultLocks {
    * @throws what `take` throws
    */
   async withAll<T>(waiting: Waiting, work: () => Promise<T>): Promise<T> {
-    const gate = await this.#wait(waiting, undefined, () => this.#try("gate", tryLockFile));
-    const taken = [gate];
+    const taken: DatabaseSync[] = [];
+    const take = async (name: string, patience?: number): Promise<void> => {
+      const alone = (path: string) => tryLockFile(path, patience);
+      taken.push(await this.#wait(waiting, undefined, () => this.#try(name, alone)));
+    };
     try {
-      const take = async (name: string, patience?: number): Promise<void> => {
-        const alone = (path: string) => tryLockFile(path, patience);
-        taken.push(await this.#wait(waiting, undefined, () => this.#try(name, alone)));
-      };
+      await take("gate");
       await take("whole", 0);
       // Version 0.2.0 knows only these: if one exists, its processes may use any, even one to come.
       if (formerLocks.some((name) => existsSync(this.#path(name))))
@@ -91,30 +97,20 @@ export class VaultLocks {
     return isWhole ? busy(undefined, undefined, "changing the whole state") : busy(uuid);
   }
 
-  #tryTake(uuid: string): (() => void) | null {
-    const name = nameOf(uuid);
+  /** The locks of whoever has a vault, by the name of its lock; null while one is taken. */
+  #tryTake(vault: string): DatabaseSync[] | null {
     const taken: DatabaseSync[] = [];
-    const take = (of: string, how: typeof tryShareLockFile): boolean => {
-      const lock = this.#try(of, how);
-      if (lock !== null) taken.push(lock);
-      return lock !== null;
-    };
-    let isOurs = false;
     try {
-      isOurs =
-        take("gate", tryShareLockFile) &&
-        take("whole", tryShareLockFile) &&
-        take(name, tryLockFile);
-    } finally {
+      for (const name of ["gate", "whole", vault]) {
+        const lock = this.#try(name, name === vault ? tryLockFile : tryShareLockFile);
+        if (lock === null) return null;
+        taken.push(lock);
+      }
       // The gate is for the moment of taking alone.
-      for (const each of taken.splice(0, isOurs ? 1 : taken.length)) releaseLockFile(each);
+      return taken.splice(1);
+    } finally {
+      for (const each of taken) releaseLockFile(each);
     }
-    if (!isOurs) return null;
-    this.#note(name, uuid);
-    return () => {
-      if (taken.length > 0) this.#note(name, null);
-      for (const each of taken.splice(0)) releaseLockFile(each);
-    };
   }
 
   /** Says who has the lock, for `#holder`, or that nobody has it. Nothing depends on it. */
