@@ -17,7 +17,6 @@ import { command, noted } from "../way.ts";
 export interface KeySource {
   /** Folder of the key files, in the configuration directory. */
   folder: string;
-  /** Owner of the files. */
   uid?: number | undefined;
   given?: GivenKey | undefined;
   /** The flag that gives it to a command, if that is not --state-key. */
@@ -63,7 +62,6 @@ export function parseGivenKey(text: string, flag: string): SealingKey {
 
 /** Where the key of a state comes from. */
 export interface KeyPlace {
-  /** Description for messages. */
   source: string;
   /** The key file, which needs a backup; null if the key comes from elsewhere, or there is none yet. */
   file: string | null;
@@ -77,7 +75,6 @@ export function keyPlace({ folder, given }: KeySource, id: string | null): KeyPl
   return { source: `key file ${file}`, file };
 }
 
-/** The file of the key with this id, in the folder of the key files. */
 export const keyFileOf = (folder: string, id: string): string => join(folder, `${id}.key`);
 
 /** Whose key files they are: another user's are refused, and what others can read draws a warning. */

@@ -34,7 +34,6 @@ export interface VaultPlace {
   row: string;
 }
 
-/** A secret in the configuration. */
 export interface ProfilePlace {
   profile: string;
   /** The config key, like `apiKey`. */
@@ -96,10 +95,8 @@ export function unseal(key: SealingKey, place: SealedPlace, sealed: string): str
   }
 }
 
-/** Id of the key with which a value was sealed. */
 export const keyIdOf = (sealed: string): string => sealed.split(":")[1] ?? "";
 
-/** Whether a text has the form of a sealed value. */
 export const isSealed = (text: string): boolean => /^s1:[0-9a-f]{16}:/.test(text);
 
 function additionalData(key: SealingKey, place: SealedPlace): Buffer {
@@ -111,7 +108,6 @@ function additionalData(key: SealingKey, place: SealedPlace): Buffer {
   return Buffer.from(JSON.stringify(["vaultsvc", format, key.id, ...parts]));
 }
 
-/** The error for a sealed value that does not open. */
 export function cannotBeOpened(place: SealedPlace, why: string): VaultError {
   if ("profile" in place) {
     const { profile, key } = place;

@@ -197,7 +197,6 @@ export function trim(rows: VaultRows): void {
   );
 }
 
-/** Selects `Since`. */
 export const sinceColumns = (prefix: string): string =>
   ["copies", "doubts"]
     .map(

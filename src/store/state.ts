@@ -26,7 +26,6 @@ export interface State extends Store {
   gather(signal: AbortSignal): Promise<void>;
   /** Who has locked which vault, in the order in which they took it. Never waits for them. */
   locks(): Promise<Lock[]>;
-  /** Operations on the whole of it. */
   whole(): Promise<StoredWhole>;
 }
 

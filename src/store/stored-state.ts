@@ -37,7 +37,6 @@ export interface StateParts {
   /** Cached keys by id, shared by everything in one run. */
   keys?: Map<string, SealingKey>;
   clock: Clock;
-  /** This process. */
   by: Actor;
   /** Receives problems that do not stop the command, like a key file others can read; once. */
   warn: (message: string) => void;
@@ -191,7 +190,6 @@ export abstract class StoredState {
     );
   }
 
-  /** Names of vaults that meet a condition. */
   async #names(condition: string, ...values: string[]): Promise<ListedName[]> {
     const sql = `SELECT service, uuid, label, kind FROM ${this.dialect.prefix}vaults
       WHERE ${condition} ORDER BY service, uuid`;
@@ -270,7 +268,6 @@ const freeSlot = ({ prefix, moment }: Dialect, now: number, application: string)
       WHERE application = ${put(application)}`,
   );
 
-/** A row of the journal. */
 type Entry = Record<"at" | "exchange" | "event" | "detail", string>;
 
 /** The exchanges that entries tell of, newest first, without those whose start was never sent. */

@@ -45,7 +45,6 @@ export const keys = {
 
 export type Table = keyof typeof keys;
 
-/** A row with its columns. */
 export type Row = Record<string, Value>;
 
 /**
@@ -163,7 +162,6 @@ export const breakerOf = (prefix: string, service: string): Statement => ({
   values: [service],
 });
 
-/** What `breakerOf` returned. */
 export const breakerIn = ([row]: readonly unknown[]): Breaker =>
   row === undefined ? closed : { ...(row as Breaker) };
 

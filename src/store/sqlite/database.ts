@@ -176,7 +176,6 @@ function configure(connection: DatabaseSync): void {
     PRAGMA fullfsync = 1; PRAGMA checkpoint_fullfsync = 1`);
 }
 
-/** Whether this program has made the database. */
 export const isOurs = (connection: DatabaseSync): boolean =>
   one<{ application_id: number }>(connection, "PRAGMA application_id")?.application_id ===
   applicationId;
@@ -254,7 +253,6 @@ export const dialect: Dialect = {
   moment: (now) => `SELECT ${now()} AS at`,
 };
 
-/** The first row of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
 export function one<Row>(
   db: DatabaseSync,
@@ -264,7 +262,6 @@ export function one<Row>(
   return statement(db, sql).get(...values) as Row | undefined;
 }
 
-/** A fact that the state has about itself. */
 export const metaOf = (db: DatabaseSync, name: string): string | undefined =>
   one<{ value: string }>(db, "SELECT value FROM meta WHERE name = ?", name)?.value;
 
@@ -275,7 +272,6 @@ export function noteMeta(db: DatabaseSync, name: string, value: string): void {
   rowsIn(db, marking("", name, value));
 }
 
-/** All rows of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the query determines Row
 export function all<Row>(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): Row[] {
   return statement(db, sql).all(...values) as Row[];

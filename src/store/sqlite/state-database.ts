@@ -23,7 +23,6 @@ import { VaultLocks } from "./vault-lock.ts";
 export interface StoreOptions extends Omit<StateParts, "keyring"> {
   /** Where this machine keeps what it knows of shared states; by default the state's directory. */
   machineDirectory?: () => string;
-  /** Of the command. */
   waiting?: Waiting;
 }
 
@@ -49,7 +48,6 @@ export class StateDatabase {
   isNew = false;
   readonly #options: StoreOptions;
   #connection: Promise<DatabaseSync | null> | null = null;
-  /** In the order of the calls. */
   #pending: Pending[] = [];
   #isWriting = false;
 

@@ -18,7 +18,6 @@ export const placeOf = (
   row: string | number,
 ): VaultPlace => ({ service, uuid, column, row: String(row) });
 
-/** The key for a step that seals or opens. */
 export function keyOf({ key }: Place): SealingKey {
   if (key === undefined) throw new TypeError("a vault that is only read seals nothing");
   return key();
@@ -36,7 +35,6 @@ export function openCredentials(key: SealingKey, place: Owner, row: CredentialsR
   ) as Credentials;
 }
 
-/** Seals a pair as its generation stores it. */
 export const sealCredentials = (
   key: SealingKey,
   place: Owner,
@@ -137,7 +135,6 @@ export function addGeneration(
   return row;
 }
 
-/** Updates what is stored with a pair. */
 export function updateSentWithPair(
   rows: VaultRows,
   row: CredentialsRow,

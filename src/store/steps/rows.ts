@@ -63,7 +63,6 @@ export interface Since {
   doubts: number;
 }
 
-/** A vault that is not known. */
 export const unknownVault = (
   { service, uuid, at, by, key }: Place,
   since: Since = { copies: 0, doubts: 0 },
