@@ -7,7 +7,7 @@ import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/se
 import { command } from "../../way.ts";
 import { VaultError } from "../../errors.ts";
 import type { CredentialsRow, ExchangeRow, Place, VaultRows } from "./rows.ts";
-import { update, vaultOf } from "./rows.ts";
+import { lockLost, update, vaultOf } from "./rows.ts";
 
 /** The vault that sealed values are bound to. */
 export type Owner = Pick<Place, "service" | "uuid">;
@@ -67,19 +67,11 @@ export const sealToken = (
 
 /** @throws `state` if the exchange has no token, or the key does not open it */
 export function openToken(key: SealingKey, place: Owner, row: ExchangeRow): string {
-  if (row.token !== null) {
-    const token = unseal(key, placeOf(place, "exchanges.token", row.id), row.token);
-    const json = token.startsWith(former) ? token.slice(former.length) : token;
-    return json.startsWith('"') ? (JSON.parse(json) as string) : json;
-  }
-  throw new VaultError(
-    "state",
-    `exchange ${row.id} of vault ${place.uuid} has no token: it is ${row.state}`,
-    {
-      uuid: place.uuid,
-      next: [command`vault status ${place.uuid}`],
-    },
-  );
+  if (row.token === null)
+    throw lockLost(place.uuid, `exchange ${row.id} has no token: it is ${row.state}`);
+  const token = unseal(key, placeOf(place, "exchanges.token", row.id), row.token);
+  const json = token.startsWith(former) ? token.slice(former.length) : token;
+  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }
 
 /** Number of superseded generations that keep their pair; older ones keep only the fingerprint. */
