@@ -15,7 +15,6 @@ import { lockLost, type VaultRow } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import { StoredState, type StateParts } from "../stored-state.ts";
 import { StoredVaultSession, type Durability, type LockedBy } from "../vault-session.ts";
-import type { Marks } from "../whole/whole.ts";
 import { dialect, keyIdIn, marksOf, metaOf, noteMeta, one, rowsIn } from "./database.ts";
 import { StateDatabase, type StoreOptions } from "./state-database.ts";
 import type { SqliteWhole } from "./whole-state.ts";
@@ -31,8 +30,6 @@ export class SqliteState extends StoredState implements State {
   readonly parts: StateParts & StoreOptions;
   readonly database: StateDatabase;
   #isNoted = false;
-  /** Of this state, as of when the database was opened. */
-  #marks: Marks | null = null;
   /** What this machine has kept of shared states. */
   #outbox: Outbox | null = null;
 
@@ -99,14 +96,12 @@ export class SqliteState extends StoredState implements State {
     const { database } = this;
     if (this.#isNoted) return;
     const file = String(database.file);
-    const [marks, oldest, noted] = await database.read((db) => [
-      marksOf(db),
+    const [oldest, noted] = await database.read((db) => [
       one<{ at: string }>(db, "SELECT at FROM journal ORDER BY seq LIMIT 1")?.at,
       metaOf(db, "file"),
     ]);
     const old = pruning("", oldest, this.now());
     if (old.length > 0) await this.change(() => old, "unsynced");
-    this.#marks = marks;
     const note = (db: DatabaseSync): boolean => {
       // Read again: of several that come here at the same time, one marks the credentials.
       const former = metaOf(db, "file") ?? file;
@@ -124,7 +119,7 @@ export class SqliteState extends StoredState implements State {
 
   /** Offers what this machine kept of shared states that came here, and may have lost it. */
   async #bringBack(session: StoredVaultSession): Promise<void> {
-    const { state = "", predecessors = [] } = this.#marks ?? {};
+    const { state, predecessors } = await this.database.read(marksOf);
     if (predecessors.length === 0) return;
     const { Outbox } = await import("../postgres/outbox.ts");
     const outbox = (this.#outbox ??= new Outbox(this.parts));
