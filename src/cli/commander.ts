@@ -1,9 +1,15 @@
-import { Argument, Command as CommanderCommand, InvalidArgumentError, Option } from "commander";
-import type { Help, HelpContext } from "commander";
+import {
+  Argument,
+  Command as CommanderCommand,
+  Help,
+  InvalidArgumentError,
+  Option,
+} from "commander";
+import type { HelpContext } from "commander";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
 import type { ArgumentSpec, Command, OptionSpec, ValueSource } from "./command.ts";
-import { CliHelp } from "./help.ts";
+import { topics } from "./topics.ts";
 import { command as wayTo, type Way } from "../way.ts";
 import { oneOf, text, valueOf } from "./values.ts";
 
@@ -111,10 +117,9 @@ function optionOf(
   option.values = spec.values;
   option.isMany = option.variadic;
   option.variadic = false;
-  if (!option.required) return option;
-  if (spec.choices !== undefined) option.choices(spec.choices);
-  const given = isChecked ? spec : { parse: (value: string) => value };
-  option.argParser(reader(option.long ?? flag, option.isMany, given));
+  if (spec.choices !== undefined) option.argChoices = [...spec.choices];
+  if (isChecked && option.required)
+    option.argParser(reader(option.long ?? flag, option.isMany, spec));
   return option;
 }
 
@@ -219,3 +224,70 @@ function programWay(command: CommanderCommand): Way {
   const terms = command.registeredArguments.slice(0, -1).map((each) => each.name().toUpperCase());
   return { ...wayTo`${pathOf(command)} ${terms} -- CMD`, fill: [...terms, "CMD"] };
 }
+
+/** The first screen lists no options; that of a command ends with the flags of every command that matter most. */
+class CliHelp extends Help {
+  override showGlobalOptions = true;
+
+  override subcommandTerm(command: CommanderCommand): string {
+    return command.name();
+  }
+
+  override commandUsage(command: CommanderCommand): string {
+    return command.parent === null ? "vault <command> [options]" : super.commandUsage(command);
+  }
+
+  override formatHelp(command: CliCommand, helper: Help): string {
+    if (command.parent === null) helper.visibleOptions = () => [];
+    return `${super.formatHelp(command, helper)}${examplesOf(command)}\n`;
+  }
+
+  override visibleGlobalOptions(command: CommanderCommand): Option[] {
+    const isGroup = command.commands.length > 0;
+    if (isGroup || ["completion", "help"].includes(command.name())) return [];
+    return super.visibleGlobalOptions(command).filter(({ long = "" }) => shown.includes(long));
+  }
+}
+const shown = ["--json", "--field", "--reveal", "--profile", "--state", "--max-wait", "--no-input"];
+
+/** What help ends with: examples, where their files come from, and where there is more to read. */
+function examplesOf({ parent, descriptor: { examples } }: CliCommand): string {
+  const lines = [
+    "\nExamples:",
+    ...[...examples, ...originsIn(examples)].map((line) => `  ${line}`),
+  ];
+  const more =
+    parent === null
+      ? `With every command: --json, --field PATH, --reveal, --quiet, --verbose.
+vault COMMAND --help shows its options and examples. vault help TOPIC:
+  ${Object.keys(topics)
+    .join(", ")
+    .replaceAll(/(.{1,76})(?: |$)/g, "$1\n  ")
+    .trimEnd()}`
+      : "All flags, variables and configuration keys: vault help settings.";
+  return `${lines.join("\n")}\n\n${more}`;
+}
+
+/** Where the variables and files come from that examples name, by the word that names them. */
+const origins: Readonly<Record<string, string>> = {
+  $VAULT: "the UUID or label of a vault; vault sandbox exec sets it",
+  "@pair.json": "credentials, as vault export $VAULT > pair.json writes them",
+  "vaults.ndjson": "from another machine: vault export --all > vaults.ndjson",
+  "@card.json": 'a card: {"number", "name", "expiryMonth", "expiryYear"}',
+  "cards.ndjson": 'a line for each vault: {"uuid", "card": {"number", …}}',
+  "@number": "a file with the card number alone",
+  "@note.txt": "any text of yours",
+  "audit.ndjson": "exported from the console, or by vault sandbox audit --export",
+  "audit.csv.gz": "exported from the console, or by vault sandbox audit --export",
+  "./integration-test.sh": "any program of yours that uses vaults",
+  "./read.sh": "any program of yours that reads a vault",
+  '"$PWD/check"': "exits with 0 if read.sh can still read its vault",
+  "./sandbox.json": "of a sandbox that runs: vault sandbox start --ready-file FILE",
+  '"$PWD/setup"': "prepares the new working directory of each run",
+};
+
+/** Comments for below the examples: each file and variable that one of them reads, and where it comes from. */
+const originsIn = (examples: readonly string[]): string[] =>
+  Object.entries(origins)
+    .filter(([name]) => examples.some((example) => example.split(" ").includes(name)))
+    .map(([name, origin]) => `# ${name.replaceAll(/^(?:@|\.\/|"\$PWD\/)|"$/g, "")}: ${origin}`);
