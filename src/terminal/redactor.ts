@@ -178,19 +178,17 @@ function decoded(
   decode: (escape: string) => string,
 ): Layer | undefined {
   const origins: number[] = [];
-  let text = "";
   let done = 0;
   const keepUntil = (end: number): void => {
-    text += layer.text.slice(done, end);
     for (; done < end; done += 1) origins.push(layer.origin(done));
   };
-  for (const { 0: escape, index } of layer.text.matchAll(pattern)) {
+  const text = layer.text.replaceAll(pattern, (escape: string, index: number) => {
     keepUntil(index);
     const plain = decode(escape);
-    text += plain;
     for (let unit = 0; unit < plain.length; unit += 1) origins.push(layer.origin(index));
     done += escape.length;
-  }
+    return plain;
+  });
   if (done === 0) return undefined;
   keepUntil(layer.text.length);
   return { text, origin: (index) => origins[index] ?? layer.origin(done) };

@@ -1,6 +1,7 @@
 import { constants, fstatSync, openSync, writeFile, writeSync } from "node:fs";
 import { Socket } from "node:net";
 import { addAbortSignal, type Readable } from "node:stream";
+import { promisify } from "node:util";
 import { orAborted, pause } from "./signals.ts";
 import { jsonText, printable, printableLine, type Redactor } from "./redactor.ts";
 import { fold, wayLines, type Way } from "../way.ts";
@@ -248,20 +249,15 @@ function reopenNonBlocking(fd: number): number | null {
 async function writeWhenReady(fd: number, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
   let wait = 1;
   for (let offset = 0; offset < bytes.length;) {
-    const written = writeSome(fd, bytes, offset);
+    let written = 0;
+    try {
+      written = writeSync(fd, bytes, offset);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+    }
     offset += written;
     if (written === 0) await pause(wait, signal);
     wait = written === 0 ? Math.min(wait * 2, 32) : 1;
-  }
-}
-
-/** Returns the number of bytes written, 0 if it would block. */
-function writeSome(fd: number, bytes: Uint8Array, offset: number): number {
-  try {
-    return writeSync(fd, bytes, offset);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EAGAIN") return 0;
-    throw error;
   }
 }
 
@@ -281,11 +277,9 @@ function socketWriter(fd: number): WriteAll {
 }
 
 /** Writes in the thread pool, so that a slow disk does not delay signals, and syncs. */
-const writeToFile = (fd: number, bytes: Uint8Array): Promise<void> =>
-  new Promise((resolve, reject) => {
-    writeFile(fd, bytes, { flush: true }, (error) =>
-      error && !lacksFsync(error) ? reject(error) : resolve(),
-    );
+const writeToFile = async (fd: number, bytes: Uint8Array): Promise<void> =>
+  await promisify(writeFile)(fd, bytes, { flush: true }).catch((error: unknown) => {
+    if (!lacksFsync(error as Error)) throw error;
   });
 
 /** Whether the file system does not support fsync, so that there is nothing to wait for. */
