@@ -57,7 +57,6 @@ export const port = valueOf(
   Number,
 );
 
-/** Several words, separated by commas. */
 export const listOf = <const T extends string>(words: readonly T[]) =>
   valueOf(
     `must be one or more of ${words.join(", ")}, separated by commas`,

@@ -174,14 +174,10 @@ async function acknowledging(
   const store = await state.store();
   // What --token ends may be of another machine.
   let foreign: EndCall | undefined;
-  if (token !== undefined && kind !== undefined && operation !== undefined)
-    foreign = {
-      step: "end",
-      uuid,
-      kind,
-      operation,
-      token: await io.secretOption(token, "--token"),
-    };
+  if (token !== undefined && kind !== undefined && operation !== undefined) {
+    const secret = await io.secretOption(token, "--token");
+    foreign = { step: "end", uuid, kind, operation, token: secret };
+  }
   const now = io.output.format === "table" ? io.host.now() : null;
   const save: AckChoice["save"] =
     saveCmd === undefined

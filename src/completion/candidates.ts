@@ -98,7 +98,6 @@ interface Place {
   isEnded: boolean;
   /** The option whose value is to come. */
   awaits: Option | undefined;
-  /** The values of options, by commander's names. */
   given: Given;
 }
 

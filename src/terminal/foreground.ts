@@ -5,7 +5,6 @@ import { setImmediate } from "node:timers/promises";
 import stringWidth from "string-width";
 import type { DataStream } from "./streams.ts";
 
-/** How a program in the foreground ended. */
 export interface Ended {
   /** Its exit code, or 128 and the number of the signal that ended it. */
   exitCode: number;
@@ -128,7 +127,6 @@ function watchGroup(onSignal: (signal: string) => void) {
   };
 }
 
-/** Where a text is shown. */
 interface Screen {
   stdout: DataStream;
   interrupted: AbortSignal;

@@ -10,7 +10,6 @@ import { since } from "./time.ts";
 
 interface NarratorOptions {
   stderr: MessageStream;
-  /** --quiet, --verbose. */
   quiet: boolean;
   verbose: boolean;
   /** A program reads the output: facts that the JSON document has are not repeated. */

@@ -32,6 +32,7 @@ export interface OutputOptions {
   /** Signal that stops waiting for a slow reader; undefined while a signal still ends the process by itself. */
   signal(): AbortSignal | undefined;
   openWriter: () => WriteAll;
+  isClosed?: () => boolean;
 }
 
 interface Waiting {
@@ -94,16 +95,9 @@ class OutputStream implements TerminalFacts {
 
 /** stdout, which carries data. Data is delivered when `write` resolves. */
 export class DataStream extends OutputStream {
-  readonly #isClosed: () => boolean;
-
-  constructor(options: OutputOptions, isClosed = () => false) {
-    super(options);
-    this.#isClosed = isClosed;
-  }
-
   /** Whether the program was started without a standard output, so that nobody can read what is written. */
   get isClosed(): boolean {
-    return this.#isClosed();
+    return this.options.isClosed?.() === true;
   }
 
   /**
