@@ -87,14 +87,18 @@ export function createOutput(
       const isJson = choice.format === "json";
       // As bytes: texts that are made of others keep these.
       const pieces: Buffer[] = [];
+      let text = "";
+      let count = 0;
       for await (const entry of entries) {
-        const text = isJson
-          ? `${pieces.length === 0 ? `{\n  "${name}": [` : ","}\n    ${indented(entry)}`
-          : await textOf(entry, async (seen) => await view([entry], seen));
+        if (isJson) text += `${count === 0 ? `{\n  "${name}": [` : ","}\n    ${indented(entry)}`;
+        else text += await textOf(entry, async (seen) => await view([entry], seen));
+        count += 1;
+        if (text.length < pieceLength) continue;
         pieces.push(Buffer.from(text));
+        text = "";
       }
-      const end = pieces.length === 0 ? `{\n  "${name}": []\n}\n` : "\n  ]\n}\n";
-      await stdout.write(Buffer.concat(isJson ? [...pieces, Buffer.from(end)] : pieces));
+      if (isJson) text += count === 0 ? `{\n  "${name}": []\n}\n` : "\n  ]\n}\n";
+      for (const piece of [...pieces, text]) await stdout.write(piece);
     },
     printDone: async (document, made, done) => {
       const view: MakeView = async () => {
@@ -122,6 +126,9 @@ export function createOutput(
   };
   return output;
 }
+
+/** Characters of a list that are written at a time. */
+const pieceLength = 64 * 1024;
 
 /** A value as it stands in a list of a document. */
 const indented = (value: unknown): string => jsonText(value, 2).replaceAll("\n", "\n    ");
