@@ -10,13 +10,15 @@ const valuesOf = (n: string): string[] => [`2026-11-20T12:00:0${n}Z`, "READ_VAUL
 /** Members and cells of item `n`. */
 const inside = (n: string): string =>
   `"time":"2026-11-20T12:00:0${n}Z","action":"READ_VAULT","vault":"${id}","ref"`;
-/** Puts items in the place of `<1>`, cells of `(1)`, a header of HEAD, and line ends and the like of their escapes. */
+/** Puts items in the place of `<1>`, cells of `(1)`, values of `^1`, a header of HEAD, and line ends and the like of their escapes. */
 const written = (text: string): string =>
   text
     .replaceAll(/"<(\d)>"/g, (_, n: string) => JSON.stringify(`{${inside(n)}:"${n}"}`))
     .replaceAll(/<(\d)>/g, (_, n: string) => `{${inside(n)}:"${n}"}`)
     .replaceAll(/~(\d)/g, (_, n: string) => inside(n))
     .replaceAll(/\((\d)\)/g, (_, n: string) => valuesOf(n).join(","))
+    .replaceAll(/\^(\d)/g, (_, n: string) => JSON.stringify(valuesOf(n)).slice(1, -1))
+    .replaceAll("NAMES", '["time","action","vault","ref"]')
     .replaceAll("HEAD", "time,action,vault,ref")
     .replaceAll(
       /\\([nrt0])/g,
@@ -57,6 +59,13 @@ a wrapper                          | {"total":2,"x":{"y":[1]},"items":[<1>,<2>]}
 several lists                      | {"good":[<1>],"bad":[<2>]}               | 1:1 2:2
 lists of lists                     | {"days":{"d1":[<1>],"d2":[[<2>]]}}       | 1:1 2:2
 strings                            | ["<1>","<2>"]                | 1:1 2:2
+rows by names                      | {"preview":false,"fields":NAMES,"rows":[[^1,null],[^2,"x"]]} | 1:- 2:x
+rows by names, over lines          | {"columns":[{"name":"time"},{"name":"action"},\n{"name":"vault"},{"name":"ref"}],\n"rows":[\n[^1,"a"],\n[^2,"b"]\n]}\n | 1:a 2:b
+rows in pages                      | {"fields":NAMES,"rows":[[^1,"a"]]}\n{"fields":["ref","time","action","vault"],"rows":[["b",^2]]} | 1:a 2:b
+rows of tables                     | {"tables":[{"name":"x","columns":NAMES,"rows":[[^1,"a"],[^2],[^3,"c"]]}]} | 1:a 3:c; 2: not an object
+rows, cut off in one               | {"fields":NAMES,"rows":[[^1,"a"],[^2    | 1:a; 2: cut off here: reading stopped
+items below such a key             | {"fields":[{"name":"x",~1:1},{"name":"y",~2:2}]} | 1:1 2:2
+lists of lists beside names        | {"fields":["a"],"days":[[<1>],[<2>]]}    | 1:1 2:2
 by id below a key                  | {"took":1,"data":{"x1":<1>,"x2":<2>}}    | 1:1 2:2
 pages of a list                    | [{"page":1,"items":[<1>]},{"page":2,"items":[<2>]}] | 1:1 2:2
 objects over lines                 | {\n"x":1,\n~1:\n"1"}\n{\n~2:"2"}\n       | 1:1 2:2

@@ -165,6 +165,50 @@ export function itemIn(fields: Fields, depth = 0): Looked {
 /** Members looked at to find out what an object or list holds. */
 const maxMembers = 20;
 
+/** Whether a key may have the names for rows: `{"fields":["time",…],"rows":[["2026…",…],…]}`. */
+export const isHeader = (key: string): boolean => /^(?:fields|columns)$/.test(key);
+
+/** Returns names in a list, or of objects in it; undefined for any other list. */
+function namesIn(list: unknown): string[] | undefined {
+  if (!Array.isArray(list) || list.length === 0) return undefined;
+  const names: unknown[] = list.map((one: unknown) => (isObject(one) ? one["name"] : one));
+  return names.every((name) => typeof name === "string") ? names : undefined;
+}
+
+/** Makes an object of a row; null for one that has another number of values. */
+const objectOf = (row: unknown, names: readonly string[]): object | null =>
+  Array.isArray(row) && row.length === names.length
+    ? Object.fromEntries(names.map((name, index) => [name, row[index] as unknown]))
+    : null;
+
+/** Returns the first rows that are beside their names, as objects. */
+function rowsIn(value: object): object[] {
+  const members = Object.entries(value) as [string, unknown][];
+  const names = namesIn(members.find(([key]) => isHeader(key))?.[1]);
+  const isRows = (one: unknown): boolean => Array.isArray(one) && Array.isArray(one[0]);
+  const rows = members.find(([, one]) => isRows(one))?.[1] as unknown[] | undefined;
+  if (names === undefined || rows === undefined) return [];
+  return rows.slice(0, maxMembers).flatMap((row) => objectOf(row, names) ?? []);
+}
+
+/** Does what `namesIn` does with a text. Items are no names, even if they have some. */
+export const namesOf = (text: string): string[] | undefined =>
+  anyUuid.test(text) ? undefined : namesIn(valueOf(text));
+
+/** Returns the text of a row as that of an object, if there are names for its values. */
+export function rowText(text: string, names: readonly string[] | undefined): string {
+  const row = names && objectOf(valueOf(text), names);
+  return row ? JSON.stringify(row) : text;
+}
+
+function valueOf(text: string): unknown {
+  try {
+    return parseLoosely(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Looks for items in the lists of a value and in its objects by id. */
 function innerOf(value: object, depth = 0): number {
   if (depth > deepestWrapper) return unlike;
@@ -172,6 +216,7 @@ function innerOf(value: object, depth = 0): number {
   const members = Object.values(value).slice(0, maxMembers) as unknown[];
   return Math.max(
     unlike,
+    ...rowsIn(value).map((row) => itemIn(flatten(row)).likeness),
     ...members.map((member) => {
       const isText = isMany && typeof member === "string";
       if (typeof member !== "object" || member === null)

@@ -16,9 +16,12 @@ import {
   type Fields,
   isById,
   isEmptyWrapper,
+  isHeader,
   isWrapper,
   type Looked,
+  namesOf,
   parse,
+  rowText,
   similar,
   unlike,
 } from "./fields.ts";
@@ -163,18 +166,27 @@ interface Container {
   name: string;
   /** Key of the value that comes next in an object. */
   key: string | undefined;
+  /** Names for the rows in an object. */
+  names?: readonly string[] | undefined;
   hasItems: boolean;
 }
 
 /**
  * Cuts JSON by the depth of braces: objects in lists, in lists in objects, by id, or one after
- * another. What is in front of an object and no JSON is passed over.
+ * another; rows by the names beside them. What is in front of an object and no JSON is passed over.
  */
 export class JsonCutter extends Cutter {
   readonly format = "json";
   readonly #stack: Container[] = [{ isList: true, name: "", key: undefined, hasItems: false }];
   /** Where the last element ends. */
   #last = 0;
+  /** The names of all rows, by where they begin. */
+  readonly #headers: { offset: number; names: readonly string[] }[] = [];
+
+  override fieldsOf(bytes: Buffer, offset: number): Fields {
+    const names = this.#headers.findLast((one) => one.offset < offset)?.names;
+    return parse(rowText(textOf(bytes), names)).fields;
+  }
 
   override take(given: Bytes, from: number, to: number, isEnd: boolean): number {
     this.#last = from;
@@ -189,7 +201,7 @@ export class JsonCutter extends Cutter {
     const place = this.#place;
     if (byte <= space || byte === comma || byte === colon) return from + 1;
     if (byte === openObject) return this.#takeObject(given, from, to, isEnd);
-    if (byte === openList) return this.#open(given, from, true);
+    if (byte === openList) return this.#takeList(given, from, to, isEnd);
     if (byte === closeObject || byte === closeList) {
       if (this.#stack.length > 1) this.#stack.pop();
       this.#place.key = undefined;
@@ -217,6 +229,26 @@ export class JsonCutter extends Cutter {
     return from + 1;
   }
 
+  /** Takes names or a row of values by them, or goes on in any other list. */
+  #takeList(given: Bytes, from: number, to: number, isEnd: boolean): number {
+    const place = this.#place;
+    // Items may be in lists of lists beside what looks like names.
+    const isRow =
+      place.isList &&
+      !/^\[\s*\{/.test(given.bytes.toString("latin1", from, Math.min(to, from + 99)));
+    const names = isRow ? this.#stack.at(-2)?.names : undefined;
+    if (names === undefined && !isHeader(place.key ?? "")) return this.#open(given, from, true);
+    const end = endOfValue(given, from, to);
+    if (end < 0) return isEnd ? this.takeLong(given, from, to, "cut off here") : -1;
+    if (names !== undefined) return this.#takeWhole(given, from, end, names);
+    place.names = namesOf(textOf(given.bytes, from, end));
+    if (place.names === undefined) return this.#open(given, from, true);
+    place.key = undefined;
+    if (place.names.join() !== this.#headers.at(-1)?.names.join())
+      this.#headers.push({ offset: given.offset + from, names: place.names });
+    return end;
+  }
+
   /** Takes an object. Returns the offset after it, inside it for a wrapper; -1 if incomplete. */
   #takeObject(given: Bytes, from: number, to: number, isEnd: boolean): number {
     const { hasItems, name } = this.#place;
@@ -230,17 +262,19 @@ export class JsonCutter extends Cutter {
   /** Takes what has no end, or is too long: a wrapper, or what nothing can be read behind. */
   protected override takeLong(given: Bytes, from: number, _to: number, reason = tooLong): number {
     const place = this.#place;
-    if (!place.hasItems && given.bytes[from] === openObject) return this.#open(given, from, false);
+    const byte = given.bytes[from];
+    if (!place.hasItems && byte === openObject) return this.#open(given, from, false);
+    if (!place.isList && byte === openList) return this.#open(given, from, true);
     this.#stop(reason, given, from);
     return from;
   }
 
   /** Takes an object, or what is in a list: an item may be written as a string. */
-  #takeWhole(given: Bytes, from: number, to: number): number {
+  #takeWhole(given: Bytes, from: number, to: number, names?: readonly string[]): number {
     const place = this.#place;
     const isObject = given.bytes[from] === openObject;
     const text = textOf(given.bytes, from, to);
-    const parsed = parse(text);
+    const parsed = parse(rowText(text, names));
     const { value, fields, likeness, isText, reason } = parsed;
     if (reason !== undefined) {
       if (!isObject && !place.hasItems && this.#stack.length > 2) {
@@ -319,7 +353,10 @@ export class LineCutter extends Cutter {
     let isCut = false;
     new JsonCutter({
       ...nothing,
-      record: (record) => void records.push({ ...record, line, list: undefined }),
+      record: (record) => {
+        // A row cannot be read again without its names.
+        if (bytes[record.from] !== openList) records.push({ ...record, line, list: undefined });
+      },
       skip: (_line, _reason, part, isEnd) => {
         unread.push(part);
         isCut ||= isLast && isEnd === true;

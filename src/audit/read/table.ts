@@ -290,7 +290,7 @@ function isByLine(lines: readonly string[], isFirstWhole: boolean): boolean {
   const [first = ""] = lines;
   const parsed = parse(first);
   if (parsed.reason === undefined) return !isWrapper(parsed, false);
-  if (!isFirstWhole) return !/"\s*:\s*\[\s*\{/.test(first);
+  if (!isFirstWhole) return !/"\s*:\s*\[\s*[[{]/.test(first);
   const whole = lines.filter((line) => line.startsWith("{") && line.endsWith("}"));
   return lines.length > 1 && whole.length * 2 > lines.length;
 }
