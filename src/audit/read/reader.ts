@@ -53,7 +53,7 @@ const mostUsual = 100;
 class Keys {
   readonly texts: TextValues<Key>;
   /** Texts between values, by place in the first object: NDJSON takes a fifth longer without. */
-  readonly usual: { text: Bytes; key: Key; isText: boolean }[] = [];
+  readonly usual: { text: Bytes; length: number; key: Key }[] = [];
 
   constructor(names: ReadonlyMap<string, number>) {
     this.texts = new TextValues((name) => {
@@ -148,10 +148,9 @@ export class ItemReader {
     for (let index = 0; ; index++) {
       const known = usual[index];
       let key: Key;
-      let isText: boolean;
-      if (known !== undefined && at + known.text.bytes.length < to && isAt(known.text, given, at)) {
-        ({ key, isText } = known);
-        at += known.text.bytes.length;
+      if (known !== undefined && at + known.length < to && isAt(known.text, given, at)) {
+        ({ key } = known);
+        at += known.length;
       } else {
         const start = at;
         at = this.#afterBlanks(bytes, at);
@@ -167,14 +166,16 @@ export class ItemReader {
         at = this.#afterBlanks(bytes, end + 1);
         if (bytes[at] !== colon) return -1;
         at = this.#afterBlanks(bytes, at + 1);
-        isText = bytes[at] === quote;
-        if (isText) at += 1;
+        if (bytes[at] === quote) at += 1;
         if (at >= to) return -1;
         // As far as a value that is no text: another one may begin with what this one does.
         if (index === usual.length && index < mostUsual)
-          usual.push({ text: copyOf(given, start, at), key, isText });
+          usual.push({ text: copyOf(given, start, at), length: at - start, key });
       }
-      at = isText ? this.#readText(given, at, to, key.slot) : this.#readValue(given, at, to, key);
+      at =
+        bytes[at - 1] === quote
+          ? this.#readText(given, at, to, key.slot)
+          : this.#readValue(given, at, to, key);
       if (at < 0) return -1;
     }
   }
@@ -225,7 +226,8 @@ export class ItemReader {
    */
   entry(given: Bytes, line: number, from: number, to: number): Entry | null {
     const { times, classifier } = this.#layout;
-    if (!this.#isPlain || !this.#has(time) || !this.#has(action)) return null;
+    const called = this.#valueAt(this.#actions, given, action);
+    if (!this.#isPlain || !this.#has(time) || called === undefined) return null;
     const entry = this.#entry;
     times.read(given, this.#from[time] as number, this.#to[time] as number, entry);
     if (Number.isNaN(entry.time)) return null;
@@ -234,14 +236,11 @@ export class ItemReader {
       entry.vault = this.#vaultAt(given, this.#has(vault) ? vault : endpoint);
       if (entry.vault < 0 && this.#has(vault)) return null;
     }
-    const called = this.#actions.get(
-      given,
-      this.#from[action] as number,
-      this.#to[action] as number,
-    );
-    const meaning = classifier.meaningOf(called, this.#textAt(given, outcome) ?? this.#noOutcome);
-    const described = meaning.code === undefined ? this.#textAt(given, reason) : undefined;
-    const path = meaning.asksEndpoint ? this.#textAt(given, endpoint) : undefined;
+    const texts = this.#texts;
+    const result = this.#valueAt(texts, given, outcome) ?? this.#noOutcome;
+    const meaning = classifier.meaningOf(called, result);
+    const described = meaning.code === undefined ? this.#valueAt(texts, given, reason) : undefined;
+    const path = meaning.asksEndpoint ? this.#valueAt(texts, given, endpoint) : undefined;
     entry.code = classifier.take(meaning, described, path);
     entry.idHash = this.#has(id)
       ? hashOf(given, this.#from[id] as number, this.#to[id] as number, true)
@@ -283,9 +282,9 @@ export class ItemReader {
     return number < 0 ? vaults.of(vaultOf(given.bytes.toString("utf8", from, to)) ?? "") : number;
   }
 
-  #textAt(given: Bytes, slot: number): string | undefined {
+  #valueAt<T>(values: TextValues<T>, given: Bytes, slot: number): T | undefined {
     if (!this.#has(slot)) return undefined;
-    return this.#texts.get(given, this.#from[slot] as number, this.#to[slot] as number);
+    return values.get(given, this.#from[slot] as number, this.#to[slot] as number);
   }
 
   #has(slot: number): boolean {
