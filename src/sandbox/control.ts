@@ -14,7 +14,7 @@ import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
 import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { parseFault } from "./faults.ts";
-import type { Outcome, SandboxRequest } from "./outcome.ts";
+import { attempt, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { sameSecret, type VaultState } from "./model.ts";
 import type { Sandbox } from "./sandbox.ts";
 
@@ -30,15 +30,11 @@ export interface RunningDocument extends StartDocument {
  * @throws `state` if it cannot be written
  */
 export function writeReadyFile(file: string, ready: RunningDocument): void {
-  try {
+  trying(() => {
     fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
     removeLeftovers(file);
     replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const message = `--ready-file ${file}: cannot be written (${code})`;
-    throw new VaultError("state", message, { cause });
-  }
+  }, `--ready-file ${file}: cannot be written`);
 }
 
 /** Removes the ready file of a sandbox that stops, unless another one has written its own since. */
@@ -50,14 +46,10 @@ export function removeReadyFile(file: string, controlToken: string): void {
 function readReadyFile(
   file: string,
 ): Pick<RunningDocument, "baseUrl" | "controlToken"> | undefined {
-  try {
-    const { baseUrl, controlToken } = parseJson(fs.readFileSync(file, "utf8")) as RunningDocument;
-    // The token is sent to this machine only.
-    const isOurs = /^http:\/\/127\.0\.0\.1:\d+$/.test(baseUrl) && typeof controlToken === "string";
-    return isOurs ? { baseUrl, controlToken } : undefined;
-  } catch {
-    return undefined;
-  }
+  const ready = attempt(() => parseJson(fs.readFileSync(file, "utf8")) as RunningDocument);
+  // The token is sent to this machine only.
+  const isHere = /^http:\/\/127\.0\.0\.1:\d+$/.test(String(ready?.baseUrl));
+  return isHere && typeof ready?.controlToken === "string" ? ready : undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../defined.ts";
+import { VaultError } from "../errors.ts";
 import type { Violation } from "../protocol/validate.ts";
 
 /** A request to the handler. */
@@ -115,3 +116,25 @@ export function rateLimited(retryAfter: number): Outcome {
 /** Returns an error that does not say whether the request was processed. */
 export const serverError = (status: number, more?: Extras): Outcome =>
   refusal(status, `HTTP-${status}`, [{ message: "the service could not answer" }], more);
+
+/** Returns what the work returns; undefined where it throws. */
+export function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Does what the file system may refuse.
+ * @throws `state` with the message and the system's code
+ */
+export function trying<T>(work: () => T, message: string): T {
+  try {
+    return work();
+  } catch (cause) {
+    const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
+    throw new VaultError("state", `${message} (${code})`, { cause });
+  }
+}

@@ -2,20 +2,17 @@ import { createPublicKey, verify } from "node:crypto";
 import { BlockList, isIPv4 } from "node:net";
 import * as z from "zod/mini";
 import { object } from "../protocol/answers.ts";
-import { parseGivenJson } from "../protocol/json.ts";
+import { parseGivenJson, parseJson } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { defaults } from "../protocol/limits.ts";
 import { objectOf } from "../protocol/fields.ts";
+import { attempt } from "./outcome.ts";
 
 function isPublicKey(pem: string): boolean {
   // createPublicKey also accepts a private key, which does not belong in a policy.
   if (!pem.includes("BEGIN PUBLIC KEY")) return false;
-  try {
-    const { asymmetricKeyType, asymmetricKeyDetails } = createPublicKey(pem);
-    return asymmetricKeyType === "ec" && asymmetricKeyDetails?.namedCurve === "secp384r1";
-  } catch {
-    return false;
-  }
+  const key = attempt(() => createPublicKey(pem));
+  return key?.asymmetricKeyDetails?.namedCurve === "secp384r1";
 }
 
 const keyRule = 'must be a P-384 public key in PEM, "-----BEGIN PUBLIC KEY-----…"';
@@ -129,13 +126,8 @@ export function refuseJwt(
     : `the JWT's claim ${missing[0]} is missing or not one that is allowed`;
 }
 
-function decode(part: string | undefined): Record<string, unknown> | undefined {
-  try {
-    return object(JSON.parse(Buffer.from(part ?? "", "base64url").toString("utf8")));
-  } catch {
-    return undefined;
-  }
-}
+const decode = (part = ""): Record<string, unknown> | undefined =>
+  object(attempt(() => parseJson(Buffer.from(part, "base64url").toString("utf8"))));
 
 /** Admits at most `rate` requests in any window of one second. Refused requests do not count. */
 export class RateWindow {

@@ -8,7 +8,7 @@ import { defaults } from "../protocol/limits.ts";
 import type { Application } from "../protocol/requests.ts";
 import { after, before, Faults, type FaultRule } from "./faults.ts";
 import { processCall, samePair, type Call } from "./operations.ts";
-import { refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
+import { attempt, refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { completePolicy, RateWindow, type Policy } from "./policy.ts";
 import { newPair, allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
 import type { VaultInput } from "./seeds.ts";
@@ -35,9 +35,7 @@ export interface SandboxOptions {
 }
 
 /** A request that arrived: what a client sends. */
-export interface LoggedRequest extends Pick<Endpoint, "method" | "operation" | "step"> {
-  /** Like `credit-card/online get-start`, or `generic/offline info`. */
-  endpoint: string;
+export interface LoggedRequest extends Pick<Endpoint, "kind" | "method" | "operation" | "step"> {
   uuid: string;
   time: number;
   /** False if a fault prevented processing. */
@@ -98,21 +96,11 @@ export class Sandbox {
   };
 
   #answer(call: Call): Outcome {
-    const { endpoint, uuid } = call;
-    const { kind, method, operation, step } = endpoint;
-    const logged: LoggedRequest = {
-      endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
-      method,
-      operation,
-      step,
-      uuid,
-      time: this.#options.now(),
-      processed: false,
-      status: null,
-    };
+    const request = { ...call.endpoint, uuid: call.uuid, time: this.#options.now() };
+    const logged: LoggedRequest = { ...request, processed: false, status: null };
     this.#requests.push(logged);
     if (this.#requests.length > keptRequests) this.#requests.shift();
-    const fault = this.faults.take({ operation, step, uuid });
+    const fault = this.faults.take(request);
     let outcome = before(fault);
     if (outcome === undefined) {
       const processed = this.#process(call);
@@ -239,12 +227,4 @@ function findEndpoint(path: string): { endpoint: Endpoint; uuid: string } | unde
   const [, , , , uuid = ""] = segments;
   // One that cannot be decoded is refused as a uuid later.
   return endpoint && { endpoint, uuid: attempt(() => decodeURIComponent(uuid)) ?? uuid };
-}
-
-function attempt<T>(work: () => T): T | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
 }

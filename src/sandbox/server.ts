@@ -11,7 +11,7 @@ import { createFolder } from "../files/private-directory.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { defaults } from "../protocol/limits.ts";
 import { control, removeReadyFile, writeReadyFile, type RunningDocument } from "./control.ts";
-import { refusal, type Outcome, type SandboxRequest } from "./outcome.ts";
+import { attempt, refusal, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { newToken, type State } from "./model.ts";
 import { Sandbox, type SandboxOptions } from "./sandbox.ts";
 
@@ -183,18 +183,11 @@ export function refuseForeign(
  */
 function openDataFolder(folder: string) {
   const file = path.join(folder, "sandbox.json");
-  const trying = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (cause) {
-      const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
-      throw new VaultError("state", `--data ${folder}: cannot be used (${code})`, { cause });
-    }
-  };
+  const unusable = `--data ${folder}: cannot be used`;
   const lock = trying(() => {
     if (!fs.existsSync(folder)) createFolder(path.resolve(folder));
     return tryLockFile(path.join(folder, "sandbox.lock"));
-  });
+  }, unusable);
   if (lock === null)
     throw new VaultError("busy", `--data ${folder}: another sandbox is using it`, {
       hint: "stop it, or choose another directory",
@@ -202,11 +195,12 @@ function openDataFolder(folder: string) {
   return {
     load: (): State | undefined => {
       removeLeftovers(file);
-      const saved = trying(() => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined));
+      const read = () => (fs.existsSync(file) ? fs.readFileSync(file, "utf8") : undefined);
+      const saved = trying(read, unusable);
       return saved === undefined ? undefined : stateIn(file, saved);
     },
     save: (state: State): void =>
-      trying(() => replaceFile(file, `${JSON.stringify({ version: 1, state })}\n`)),
+      trying(() => replaceFile(file, `${JSON.stringify({ version: 1, state })}\n`), unusable),
     close: (): void => releaseLockFile(lock),
   };
 }
@@ -219,14 +213,11 @@ const described = new Set(["label", "hashedPin", "device", "creditCard", "conten
  * @throws `state` for a file that this version of the program has not written
  */
 function stateIn(file: string, text: string): State {
-  try {
-    const { version, state } = JSON.parse(text, (name, value: unknown) =>
-      value === null && described.has(name) ? undefined : value,
-    ) as { version: number; state?: State };
-    if (version === 1 && state !== undefined) return state;
-  } catch {
-    // Not JSON: as any other file that is not ours.
-  }
+  const withoutNulls = (name: string, value: unknown): unknown =>
+    value === null && described.has(name) ? undefined : value;
+  type Saved = { version?: number; state?: State } | null;
+  const saved = attempt(() => JSON.parse(text, withoutNulls) as Saved);
+  if (saved?.version === 1 && saved.state !== undefined) return saved.state;
   const message = `${file}: damaged, or written by another version of this program; it was not changed`;
   const hint = "restore it from a copy, update this program, or choose another directory";
   throw new VaultError("state", message, { hint });

@@ -139,9 +139,13 @@ async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
     if (code !== 0) throw failed(`the command exits with ${code} even without a failure`, command);
     const calls = sandbox
       .requests()
-      .flatMap(({ method, endpoint, uuid }, index) =>
-        uuid === noVault ? [] : [{ n: index + 1, method, endpoint }],
-      );
+      .map((request, index) => ({ ...request, n: index + 1 }))
+      .filter(({ uuid }) => uuid !== noVault)
+      .map(({ n, method, kind, operation, step }) => ({
+        n,
+        method,
+        endpoint: `${kind} ${operation}${step === "single" ? "" : `-${step}`}`,
+      }));
     if (calls.length === 0) throw failed("the command makes no call to the sandbox", command);
     const checked = await run(inShell(check));
     if (checked === 0) return calls;
