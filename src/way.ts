@@ -15,26 +15,17 @@ export function command(
   literals: TemplateStringsArray,
   ...values: readonly (string | number | readonly string[])[]
 ): Way {
-  const argv: string[] = [];
-  const fill = new Set<string>();
-  let isWithin = false;
-  const add = (text: string): void => {
-    if (isWithin) argv.push((argv.pop() ?? "") + text);
-    else argv.push(text);
-    isWithin = true;
-  };
-  for (const [index, literal] of literals.entries()) {
-    for (const [, space = "", word = ""] of literal.matchAll(/(\s*)(\S*)/g)) {
-      if (space !== "") isWithin = false;
-      if (word === "") continue;
-      add(word);
-      if (/^@?[A-Z][A-Z…]*$/.test(argv.at(-1) ?? "")) fill.add(argv.at(-1) ?? "");
-    }
-    const value = values[index];
-    if (Array.isArray(value)) argv.push(...(value as readonly string[]));
-    else if (value !== undefined) add(String(value));
-  }
-  return { argv, ...(fill.size === 0 ? {} : { fill: [...fill] }) };
+  // A value is put in when the words are there, so that it is not split.
+  const line = literals.reduce((text, literal, at) => `${text}⟨${at - 1}⟩${literal}`);
+  const words = line.trim().split(/\s+/);
+  const argv = words.flatMap((word) => {
+    const [, alone] = /^⟨(\d+)⟩$/.exec(word) ?? [];
+    const value = values[Number(alone)];
+    if (Array.isArray(value)) return value as readonly string[];
+    return word.replaceAll(/⟨(\d+)⟩/g, (_, at) => String(values[Number(at)]));
+  });
+  const fill = [...new Set(words.filter((word) => /^@?[A-Z][A-Z…]*$/.test(word)))];
+  return { argv, ...(fill.length === 0 ? {} : { fill }) };
 }
 
 /** The way with a condition or effect that a person needs to know. */
