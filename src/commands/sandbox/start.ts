@@ -92,14 +92,14 @@ export const start = command(
         ],
       });
     }
-    const profile = ownProfile(settings, readyFile);
+    const profileFolder = ownProfile(settings, readyFile);
     const wanted = await sandboxSettings(app, options);
     const { port, data: dataFolder } = options;
     const sandbox = await startSandbox({ ...wanted, port, readyFile, dataFolder });
     const { baseUrl, application, vaults } = sandbox;
     const document: StartDocument = { baseUrl, application, vaults };
     try {
-      if (profile !== undefined) await makeProfile(app, profile, sandbox);
+      if (profileFolder !== undefined) await makeProfile(app, profileFolder, sandbox);
       const given = asGiven(options);
       const lines = [
         `The sandbox listens at ${baseUrl}`,
@@ -107,9 +107,9 @@ export const start = command(
         ...describeVaults(vaults),
         "",
         `The application, the credentials and the control token are in ${readyFile}`,
-        profile === undefined
+        profileFolder === undefined
           ? `To use it: eval "$(${commandLine(["vault", "sandbox", "env", ...given])})"`
-          : `To use it: vault status --profile ${profile.name}`,
+          : `To use it: vault status --profile ${settings.profileInUse.name}`,
         `To stop it: Ctrl-C, or ${commandLine(["vault", "sandbox", "stop", ...given])}`,
         "",
       ];
@@ -145,34 +145,24 @@ export async function sandboxSettings(
   };
 }
 
-interface OwnProfile {
-  name: string;
-  /** Of the profile's state, which belongs to the sandbox. */
-  folder: string;
-  /** As it is so far. */
-  former: SettingsPart["profileInUse"]["settings"];
-}
-
-/** The profile that --profile asks for. One that is there must be that of an earlier sandbox. */
-function ownProfile(settings: SettingsPart, readyFile: string): OwnProfile | undefined {
-  const name = settings.flags.profile;
-  if (typeof name !== "string") return undefined;
+/** The folder of the profile that --profile asks for. One that is there must be that of an earlier sandbox. */
+function ownProfile(
+  { flags, profileInUse: { name, exists, settings } }: SettingsPart,
+  readyFile: string,
+): string | undefined {
+  if (flags.profile === undefined) return undefined;
   const folder = join(folderBeside(readyFile), `profile-${name}`);
-  const { exists, settings: former } = settings.profileInUse;
-  if (!exists || former["state"] === join(folder, "state")) return { name, folder, former };
+  if (!exists || settings["state"] === join(folder, "state")) return folder;
   throw new VaultError("usage", `profile ${name} does not belong to a sandbox`, {
     hint: "choose another name with --profile",
   });
 }
 
 /** Makes the profile, and its state anew: a new sandbox has another address and other credentials. */
-async function makeProfile(
-  app: App,
-  { name, folder, former }: OwnProfile,
-  running: RunningSandbox,
-): Promise<void> {
+async function makeProfile(app: App, folder: string, running: RunningSandbox): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const { name, settings: former } = app.settings.profileInUse;
   const { baseUrl, application, apiPrefix } = running;
   const state = join(folder, "state");
   const settings = { ...former, baseUrl, apiPrefix, appUuid: application.uuid, state };
