@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
 import { sharedTables, quoted, type Dialect, type Statement } from "../tables.ts";
-import { marksIn, notHere } from "../whole/whole.ts";
+import { marksIn, notHere, type Marks } from "../whole/whole.ts";
 import type { Address } from "./address.ts";
 import type { Query, Row } from "./database.ts";
 import { cannotBeUsed, nothingThere, olderVersion } from "./errors.ts";
@@ -71,19 +71,14 @@ const place = {
 };
 
 /** What the database says of itself and of the state in it. */
-export interface About {
-  /** Id of the state; a copy has the same. */
-  state: string;
+export interface About extends Marks {
   /** False if server, database or transaction did not write the row, as in a dumped copy. */
   original: boolean;
-  keyId: string;
   /** Of the server, another one after a failover; `noted` is the one on record. */
   timeline: string;
   noted: string;
   /** Milliseconds since the epoch, by the database's clock. */
   now: number;
-  /** Ids of the states whose contents came here. */
-  predecessors: readonly string[];
   /** Time of the oldest entry of the journal. */
   oldest: string | null;
 }
@@ -122,8 +117,7 @@ export function aboutIn(row: Row | undefined, address: Address): About {
   checkDurable(fsync, address);
   checkVersion(meta, address);
   if (Number(meta["version"]) < schemaVersion) throw olderVersion(address);
-  const { state = "", key: keyId = "", timeline: noted = "" } = meta;
-  return { ...facts, state, keyId, noted, predecessors: marksIn(meta).predecessors };
+  return { ...facts, ...marksIn(meta), noted: meta["timeline"] ?? "" };
 }
 
 /**

@@ -20,7 +20,11 @@ interface Options extends Omit<StateParts, "keyring"> {
   waiting?: Waiting;
 }
 
-type Ready = About & { key: SealingKey; isTakenOver: boolean };
+interface Ready {
+  about: About;
+  key: SealingKey;
+  isTakenOver: boolean;
+}
 
 /**
  * The state of several machines, in a PostgreSQL. Reads nothing before the first call.
@@ -69,20 +73,20 @@ export class PostgresStore extends StoredState implements State {
     const { outbox } = this.parts;
     const lower = uuid.toLowerCase();
     const prints = outbox.of(lower).map(({ fingerprint }) => fingerprint);
-    const { key, state } = await this.ready();
+    const { key, about } = await this.ready();
     const { dialect, breakersKnown: breakers } = this;
-    const of = { dialect, breakers, key, state, service, uuid: lower };
+    const of = { dialect, breakers, key, state: about.state, service, uuid: lower };
     const now = (): number => this.now();
     const parts = { ...this.parts, ...of, now };
     const { session, rows, facts } = await LeasedVault.take(parts, waiting, prints);
     try {
-      const about = await this.#checked(facts);
-      if (about.isTakenOver || about.keyId !== key.id) {
+      const found = await this.#checked(facts);
+      if (found.isTakenOver || found.key.id !== key.id) {
         await session.release();
         await this.check();
         return await this.lock(service, uuid, waiting, offers);
       }
-      if (offers) await outbox.offer(session, rows, this.#here(about));
+      if (offers) await outbox.offer(session, rows, this.#here(found));
       return session;
     } catch (error) {
       await session.release();
@@ -111,8 +115,8 @@ export class PostgresStore extends StoredState implements State {
     return newest.filter(({ fingerprint }) => !known.has(fingerprint));
   }
 
-  readonly #here = ({ state, predecessors }: About): Here => ({
-    states: [state, ...predecessors],
+  readonly #here = ({ about }: Ready): Here => ({
+    states: [about.state, ...about.predecessors],
     address: this.shown,
   });
 
@@ -197,7 +201,7 @@ export class PostgresStore extends StoredState implements State {
     );
     const old = pruning(this.dialect.prefix, about.oldest, about.now);
     if (old.length > 0) await unlessLocked(database.transact(old, takingMs));
-    return { ...about, key: await keyring.key(about.keyId), isTakenOver };
+    return { about, key: await keyring.key(about.key ?? ""), isTakenOver };
   }
 }
 

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { asVaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
-import { seal, unseal, type VaultPlace } from "../../secrets/sealing.ts";
+import { seal, unseal, type SealingKey, type VaultPlace } from "../../secrets/sealing.ts";
 import { StateHistory } from "../sqlite/snapshot.ts";
 import { copyInto } from "../backup/backup.ts";
 import type { Created } from "../state.ts";
@@ -13,7 +13,6 @@ import type { Database, Query } from "./database.ts";
 import { alreadyThere, codeOf } from "./errors.ts";
 import { holderIn, transactWhole } from "./gate.ts";
 import type { Outbox } from "./outbox.ts";
-import type { About } from "./schema.ts";
 import {
   aboutIn,
   aboutStatement,
@@ -49,7 +48,7 @@ export interface SharedParts extends StateParts {
 interface SharedStore extends StoredState {
   readonly parts: SharedParts;
   /** What the state says of itself, read once, with its key. */
-  ready(): Promise<About>;
+  ready(): Promise<{ key: SealingKey }>;
 }
 
 export class PostgresWhole extends StoredWhole<SharedStore> {
@@ -63,8 +62,8 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
       const sql = `INSERT INTO ${schema}.meta VALUES ('key', $1) ON CONFLICT (name) DO NOTHING`;
       await database.transact([{ sql, values: [make().id] }]);
     }
-    const { keyId } = await this.store.ready();
-    return { created, updated, keyId };
+    const { key } = await this.store.ready();
+    return { created, updated, keyId: key.id };
   }
 
   /** Defines what the schema lacks. Of several at once one does, and the others look again. */
@@ -117,18 +116,17 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
         former[table] = (await query({ sql: formerTable(prefix, table) })) as WholeRow[];
       const open = (place: VaultPlace, value: string): string =>
         unseal(key, { ...place, state }, value);
-      const { vaults, spent, runs } = documentsOf(
+      const documents = documentsOf(
         former as Former,
         (place, value) => seal(key, place, open(place, value)),
         open,
       );
-      const marks = marksIn({});
-      const whole = new Whole(engineOf(schema, query), marks, keyring);
-      await whole.put("vaults", vaults);
-      await whole.put("spent", spent);
-      await whole.put("runs", runs);
-      const droppingLeases = `DROP TABLE ${prefix}leases, ${prefix}state`;
-      await query({ sql: `${droppingFormer(prefix)} ${droppingLeases}` });
+      const whole = new Whole(engineOf(schema, query), marksIn({}), keyring);
+      for (const table of ["vaults", "spent", "runs"] as const)
+        await whole.put(table, documents[table]);
+      await query({
+        sql: `${droppingFormer(prefix)} DROP TABLE ${prefix}leases, ${prefix}state`,
+      });
     });
   }
 
@@ -172,13 +170,13 @@ export class PostgresWhole extends StoredWhole<SharedStore> {
   async inspect(): Promise<StateFacts> {
     const { tls } = this.store.parts.database.address;
     try {
-      const { keyId } = await this.store.ready();
+      const { key } = await this.store.ready();
       const vaults = (await this.store.names()).length;
       const place = {
         type: "server",
         location: this.shown,
         hasTls: tls !== undefined,
-        keyId,
+        keyId: key.id,
       } as const;
       return { problem: null, vaults, place };
     } catch (error) {
