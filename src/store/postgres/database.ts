@@ -85,6 +85,7 @@ class Connection extends pg.Client {
         try {
           return emit(...event);
         } catch (cause) {
+          if (event[0] !== "data") throw cause;
           // What the library does not understand would end the process from here.
           stream.destroy(cause as Error);
           return true;
