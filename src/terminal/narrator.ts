@@ -123,25 +123,16 @@ export function errorLines(error: VaultError, reader: Reader): string {
   const { hint, exchange, spent, by, since: usedSince } = error.facts;
   const other = by === undefined || isSameUser(by, reader.self) ? "" : actorWords(by);
   const facts = [
-    ...(by === undefined || usedSince === undefined
-      ? []
-      : [inUse({ by, since: usedSince }, reader)]),
-    ...(exchange === undefined
-      ? []
-      : [`exchange ${exchange.id} (${exchange.operation}): ${stateOf(exchange, reader)}`]),
-    ...(spent === undefined
-      ? []
-      : [
-          `counted ${error.code === "locked" ? "here " : ""}toward lockout: ${spent.unackedStarts} of ${spent.limits.unackedStarts} unacknowledged starts, ` +
-            `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts` +
-            (other === "" ? "" : `, the last start by ${other}`),
-        ]),
-  ];
-  const lines = [
-    `vault: ${error.message}`,
-    ...(facts.length > 0 ? [`  ${facts.join("; ")}`] : []),
-    ...(hint === undefined ? [] : [`  hint: ${hint}`]),
-  ];
+    by && usedSince && inUse({ by, since: usedSince }, reader),
+    exchange && `exchange ${exchange.id} (${exchange.operation}): ${stateOf(exchange, reader)}`,
+    spent &&
+      `counted ${error.code === "locked" ? "here " : ""}toward lockout: ${spent.unackedStarts} of ${spent.limits.unackedStarts} unacknowledged starts, ` +
+        `${spent.failedAttempts} of ${spent.limits.failedAttempts} failed attempts` +
+        (other === "" ? "" : `, the last start by ${other}`),
+  ].filter((fact) => fact !== undefined);
+  const lines = [`vault: ${error.message}`];
+  if (facts.length > 0) lines.push(`  ${facts.join("; ")}`);
+  if (hint !== undefined) lines.push(`  hint: ${hint}`);
   return lines.map((line) => `${printableLine(line)}\n`).join("");
 }
 
