@@ -199,10 +199,20 @@ async function acknowledging(
       return add(await acknowledgeForeign(context, foreign));
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
     const past: Past = { ...context, store, reader: { self: io.host.actor, now } };
-    if (wanted !== undefined && open !== wanted)
-      return add(await acknowledgedOne(past, record, wanted), true);
+    if (wanted !== undefined && open !== wanted) {
+      const found = await pastExchange(past, record, wanted);
+      if (found === undefined)
+        throw new VaultError(
+          "invalid-input",
+          `--exchange: vault ${record.uuid} has no exchange "${wanted}"`,
+          { uuid: record.uuid, next: [wayTo`vault status ${record.uuid} --history`] },
+        );
+      // A delete is never acknowledged.
+      const operation = found.exchange.operation as Operation;
+      return add({ ...found.exchange, operation, acknowledgedAt: found.changedAt }, true);
+    }
     const exchange = await acknowledgeOpen(context, { unread, saved, save });
-    if (record.open === null) await checkOwn(past, record);
+    if (record.open === null) await pastExchange(past, record);
     if (exchange === null) return record.last;
     const { operation, acknowledgedAt } = exchange;
     return add({ ...summarize(exchange), operation, acknowledgedAt }, record.open === null);
@@ -265,56 +275,32 @@ interface Past extends Circumstances {
   reader: Reader;
 }
 
-/** @throws `rejected` for an exchange that ended otherwise, `invalid-input` for one that is not known */
-async function acknowledgedOne(
-  past: Past,
-  record: VaultRecord,
-  id: string,
-): Promise<Acknowledged["exchange"]> {
-  const { service, uuid } = record;
-  const [found] = await past.store.past(service, uuid, id);
-  if (found === undefined)
-    throw new VaultError("invalid-input", `--exchange: vault ${uuid} has no exchange "${id}"`, {
-      uuid,
-      next: [wayTo`vault status ${uuid} --history`],
-    });
-  const { exchange, changedAt } = found;
-  if (exchange.state !== "acknowledged") throw notAcknowledged(past, record, found);
-  // A delete is never acknowledged.
-  return { ...exchange, operation: exchange.operation as Operation, acknowledgedAt: changedAt };
-}
-
 /**
- * Looks, with nothing pending, at the last exchange that this user on this machine began.
- * @throws `rejected` if it has ended, and was not acknowledged
+ * The exchange of this id; or, with nothing pending, the last that this user on this machine began, if it may have failed.
+ * @throws `rejected` if it was not acknowledged, with who ended it; without an id, only if it has ended
  */
-async function checkOwn(past: Past, record: VaultRecord): Promise<void> {
-  const isOwn = ({ by }: { by: Actor | null }): boolean =>
-    by !== null && isSameUser(by, past.reader.self);
-  const newest = record.exchanges.find(isOwn);
-  // The journal takes longer.
-  if (newest !== undefined && !hasFailed(newest)) return;
-  // Starts that were never sent are not among them.
-  const all = await past.store.past(record.service, record.uuid);
-  const last = all.find(({ exchange }) => isOwn(exchange));
-  if (last !== undefined && hasFailed(last.exchange)) throw notAcknowledged(past, record, last);
-}
-
-const hasFailed = ({ state }: { state: string }): boolean =>
-  ["expired", "discarded", "rejected"].includes(state);
-
-/** Exit 6 for an exchange that was not acknowledged, with who ended it. */
-function notAcknowledged(
+async function pastExchange(
   past: Past,
   record: VaultRecord,
-  { exchange, changedAt, changedBy }: PastExchange,
-): VaultError {
-  const { uuid, kind } = record;
+  id?: string,
+): Promise<PastExchange | undefined> {
+  const { service, uuid, kind, exchanges } = record;
+  const { self, now } = past.reader;
+  const isOwn = ({ by }: { by: Actor | null }): boolean => by !== null && isSameUser(by, self);
+  const newest = exchanges.find(isOwn);
+  // The journal takes longer.
+  if (id === undefined && newest !== undefined && !hasFailed(newest)) return undefined;
+  // Starts that were never sent are not among them.
+  const all = await past.store.past(service, uuid, id);
+  const found = id === undefined ? all.find(({ exchange }) => isOwn(exchange)) : all[0];
+  if (found === undefined) return undefined;
+  const { exchange, changedAt, changedBy } = found;
   const { operation, state } = exchange;
+  if (state === "acknowledged" || (id === undefined && !hasFailed(exchange))) return found;
   const who = changedBy === null ? "" : ` by ${actorWords(changedBy)}`;
   const effect = operation === "update" && hasFailed(exchange) ? "; it did not take effect" : "";
-  const what = `${stateWords[state] ?? state}${who} at ${when(changedAt, past.reader.now)}${effect}`;
-  return new VaultError("rejected", `the ${operation} was not acknowledged: ${what}`, {
+  const what = `${stateWords[state] ?? state}${who} at ${when(changedAt, now)}${effect}`;
+  throw new VaultError("rejected", `the ${operation} was not acknowledged: ${what}`, {
     uuid,
     exchange,
     by: changedBy ?? undefined,
@@ -322,6 +308,9 @@ function notAcknowledged(
     next: state === "rejected" ? waysOn(record, past) : [againOf(uuid, { operation, kind })],
   });
 }
+
+const hasFailed = ({ state }: { state: string }): boolean =>
+  ["expired", "discarded", "rejected"].includes(state);
 
 async function print(io: Io, { acknowledged, failed, last }: Result): Promise<void> {
   const document: AckDocument = {
