@@ -18,11 +18,16 @@ interface Printed {
  * Refuses, before anything is sent, a --field that no exchange with such a vault can print.
  * @throws `usage`, naming contents and nearest paths, never credentials: a program would get them
  */
-export function checkFieldPath(field: string, printed: Printed): void {
-  const paths = fieldPaths(printed);
-  if (paths === undefined) return;
-  const { flag, operation, kind } = printed;
-  refuseOther(field, paths, `${flag} ${field}: a ${operation} of a ${kind} vault`);
+export function checkFieldPath(
+  field: string,
+  { flag, operation, kind, dryRun: isPlan }: Printed,
+): void {
+  const endpoint = findEndpoint(kind, operation, "start");
+  if (endpoint === undefined) return;
+  const vault = responseVault(endpoint);
+  const document = isPlan ? dryRun : z.extend(operation === "get" ? got : receipt, { vault });
+  const schema = z.toJSONSchema(document, { io: "input", unrepresentable: "any" });
+  refuseOther(field, pathsOf(schema), `${flag} ${field}: a ${operation} of a ${kind} vault`);
 }
 
 /** @throws `usage` for a field that is none of the paths; `of` says what would have it */
@@ -44,15 +49,6 @@ export function refuseOther(field: string, paths: readonly string[], of: string)
   throw new VaultError("usage", `${of} prints no such field; nothing was sent`, {
     hint: `${listed}the nearest: ${near.join(", ")}; --json shows the document`,
   });
-}
-
-/** The paths of the document that an exchange prints; undefined for one that is unsupported. */
-function fieldPaths({ operation, kind, dryRun: isPlan }: Printed): string[] | undefined {
-  const endpoint = findEndpoint(kind, operation, "start");
-  if (endpoint === undefined) return undefined;
-  const vault = responseVault(endpoint);
-  const document = isPlan ? dryRun : z.extend(operation === "get" ? got : receipt, { vault });
-  return pathsOf(z.toJSONSchema(document, { io: "input", unrepresentable: "any" }));
 }
 
 interface Schema {

@@ -18,10 +18,8 @@ export function shownCardNumber(number: string, reveal: boolean): string {
     .join(" ");
 }
 
-export function shownContent(content: string): string {
-  const length = characters(content);
-  return `•••••••• (${count(length, "character")})`;
-}
+export const shownContent = (content: string): string =>
+  `•••••••• (${count(characters(content), "character")})`;
 
 /** Formats a fingerprint for documents: `sha256:` and its 64 digits, which name credentials without revealing them. */
 export const namedFingerprint = (digits: string): string => `sha256:${digits}`;
