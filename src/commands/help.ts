@@ -79,18 +79,13 @@ const isTopic = (word: string): word is Topic => Object.hasOwn(topics, word);
 function find(program: Command, words: readonly string[]): Command {
   return words.reduce((at, word) => {
     const found = at.commands.find((each) => each.name() === word);
-    if (found === undefined) throw nothingCalled(at, word);
-    return found;
+    if (found !== undefined) return found;
+    const before = pathOf(at).slice(1);
+    const what =
+      before.length === 0
+        ? "there is no command or topic"
+        : `vault ${before.join(" ")} has no command`;
+    const next = [wayTo`vault ${before} --help`];
+    throw new VaultError("usage", `${what} '${word}'`, { next });
   }, program);
-}
-
-function nothingCalled(at: Command, word: string): VaultError {
-  const before = pathOf(at).slice(1);
-  const what =
-    before.length === 0
-      ? "there is no command or topic"
-      : `vault ${before.join(" ")} has no command`;
-  return new VaultError("usage", `${what} '${word}'`, {
-    next: [wayTo`vault ${before} --help`],
-  });
 }

@@ -143,15 +143,10 @@ async function readOne(app: App, options: ImportOptions): Promise<Entry> {
   const { kind, given } =
     read === undefined ? await askGiven(app, uuid, named) : { kind: named, given: read };
   const device = (await app.service.device()) ?? deviceOf(given);
-  const entry = { uuid, kind: kind ?? kindOf(given), given, device, label };
   // Before the state is made.
-  if (given.type === "pair") chooseKind(uuid, await lookUp(app, uuid, true), entry.kind);
-  return entry;
+  if (given.type === "pair") chooseKind(uuid, await lookUp(app, uuid, true), kind ?? given.kind);
+  return { uuid, kind, given, device, label };
 }
-
-/** Where a document names the kind, it need not stand beside it. */
-const kindOf = (given: GivenCredentials): Kind | undefined =>
-  given.type === "pair" ? given.kind : undefined;
 
 async function askGiven(
   app: App,
@@ -179,8 +174,7 @@ async function readFile(app: App, file: string): Promise<Line[]> {
     const where = `--file ${placeName(place)}`;
     const found = checkGiven(listed, value, where, "nothing was imported", "place");
     const given = checkCredentials(found.credentials, `${where}: credentials`);
-    const { uuid, device, label } = found;
-    const kind = found.kind ?? kindOf(given);
+    const { uuid, kind, device, label } = found;
     return { place, uuid, kind, given, device, label: label ?? undefined };
   });
   if (entries.length > 0) return entries;
@@ -229,7 +223,8 @@ async function importOne({ io, service }: App, entry: Entry): Promise<Imported> 
           `vault ${uuid}: another exchange is open, so this one was not acknowledged; its credentials are kept and tried later`,
         );
     } else {
-      const kind = chooseKind(uuid, await session.read(), entry.kind);
+      // Where a document names the kind, it need not stand beside it.
+      const kind = chooseKind(uuid, await session.read(), entry.kind ?? given.kind);
       const credentials = bareCredentials(given.credentials);
       generation = await session.recordPair({ credentials, kind, device, label });
     }
