@@ -10,7 +10,6 @@ import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
 import { HandoverFailure, recoveryDocument, type RecoveryDocument } from "./recovery.ts";
 import {
   interrupted,
-  pause,
   throwIfInterrupted,
   againOf,
   inDoubtError,
@@ -38,7 +37,7 @@ async function sendEnd(
   open: OpenExchange,
   isLast: boolean,
 ): Promise<Ended> {
-  const { session } = context;
+  const { session, clock, signal } = context;
   const token = await session.token(open.id);
   const { kind, operation } = open;
   const call: EndCall = { step: "end", uuid: session.uuid, kind, operation, token };
@@ -59,7 +58,7 @@ async function sendEnd(
     await throwIfInterrupted(context, exchange);
     const answer = reply.type === "not-sent" ? undefined : reply.answer;
     const cause = reply.type === "answer" ? "rate limited" : reply.cause;
-    if (reply.type !== "answer" && tokenExpiresAt(exchange) <= context.clock.now()) {
+    if (reply.type !== "answer" && tokenExpiresAt(exchange) <= clock.now()) {
       // One more try has settled nothing: only a start can find out which pair is valid.
       await session.settle(open.id, "in-doubt", note(context, "in-doubt", cause));
       return { outcome: "in-doubt", answer };
@@ -67,7 +66,7 @@ async function sendEnd(
     const waitMs = waitForNextTry(context, exchange, reply, attempt);
     if (waitMs === undefined) throw outstanding(context, exchange, cause, { answer });
     context.emit({ type: "retrying", step: "end", cause, waitMs });
-    await pause(context, waitMs, exchange);
+    await throwIfInterrupted(context, exchange, clock.sleep(waitMs, signal));
   }
 }
 

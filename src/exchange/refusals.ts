@@ -419,38 +419,18 @@ export async function interrupted(
   });
 }
 
+/**
+ * Waits, if there is something to wait for.
+ * @throws `interrupted` if the user interrupts the command, else what the wait rejects with
+ */
 export async function throwIfInterrupted(
   context: ExchangeContext,
   exchange?: ExchangeRecord,
+  wait?: Promise<void>,
 ): Promise<void> {
-  if (context.signal.aborted) throw await interrupted(context, exchange);
-}
-
-/**
- * Resolves as the wait does.
- * @throws `told` if the user interrupts it, else what it rejects with
- */
-export async function unlessInterrupted(
-  { signal }: Pick<ExchangeContext, "signal">,
-  wait: Promise<void>,
-  told: () => VaultError | Promise<VaultError>,
-): Promise<void> {
-  try {
-    await wait;
-  } catch (error) {
-    throw signal.aborted ? await told() : error;
-  }
-}
-
-/** @throws `interrupted` if the user interrupts the wait */
-export async function pause(
-  context: ExchangeContext,
-  milliseconds: number,
-  exchange?: ExchangeRecord,
-): Promise<void> {
-  await unlessInterrupted(
-    context,
-    context.clock.sleep(milliseconds, context.signal),
-    async () => await interrupted(context, exchange),
-  );
+  const { signal } = context;
+  await wait?.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  if (signal.aborted) throw await interrupted(context, exchange);
 }

@@ -18,7 +18,7 @@ import {
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import { nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
-import { interruptedBefore, unlessInterrupted } from "./refusals.ts";
+import { interruptedBefore } from "./refusals.ts";
 import { claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
 
 /** Everything that a call outside an exchange needs. */
@@ -39,7 +39,9 @@ export async function sendSingle(
   const { service, clock, signal, deadline } = context;
   const next = { kind: call.kind, isEnd: call.step === "end" };
   const untilInterrupted = async (wait: Promise<void>): Promise<void> =>
-    await unlessInterrupted(context, wait, () => interruptedBefore(uuidOf(call)));
+    await wait.catch((error: unknown) => {
+      throw signal.aborted ? interruptedBefore(uuidOf(call)) : error;
+    });
   for (let attempt = 0; ; attempt += 1) {
     await untilInterrupted(service.admit(next, signal, deadline));
     const reply = await service.call(call, signal);

@@ -19,13 +19,7 @@ import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
 import { currentRecord, nextTry, note } from "../ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
-import {
-  afterRefusal,
-  pause,
-  refusalError,
-  throwIfInterrupted,
-  throwIfRefused,
-} from "../refusals.ts";
+import { afterRefusal, refusalError, throwIfInterrupted, throwIfRefused } from "../refusals.ts";
 import { newId } from "../ulid.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair, Counted, Start } from "./start.ts";
@@ -152,7 +146,8 @@ class Starts {
     this.#calls += 1;
     context.emit({ type: "retrying", step: isDelete ? "delete" : "start", ...again });
     const left = reply.type === "no-answer" ? (await currentRecord(context)).last : null;
-    await pause(context, again.waitMs, left ?? undefined);
+    const wait = context.clock.sleep(again.waitMs, context.signal);
+    await throwIfInterrupted(context, left ?? undefined, wait);
     return null;
   }
 
