@@ -243,30 +243,25 @@ export interface Handover {
   confirm(delivery: Delivery): Promise<void>;
 }
 
+interface FailureFacts {
+  /** --credentials-out and --save-cmd have received the new credentials all the same. */
+  isSaved: boolean;
+  /** The contents were delivered whole: --credentials-out and --save-cmd come after them. */
+  delivered: boolean;
+  /** What another start of the same command line needs beside --discard-pending. */
+  needs: readonly string[];
+}
+
 /** A failed handover, for which the exchange is held. */
 export class HandoverFailure extends Error {
+  override readonly name = "HandoverFailure";
   readonly reason: HoldReason;
-  /** --credentials-out and --save-cmd have received the new credentials all the same. */
-  readonly isSaved: boolean;
-  /** The contents were delivered whole: --credentials-out and --save-cmd come after them. */
-  readonly delivered: boolean;
-  /** What another start of the same command line needs beside --discard-pending. */
-  readonly needs: readonly string[];
+  readonly facts: FailureFacts;
 
-  constructor(
-    reason: HoldReason,
-    message: string,
-    {
-      isSaved = false,
-      delivered = reason === "credentials-out" || reason === "save-cmd",
-      needs = [],
-    }: { isSaved?: boolean; delivered?: boolean; needs?: readonly string[] } = {},
-  ) {
+  constructor(reason: HoldReason, message: string, facts: Partial<FailureFacts> = {}) {
     super(message);
-    this.name = "HandoverFailure";
     this.reason = reason;
-    this.isSaved = isSaved;
-    this.delivered = delivered;
-    this.needs = needs;
+    const delivered = reason === "credentials-out" || reason === "save-cmd";
+    this.facts = { isSaved: false, delivered, needs: [], ...facts };
   }
 }

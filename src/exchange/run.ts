@@ -3,11 +3,11 @@ import { object, type StartSuccess } from "../protocol/answers.ts";
 import { isCreditCard, type Kind } from "../protocol/endpoints.ts";
 import { withWords } from "../way.ts";
 import { acknowledge } from "./end.ts";
-import { currentRecord, type ExchangeContext } from "./ports.ts";
+import { currentRecord, type ExchangeContext, type VaultSession } from "./ports.ts";
 import { isUnread, openExchange, summarize, type OpenExchange } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
 import { HandoverFailure, adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
-import { interrupted, waysOn } from "./refusals.ts";
+import { interrupted, throwIfInterrupted, waysOn } from "./refusals.ts";
 import { untilAccepted, type Accepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
@@ -87,14 +87,27 @@ async function deliverAndEnd(
     if (replaces !== undefined && replaces !== exchange.given)
       await context.session.noteSaved(id, replaces);
   } catch (error) {
-    const held = await holdFor(context, exchange, handover, error);
-    if (noAck && error instanceof HandoverFailure && error.reason === "masked")
-      return { ...delivery, exchange: held };
-    throw await notHandedOver(context, held, handover, error);
+    // Interrupted by the user: the exchange stays at ②, where the delivery of the contents is unknown.
+    if (error instanceof VaultError && error.code === "interrupted")
+      throw await interrupted(context, exchange);
+    const failure = asFailure(error);
+    const { delivered, isSaved, needs } = failure.facts;
+    const saveOwed = delivered || (handover.leavesState && !isSaved);
+    const held = await hold(context, id, failure.reason, { delivered, saveOwed });
+    if (noAck && failure.reason === "masked") return { ...delivery, exchange: held };
+    // An interruption can also have ended a --save-cmd.
+    await throwIfInterrupted(context, held);
+    const again = handover.line && withWords(handover.line, "--discard-pending", ...needs);
+    const message = `${failure.message}; the new credentials are stored, but not acknowledged`;
+    throw new VaultError("pending", message, {
+      uuid: context.session.uuid,
+      exchange: summarize(held),
+      next: waysOn(await currentRecord(context), context, again),
+    });
   }
   if (noAck) {
-    await context.session.hold(id, "no-ack", { delivered: true, saveOwed: false });
-    return { ...delivery, exchange: openExchange(await currentRecord(context), id) };
+    const held = await hold(context, id, "no-ack", { delivered: true, saveOwed: false });
+    return { ...delivery, exchange: held };
   }
   // A program may have run for hours: what a delivery takes is not time of waiting.
   const inTime = { ...context, deadline: context.deadline + clock.elapsed() - from };
@@ -112,7 +125,7 @@ async function deliverAndEnd(
   try {
     await handover.confirm(delivery);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const { message } = asFailure(error);
     context.emit({ type: "warning", message: `the exchange is acknowledged, but ${message}` });
   }
   return { ...delivery, exchange: acknowledged };
@@ -125,40 +138,19 @@ function checkContents({ kind, vault }: Delivery): void {
   throw new HandoverFailure("delivery", "the service's response lacks the contents of the vault");
 }
 
-async function holdFor(
-  context: ExchangeContext,
-  exchange: OpenExchange,
-  { leavesState }: Handover,
-  error: unknown,
-): Promise<OpenExchange> {
-  // Interrupted by the user: the exchange stays at ②, where the delivery of the contents is unknown.
-  if (error instanceof VaultError && error.code === "interrupted") return exchange;
-  const failure = error instanceof HandoverFailure ? error : undefined;
-  await context.session.hold(exchange.id, failure?.reason ?? "delivery", {
-    delivered: failure?.delivered === true,
-    saveOwed: failure?.delivered === true || (leavesState && failure?.isSaved !== true),
-  });
-  return openExchange(await currentRecord(context), exchange.id);
-}
+/** Whatever fails while it is handed over is a failure of that. */
+const asFailure = (error: unknown): HandoverFailure =>
+  error instanceof HandoverFailure
+    ? error
+    : new HandoverFailure("delivery", error instanceof Error ? error.message : String(error));
 
-async function notHandedOver(
+/** Holds an exchange, and returns it as it is then. */
+async function hold(
   context: ExchangeContext,
-  held: OpenExchange,
-  handover: Handover,
-  error: unknown,
-): Promise<VaultError> {
-  // An interruption can also have ended a --save-cmd, for which the exchange is held then.
-  if (context.signal.aborted || (error instanceof VaultError && error.code === "interrupted"))
-    return await interrupted(context, held);
-  const why = error instanceof Error ? error.message : String(error);
-  const needs = error instanceof HandoverFailure ? error.needs : [];
-  const again = handover.line && withWords(handover.line, "--discard-pending", ...needs);
-  const message = `${why}; the new credentials are stored, but not acknowledged`;
-  return new VaultError("pending", message, {
-    uuid: context.session.uuid,
-    exchange: summarize(held),
-    next: waysOn(await currentRecord(context), context, again),
-  });
+  ...[id, ...why]: Parameters<VaultSession["hold"]>
+): Promise<OpenExchange> {
+  await context.session.hold(id, ...why);
+  return openExchange(await currentRecord(context), id);
 }
 
 /** What a person asks for; `discardPending`: delete it although an exchange is held. */

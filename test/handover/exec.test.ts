@@ -89,8 +89,7 @@ describe("--exec", () => {
       expect(failure).toMatchObject({
         reason: "exec",
         message: why,
-        delivered: false,
-        isSaved: false,
+        facts: { delivered: false, isSaved: false },
       });
     },
   );
