@@ -210,13 +210,8 @@ export const acceptedBy = (reply: Reply): Answer | undefined =>
 
 /** The details of an answer that an error shows: HTTP status, `responseStatus` as received, the error uuid. */
 export function serviceDetails(answer: Answer): ServiceDetails {
-  const errorUuid = findErrorUuid(answer.body);
-  const responseStatus = answer.body["responseStatus"];
-  return {
-    httpStatus: answer.httpStatus,
-    responseStatus,
-    errorUuid,
-  };
+  const { body, httpStatus } = answer;
+  return { httpStatus, responseStatus: body["responseStatus"], errorUuid: findErrorUuid(body) };
 }
 
 /** The error of a call that surely did not arrive. */

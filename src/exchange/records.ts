@@ -13,15 +13,9 @@ import type { ExchangeState, HoldReason } from "./states.ts";
  */
 export type Standing = "current" | "imported" | "offered" | "superseded" | "void";
 
-/** Standings of credentials that may be valid, by what is known here. */
-export const liveStandings: readonly string[] = [
-  "current",
-  "imported",
-  "offered",
-] satisfies Standing[];
-
+/** Whether credentials may be valid, by what is known here. */
 export const isLive = ({ standing }: { standing: Standing }): boolean =>
-  liveStandings.includes(standing);
+  ["current", "imported", "offered"].includes(standing);
 
 /** Place of imported credentials among the candidates: they followed the current ones, or are older by the service's times. */
 export type Placed = "successor" | "older";

@@ -115,26 +115,9 @@ const valid =
   'a valid value: {"encryptedData":"…","payload":"…"}, or a document as --credentials-out writes it';
 
 /** The document of credentials that --credentials-out holds after the acknowledgement. */
-export function credentialsJson({
-  uuid: of,
-  label,
-  kind: as,
-  credentials,
-  device: on,
-}: Named & {
-  kind: Kind;
-  credentials: Credentials;
-  device?: Device | undefined;
-}) {
-  return {
-    format: newestFormat,
-    uuid: of,
-    label,
-    kind: as,
-    credentials,
-    ...defined({ device: on }),
-  };
-}
+export const credentialsJson = (
+  document: Named & { kind: Kind; credentials: Credentials; device?: Device | undefined },
+) => ({ format: newestFormat, ...document });
 
 /** The credentials in what --credentials gave. */
 export function pairsOf(given: GivenCredentials | undefined): Credentials[] {

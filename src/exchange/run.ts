@@ -169,7 +169,7 @@ export async function deleteVault(
   const { session } = context;
   const { uuid } = session;
   const start = { ...request, uuid, label: null, operation: "delete", noAck: false } as const;
-  const { kind, externalRef, pair, exchangeId } = await untilAccepted(context, start);
+  const { before, externalRef, pair, exchangeId } = await untilAccepted(context, start);
   await session.recordDeleted(exchangeId);
-  return { kind, externalRef, generation: pair.generation };
+  return { kind: before.kind, externalRef, generation: pair.generation };
 }

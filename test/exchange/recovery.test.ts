@@ -120,7 +120,7 @@ describe("a document that --credentials takes", () => {
 
   const rewritten = (given: GivenCredentials): unknown => {
     if (given.type === "recovery") return given.document;
-    const { uuid: named = "", label = null, kind = "generic/offline", ...rest } = given;
+    const { uuid: named = "", label = null, kind = "generic/offline", type: _, ...rest } = given;
     return credentialsJson({ uuid: named, label, kind, ...rest });
   };
 

@@ -29,7 +29,6 @@ import { chosenPair, recordedAs, refusedNow, checkStart } from "./start.ts";
 export interface Accepted {
   /** The vault as it was before. */
   before: VaultRecord;
-  kind: Kind;
   pair: ChosenPair;
   exchangeId: string;
   externalRef: string;
@@ -135,7 +134,7 @@ class Starts {
     const outcome = outcomeOf(reply, call, successOf(call, reply));
     await noteStart(context.breaker, seen, reply, outcome);
     if (outcome.type === "accepted")
-      return { before, kind, exchangeId, externalRef, pair, success: outcome.success };
+      return { before, exchangeId, externalRef, pair, success: outcome.success };
     const again =
       outcome.type === "not-sent"
         ? await this.#notSent(exchangeId, outcome)
