@@ -64,7 +64,7 @@ export function parseOutcomes(texts: readonly string[]) {
   });
 }
 
-export const conditionKeys = ["ref", "ip", "endpoint", "app"] as const satisfies Role[];
+const conditionKeys = ["ref", "ip", "endpoint", "app"] as const satisfies Role[];
 
 /** A value that a property of an item must have, exactly, or with `*` for any text. */
 export interface Condition {

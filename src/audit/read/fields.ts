@@ -59,15 +59,17 @@ export interface Parsed extends Looked {
 }
 
 /**
- * Parses a JSON object, also with NaN, None, a comma before a brace, or control characters in
- * strings. Integers beyond 2^53 become strings, to keep their digits. `depth`: texts that it is in.
+ * Parses a JSON object, or a row of values with these names, also with NaN, None, a comma before a
+ * brace, or control characters in strings. Integers beyond 2^53 become strings, to keep their
+ * digits. `depth`: texts that it is in.
  */
-export function parse(text: string, depth = 0): Parsed {
+export function parse(text: string, depth = 0, names?: readonly string[]): Parsed {
   // Rejects what cannot be JSON without the cost of an exception.
   if (!/^\s*["{[\dtfn-]/.test(text)) return none("not JSON");
   if (tooDeep.test(text)) return none("nested too deeply");
   try {
-    const value = parseLoosely(text);
+    const given = parseLoosely(text);
+    const value = names === undefined ? given : objectOf(given, names);
     // Another program's text of an object, written as a string.
     if (typeof value === "string" && value.trimStart().startsWith("{")) return parse(value, depth);
     if (!isObject(value)) return none("not an object");
@@ -175,35 +177,26 @@ function namesIn(list: unknown): string[] | undefined {
   return names.every((name) => typeof name === "string") ? names : undefined;
 }
 
-/** Makes an object of a row; null for one that has another number of values. */
-const objectOf = (row: unknown, names: readonly string[]): object | null =>
+/** Makes an object of a row; returns other values, and a row of another length, as they are. */
+const objectOf = (row: unknown, names: readonly string[]): unknown =>
   Array.isArray(row) && row.length === names.length
     ? Object.fromEntries(names.map((name, index) => [name, row[index] as unknown]))
-    : null;
+    : row;
 
 /** Returns the first rows that are beside their names, as objects. */
-function rowsIn(value: object): object[] {
+function rowsIn(value: object): unknown[] {
   const members = Object.entries(value) as [string, unknown][];
   const names = namesIn(members.find(([key]) => isHeader(key))?.[1]);
   const isRows = (one: unknown): boolean => Array.isArray(one) && Array.isArray(one[0]);
   const rows = members.find(([, one]) => isRows(one))?.[1] as unknown[] | undefined;
   if (names === undefined || rows === undefined) return [];
-  return rows.slice(0, maxMembers).flatMap((row) => objectOf(row, names) ?? []);
+  return rows.slice(0, maxMembers).map((row) => objectOf(row, names));
 }
 
 /** Does what `namesIn` does with a text. Items are no names, even if they have some. */
-export const namesOf = (text: string): string[] | undefined =>
-  anyUuid.test(text) ? undefined : namesIn(valueOf(text));
-
-/** Returns the text of a row as that of an object, if there are names for its values. */
-export function rowText(text: string, names: readonly string[] | undefined): string {
-  const row = names && objectOf(valueOf(text), names);
-  return row ? JSON.stringify(row) : text;
-}
-
-function valueOf(text: string): unknown {
+export function namesOf(text: string): string[] | undefined {
   try {
-    return parseLoosely(text);
+    return anyUuid.test(text) ? undefined : namesIn(parseLoosely(text));
   } catch {
     return undefined;
   }
@@ -216,7 +209,7 @@ function innerOf(value: object, depth = 0): number {
   const members = Object.values(value).slice(0, maxMembers) as unknown[];
   return Math.max(
     unlike,
-    ...rowsIn(value).map((row) => itemIn(flatten(row)).likeness),
+    ...rowsIn(value).map((row) => (isObject(row) ? itemIn(flatten(row)).likeness : unlike)),
     ...members.map((member) => {
       const isText = isMany && typeof member === "string";
       if (typeof member !== "object" || member === null)

@@ -61,7 +61,7 @@ export type Role = keyof typeof properties;
 export const roles = Object.keys(properties) as Role[];
 
 /** A line that is not an item. */
-export interface Skip {
+interface Skip {
   input: number;
   line: number;
   reason: string;

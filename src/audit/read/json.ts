@@ -21,7 +21,6 @@ import {
   type Looked,
   namesOf,
   parse,
-  rowText,
   similar,
   unlike,
 } from "./fields.ts";
@@ -34,26 +33,18 @@ export interface Sink {
   /** Reads the entries of plain records, if the columns are known. */
   readonly reader?: ItemReader | undefined;
   /** Takes the entry of a plain record. */
-  add(entry: Entry, list?: string): void;
+  add?(entry: Entry, list?: string): void;
   record(record: RawRecord): void;
   /**
    * Is called for what is no record. The reason is safe on a terminal. `text`: what could not be
    * read, which may name vaults. `isCut`: what comes after is missing.
    */
-  skip(line: number, reason: string, text: string, isCut?: boolean): void;
+  skip?(line: number, reason: string, text: string, isCut?: boolean): void;
   /** Is called for more of what could not be read. */
-  unread(text: string): void;
+  unread?(text: string): void;
   /** Is called for a value in a list of that name that is no item. */
-  passOver(list: string): void;
+  passOver?(list: string): void;
 }
-
-export const nothing: Sink = {
-  add: () => undefined,
-  record: () => undefined,
-  skip: () => undefined,
-  unread: () => undefined,
-  passOver: () => undefined,
-};
 
 /** A record whose columns have no meaning yet, with its bytes. */
 export interface RawRecord extends Looked {
@@ -105,7 +96,7 @@ export abstract class Cutter {
     let at = from;
     while (at < to) {
       if (this.hasStopped) {
-        this.sink.unread(textOf(given.bytes, at, to));
+        this.sink.unread?.(textOf(given.bytes, at, to));
         // What the text names may go on behind it.
         return isEnd ? to : Math.max(at, to - uuidLength + 1);
       }
@@ -125,7 +116,7 @@ export abstract class Cutter {
 
   /** Stops reading: nothing can be read behind a text. */
   protected stop(reason: string, text: string): void {
-    if (!this.hasStopped) this.sink.skip(this.next, `${reason}: reading stopped`, text, true);
+    if (!this.hasStopped) this.sink.skip?.(this.next, `${reason}: reading stopped`, text, true);
     this.hasStopped = true;
   }
 
@@ -144,7 +135,7 @@ export abstract class Cutter {
     }
     const entry = reader.entry(given, this.next, from, end);
     if (entry === null) return -1;
-    this.sink.add(entry, list);
+    this.sink.add?.(entry, list);
     return after;
   }
 
@@ -185,7 +176,7 @@ export class JsonCutter extends Cutter {
 
   override fieldsOf(bytes: Buffer, offset: number): Fields {
     const names = this.#headers.findLast((one) => one.offset < offset)?.names;
-    return parse(rowText(textOf(bytes), names)).fields;
+    return parse(textOf(bytes), 0, names).fields;
   }
 
   override take(given: Bytes, from: number, to: number, isEnd: boolean): number {
@@ -274,14 +265,14 @@ export class JsonCutter extends Cutter {
     const place = this.#place;
     const isObject = given.bytes[from] === openObject;
     const text = textOf(given.bytes, from, to);
-    const parsed = parse(rowText(text, names));
+    const parsed = parse(text, 0, names);
     const { value, fields, likeness, isText, reason } = parsed;
     if (reason !== undefined) {
       if (!isObject && !place.hasItems && this.#stack.length > 2) {
-        this.sink.passOver(place.name);
+        this.sink.passOver?.(place.name);
         return to;
       }
-      this.sink.skip(this.next, reason, text);
+      this.sink.skip?.(this.next, reason, text);
       return this.#after(to);
     }
     if (isObject && isWrapper(parsed, place.hasItems))
@@ -352,7 +343,6 @@ export class LineCutter extends Cutter {
     const unread: string[] = [];
     let isCut = false;
     new JsonCutter({
-      ...nothing,
       record: (record) => {
         // A row cannot be read again without its names.
         if (bytes[record.from] !== openList) records.push({ ...record, line, list: undefined });
@@ -368,6 +358,6 @@ export class LineCutter extends Cutter {
     for (const item of items) sink.record(item);
     const rest = items.length === 0 ? text : unread.join(" ");
     if (isCut || items.length === 0 || rest.includes("{") || anyUuid.test(rest))
-      sink.skip(line, isCut ? "not JSON: the last line is cut off" : reason, rest, isCut);
+      sink.skip?.(line, isCut ? "not JSON: the last line is cut off" : reason, rest, isCut);
   }
 }

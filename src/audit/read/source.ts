@@ -14,7 +14,7 @@ import { parse, unlike } from "./fields.ts";
 import { Input, type InputSpec, pieceSize } from "./input.ts";
 import { anyUuid, type Entry, type Item, type ItemLocation, properties, Skips } from "./item.ts";
 import { ItemReader, itemOf, type Layout } from "./reader.ts";
-import { type Cutter, longestRecord, nothing, type RawRecord, type Sink } from "./json.ts";
+import { type Cutter, longestRecord, type RawRecord, type Sink } from "./json.ts";
 import { formOf } from "./table.ts";
 
 /** What the entries of an input are made with. */
@@ -93,7 +93,7 @@ export class Source implements Sink {
     const sample: RawRecord[] = [];
     const record = (one: RawRecord) => void (sample.length < sampleSize && sample.push(one));
     const cutterOf = formOf(input.head, input.isWhole);
-    const cutter = cutterOf({ ...nothing, record });
+    const cutter = cutterOf({ record });
     if (options.columns === undefined)
       for (const bytes of passage(input, cutter)) {
         await setImmediate();

@@ -74,13 +74,14 @@ class RowCutter extends Cutter {
     const width = this.#header.length || this.#count;
     const isStray = this.#lines > 1 && this.#count !== width && this.#strays < mostStrays;
     if (this.#isOpen || isStray) return this.#takeStray(given, from, end);
-    this.#dropEmpty(width);
+    // Empty cells behind those of the header, as after a trailing delimiter.
+    while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
     const columns = this.#count;
     this.next += this.#lines;
     const to = this.#isWhole ? end - 1 : end;
     if (line < this.#headerLine) {
       const title = textOf(bytes, from, to);
-      if (anyUuid.test(title)) sink.skip(line, "above the header", title);
+      if (anyUuid.test(title)) sink.skip?.(line, "above the header", title);
       return end;
     }
     if (columns === 1 && this.#isEmpty(0)) return end;
@@ -89,7 +90,7 @@ class RowCutter extends Cutter {
     const isPlain = columns === width && sink.reader?.readRow(given, this.#cells, header);
     const entry = isPlain ? sink.reader?.entry(given, line, from, to) : null;
     if (entry) {
-      sink.add(entry);
+      sink.add?.(entry);
       return end;
     }
     const isCut = columns < width && isEnd && !this.#isWhole;
@@ -97,8 +98,8 @@ class RowCutter extends Cutter {
     const doubt = columns === width ? undefined : `${cells} where the header has ${width}`;
     if (isCut || columns > width || columns * 2 <= width) {
       const isNote = columns === 1 && isRemark(this.#cell(bytes, 0));
-      if (isNote) sink.passOver("lines of one cell");
-      else sink.skip(line, doubt ?? "", textOf(bytes, from, to), isCut);
+      if (isNote) sink.passOver?.("lines of one cell");
+      else sink.skip?.(line, doubt ?? "", textOf(bytes, from, to), isCut);
       return end;
     }
     const fields = this.#fields(bytes, header);
@@ -117,7 +118,7 @@ class RowCutter extends Cutter {
     const { sink, next: line } = this;
     const end = this.endOfLine(given, from, to);
     const text = textOf(given.bytes, from, end < 0 ? to : end);
-    sink.skip(line, "a quote is not closed in its cell", text, end < 0);
+    sink.skip?.(line, "a quote is not closed in its cell", text, end < 0);
     this.#strays += 1;
     this.next += 1;
     return end < 0 ? to : end;
@@ -143,11 +144,6 @@ class RowCutter extends Cutter {
       if (cell !== "") fields.set(name, /^'[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell);
     }
     return fields;
-  }
-
-  /** Drops empty cells behind those of the header, as after a trailing delimiter. */
-  #dropEmpty(width: number): void {
-    while (this.#count > width && this.#isEmpty(this.#count - 1)) this.#count -= 1;
   }
 
   #isEmpty(index: number): boolean {
