@@ -63,6 +63,9 @@ rows by names                      | {"preview":false,"fields":NAMES,"rows":[[^1
 rows by names, over lines          | {"columns":[{"name":"time"},{"name":"action"},\n{"name":"vault"},{"name":"ref"}],\n"rows":[\n[^1,"a"],\n[^2,"b"]\n]}\n | 1:a 2:b
 rows in pages                      | {"fields":NAMES,"rows":[[^1,"a"]]}\n{"fields":["ref","time","action","vault"],"rows":[["b",^2]]} | 1:a 2:b
 rows of tables                     | {"tables":[{"name":"x","columns":NAMES,"rows":[[^1,"a"],[^2],[^3,"c"]]}]} | 1:a 3:c; 2: not an object
+rows of several names              | {"fields":NAMES,"rows":[[^1,"a"]],"more":{"fields":["ref","time","action","vault"],"rows":[["b",^2]]},"last":[[^3,"c"]]} | 1:a 2:b 3:c
+rows, the first of which is none   | {"fields":NAMES,"rows":[[^1],[^2,"b"]]}  | 2:b; 1: not an object
+rows before their names            | <1>\n{"rows":[[^2,"b"]],"fields":NAMES} | 1:1; 2: no time
 rows, cut off in one               | {"fields":NAMES,"rows":[[^1,"a"],[^2    | 1:a; 2: cut off here: reading stopped
 items below such a key             | {"fields":[{"name":"x",~1:1},{"name":"y",~2:2}]} | 1:1 2:2
 lists of lists beside names        | {"fields":["a"],"days":[[<1>],[<2>]]}    | 1:1 2:2

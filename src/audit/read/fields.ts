@@ -170,9 +170,10 @@ const maxMembers = 20;
 /** Whether a key may have the names for rows: `{"fields":["time",…],"rows":[["2026…",…],…]}`. */
 export const isHeader = (key: string): boolean => /^(?:fields|columns)$/.test(key);
 
-/** Returns names in a list, or of objects in it; undefined for any other list. */
+/** Returns names in a list, or of objects in it; undefined for any other list, as one of items. */
 function namesIn(list: unknown): string[] | undefined {
   if (!Array.isArray(list) || list.length === 0) return undefined;
+  if (anyUuid.test(JSON.stringify(list))) return undefined;
   const names: unknown[] = list.map((one: unknown) => (isObject(one) ? one["name"] : one));
   return names.every((name) => typeof name === "string") ? names : undefined;
 }
@@ -183,20 +184,21 @@ const objectOf = (row: unknown, names: readonly string[]): unknown =>
     ? Object.fromEntries(names.map((name, index) => [name, row[index] as unknown]))
     : row;
 
-/** Returns the first rows that are beside their names, as objects. */
+/** Returns the first rows of each list that is behind its names, as objects. */
 function rowsIn(value: object): unknown[] {
-  const members = Object.entries(value) as [string, unknown][];
-  const names = namesIn(members.find(([key]) => isHeader(key))?.[1]);
-  const isRows = (one: unknown): boolean => Array.isArray(one) && Array.isArray(one[0]);
-  const rows = members.find(([, one]) => isRows(one))?.[1] as unknown[] | undefined;
-  if (names === undefined || rows === undefined) return [];
-  return rows.slice(0, maxMembers).map((row) => objectOf(row, names));
+  let names: string[] | undefined;
+  const rows: unknown[] = [];
+  for (const [key, one] of Object.entries(value) as [string, unknown][])
+    if (isHeader(key)) names = namesIn(one);
+    else if (names !== undefined && Array.isArray(one))
+      for (const row of one.slice(0, maxMembers)) rows.push(objectOf(row, names));
+  return rows;
 }
 
-/** Does what `namesIn` does with a text. Items are no names, even if they have some. */
+/** Does what `namesIn` does with a text. */
 export function namesOf(text: string): string[] | undefined {
   try {
-    return anyUuid.test(text) ? undefined : namesIn(parseLoosely(text));
+    return namesIn(parseLoosely(text));
   } catch {
     return undefined;
   }

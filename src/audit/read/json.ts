@@ -171,11 +171,11 @@ export class JsonCutter extends Cutter {
   readonly #stack: Container[] = [{ isList: true, name: "", key: undefined, hasItems: false }];
   /** Where the last element ends. */
   #last = 0;
-  /** The names of all rows, by where they begin. */
+  /** The names of all rows, by the first ones with them. */
   readonly #headers: { offset: number; names: readonly string[] }[] = [];
 
   override fieldsOf(bytes: Buffer, offset: number): Fields {
-    const names = this.#headers.findLast((one) => one.offset < offset)?.names;
+    const names = this.#headers.findLast((one) => one.offset <= offset)?.names;
     return parse(textOf(bytes), 0, names).fields;
   }
 
@@ -231,12 +231,14 @@ export class JsonCutter extends Cutter {
     if (names === undefined && !isHeader(place.key ?? "")) return this.#open(given, from, true);
     const end = endOfValue(given, from, to);
     if (end < 0) return isEnd ? this.takeLong(given, from, to, "cut off here") : -1;
-    if (names !== undefined) return this.#takeWhole(given, from, end, names);
+    if (names !== undefined) {
+      if (this.#headers.at(-1)?.names !== names)
+        this.#headers.push({ offset: given.offset + from, names });
+      return this.#takeWhole(given, from, end, names);
+    }
     place.names = namesOf(textOf(given.bytes, from, end));
     if (place.names === undefined) return this.#open(given, from, true);
     place.key = undefined;
-    if (place.names.join() !== this.#headers.at(-1)?.names.join())
-      this.#headers.push({ offset: given.offset + from, names: place.names });
     return end;
   }
 
@@ -268,7 +270,7 @@ export class JsonCutter extends Cutter {
     const parsed = parse(text, 0, names);
     const { value, fields, likeness, isText, reason } = parsed;
     if (reason !== undefined) {
-      if (!isObject && !place.hasItems && this.#stack.length > 2) {
+      if (!isObject && names === undefined && !place.hasItems && this.#stack.length > 2) {
         this.sink.passOver?.(place.name);
         return to;
       }
