@@ -53,8 +53,8 @@ it("what is written leaves in statements of at most 64 kB, and a longer row by i
   const rows = lengths.map((length, n) => ({ at: String(n), detail: "x".repeat(length) }));
   await whole.put("journal", rows);
   expect(sent.map((each) => (JSON.parse(each) as typeof rows).map(({ at }) => at))).toEqual([
-    ["0"],
-    ["1", "2"],
+    ["0", "1"],
+    ["2"],
     ["3"],
     ["4", "5"],
   ]);

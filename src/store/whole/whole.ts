@@ -253,15 +253,19 @@ export class Whole extends WholeReader {
   async put(table: Table, rows: readonly object[]): Promise<void> {
     const [first] = rows;
     if (first === undefined) return;
-    const list = JSON.stringify(rows);
-    if (rows.length > 1 && list.length > statementLength) {
-      const half = Math.floor(rows.length / 2);
-      await this.put(table, rows.slice(0, half));
-      await this.put(table, rows.slice(half));
-      return;
+    const lists: string[][] = [];
+    let left = 0;
+    for (const row of rows) {
+      const item = JSON.stringify(row);
+      left -= item.length;
+      if (left < 0) {
+        lists.push([]);
+        left = statementLength - item.length;
+      }
+      lists.at(-1)?.push(item);
     }
     const sql = inserting(this.engine, table, Object.keys(first), "$1");
-    await this.engine.query({ sql, values: [list] });
+    for (const list of lists) await this.engine.query({ sql, values: [`[${list.join(",")}]`] });
   }
 
   /** Appends an entry about the state itself; as `ofState`. */
