@@ -157,7 +157,6 @@ interface RefusedCall {
   waitMs?: number;
 }
 
-/** The error of an answer that refuses a call. */
 export function refusal(
   { answer, is, code, what, start, meaning, fix, next, retry }: Refused,
   { uuid, counted, generation, waitMs }: RefusedCall,
@@ -214,7 +213,6 @@ export function serviceDetails(answer: Answer): ServiceDetails {
   return { httpStatus, responseStatus: body["responseStatus"], errorUuid: findErrorUuid(body) };
 }
 
-/** The error of a call that surely did not arrive. */
 export const notSentError = (reply: Reply & { type: "not-sent" }, uuid?: string): VaultError =>
   new VaultError("network", `no connection to the service: ${reply.cause}`, {
     uuid,

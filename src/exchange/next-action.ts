@@ -26,7 +26,6 @@ export interface Wish {
   saved?: boolean;
 }
 
-/** A plain read. */
 export const aRead: Wish = { operation: "get", discardPending: false, force: false };
 
 /** What decides, beside the vault and the wish: `clock` is that of the state. */

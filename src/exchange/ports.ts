@@ -48,7 +48,6 @@ export interface StartCall {
   newVault?: Record<string, unknown> | undefined;
 }
 
-/** Acknowledges an exchange. */
 export interface EndCall {
   step: "end";
   uuid: string;
@@ -76,7 +75,6 @@ export interface ProbeCall {
   kind: Kind;
 }
 
-/** What can be sent to the service. */
 export type Call = StartCall | EndCall | SingleCall | ProbeCall;
 
 /** How a call ended; nothing is thrown. */

@@ -119,7 +119,6 @@ export const credentialsJson = (
   document: Named & { kind: Kind; credentials: Credentials; device?: Device | undefined },
 ) => ({ format: newestFormat, ...document });
 
-/** The credentials in what --credentials gave. */
 export function pairsOf(given: GivenCredentials | undefined): Credentials[] {
   if (given === undefined) return [];
   return given.type === "pair" ? [given.credentials] : [given.document.old, given.document.new];

@@ -137,7 +137,6 @@ export function refusedByGuard(vault: VaultRecord, circumstances: Circumstances)
   return isChoice ? whyChoice(vault, action.candidates) : null;
 }
 
-/** What the counters say of another start. */
 function whyGuarded(vault: VaultRecord, { policy }: Circumstances): string {
   const { uuid, failedAttempts, possiblyFailed, unackedStarts, unansweredStarts } = vault;
   const part = (counted: number, unanswered: number, limit: number, what: string): string[] => {
@@ -179,7 +178,6 @@ function notSendable({ uuid, generations }: VaultRecord, { generation, force }: 
   );
 }
 
-/** Why an exchange is in doubt. */
 const explainDoubt =
   "the acknowledgement may or may not have arrived; both the old and the new credentials are kept";
 
@@ -289,7 +287,6 @@ const endedAtOnce = ({ uuid, open }: VaultRecord): Way =>
 const discarding = (open: OpenExchange | null): string[] =>
   open?.state === "held" ? ["--discard-pending"] : [];
 
-/** The command that starts an exchange again. */
 export const againOf = (
   uuid: string,
   { operation, kind }: Pick<ExchangeRecord, "kind" | "operation">,

@@ -21,7 +21,6 @@ import type { Creation } from "./records.ts";
 import { interruptedBefore } from "./refusals.ts";
 import { claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
 
-/** Everything that a call outside an exchange needs. */
 export type SingleContext = Pick<
   ExchangeContext,
   "clock" | "deadline" | "emit" | "service" | "signal"
@@ -150,7 +149,6 @@ export async function createVault(
   throw unansweredError(context, "create", reply, so, { hint: findIt });
 }
 
-/** Stores the credentials of a vault that was created. */
 async function keep(
   context: CreateContext,
   { creation, vault, device, label }: CreateRequest,

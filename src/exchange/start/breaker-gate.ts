@@ -153,7 +153,6 @@ export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate):
     : `the next trial start is due at ${at(dueAt)}`;
 }
 
-/** Waits for a place under the rate limit. */
 async function admitted(
   { service, signal, deadline, clock }: SendContext,
   uuid: string | undefined,
