@@ -240,26 +240,14 @@ export async function prepareRestore(
   file: string,
   given?: GivenKey,
 ): Promise<Restore> {
-  const { store } = place;
-  const { keySource, warn, keys, clock } = store.parts;
+  const { keySource, warn, keys } = place.store.parts;
   const keyring = new Keyring(ofBackup(keySource, given), file, warn, keys);
   const backup = await checkBackup(file, keyring, warn);
   const isEmpty = (await place.read(async (here) => await here.isEmpty())) ?? true;
   const run = async (waiting: Waiting): Promise<RestoreFacts> => {
     const db = onState(file, () => openSnapshot(file, "the backup"), isUnusable);
     try {
-      const source = readerOf(db, keyring);
-      const facts = await restoreAll(place, source, waiting);
-      const marks = await marksAt(place);
-      const { state, predecessors: former } = source.marks;
-      const predecessors = withPredecessors(marks ?? source.marks, [state, ...former]);
-      const taken = facts.vaults.filter(({ reason }) => reason === "taken").length;
-      const { dialect } = store;
-      await store.record(
-        appendingAlone(dialect, ofState("restored", clock.now(), { file, taken })),
-        marking(dialect.prefix, "predecessors", JSON.stringify(predecessors)),
-      );
-      return facts;
+      return await restoreAll(place, file, readerOf(db, keyring), waiting);
     } finally {
       db.close();
     }
@@ -269,12 +257,14 @@ export async function prepareRestore(
 
 async function restoreAll(
   place: Place,
+  file: string,
   source: WholeReader,
   waiting: Waiting,
 ): Promise<RestoreFacts> {
   const { store } = place;
+  const { dialect, parts } = store;
   const from = await source.key();
-  const at = new Date(store.parts.clock.now()).toISOString();
+  const at = new Date(parts.clock.now()).toISOString();
   const rowsAt = (row: VaultColumns): VaultRows => rowsOf({ ...row, at }, row, source.marks);
   const counted: string[] = [];
   for await (const row of source.vaults()) counted.push(...countedThere(rowsAt(row)).ids);
@@ -311,6 +301,13 @@ async function restoreAll(
     }
   };
   await eachOf(source.vaults(), vaultsAtATime, restoreOne);
+  const { state, predecessors: former } = source.marks;
+  const predecessors = withPredecessors((await marksAt(place)) ?? source.marks, [state, ...former]);
+  const taken = vaults.filter(({ reason }) => reason === "taken").length;
+  await store.record(
+    appendingAlone(dialect, ofState("restored", parts.clock.now(), { file, taken })),
+    marking(dialect.prefix, "predecessors", JSON.stringify(predecessors)),
+  );
   const byName = (a: Owner, b: Owner): number => (nameOf(a) < nameOf(b) ? -1 : 1);
   return { vaults: vaults.toSorted(byName), failed: failed.toSorted(byName) };
 }

@@ -8,17 +8,6 @@ import { busy, waitForLock } from "../vault-session.ts";
 import type { Database, Query, Row } from "./database.ts";
 import { isLocked } from "./errors.ts";
 
-/**
- * The gate of a shared state. An operation on all of it closes the gate (`closing` in `meta`), so
- * that nobody takes a vault, waits for who holds one, then does everything in one transaction with
- * the tables locked. A closed gate ends by itself; the transaction only by commit or loss.
- */
-interface Place {
-  schema: string;
-  clock: Clock;
-  database: Pick<Database, "converse" | "transact">;
-}
-
 /** How long a lease lasts once taken or renewed, and a gate once closed, in milliseconds. */
 export const leaseMs = 15_000;
 const closedMs = 30_000;
@@ -76,15 +65,18 @@ export const unlessLocked = async <T>(work: Promise<T>): Promise<T | undefined> 
   });
 
 /**
- * Does the work in the one transaction of an operation on the whole state, wholly or not at all.
+ * Does the work of an operation on the whole state, wholly or not at all: closes the gate
+ * (`closing` in `meta`), so that nobody takes a vault, waits for who holds one, then does it in one
+ * transaction with the tables locked. A closed gate ends by itself; that only by commit or loss.
  * @throws {AnswerLost} if it may have been done: the operation can be run again
  * @throws `busy` at the deadline, with the holder; `interrupted` when aborted; what the work throws
  */
 export async function transactWhole<T>(
-  { schema, clock, database }: Place,
+  place: { schema: string; clock: Clock; database: Pick<Database, "converse" | "transact"> },
   waiting: Waiting,
   work: (query: Query) => Promise<T>,
 ): Promise<T> {
+  const { schema, clock, database } = place;
   const token = randomUUID();
   const close: Statement = {
     sql: `INSERT INTO ${schema}.meta AS gate
