@@ -68,7 +68,9 @@ rows, the first of which is none   | {"fields":NAMES,"rows":[[^1],[^2,"b"]]}  | 
 rows before their names            | <1>\n{"rows":[[^2,"b"]],"fields":NAMES} | 1:1; 2: no time
 rows, cut off in one               | {"fields":NAMES,"rows":[[^1,"a"],[^2    | 1:a; 2: cut off here: reading stopped
 items below such a key             | {"fields":[{"name":"x",~1:1},{"name":"y",~2:2}]} | 1:1 2:2
-lists of lists beside names        | {"fields":["a"],"days":[[<1>],[<2>]]}    | 1:1 2:2
+lists of lists beside names        | {"fields":["a"],"days":[[<1>],[<2>],[[<3>]]]} | 1:1 2:2 3:3
+such a list, cut off               | {"fields":["a"],"days":[[<1>,<2>         | 1:1 2:2; 3: cut off here: reading stopped
+lists of strings beside names      | {"fields":["a"],"days":[["<1>","<2>"]]} | 1:1 2:2
 by id below a key                  | {"took":1,"data":{"x1":<1>,"x2":<2>}}    | 1:1 2:2
 pages of a list                    | [{"page":1,"items":[<1>]},{"page":2,"items":[<2>]}] | 1:1 2:2
 objects over lines                 | {\n"x":1,\n~1:\n"1"}\n{\n~2:"2"}\n       | 1:1 2:2

@@ -178,9 +178,12 @@ function namesIn(list: unknown): string[] | undefined {
   return names.every((name) => typeof name === "string") ? names : undefined;
 }
 
-/** Makes an object of a row; returns other values, and a row of another length, as they are. */
+const holdsObject = (value: unknown): boolean =>
+  typeof value === "object" && JSON.stringify(value).includes("{");
+
+/** Makes an object of a row; returns others, of another length or of objects, as they are. */
 const objectOf = (row: unknown, names: readonly string[]): unknown =>
-  Array.isArray(row) && row.length === names.length
+  Array.isArray(row) && row.length === names.length && !row.some(holdsObject)
     ? Object.fromEntries(names.map((name, index) => [name, row[index] as unknown]))
     : row;
 

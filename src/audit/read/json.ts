@@ -223,20 +223,20 @@ export class JsonCutter extends Cutter {
   /** Takes names or a row of values by them, or goes on in any other list. */
   #takeList(given: Bytes, from: number, to: number, isEnd: boolean): number {
     const place = this.#place;
-    // Items may be in lists of lists beside what looks like names.
-    const isRow =
-      place.isList &&
-      !/^\[\s*\{/.test(given.bytes.toString("latin1", from, Math.min(to, from + 99)));
-    const names = isRow ? this.#stack.at(-2)?.names : undefined;
+    const names = place.isList ? this.#stack.at(-2)?.names : undefined;
     if (names === undefined && !isHeader(place.key ?? "")) return this.#open(given, from, true);
     const end = endOfValue(given, from, to);
     if (end < 0) return isEnd ? this.takeLong(given, from, to, "cut off here") : -1;
+    const text = textOf(given.bytes, from, end);
     if (names !== undefined) {
+      // Items may be in lists of lists beside what looks like names.
+      const isOther = text.includes("{") && parse(text, 0, names).reason !== undefined;
+      if (isOther) return this.#open(given, from, true);
       if (this.#headers.at(-1)?.names !== names)
         this.#headers.push({ offset: given.offset + from, names });
       return this.#takeWhole(given, from, end, names);
     }
-    place.names = namesOf(textOf(given.bytes, from, end));
+    place.names = namesOf(text);
     if (place.names === undefined) return this.#open(given, from, true);
     place.key = undefined;
     return end;
@@ -253,11 +253,12 @@ export class JsonCutter extends Cutter {
   }
 
   /** Takes what has no end, or is too long: a wrapper, or what nothing can be read behind. */
-  protected override takeLong(given: Bytes, from: number, _to: number, reason = tooLong): number {
+  protected override takeLong(given: Bytes, from: number, to: number, reason = tooLong): number {
     const place = this.#place;
-    const byte = given.bytes[from];
-    if (!place.hasItems && byte === openObject) return this.#open(given, from, false);
-    if (!place.isList && byte === openList) return this.#open(given, from, true);
+    const { bytes } = given;
+    if (!place.hasItems && bytes[from] === openObject) return this.#open(given, from, false);
+    const isRow = place.isList && !bytes.subarray(from, to).includes(openObject);
+    if (bytes[from] === openList && !isRow) return this.#open(given, from, true);
     this.#stop(reason, given, from);
     return from;
   }
