@@ -97,6 +97,15 @@ test.each<[string, string, Partial<ReplayOptions>?]>([
   ["C0 A8c S10c", "ok likely 0 0 acknowledgement-before-start"],
   ["C0 S5c A6c A8c S10c", "open-exchange likely 1 0 acknowledgement-without-start"],
   ["A8c S10c", "open-exchange likely 1 0"],
+  ["A8c S10c S11c S12c S13c", "at-risk likely 4 0"],
+  ["A8c S10c S11c S12c S13c S14c", "locked likely 5 0 unacknowledged-starts@14"],
+  ["A8c S10c S11c S12c S13c S14c S15c", "locked certain 5 0 unacknowledged-starts@15"],
+  ["A8c S10c S11c S12c S13c S14c A15c", "ok certain 0 0"],
+  ["A8c S10c S11c S12c S13c S14c L15c", "locked certain 5 0 unacknowledged-starts@14"],
+  ["A8 S10 S11 S12 S13 S14", "locked likely 5 0 unacknowledged-starts@14"],
+  ["A8c S10c S11c X12 S13c S14c S15c", "unknown unknown 5 0"],
+  ["A8c S20c S21c S22c S23c S24c", "locked certain 5 0 unacknowledged-starts@24"],
+  ["A8c S10c F11c F12c F13c", "locked certain 1 3 failed-attempts@13"],
 ])("%s: %s", async (letters, expected, options = {}) => {
   expect(short(await reportOfOne(log(letters), options))).toBe(expected);
 });

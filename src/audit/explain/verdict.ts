@@ -133,7 +133,7 @@ function confidenceInRule(vault: Vault, rule: LockRule, doubts: readonly string[
   const mayNotCount = "calls were refused without a reason that is known: they may not count";
   // Items not seen can only have locked it earlier, or unlocked it since.
   return confidence(
-    ending?.isLikely === true ? [mayNotCount, ...doubts] : doubts,
+    ending?.isLikely === true && rule === "failed-attempts" ? [mayNotCount, ...doubts] : doubts,
     `the log has every item that the rule requires, and ${knownBy(vault)}`,
   );
 }
@@ -157,11 +157,10 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
   [expires]: ({ ending, failedAttempts }, { fold }) =>
     ending === undefined && failedAttempts > 0 && beforeRelease(fold.rules.release, "1.2.23"),
   "the log contradicts itself for this vault": ({ contradictions }) => contradictions.length > 0,
-  "an acknowledgement stands just before the start: it is the start's own if the clocks differ": ({
-    earlyAcks,
-    unackedStarts,
+  "an acknowledgement stands just before the first start: it is its own if the clocks differ": ({
+    mayBeAcked,
     ending,
-  }) => earlyAcks > 0 && unackedStarts === 1 && ending === undefined,
+  }) => mayBeAcked && (ending?.rule ?? "unacknowledged-starts") === "unacknowledged-starts",
   "some of its items are too far out of order to be sorted": ({ late }) => late > 0,
   "a call got no response: it may have counted": (vault) =>
     vault.had("unanswered-start") || vault.had("unanswered-ack"),

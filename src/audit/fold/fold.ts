@@ -51,7 +51,8 @@ export class Fold {
   /** Takes the next item. Returns false for one that counts already. */
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
-    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry)) return false;
+    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry))
+      return false;
     if (entry.time < vault.lastTime) {
       this.late += 1;
       vault.late += 1;
@@ -152,6 +153,13 @@ export class Fold {
 
   /** `operation`: as in `pending`. */
   #start(vault: Vault, entry: Entry, operation: number): void {
+    const { ending } = vault;
+    if (ending?.rule === "unacknowledged-starts" && ending.isLikely && !ending.isSaid) {
+      // It was not locked, so the start that may be acknowledged is.
+      vault.ending = undefined;
+      vault.unackedStarts -= 1;
+      vault.mayBeAcked = false;
+    }
     this.#accept(vault, entry);
     vault.clearFailures();
     vault.unackedStarts += 1;
@@ -159,35 +167,41 @@ export class Fold {
     vault.unclearSinceCall = 0;
     vault.pending = operation;
     vault.lastStart = entry.time;
-    if (vault.earlyAcks > 0 && this.#isAcknowledged(vault, entry)) vault.clearStarts();
-    if (vault.surelyUnacked >= this.rules.limits.unackedStarts)
-      this.#lock(vault, entry, { rule: "unacknowledged-starts", count: vault.unackedStarts });
+    if (vault.earlyAcks > 0) this.#matchEarly(vault, entry);
+    const { unackedStarts: limit } = this.rules.limits;
+    const counted = { rule: "unacknowledged-starts", count: vault.unackedStarts } as const;
+    if (vault.surelyUnacked >= limit) this.#lock(vault, entry, counted);
+    else if (vault.mayBeAcked && vault.unclear === 0 && vault.unackedStarts >= limit)
+      this.#lock(vault, entry, { ...counted, isLikely: true });
   }
 
-  /** Whether a start's acknowledgement comes before it: in the same second, or by another clock. */
-  #isAcknowledged(vault: Vault, start: Entry): boolean {
+  /** Finds a start's acknowledgement that comes before it: in the same second, or by another clock. */
+  #matchEarly(vault: Vault, start: Entry): void {
     const skew = start.time - vault.earlyAckTime;
-    if (skew > clockSkew) vault.earlyAcks = 0;
-    if (vault.earlyAcks === 0) return false;
+    if (skew > clockSkew) {
+      vault.earlyAcks = 0;
+      return;
+    }
     const reference = this.#options.itemOf(start).externalRef;
     const events = this.rings
       .events(vault.ring, vault.count)
       .slice(-nearby)
       .filter((seen) => this.#options.itemOf(seen).externalRef === reference);
-    // One that comes after another acknowledgement, or begins the log, is about a start before it.
-    const isOwn = events.some(
-      ({ time, event }, index) =>
-        time === vault.earlyAckTime &&
-        isAcknowledgement(event) &&
-        !isAcknowledgement(events[index - 1]?.event) &&
-        (skew === 0 || vault.items > 2),
+    const at = events.findIndex(
+      ({ time, event }) => time === vault.earlyAckTime && isAcknowledgement(event),
     );
-    if (!isOwn || (reference === undefined && skew > 0)) return false;
-    vault.earlyAcks -= 1;
-    if (vault.contradictions.at(-1)?.kind === "acknowledgement-without-start")
-      vault.contradictions = vault.contradictions.slice(0, -1);
-    if (skew > 0) vault.addContradiction("acknowledgement-before-start", start);
-    return true;
+    if (at >= 0) vault.earlyAcks -= 1;
+    // One that comes after another acknowledgement, or begins the log, is about a start before it.
+    const isOwn = at >= 0 && !isAcknowledgement(events[at - 1]?.event);
+    if (isOwn && (skew === 0 || (reference !== undefined && vault.items > 2))) {
+      vault.clearStarts();
+      if (vault.contradictions.at(-1)?.kind === "acknowledgement-without-start")
+        vault.contradictions = vault.contradictions.slice(0, -1);
+      if (skew > 0) vault.addContradiction("acknowledgement-before-start", start);
+    } else if (vault.unackedStarts === 1) {
+      vault.mayBeAcked = true;
+      vault.surelyUnacked = 0;
+    }
   }
 
   #acknowledge(vault: Vault, entry: Entry, operation: number): void {

@@ -79,6 +79,8 @@ export class Vault {
   /** Acknowledgements without a start at the last time of one: the start may stand behind them. */
   earlyAcks = 0;
   earlyAckTime = 0;
+  /** One of them may be of the first start that counts. */
+  mayBeAcked = false;
   /** The ring of the newest events up to the last lock, and how many events it was given. */
   earlierRing = 0;
   earlierCount = 0;
@@ -112,6 +114,7 @@ export class Vault {
     this.surelyUnacked = 0;
     this.unclear = 0;
     this.pending = 0;
+    this.mayBeAcked = false;
   }
 
   clearFailures(): void {
