@@ -53,24 +53,29 @@ export interface Replay {
  * missing columns, the reason of an aborted signal.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
-  const { signal, rules, where, map, zone, now } = options;
+  const { signal, where, map, zone, now } = options;
   const vaults = new VaultTable(maxVaults);
   const pseudonyms = new Pseudonyms(options.redact === true);
-  const classifier = new Classifier(rules, (text) => pseudonyms.word(text));
   const inputs = new Inputs();
-  const { sources, skips } = inputs;
-  const itemOf = (location: ItemLocation): Item =>
-    (sources[location.input] as Source).itemOf(location);
+  const source = ({ input }: ItemLocation): Source => inputs.sources[input] as Source;
+  const itemOf = (location: ItemLocation): Item => source(location).itemOf(location);
   const selection = where && new Selection(where);
-  const given = { ...options, table: vaults, selection, itemOf };
-  const intake = new Intake(given);
+  const given = { ...options, table: vaults, selection, source, itemOf, pseudonyms };
+  const take = async (holdsAll: boolean): Promise<Intake> => {
+    const intake = new Intake(given, holdsAll);
+    const { classifier, order } = intake;
+    await orAborted(inputs.read(options, { map, zone, now, vaults, classifier }, order), signal);
+    order.release(true);
+    return intake;
+  };
   try {
-    const shared = { map, zone, now, vaults, classifier };
-    await orAborted(inputs.read(options, shared, intake.order), signal);
-    intake.order.release(true);
+    let intake = await take(false);
+    // Like a file that was appended to itself: the copy of an item is known only beside it.
+    if (intake.order.isLate) intake = await take(true);
+    const { sources, skips } = inputs;
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
-    const concluded = conclude({ ...given, pseudonyms, skips }, sources, intake, classifier);
+    const concluded = conclude({ ...given, skips }, sources, intake);
     return { ...concluded, close: () => inputs.close() };
   } catch (error) {
     inputs.close();
@@ -85,18 +90,19 @@ const [kept, mostListed] = [24, 5000];
 /** Maximum difference between clocks, a day: later items are in the future. */
 const clockSkew = 86_400_000;
 
-type Given = ReplayOptions & Pick<Log, "selection" | "itemOf"> & { table: VaultTable };
+interface Given extends ReplayOptions, Pick<Log, "selection" | "itemOf" | "pseudonyms"> {
+  table: VaultTable;
+  source: (location: ItemLocation) => Source;
+}
 
 /** Passes the wanted items of all inputs to the fold in order of time, and counts the others. */
 class Intake {
   readonly fold: Fold;
   /** The fold with the change of --what-if. */
   readonly changed: Fold | undefined;
-  readonly overlap = new Overlap();
-  readonly order = new TimeOrder(
-    (entry, beginsAnew) => this.overlap.learn(entry, beginsAnew),
-    (entry) => this.#take(entry),
-  );
+  readonly overlap: Overlap;
+  readonly order: TimeOrder;
+  readonly classifier: Classifier;
   items = 0;
   /** Items about the application, without a vault, and of wanted vaults with an unknown action. */
   applicationItems = 0;
@@ -106,9 +112,16 @@ class Intake {
   newest = Number.NEGATIVE_INFINITY;
   readonly #given: Given;
 
-  constructor(given: Given) {
-    const { rules, whatIf, timeline, table, itemOf } = given;
+  constructor(given: Given, holdsAll: boolean) {
+    const { pseudonyms, rules, whatIf, timeline, table, source, itemOf } = given;
     this.#given = given;
+    this.classifier = new Classifier(rules, (text) => pseudonyms.word(text));
+    this.overlap = new Overlap(source);
+    this.order = new TimeOrder(
+      (entry, beginsAnew) => this.overlap.learn(entry, beginsAnew),
+      (entry) => this.#take(entry),
+      holdsAll,
+    );
     const events = timeline ? mostListed : kept;
     const shared = { table, overlap: this.overlap, itemOf, events };
     this.fold = new Fold({ ...shared, rules });
@@ -136,6 +149,7 @@ class Intake {
     selection?.take(entry, itemOf);
     if (event === "other") this.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.take(entry);
+    this.order.isLate ||= this.fold.isLate;
   }
 }
 
@@ -161,8 +175,7 @@ function noItems(sources: readonly Source[], { count, first: [line] }: Skips): V
 function conclude(
   known: Omit<ReplayOptions, "inputs"> & Pick<Log, "pseudonyms" | "selection" | "itemOf" | "skips">,
   sources: readonly Source[],
-  { fold, changed, items, applicationItems, withoutVault, ...intake }: Intake,
-  classifier: Classifier,
+  { fold, changed, classifier, items, applicationItems, withoutVault, ...intake }: Intake,
 ): Omit<Replay, "close"> {
   const { rules, until, journal, pseudonyms, skips, whatIf, where = [] } = known;
   const inputs = sources.map(({ report }) => report);
@@ -229,7 +242,6 @@ function conclude(
     applicationItems,
     withoutVault,
     duplicates: intake.overlap.count,
-    late: fold.late,
   };
   return {
     summary,

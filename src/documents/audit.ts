@@ -177,8 +177,6 @@ const summary = {
   applicationItems: count,
   withoutVault: count,
   duplicates: count,
-  /** Number of items that were too far out of order to be sorted. */
-  late: count,
 };
 const replaySummary = z.object(summary);
 

@@ -176,7 +176,7 @@ test("former action names, other wordings of failures, and checks of the applica
   expect(checked.result.summary.applicationItems).toBe(3);
 });
 
-test("items out of order are sorted within the window, and told of beyond it", async () => {
+test("items out of order are sorted, within a window at once, and beyond it by reading them again", async () => {
   const others = log(
     Array.from({ length: 5000 }, (_, n) => `${2 + (n % 50)}:S${100 + n}`).join(" "),
   );
@@ -186,9 +186,18 @@ test("items out of order are sorted within the window, and told of beyond it", a
   };
   const near = await one(log("C0 A2"), others.slice(0, 3000), log("S1"));
   expect(near.one).toMatchObject({ verdict: "ok", contradictions: [] });
-  const far = await one(log("C0 S60"), others, others, others, others, log("A51"));
-  expect(far.one?.reason).toMatch(/too far out of order to be sorted/);
-  expect(far.late).toBeGreaterThan(0);
+  const far = await one(log("C0 A60"), others, others, others, others, log("S51"));
+  expect(far.one).toMatchObject({ verdict: "ok", contradictions: [] });
+  const copied = await one(
+    log("C0 F1 S60"),
+    others,
+    log("F61"),
+    log("C0 F1 S60"),
+    others,
+    log("F61"),
+  );
+  expect(copied.one).toMatchObject({ unackedStarts: 1, failedAttempts: 1, contradictions: [] });
+  expect(copied).toMatchObject({ items: 10_008, duplicates: 5004 });
 });
 
 /** Lines by letters; behind `-` without ids, `s` without ids and in seconds, `ms` at other milliseconds. */
@@ -240,6 +249,12 @@ test("items of one day without times are told apart by their ids, however many",
   const text = [...items, JSON.stringify(bare), ...items.slice(0, 500)].join("\n");
   const { reports, result } = await replayText(text);
   expect([reports[0]?.items, result.summary.duplicates]).toEqual([45_001, 500]);
+});
+
+test("two failed attempts of one time both count, though their ids have the same hash", async () => {
+  const failed = { outcome: "FAILURE", description: "bad credentials" };
+  const lines = ["id-3ia3c", "id-4k3659"].map((id) => line(1, "READ_VAULT", { id, ...failed }));
+  expect(short(await reportOfOne([...log("C0"), ...lines]))).toBe("at-risk certain 0 2");
 });
 
 test("an id that a start and its acknowledgement share makes no duplicate", async () => {

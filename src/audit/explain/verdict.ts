@@ -161,7 +161,6 @@ const doubts: Record<string, (vault: Vault, log: Log) => boolean> = {
     mayBeAcked,
     ending,
   }) => mayBeAcked && (ending?.rule ?? "unacknowledged-starts") === "unacknowledged-starts",
-  "some of its items are too far out of order to be sorted": ({ late }) => late > 0,
   "a call got no response: it may have counted": (vault) =>
     vault.had("unanswered-start") || vault.had("unanswered-ack"),
   // The lower bounds, which lock, are none the less sure.

@@ -38,8 +38,8 @@ export class Fold {
   readonly #options: FoldOptions;
   /** An item shows that a call failed. */
   hasFailures = false;
-  /** Number of items that came too late to be sorted. */
-  late = 0;
+  /** An item came too late to be sorted within a window. */
+  isLate = false;
 
   constructor(options: FoldOptions) {
     this.#options = options;
@@ -51,12 +51,10 @@ export class Fold {
   /** Takes the next item. Returns false for one that counts already. */
   take(entry: Entry): boolean {
     const vault = this.vaults[entry.vault] ?? this.#begin(entry);
-    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry))
+    if (!this.isHypothetical && this.#options.overlap.isKnown(vault, entry, this.rings))
       return false;
-    if (entry.time < vault.lastTime) {
-      this.late += 1;
-      vault.late += 1;
-    } else vault.lastTime = entry.time;
+    if (entry.time < vault.lastTime) this.isLate = true;
+    vault.lastTime = entry.time;
     vault.items += 1;
     const { ending } = vault;
     const event = (this.isHypothetical && withoutLocks[entry.event]) || entry.event;

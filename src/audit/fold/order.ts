@@ -117,8 +117,11 @@ const windowSize = 4096;
 /** Milliseconds back in time that show that an input begins anew: several exports in one file. */
 const jump = 60_000;
 
-/** Sorts items by time within a window; what comes later than that is passed on out of order. */
+/** Sorts items by time, within a window or, if it holds all, to the last. */
 export class TimeOrder extends Entries {
+  /** An item came too late for the window. */
+  isLate = false;
+  readonly #holdsAll: boolean;
   readonly #look: (entry: Entry, beginsAnew: boolean) => void;
   readonly #pass: (entry: Entry) => void;
   /** Of this input: 1, or -1 for newest first; its first entry; its last time yet, times that. */
@@ -131,8 +134,13 @@ export class TimeOrder extends Entries {
    * `look` sees each item as it is added, and whether its input begins anew with it, `pass` in the
    * order of time. It is given the same object each time.
    */
-  constructor(look: (entry: Entry, beginsAnew: boolean) => void, pass: (entry: Entry) => void) {
+  constructor(
+    look: (entry: Entry, beginsAnew: boolean) => void,
+    pass: (entry: Entry) => void,
+    holdsAll: boolean,
+  ) {
     super();
+    this.#holdsAll = holdsAll;
     this.#look = look;
     this.#pass = pass;
   }
@@ -158,6 +166,7 @@ export class TimeOrder extends Entries {
 
   /** Passes on the items that were added but those of the window, in the end all of them. */
   release(isEnd: boolean): void {
+    if (this.#holdsAll && !isEnd) return;
     if (!this.#isSorted) this.sort();
     this.#isSorted = true;
     const count = isEnd ? this.count : this.count - windowSize;

@@ -1,10 +1,19 @@
-import type { Entry } from "../read/item.ts";
-import { callOf, type EventKind, eventKinds } from "./events.ts";
-import type { Vault } from "./vault.ts";
+import { Entry, type ItemLocation } from "../read/item.ts";
+import type { Source } from "../read/source.ts";
+import { callOf } from "./events.ts";
+import type { Rings, Vault } from "./vault.ts";
 
-/** An item that counts, and the inputs that have it. */
-interface Known extends Pick<Entry, "time" | "event" | "idHash"> {
-  inputs: number[];
+/** Items of a vault with the same event, with or without ids, that the same inputs have. */
+interface Group extends Pick<Entry, "event"> {
+  hasIds: boolean;
+  inputs: readonly number[];
+  items: Set<Known>;
+}
+
+/** An item that counts. */
+interface Known {
+  entry: Entry;
+  group?: Group;
 }
 
 /** The precisions of times that inputs have, in milliseconds. */
@@ -15,17 +24,22 @@ const precisions = [60_000, 1000, 1];
  * Equal items of one input are events; of two inputs, the larger number of them counts.
  */
 export class Overlap {
+  readonly #source: (location: ItemLocation) => Source;
   /** By input. What they tell is complete once many of its items were added. */
   readonly #precisions: number[] = [];
-  #isSeveral = false;
   #beginsAnew = false;
   #coarsest = 1;
-  /** By vault; and, of a single input, what `keyOf` returns. */
-  readonly #seen = new Map<number, Known[]>();
-  readonly #keys = new Set<string>();
+  /** By vault; and by vault, call and hash: of an id, or else of the content. */
+  readonly #groups = new Map<number, Group[]>();
+  readonly #hashed = new Map<string, Known[]>();
   /** The time that the items in both have, at the coarsest precision. */
   #bucket = Number.NaN;
   count = 0;
+
+  /** `source` returns the input of an item. */
+  constructor(source: (location: ItemLocation) => Source) {
+    this.#source = source;
+  }
 
   /** Learns from an input's items, in order, its precision and whether it begins anew (a copy). */
   learn({ input, time }: Entry, beginsAnew: boolean): void {
@@ -34,76 +48,102 @@ export class Overlap {
     if (known === 1 || time % known === 0) return;
     this.#precisions[input] = precisions.find((one) => time % one === 0) ?? 1;
     const all = this.#precisions.filter(Boolean);
-    this.#isSeveral = all.length > 1;
-    this.#coarsest = Math.max(...all);
+    if (all.length > 1) this.#coarsest = Math.max(...all);
   }
 
-  /** Whether an item is counted already. Remembers it otherwise. */
-  isKnown(vault: Vault, entry: Entry): boolean {
-    const isSameTime = vault.lastTime === entry.time;
-    const isKnown = (this.#isSeveral || isSameTime) && this.#find(vault, entry);
-    vault.lastHash = entry.idHash;
-    vault.lastCode = entry.code;
-    return isKnown;
-  }
-
-  #find(vault: Vault, { time, event, idHash, input }: Entry): boolean {
-    const hasId = isId(idHash);
-    const bucket = this.#isSeveral ? Math.floor(time / this.#coarsest) : time;
+  /** Whether an item is counted already. Remembers it otherwise; `rings` has what came before. */
+  isKnown(vault: Vault, entry: Entry, rings: Rings): boolean {
+    const bucket = Math.floor(entry.time / this.#coarsest);
+    if (vault.items === 0 || Math.floor(vault.lastTime / this.#coarsest) !== bucket) return false;
     if (bucket !== this.#bucket) {
-      this.#seen.clear();
-      this.#keys.clear();
+      this.#groups.clear();
+      this.#hashed.clear();
     }
     this.#bucket = bucket;
-    if (!this.#isSeveral) {
-      const { lastHash, lastCode } = vault;
-      // The first item of a time was not remembered.
-      if (isId(lastHash)) this.#keys.add(keyOf(vault, lastHash, eventKinds[lastCode] as EventKind));
-      // Not by a search of a list: thousands may have one time, as that of a day.
-      const isKnown = hasId && this.#keys.has(keyOf(vault, idHash, event));
-      if (isKnown) this.count += 1;
-      // Without an id, it may be from a copy of what came before.
-      else if (!hasId && this.#beginsAnew && idHash === lastHash) vault.alike += 1;
-      return isKnown;
-    }
-    const list = this.#seen.get(vault.number) ?? [];
-    this.#seen.set(vault.number, list);
-    const one = { time, event, idHash, inputs: [input] };
+    // The first item of a time was not remembered.
+    if (!this.#groups.has(vault.number)) this.#remember(vault, rings.newest(vault));
+    const { event, time, idHash, input } = entry;
+    const hasId = isId(idHash);
+    const hashed = this.#hashed.get(keyOf(vault, entry)) ?? [];
+    const others = this.#groups.get(vault.number)?.filter(({ inputs }) => !inputs.includes(input));
     const found =
-      list.find((known) => hasId && known.idHash === idHash && isSameCall(known, one)) ??
-      list.find((known) => known.event === event && this.#isSame(known, one)) ??
-      list.find((known) => this.#isSame(known, one));
+      (hasId ? hashed.find((known) => this.#isSameId(known.entry, entry)) : undefined) ??
+      this.#find(entry, others ?? []);
     if (found === undefined) {
-      // Two exports may number the same items differently.
-      const isOther = (known: Known): boolean =>
-        known.event === event && known.time === time && !known.inputs.includes(input);
-      if (list.some(isOther)) vault.alike += 1;
-      list.push(one);
+      // With an id, it may be from an export that numbers the same items differently; without one,
+      // from a copy of what came before.
+      const isDoubtful = hasId
+        ? others?.some((group) => group.event === event && atTime(group, time, 1) !== undefined)
+        : this.#beginsAnew && hashed.length > 0;
+      if (isDoubtful === true) vault.alike += 1;
+      this.#remember(vault, Object.assign(new Entry(), entry));
       return false;
     }
-    found.inputs.push(input);
     this.count += 1;
     // Without an id, it cannot be told from another item with equal content.
-    if (found.idHash !== idHash || !hasId) vault.alike += 1;
+    if (found.entry.idHash !== idHash || !hasId) vault.alike += 1;
+    const { inputs = [] } = found.group ?? {};
+    if (!inputs.includes(input)) this.#place(vault, found, [...inputs, input]);
     return true;
   }
 
-  #isSame(known: Known, { time, event, idHash, inputs: [input = 0] }: Known): boolean {
-    if (!isSameCall(known, { event }) || known.inputs.includes(input)) return false;
-    if (isId(known.idHash) && isId(idHash)) return false;
-    const precision = Math.max(
-      ...[input, ...known.inputs].map((each) => this.#precisions[each] ?? 1),
+  #remember(vault: Vault, entry: Entry): void {
+    const key = keyOf(vault, entry);
+    const hashed = this.#hashed.get(key) ?? [];
+    this.#hashed.set(key, hashed);
+    const known = { entry };
+    hashed.push(known);
+    this.#place(vault, known, [entry.input]);
+  }
+
+  /** Puts an item with those that the same inputs have. */
+  #place(vault: Vault, known: Known, inputs: readonly number[]): void {
+    const { event, idHash } = known.entry;
+    const hasIds = isId(idHash);
+    const groups = this.#groups.get(vault.number) ?? [];
+    this.#groups.set(vault.number, groups);
+    let group = groups.find(
+      (one) => one.event === event && one.hasIds === hasIds && one.inputs.join() === inputs.join(),
     );
-    return Math.floor(known.time / precision) === Math.floor(time / precision);
+    if (group === undefined) groups.push((group = { event, hasIds, inputs, items: new Set() }));
+    known.group?.items.delete(known);
+    known.group = group;
+    group.items.add(known);
+  }
+
+  /** Finds the same item in other inputs, where not both have an id. */
+  #find({ time, event, idHash, input }: Entry, others: readonly Group[]): Known | undefined {
+    const ofCall = others.filter(
+      (group) => callOf(group.event) === callOf(event) && !(group.hasIds && isId(idHash)),
+    );
+    for (const group of ofCall.sort(
+      (a, b) => Number(b.event === event) - Number(a.event === event),
+    )) {
+      const all = [input, ...group.inputs].map((each) => this.#precisions[each] ?? 1);
+      const known = atTime(group, time, Math.max(...all));
+      if (known !== undefined) return known;
+    }
+    return undefined;
+  }
+
+  /** Compares ids that have the same hash. */
+  #isSameId(one: Entry, other: Entry): boolean {
+    const [first, second] = [this.#source(one), this.#source(other)];
+    return (
+      first.bytesOf(one).equals(second.bytesOf(other)) ||
+      first.itemOf(one).id === second.itemOf(other).id
+    );
   }
 }
 
-const keyOf = ({ number }: Vault, idHash: number, event: EventKind): string =>
+function atTime({ items }: Group, time: number, precision: number): Known | undefined {
+  const at = Math.floor(time / precision);
+  for (const known of items) if (Math.floor(known.entry.time / precision) === at) return known;
+  return undefined;
+}
+
+const keyOf = ({ number }: Vault, { idHash, event }: Entry): string =>
   `${number} ${idHash} ${callOf(event)}`;
 
 /** Hashes of ids are odd, those of content even. */
 const isId = (idHash: number): boolean => idHash % 2 !== 0;
-
-/** One call may have an id for start and end. */
-const isSameCall = (one: { event: EventKind }, other: { event: EventKind }): boolean =>
-  callOf(one.event) === callOf(other.event);

@@ -49,8 +49,6 @@ const none: readonly Contradicting[] = [];
 export class Vault {
   // What each item changes comes first, on the same lines of the CPU cache. Of the last item:
   lastTime = 0;
-  lastHash = 0;
-  lastCode = 0;
   items = 0;
   /** The ring of the newest events, and the number of events that it was given. */
   ring = 0;
@@ -90,8 +88,7 @@ export class Vault {
   readonly number: number;
   readonly firstTime: number;
   contradictions: readonly Contradicting[] = none;
-  /** Items too late to be sorted, and those that may or may not be the same as another. */
-  late = 0;
+  /** Items that may or may not be the same as another. */
   alike = 0;
 
   constructor(uuid: string, number: number, firstTime: number, ring: number) {
@@ -159,6 +156,12 @@ export class Rings {
   /** Adds an event to a ring that was given `count` before. */
   push(ring: number, count: number, entry: Entry): void {
     this.#pageOf(ring).set(this.#rowOf(ring, count), entry);
+  }
+
+  /** Returns the newest event of a vault that has any. */
+  newest({ ring, count, earlierRing, earlierCount }: Vault): Entry {
+    const [of, at] = count > 0 ? [ring, count - 1] : [earlierRing, earlierCount - 1];
+    return this.#pageOf(of).get(this.#rowOf(of, at), new Entry());
   }
 
   /** Returns the events of a ring that was given `count`, oldest first. */

@@ -155,7 +155,6 @@ function basisOf(summary: ReplaySummary): Fact[] {
     "about the application": summary.applicationItems,
     "without a vault": summary.withoutVault,
     "there twice": summary.duplicates,
-    "too far out of order to be sorted": summary.late,
   };
   const lines = skipped.map(({ input, line, reason }) => `${input}, line ${line}: ${reason}`);
   const failure = rules.failure === null ? "" : `; failed attempts match ${rules.failure}`;

@@ -107,14 +107,21 @@ export class Source implements Sink {
    *
    * @throws `invalid-input` if its file has changed.
    */
-  itemOf({ offset, length }: ItemLocation): Item {
-    const bytes = Buffer.alloc(length);
-    const isWhole = this.input.read(offset, bytes, 0, length) === length;
+  itemOf(location: ItemLocation): Item {
+    const { offset, length } = location;
+    const bytes = this.bytesOf(location);
+    const isWhole = bytes.length === length;
     const item = isWhole ? itemOf(this.#cutter.fieldsOf(bytes, offset), this.#layout) : "";
     if (typeof item !== "string") return item;
     throw new VaultError("invalid-input", `${this.input.name} changed while it was read`, {
       hint: "run it again",
     });
+  }
+
+  /** Returns the bytes at a location, which are fewer if its file has changed. */
+  bytesOf({ offset, length }: ItemLocation): Buffer {
+    const bytes = Buffer.allocUnsafe(length);
+    return bytes.subarray(0, this.input.read(offset, bytes, 0, length));
   }
 
   /** Says what the input is, if it has no items. */
@@ -134,9 +141,7 @@ export class Source implements Sink {
   add(entry: Entry, list?: string): void {
     // A call without a vault: what else it names may be its vault.
     if (entry.vault < 0 && mayCount(entry.event)) {
-      const bytes = Buffer.alloc(entry.length);
-      this.input.read(entry.offset, bytes, 0, entry.length);
-      const text = textOf(bytes);
+      const text = textOf(this.bytesOf(entry));
       // Its own id is none, and not remembered: those of 100,000 calls would be too many.
       const { id = "" } = this.itemOf(entry);
       this.unread(isUuid(id) ? text.replaceAll(id, "") : text);
@@ -254,12 +259,13 @@ export interface InputOptions {
 }
 
 export class Inputs {
-  readonly sources: Source[] = [];
-  readonly skips = new Skips();
+  sources: Source[] = [];
+  skips = new Skips();
   readonly #inputs: Input[] = [];
 
   /**
-   * Opens the inputs and reads all items. Those of a single input, oldest first, pass on at once.
+   * Opens the inputs and reads all items. Those of a single input, oldest first, pass on at once,
+   * until one is late: then all are read again, by an order that holds them.
    *
    * @throws what opening and reading throw.
    */
@@ -270,10 +276,11 @@ export class Inputs {
   ): Promise<void> {
     const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
     const columns = journal && journalColumns;
+    this.sources = [];
+    this.skips = new Skips();
     for (const [index, spec] of specs.entries()) {
-      const input = new Input(spec);
-      this.#inputs.push(input);
-      await input.open();
+      const input = (this.#inputs[index] ??= new Input(spec));
+      if (input.head.length === 0) await input.open();
       this.sources.push(await Source.open(input, { ...shared, index, columns }, this.skips));
     }
     // The first of two duplicates counts: it should be from the input with more known columns.
@@ -283,6 +290,7 @@ export class Inputs {
       order.begin(isNewestFirst);
       for (const _ of source.read(order)) {
         if (specs.length === 1 && !isNewestFirst) order.release(false);
+        if (order.isLate) return;
         // Handles signals.
         await setImmediate();
       }
