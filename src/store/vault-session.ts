@@ -58,10 +58,8 @@ export abstract class StoredVaultSession implements VaultSession {
 
   abstract ensureHeld(): Promise<void>;
   abstract release(): Promise<void>;
-  /** Makes sure of the key for a step: a new one where nothing is sealed yet. */
-  protected abstract prepareKey(): Promise<void>;
-  /** The key that seals what was read. */
-  protected abstract key(): SealingKey;
+  /** The key that seals what was read: a new one where nothing is sealed yet. */
+  protected abstract key(): Promise<SealingKey>;
   /** Reads the vault in one transaction; returns the rows of each statement. */
   protected abstract ask(statements: readonly Statement[]): Promise<readonly unknown[][]>;
   /**
@@ -111,12 +109,12 @@ export abstract class StoredVaultSession implements VaultSession {
   async credentials(generation: number): Promise<Credentials> {
     const rows = await this.#stored();
     const row = keptGeneration(rows, generation);
-    return openCredentials(this.key(), rows, row);
+    return openCredentials(await this.key(), rows, row);
   }
 
   async token(exchangeId: string): Promise<string> {
     const rows = await this.#stored();
-    return openToken(this.key(), rows, exchangeIn(rows, exchangeId));
+    return openToken(await this.key(), rows, exchangeIn(rows, exchangeId));
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
@@ -142,9 +140,8 @@ export abstract class StoredVaultSession implements VaultSession {
   /** Runs a step on the last one's result; it learns if pairs with `prints` are superseded. */
   async run<T>(step: Step<T>, prints: readonly string[] = [], isLast = false): Promise<T> {
     const written = this.#written.then(async () => {
-      await this.prepareKey();
       const stored = await this.#stored(prints);
-      const before = { ...stored, ...this.#place() };
+      const before = { ...stored, ...this.#place(), key: await this.key() };
       try {
         const made = make(before, step);
         if (this.isReleased)
@@ -183,7 +180,7 @@ export abstract class StoredVaultSession implements VaultSession {
   #place(): Place {
     const at = new Date(this.now()).toISOString();
     const { by } = this.#parts;
-    return { service: this.service, uuid: this.uuid, at, by, key: () => this.key() };
+    return { service: this.service, uuid: this.uuid, at, by };
   }
 }
 

@@ -53,7 +53,7 @@ export class OneVault {
 
   /** Runs a step, which changes nothing if it throws. */
   run<T>(step: (rows: VaultRows) => T, n = (this.minutes.n += 1)): T {
-    const rows = { ...this.rows, at: this.minutes.at(n), key: () => key };
+    const rows = { ...this.rows, at: this.minutes.at(n), key };
     const { result, after } = make(rows, step);
     for (const { exchange } of after.journal) if (exchange !== null) this.past.add(exchange);
     // As it is stored, which asserts what must be true of every vault.

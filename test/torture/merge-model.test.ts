@@ -245,7 +245,7 @@ const key = deriveKey(Buffer.alloc(32, 7));
 
 /** What the program makes of a backup that is restored into a state, both of them put into rows of the model's. */
 function mergedByProgram({ here, there: file, fresh, shared }: Two, isTokenAlive: boolean): Store {
-  const rows = { ...rowsIn(here, fresh), at: at(isTokenAlive ? 0 : 1e12), key: () => key };
+  const rows = { ...rowsIn(here, fresh), at: at(isTokenAlive ? 0 : 1e12), key };
   const backup = rowsIn(file, fresh);
   const past = new Set(Array.from({ length: shared }, (_, n) => String(n + 1)));
   // A file that does not have the vault has nothing to restore.

@@ -139,12 +139,8 @@ export class LeasedVault extends StoredVaultSession {
     ).catch(() => undefined);
   }
 
-  protected async prepareKey(): Promise<void> {
-    await Promise.resolve();
-  }
-
-  protected key(): SealingKey {
-    return this.#parts.key;
+  protected async key(): Promise<SealingKey> {
+    return await Promise.resolve(this.#parts.key);
   }
 
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {

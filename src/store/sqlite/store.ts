@@ -11,6 +11,7 @@ import { Keyring } from "../keyring.ts";
 import type { Outbox } from "../postgres/outbox.ts";
 import type { Lock } from "../../documents/state.ts";
 import type { Created, State } from "../state.ts";
+import { keyOf } from "../steps/generations.ts";
 import { lockLost, type VaultRow } from "../steps/rows.ts";
 import { labelTaken } from "../steps/vault.ts";
 import { StoredState, type StateParts } from "../stored-state.ts";
@@ -204,14 +205,9 @@ class LockedVault extends StoredVaultSession {
     await super.recordIntent(intent);
   }
 
-  protected async prepareKey(): Promise<void> {
+  protected async key(): Promise<SealingKey> {
     // Another process may have named one since the vault was locked.
-    this.#key ??= await this.#state.prepareKey();
-  }
-
-  protected key(): SealingKey {
-    if (this.#key === null) throw new VaultError("internal", "nothing of the vault is sealed");
-    return this.#key;
+    return (this.#key ??= await this.#state.prepareKey());
   }
 
   protected async ask(statements: readonly Statement[]): Promise<readonly unknown[][]> {
@@ -227,7 +223,7 @@ class LockedVault extends StoredVaultSession {
   protected async writeStep(made: Made<unknown>): Promise<number> {
     const { before, after } = made;
     const { uuid, service, seen, vault } = after;
-    const key = this.key();
+    const key = keyOf(after);
     return await this.#state.database.write((db) => {
       const change = (sql: (put: Put) => string): unknown[] => rowsIn(db, written(sql));
       // What the step has sealed would not open.

@@ -20,7 +20,7 @@ export const placeOf = (
 
 export function keyOf({ key }: Place): SealingKey {
   if (key === undefined) throw new TypeError("a vault that is only read seals nothing");
-  return key();
+  return key;
 }
 
 /**

@@ -26,7 +26,7 @@ export interface Place {
   /** Who changes it; undefined where it is only read, or merged. */
   readonly by?: Actor | undefined;
   /** The key that seals it; undefined where it is only read. */
-  readonly key?: (() => SealingKey) | undefined;
+  readonly key?: SealingKey | undefined;
 }
 
 /**
