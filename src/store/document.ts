@@ -316,15 +316,14 @@ export function writingBeside(
       "spent",
       [...after.superseded].map((fingerprint) => ({ service, uuid, fingerprint })),
     );
-  // Of one run, the newest exchange takes the place of those before.
-  const begun = new Map<string, object>();
+  // Of one run, the newest exchange takes the place of those before. A step begins one at most.
   const { digest = null, delivery = null } = begunIn ?? {};
   for (const { id, run, operation, state, delivered } of after.exchanges) {
     const was = before.exchanges.find((row) => row.id === id);
     if (run === null || (was?.state === state && was.delivered === delivered)) continue;
     const now = { operation, state, delivered: Number(delivered) };
     if (was === undefined)
-      begun.set(run, { service, run, uuid, exchange: id, ...now, digest, delivery });
+      add("runs", [{ service, run, uuid, exchange: id, ...now, digest, delivery }]);
     else
       parts.push(
         (put) => `UPDATE ${prefix}runs SET state = ${put(state)}, delivered = ${put(now.delivered)}
@@ -332,7 +331,6 @@ export function writingBeside(
           AND EXISTS (SELECT 1 FROM ${from})`,
       );
   }
-  add("runs", [...begun.values()]);
   const entries = after.journal.map(({ detail, ...entry }) => ({
     at,
     service,
