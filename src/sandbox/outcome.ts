@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { defined } from "../defined.ts";
-import { VaultError } from "../errors.ts";
+import { VaultError, type ErrorKind } from "../errors.ts";
 import type { Violation } from "../protocol/validate.ts";
 
 /** A request to the handler. */
@@ -128,13 +128,13 @@ export function attempt<T>(work: () => T): T | undefined {
 
 /**
  * Does what the file system may refuse.
- * @throws `state` with the message and the system's code
+ * @throws an error of this kind, with the message and the system's code
  */
-export function trying<T>(work: () => T, message: string): T {
+export function trying<T>(work: () => T, message: string, kind: ErrorKind = "state"): T {
   try {
     return work();
   } catch (cause) {
     const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
-    throw new VaultError("state", `${message} (${code})`, { cause });
+    throw new VaultError(kind, `${message} (${code})`, { cause });
   }
 }

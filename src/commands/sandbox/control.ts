@@ -7,6 +7,7 @@ import { asVaultError, VaultError } from "../../errors.ts";
 import { replaceFile } from "../../files/durable-file.ts";
 import type { SettingsPart } from "../../parts/basics.ts";
 import { auditExport, callSandbox, type RunningDocument } from "../../sandbox/control.ts";
+import { trying } from "../../sandbox/outcome.ts";
 import { count } from "../../terminal/count.ts";
 import { shellQuoted, command as wayTo } from "../../way.ts";
 import { preparedFolder, settingsFor } from "./folder.ts";
@@ -231,14 +232,8 @@ export const audit = command(
     const { output } = app.io;
     if (file === undefined || format === undefined)
       return await output.print({ items }, async (view) => await asTable(items, view));
-    try {
-      replaceFile(file, format(items));
-    } catch (cause) {
-      const { code = "unknown reason" } = cause as NodeJS.ErrnoException;
-      const hint = "name a file in a folder that you can write to, such as --export ./items.csv";
-      const message = `--export: ${file} cannot be written (${code})`;
-      throw new VaultError("invalid-input", message, { hint, cause });
-    }
+    const refused = `--export: ${file} cannot be written`;
+    trying(() => replaceFile(file, format(items)), refused, "invalid-input");
     await output.printDone({ items: items.length, file }, `Wrote ${items.length} items to ${file}`);
   },
 );
