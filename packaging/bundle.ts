@@ -35,8 +35,8 @@ export function lazyImports(): Plugin {
   const builtins = ["child_process", "crypto", "net", "stream", "zlib"].map((id) => `node:${id}`);
   const isCommand = (id: string): boolean => id.startsWith(join(src, "commands"));
   // The default of a builtin is the builtin.
-  const later = `const later$ = (load) => new Proxy({}, {
-      get: (_, name) => (name in load() ? load()[name] : load()),
+  const later = `const later$ = (load, loaded) => new Proxy({}, {
+      get: (_, name) => (name in (loaded ??= load()) ? loaded[name] : loaded),
     });\n`;
   const imports =
     /^(?:let|const) (\w+) = (require\("(?:\.\/)?([^"]+)"\));\n(?:\1 = \S+\(\1, 1\);\n)?/gm;
