@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { progressText } from "../../src/runs/progress.ts";
+import { progressText } from "../../src/runs/report.ts";
 
 const half = { total: 2000, done: 1100, earlier: 100, failed: 3, skipped: 41 };
 
