@@ -114,7 +114,8 @@ export abstract class StoredVaultSession implements VaultSession {
 
   async token(exchangeId: string): Promise<string> {
     const rows = await this.#stored();
-    return openToken(await this.key(), rows, exchangeIn(rows, exchangeId));
+    const row = exchangeIn(rows, exchangeId);
+    return openToken(await this.key(), rows, row);
   }
 
   async isSuperseded(pair: Pair): Promise<boolean> {
