@@ -10,6 +10,7 @@ import {
 import type { Counters } from "../../src/exchange/counting.ts";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
@@ -240,6 +241,20 @@ describe("a state that is restored while others have it open", () => {
       message: expect.stringContaining("credentials.sealed 2") as string,
     });
     expect(existsSync(later)).toBe(false);
+  });
+
+  it.each([
+    ["a value that does not open", `{"credentials.sealed":{"1":"s1:x"}}`],
+    ["values that are none", `{"credentials.sealed":null}`],
+  ])("a backup with %s is damaged, and nothing is restored", async (_, sealed) => {
+    const db = new DatabaseSync(file);
+    db.prepare("UPDATE vaults SET sealed = ?").run(sealed);
+    db.close();
+    await expect(whole.prepareRestore(file)).rejects.toMatchObject({
+      code: "state",
+      message: expect.stringContaining(`${file}: it is damaged (`) as string,
+      facts: { hint: expect.stringContaining("use another backup") as string },
+    });
   });
 
   it("a present state of a newer version is refused", async () => {

@@ -126,22 +126,30 @@ export async function copyInto(
 /** What helps where a backup is damaged. The ways out of a damaged state lead back to it. */
 const hint = "nothing was changed; copy it again from where it was made, or use another backup";
 
+const damaged = (file: string, problem: string): VaultError =>
+  unusable(file, `it is damaged (${problem})`, { hint }, "the backup");
+
 /**
  * Reads all that is in a backup that nobody else is writing. `warn` is told of a state's own
  * database that may lack what was written last.
- * @throws `state` for what is found wrong with it
+ * @throws `state` for what is found wrong with it; what `unopened` makes of a value that does not open
  */
 async function contentsOf(
   file: string,
   keyring: Keyring,
   warn: (message: string) => void,
+  unopened = (error: Error): Error => error,
 ): Promise<Holdings> {
   const db = openSnapshot(file, "the backup");
   try {
     const [problem] = problemsOf(db);
-    if (problem !== undefined)
-      throw unusable(file, `it is damaged (${problem})`, { hint }, "the backup");
-    await readerOf(db, keyring).openAll();
+    if (problem !== undefined) throw damaged(file, problem);
+    const reader = readerOf(db, keyring);
+    // That this machine lacks the key is told as that.
+    await reader.key();
+    await reader.openAll().catch((error: unknown) => {
+      throw unopened(error as Error);
+    });
     const count = (sql: string): number =>
       one<{ n: number }>(db, `SELECT count(*) AS n FROM vaults WHERE ${sql}`)?.n ?? 0;
     const [vaults, pending] = [isKnown, "status = 'open'"].map(count) as [number, number];
@@ -175,14 +183,11 @@ async function checkBackup(
       { hint: "use a file that vault state backup has written" },
     );
   try {
-    return await contentsOf(file, keyring, warn);
+    return await contentsOf(file, keyring, warn, ({ message }) => damaged(file, message));
   } catch (cause) {
     const error = asVaultError(asStateError(file, cause, isUnusable));
     const isCircle = error.facts.next?.some(({ argv }) => argv.includes("restore"));
-    if (isCircle !== true) throw error;
-    // A value that does not open is named by its vault alone.
-    const where = error.facts.uuid === undefined ? "" : `${isUnusable}: ${file}: `;
-    throw new VaultError(error.code, where + error.message, { hint, cause });
+    throw isCircle === true ? new VaultError(error.code, error.message, { hint, cause }) : error;
   }
 }
 
