@@ -37,6 +37,13 @@ export function withWords(way: Way, ...words: readonly string[]): Way {
   return { ...way, argv: way.argv.toSpliced(end === -1 ? way.argv.length : end, 0, ...words) };
 }
 
+/** The way with flags that take no value, each of them once. */
+export function withFlags(way: Way, ...flags: readonly string[]): Way {
+  const end = way.argv.indexOf("--");
+  const own = end === -1 ? way.argv : way.argv.slice(0, end);
+  return withWords(way, ...flags.filter((flag) => !own.includes(flag)));
+}
+
 /** A word in single quotes, for a shell. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 

@@ -1,7 +1,7 @@
 import { VaultError } from "../errors.ts";
 import { object, type StartSuccess } from "../protocol/answers.ts";
 import { isCreditCard, type Kind } from "../protocol/endpoints.ts";
-import { withWords } from "../way.ts";
+import { withFlags } from "../way.ts";
 import { acknowledge } from "./end.ts";
 import { currentRecord, type ExchangeContext, type VaultSession } from "./ports.ts";
 import { isUnread, openExchange, summarize, type OpenExchange } from "./records.ts";
@@ -97,7 +97,7 @@ async function deliverAndEnd(
     if (noAck && failure.reason === "masked") return { ...delivery, exchange: held };
     // An interruption can also have ended a --save-cmd.
     await throwIfInterrupted(context, held);
-    const again = handover.line && withWords(handover.line, "--discard-pending", ...needs);
+    const again = handover.line && withFlags(handover.line, "--discard-pending", ...needs);
     const message = `${failure.message}; the new credentials are stored, but not acknowledged`;
     throw new VaultError("pending", message, {
       uuid: context.session.uuid,

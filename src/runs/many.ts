@@ -16,7 +16,7 @@ import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/basics.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count, grouped } from "../terminal/count.ts";
-import { command, noted, withWords, type Way } from "../way.ts";
+import { command, noted, withFlags, type Way } from "../way.ts";
 import type { Outcome, ReportOptions, Skipped, SkipReason } from "./report.ts";
 import { Report } from "./report.ts";
 import { takeTurns, type Taken, type Turn, type Turns } from "./turns.ts";
@@ -102,7 +102,7 @@ function whySkipped(
   circumstances: Circumstances,
   rest: Way,
 ): Skipped | undefined {
-  const again = withWords(rest, "--discard-pending");
+  const again = withFlags(rest, "--discard-pending");
   const skip = (skipped: SkipReason, why: string): Skipped => {
     return { ok: false, skipped, why, next: waysOn(vault, circumstances, again) };
   };

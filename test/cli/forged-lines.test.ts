@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { command, shellWord, wayLines, withWords, type Way } from "../../src/way.ts";
+import { command, shellWord, wayLines, withFlags, withWords, type Way } from "../../src/way.ts";
 import { isWhole, runs } from "../support/campaign.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { hostileWorld, importOld, kind, type HostileService } from "../support/hostile-service.ts";
@@ -211,6 +211,16 @@ describe("a way on", () => {
   it("takes more words before those of another program", () => {
     const { argv } = withWords(command`vault run V --stdin -- cat --x`, "--discard-pending");
     expect(argv.join(" ")).toBe("vault run V --stdin --discard-pending -- cat --x");
+    const lines = ["vault run V --discard-pending -- c --x", "vault run V -- c --discard-pending"];
+    expect(
+      lines.map((line) => {
+        const way = withFlags({ argv: line.split(" ") }, "--discard-pending", "--x");
+        return way.argv.join(" ");
+      }),
+    ).toEqual([
+      "vault run V --discard-pending --x -- c --x",
+      "vault run V --discard-pending --x -- c --discard-pending",
+    ]);
     expect(shellWord("it's")).toBe(String.raw`'it'\''s'`);
   });
 });

@@ -109,7 +109,11 @@ describe.concurrent("vault run", () => {
   it("the same line with --discard-pending goes on; the last start before the limit is left to get", async () => {
     const { lab, machine, uuid, run } = await prepare();
     const again = ["--json", "--discard-pending", ...number];
-    for (let n = 0; n < 2; n += 1) expectExit(await run([...again, "--", "false"]), 11);
+    for (let n = 0; n < 2; n += 1) {
+      const held = await run([...again, "--", "false"]);
+      expectExit(held, 11);
+      expect(errorOf(held).help.match(/--discard-pending/g)).toHaveLength(1);
+    }
     expectExit(await run([...again, "--", "true"]), 0);
     await expectInStep(lab, machine, uuid);
     for (let n = 0; n < 3; n += 1) expectExit(await run([...again, "--", "false"]), 11);
