@@ -1,5 +1,13 @@
 import { command } from "../../src/way.ts";
-import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { editVaults, storedVaults } from "../support/stored-vaults.ts";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -64,6 +72,17 @@ describe("the key that seals", () => {
     });
     expect(existsSync(state.keyFile)).toBe(false);
     expect(storedVaults(join(state.directory, "vault.db"))).toEqual(before);
+  });
+
+  it("is never made where secrets are sealed and a damaged state names none: theirs is named again", async () => {
+    await (await imported(state)).release();
+    const id = keyId();
+    state.sql("DELETE FROM meta WHERE name = 'key'");
+    const session = await take(state.another());
+    expect(await session.credentials(1)).toEqual(pair("first"));
+    await session.setLabel("again");
+    expect(state.sql("SELECT value FROM meta WHERE name = 'key'")).toEqual([{ value: id }]);
+    expect(readdirSync(state.keys)).toEqual([`${id}.key`]);
   });
 
   it("is not made by a process that began before others sealed, where the file has gone since", async () => {

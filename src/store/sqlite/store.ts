@@ -163,7 +163,7 @@ export class SqliteState extends StoredState implements State {
     const make = await keyring.fresh();
     const id = await this.database.write((db) => {
       // Another process may have named one meanwhile.
-      const made = keyIdIn(db) ?? make().id;
+      const made = keyIdIn(db) ?? sealingIn(db) ?? make().id;
       noteMeta(db, "key", made);
       return made;
     });
@@ -248,6 +248,13 @@ class LockedVault extends StoredVaultSession {
       return version;
     });
   }
+}
+
+/** Id of the key of what is sealed in a state that does not name it: damaged, it gets no other. */
+function sealingIn(db: DatabaseSync): string | undefined {
+  const sql = `SELECT sealed FROM vaults WHERE sealed LIKE '%"s1:%' LIMIT 1`;
+  const { sealed = "" } = one<{ sealed: string }>(db, sql) ?? {};
+  return /"s1:([0-9a-f]{16}):/.exec(sealed)?.[1];
 }
 
 /** @throws `usage` for a label that another vault has; nobody else writes meanwhile */
