@@ -148,7 +148,7 @@ export function remove(
 ): void {
   vault.state = "deleted";
   vault.pending = null;
-  record(world, { action: "DELETE_VAULT", vaultUuid: vault.uuid, ...item });
+  record(world, { ...item, action: "DELETE_VAULT", vaultUuid: vault.uuid });
 }
 
 /** Locks a vault. A pending exchange stays, and may be ended after an unlock if its token lasts. */

@@ -146,6 +146,14 @@ describe("delete", () => {
     expect(bench.delete(vault).status).toBe(200);
   });
 
+  test("is recorded with the vault's own uuid, in whichever case the call has it", () => {
+    const bench = new ExtendedBench();
+    const vault = bench.generic();
+    expect(bench.delete({ ...vault, uuid: vault.uuid.toUpperCase() }).status).toBe(200);
+    const { action, vaultUuid } = bench.sandbox.audit().at(-1) ?? {};
+    expect({ action, vaultUuid }).toEqual({ action: "DELETE_VAULT", vaultUuid: vault.uuid });
+  });
+
   test("of another kind, or of nothing, is not found", () => {
     const bench = new ExtendedBench();
     const vault = bench.generic();
