@@ -62,7 +62,7 @@ export class Redactor {
     this.#redactLonger(text, 16) !== text ||
     [...this.#secrets.keys()].some((each) => spellings(each).has(text));
 
-  /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted. */
+  /** Returns a deep copy of a JSON value with all strings, keys and numbers redacted; in ways on, a person fills these words in. */
   readonly redactValue = <T>(value: T): T => this.#redactAny(value) as T;
 
   #redactAny(value: unknown): unknown {
@@ -71,9 +71,16 @@ export class Redactor {
       return this.redact(String(value)) === String(value) ? value : mark;
     if (Array.isArray(value)) return value.map(this.redactValue);
     if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(
+    const copy: Record<string, unknown> = Object.fromEntries(
       Object.entries(value).map(([key, inner]) => [this.redact(key), this.#redactAny(inner)]),
     );
+    const [{ argv: given }, { argv, fill }] = [value as { argv?: unknown }, copy];
+    if (!Array.isArray(given) || !Array.isArray(argv)) return copy;
+    const words: readonly unknown[] = argv;
+    const marked = words.filter((word) => typeof word === "string" && !given.includes(word));
+    if (marked.length === 0) return copy;
+    const before: readonly unknown[] = Array.isArray(fill) ? fill : [];
+    return { ...copy, fill: [...new Set([...before, ...marked])] };
   }
 
   #redactLonger(text: string, least: number): string {

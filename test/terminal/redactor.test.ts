@@ -188,6 +188,22 @@ describe("redactValue", () => {
     expect(value).toEqual(before);
   });
 
+  test("the words of a way on that were secrets are for a person to fill in", () => {
+    const { redactValue } = redactorOf("secret-1");
+    const way = { argv: ["vault", "update", "V", "--content", "secret-1", "--save-cmd", "CMD"] };
+    const argv = way.argv.with(4, mark);
+    expect(redactValue(way)).toEqual({ argv, fill: [mark] });
+    expect(redactValue({ ...way, fill: ["CMD"] })).toEqual({ argv, fill: ["CMD", mark] });
+    const others = [
+      { argv: ["vault"], fill: [] },
+      { argv: ["a"], fill: 1 },
+      { argv: 1, fill: 1 },
+    ];
+    expect(redactValue({ next: others })).toEqual({ next: others });
+    expect(redactValue({ argv: ["secret-1"], fill: 1 })).toEqual({ argv: [mark], fill: [mark] });
+    expect(redactValue({ argv: ["a"], fill: ["secret-1"] })).toEqual({ argv: ["a"], fill: [mark] });
+  });
+
   test("a key that is special to objects stays an ordinary one", () => {
     const value: unknown = JSON.parse('{"__proto__":{"x":"secret-1"}}');
     expect(JSON.stringify(redactorOf("secret-1").redactValue(value))).toBe(
