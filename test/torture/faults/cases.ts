@@ -266,7 +266,9 @@ const plain = (message: string): string =>
   message
     .replaceAll(/127\.0\.0\.1:\d+/g, "HOST")
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UUID")
-    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "2026-01-01T00:00:00.000Z");
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "2026-01-01T00:00:00.000Z")
+    // What is left of a second when the state has answered.
+    .replaceAll(/waiting \d+ms more/g, "waiting 1s more");
 
 /** The program never counts less than the service does. */
 function expectCounted(service: FaultyService, status: Status): void {

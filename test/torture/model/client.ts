@@ -68,7 +68,10 @@ export const client: Client = {
     const open = openOf(store);
     if (open === undefined) return "by the start";
     if (open.state === "ending") return "acknowledge";
-    if (open.state === "in-doubt" || discard) return "by the start";
+    if (open.state === "in-doubt") return "by the start";
+    // A read does not drop an update that somebody may be about to finish.
+    const isOthers = open.state === "held" && open.operation === "update" && operation === "get";
+    if (discard) return isOthers && !force ? "pending" : "by the start";
     if (open.state === "held") {
       return lapsed && operation === "get" && open.operation === "get" && !open.saveOwed
         ? "by the start"
