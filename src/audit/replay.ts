@@ -64,14 +64,14 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   const take = async (holdsAll: boolean): Promise<Intake> => {
     const intake = new Intake(given, holdsAll);
     const { classifier, order } = intake;
-    await orAborted(inputs.read(options, { map, zone, now, vaults, classifier }, order), signal);
+    await orAborted(inputs.read(options, { map, zone, now, vaults, classifier }, intake), signal);
     order.release(true);
     return intake;
   };
   try {
     let intake = await take(false);
     // Like a file that was appended to itself: the copy of an item is known only beside it.
-    if (intake.order.isLate) intake = await take(true);
+    if (intake.fold.isLate) intake = await take(true);
     const { sources, skips } = inputs;
     if (sources.every(({ report }) => report.items === 0) && options.journal === undefined)
       throw noItems(sources, skips);
@@ -149,7 +149,6 @@ class Intake {
     selection?.take(entry, itemOf);
     if (event === "other") this.unknownItems += 1;
     if (this.fold.take(entry)) this.changed?.take(entry);
-    this.order.isLate ||= this.fold.isLate;
   }
 }
 

@@ -119,8 +119,6 @@ const jump = 60_000;
 
 /** Sorts items by time, within a window or, if it holds all, to the last. */
 export class TimeOrder extends Entries {
-  /** An item came too late for the window. */
-  isLate = false;
   readonly #holdsAll: boolean;
   readonly #look: (entry: Entry, beginsAnew: boolean) => void;
   readonly #pass: (entry: Entry) => void;

@@ -272,7 +272,7 @@ export class Inputs {
   async read(
     { inputs, journal }: InputOptions,
     shared: Omit<EntryOptions, "index">,
-    order: TimeOrder,
+    { order, fold }: { order: TimeOrder; fold: { readonly isLate: boolean } },
   ): Promise<void> {
     const specs = journal === undefined ? inputs : [{ name: "journal", stream: linesOf(journal) }];
     const columns = journal && journalColumns;
@@ -290,7 +290,7 @@ export class Inputs {
       order.begin(isNewestFirst);
       for (const _ of source.read(order)) {
         if (specs.length === 1 && !isNewestFirst) order.release(false);
-        if (order.isLate) return;
+        if (fold.isLate) return;
         // Handles signals.
         await setImmediate();
       }
