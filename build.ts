@@ -11,8 +11,8 @@ const dist = join(root, "dist");
 /**
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
  * `program` is what completion needs, too, `database` what reads a state without its key, with the
- * rules of lockout, `state` what opens one and finds a vault by its name, and `exchange` what a call
- * needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what
+ * rules of lockout, `state` what opens one and finds a vault by its name, `protocol` what checks by
+ * the schemas of the interface, with zod, and `exchange` what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what
  * these import and no chunk before it holds. What the entry imports stays in it.
  */
 const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] = [
@@ -25,15 +25,13 @@ const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] 
     [
       "cli/vault-name",
       "commands/status/vault-status",
-      "exchange/start/start",
       "files/lock-file",
-      "protocol/answers",
-      "protocol/fields",
       "settings/profile-secrets",
       "store/sqlite/store",
       "terminal/narrator",
     ],
   ],
+  ["protocol", ["exchange/refusals", "exchange/start/start", "protocol/fields"]],
   ["audit", ["audit/replay", "audit/meaning/journal"]],
   ["emulator", ["sandbox/control", "sandbox/seeds", "sandbox/server"]],
   [

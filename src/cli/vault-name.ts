@@ -2,9 +2,8 @@ import type { Io } from "../parts/basics.ts";
 import type { StatePart } from "../parts/state.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
-import { uuid } from "../protocol/fields.ts";
-import { isUuid } from "../protocol/limits.ts";
-import { checkGiven } from "../protocol/validate.ts";
+import { isUuid, uuidRule } from "../protocol/limits.ts";
+import { unseenIn } from "../protocol/validate.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { command } from "../way.ts";
 
@@ -87,7 +86,11 @@ export class VaultNames<V extends Named> {
     // A file, a shell or a mail has added something that nobody sees.
     const visible = name.replaceAll(/[\s\p{Cc}\p{Cf}]/gu, "");
     if (visible !== name && isUuid(visible))
-      checkGiven(uuid, name, shown ?? "the UUID", "nothing was sent");
+      throw new VaultError(
+        "invalid-input",
+        `${shown ?? "the UUID"}: ${uuidRule}${unseenIn(name)}`,
+        { hint: "nothing was sent" },
+      );
     if (
       exact &&
       (/^[\da-f]{8}-[\da-f]{4}-/i.test(name) || (isDigits && name.length >= fewestDigits))

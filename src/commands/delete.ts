@@ -4,7 +4,7 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import type { Document } from "../documents/schemas.ts";
 import { throwIfRefused } from "../exchange/refusals.ts";
 import { deleteVault } from "../exchange/run.ts";
-import { noCredentials } from "../exchange/start/start.ts";
+import { noCredentials } from "../exchange/records.ts";
 import { askSettings, askVault } from "../input/ask.ts";
 import { exchangeFlags, extended } from "../input/flags.ts";
 import { lookUp } from "../input/read-start.ts";

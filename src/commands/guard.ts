@@ -6,12 +6,17 @@ import { confirmOrFail } from "../cli/prompts.ts";
 import * as values from "../cli/values.ts";
 import { vaultNamed } from "../cli/vault-name.ts";
 import { applyTo } from "../exchange/breaker.ts";
-import { byLabel, type CounterReset, type VaultRecord } from "../exchange/records.ts";
-import { noCredentials } from "../exchange/start/start.ts";
+import { allowsStart } from "../exchange/counting.ts";
+import type { Circumstances } from "../exchange/next-action.ts";
+import { byLabel, noCredentials } from "../exchange/records.ts";
+import type { CounterReset, VaultRecord } from "../exchange/records.ts";
+import { refusedByGuard } from "../exchange/refusals.ts";
+import { waysOn } from "../exchange/ways.ts";
+import type { VaultGuard } from "../documents/state.ts";
 import { askVault } from "../input/ask.ts";
 import { count } from "../terminal/count.ts";
 import { command as wayTo } from "../way.ts";
-import { describeBreaker, describeGuard, sayNext } from "./status/vault-status.ts";
+import { countersOf, describeBreaker, sayNext } from "./status/vault-status.ts";
 import { guardList } from "./status/view.ts";
 
 const descriptor = {
@@ -97,6 +102,19 @@ export const guard = command(descriptor, async (app, options) => {
     vaults.filter(({ refuses }) => refuses !== null),
   );
 });
+
+export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
+  const { policy } = circumstances;
+  const { uuid, label } = record;
+  return {
+    uuid,
+    label,
+    ...countersOf(record, policy),
+    allows: allowsStart(record, policy),
+    next: waysOn(record, circumstances),
+    refuses: refusedByGuard(record, circumstances),
+  };
+}
 
 /** What --reset makes of the counters; undefined where they are only shown. */
 function resetBy({ reset, unanswered, failed, starts }: GuardOptions): CounterReset | undefined {

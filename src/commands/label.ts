@@ -1,7 +1,7 @@
 import { vaultLine } from "../cli/output.ts";
 import { command, vaultArgument } from "../cli/command.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
-import { noCredentials } from "../exchange/start/start.ts";
+import { noCredentials } from "../exchange/records.ts";
 import type { Document } from "../documents/schemas.ts";
 import * as values from "../cli/values.ts";
 

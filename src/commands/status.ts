@@ -2,8 +2,7 @@ import { command, vaultArgument, type Descriptor, type OptionsOf } from "../cli/
 import { listOf } from "../cli/values.ts";
 import { VaultError } from "../errors.ts";
 import { bySince } from "../terminal/narrator.ts";
-import type { VaultRecord } from "../exchange/records.ts";
-import { noCredentials } from "../exchange/start/start.ts";
+import { noCredentials, type VaultRecord } from "../exchange/records.ts";
 import type { View } from "../cli/vault-view.ts";
 import type { ListedVault } from "../documents/state.ts";
 import { command as wayTo } from "../way.ts";

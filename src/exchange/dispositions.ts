@@ -6,6 +6,7 @@ import { findEndpoint, type Endpoint, type Kind, type Step } from "../protocol/e
 import { command, noted, type Way } from "../way.ts";
 import type { StartOutcome } from "./counting.ts";
 import type { Call, Reply } from "./ports.ts";
+import { importOf, unlockedOf } from "./records.ts";
 import { classify, errorStatus, findErrorUuid, type ErrorClass } from "../protocol/classify.ts";
 
 /** What an answer that an extended endpoint is not there may mean. */
@@ -31,14 +32,6 @@ interface Disposition {
   next?: (uuid: string) => Way[];
   retry?: Retry;
 }
-
-/** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
-export const unlockedOf = (uuid: string): Way =>
-  noted(command`vault guard ${uuid} --reset`, "after an administrator has unlocked the vault");
-
-/** The command that finds or takes the right credentials, if those that are known do not work. */
-export const importOf = (uuid: string, ...more: readonly string[]): Way =>
-  noted(command`vault import ${uuid} ${more} --credentials @FILE`, "the right credentials");
 
 const unknown = {
   code: "service",

@@ -8,15 +8,25 @@ import { currentRecord, note, nextTry } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
 import { HandoverFailure, recoveryDocument, type RecoveryDocument } from "./recovery.ts";
-import {
-  interrupted,
-  throwIfInterrupted,
-  againOf,
-  inDoubtError,
-  refusalError,
-  waysOn,
-} from "./refusals.ts";
 import { settledAs, type EndOutcome, type Settled } from "./states.ts";
+
+/**
+ * Waits, if there is something to wait for.
+ * @throws `interrupted` if the user interrupts the command, else what the wait rejects with
+ */
+export async function throwIfInterrupted(
+  context: ExchangeContext,
+  exchange?: ExchangeRecord,
+  wait?: Promise<void>,
+): Promise<void> {
+  const { signal } = context;
+  await wait?.catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  if (!signal.aborted) return;
+  const { interrupted } = await import("./refusals.ts");
+  throw await interrupted(context, exchange);
+}
 
 /** The outcome, with the answer that refused the end call. */
 interface Ended {
@@ -83,7 +93,7 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
       Math.max(deadline, clock.elapsed() + graceMs),
     );
   } catch (error) {
-    if (signal.aborted) throw await interrupted(context, exchange);
+    await throwIfInterrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
     const hint = error.code === "invalid-input" ? error.facts.hint : undefined;
     throw outstanding(context, exchange, error.message, { hint, cause: error });
@@ -235,7 +245,8 @@ export async function acknowledge(
 ): Promise<OpenExchange> {
   const { outcome, answer } = await sendEnd(context, exchange, isLast);
   const vault = await currentRecord(context);
-  if (outcome === "in-doubt") throw inDoubtError(vault, context, answer);
+  if (outcome === "in-doubt")
+    throw (await import("./refusals.ts")).inDoubtError(vault, context, answer);
   if (outcome === "acknowledged") {
     const acknowledgedAt = vault.exchanges.find(({ id }) => id === exchange.id)?.acknowledgedAt;
     return { ...exchange, state: "acknowledged", acknowledgedAt: acknowledgedAt ?? null };
@@ -252,7 +263,7 @@ export async function acknowledge(
       exchange: { ...summarize(exchange), state: "expired" },
       service: answer && serviceDetails(answer),
       retry,
-      next: [againOf(uuid, exchange)],
+      next: [(await import("./ways.ts")).againOf(uuid, exchange)],
     },
   );
 }
@@ -275,7 +286,8 @@ export async function acknowledgeOpen(
   const { save, ...wanted } = choice;
   const wish = { ...anAck, ...wanted, saved: wanted.saved === true || save !== undefined };
   const action = nextAction(vault, wish, context);
-  if (action.do === "refuse") throw refusalError(vault, action, wish, context);
+  if (action.do === "refuse")
+    throw (await import("./refusals.ts")).refusalError(vault, action, wish, context);
   // Deletes are never acknowledged, which makes the assertion safe.
   if (action.do !== "end")
     return vault.last?.state === "acknowledged" ? (vault.last as OpenExchange) : null;
@@ -299,6 +311,7 @@ async function saveNow(
   } catch (error) {
     if (!(error instanceof HandoverFailure)) throw error;
     await throwIfInterrupted(context, open);
+    const { waysOn } = await import("./ways.ts");
     throw new VaultError("pending", `${error.message}; nothing was acknowledged`, {
       uuid: context.session.uuid,
       exchange: summarize(open),

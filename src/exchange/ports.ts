@@ -313,6 +313,14 @@ export async function currentRecord(context: ExchangeContext): Promise<VaultReco
   return record;
 }
 
+/** Exit 130 if nothing was sent. A create has no vault yet. */
+export const interruptedBefore = (uuid: string | undefined): VaultError =>
+  new VaultError("interrupted", "interrupted; nothing is pending here", {
+    uuid,
+    retry: "safe",
+    hint: "run the command again",
+  });
+
 export function note(context: ExchangeContext, code: string, message: string): ErrorNote {
   return { code, message: context.redact(message) };
 }

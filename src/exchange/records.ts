@@ -4,6 +4,7 @@ import type { StartSuccess, VaultDates } from "../protocol/answers.ts";
 import type { Kind, Operation } from "../protocol/endpoints.ts";
 import type { Device } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
+import { command, noted, type Way } from "../way.ts";
 import type { Seen } from "./breaker.ts";
 import type { ExchangeState, HoldReason } from "./states.ts";
 
@@ -233,6 +234,11 @@ export function openExchange({ open }: VaultRecord, id: string): OpenExchange {
   return open;
 }
 
+export const currentGeneration = ({
+  generations,
+}: Pick<VaultRecord, "generations">): Generation | undefined =>
+  generations.find((g) => g.standing === "current");
+
 /** A read whose contents nobody may have seen. */
 export const isUndelivered = ({
   operation,
@@ -267,3 +273,20 @@ export function tokenExpiresAt({
 }: Pick<ExchangeRecord, "tokenExpiry" | "startedAt">): number {
   return tokenExpiry === null ? Date.parse(startedAt) + 86_400_000 : Date.parse(tokenExpiry);
 }
+
+/** The command for a vault that is locked: the counters begin anew once an administrator has unlocked it. */
+export const unlockedOf = (uuid: string): Way =>
+  noted(command`vault guard ${uuid} --reset`, "after an administrator has unlocked the vault");
+
+/** The command that finds or takes the right credentials, if those that are known do not work. */
+export const importOf = (uuid: string, ...more: readonly string[]): Way =>
+  noted(command`vault import ${uuid} ${more} --credentials @FILE`, "the right credentials");
+
+export const noCredentials = (uuid: string): VaultError =>
+  new VaultError("no-credentials", `no credentials are known for vault ${uuid} at this service`, {
+    uuid,
+    next: [
+      command`vault import ${uuid} --kind KIND --credentials @FILE`,
+      command`vault get ${uuid} --kind KIND --credentials @FILE`,
+    ],
+  });

@@ -2,12 +2,11 @@ import { VaultError } from "../errors.ts";
 import { object, type StartSuccess } from "../protocol/answers.ts";
 import { isCreditCard, type Kind } from "../protocol/endpoints.ts";
 import { withFlags } from "../way.ts";
-import { acknowledge } from "./end.ts";
+import { acknowledge, throwIfInterrupted } from "./end.ts";
 import { currentRecord, type ExchangeContext, type VaultSession } from "./ports.ts";
 import { isUnread, openExchange, summarize, type OpenExchange } from "./records.ts";
 import type { Delivery, Handover } from "./recovery.ts";
 import { HandoverFailure, adoptRecovery, recoveryDocument, bareCredentials } from "./recovery.ts";
-import { interrupted, throwIfInterrupted, waysOn } from "./refusals.ts";
 import { untilAccepted, type Accepted } from "./start/send.ts";
 import type { Start } from "./start/start.ts";
 import { settledByStart } from "./states.ts";
@@ -88,8 +87,10 @@ async function deliverAndEnd(
       await context.session.noteSaved(id, replaces);
   } catch (error) {
     // Interrupted by the user: the exchange stays at ②, where the delivery of the contents is unknown.
-    if (error instanceof VaultError && error.code === "interrupted")
+    if (error instanceof VaultError && error.code === "interrupted") {
+      const { interrupted } = await import("./refusals.ts");
       throw await interrupted(context, exchange);
+    }
     const failure = asFailure(error);
     const { delivered, isSaved, needs } = failure.facts;
     const saveOwed = delivered || (handover.leavesState && !isSaved);
@@ -97,6 +98,7 @@ async function deliverAndEnd(
     if (noAck && failure.reason === "masked") return { ...delivery, exchange: held };
     // An interruption can also have ended a --save-cmd.
     await throwIfInterrupted(context, held);
+    const { waysOn } = await import("./ways.ts");
     const again = handover.line && withFlags(handover.line, "--discard-pending", ...needs);
     const message = `${failure.message}; the new credentials are stored, but not acknowledged`;
     throw new VaultError("pending", message, {

@@ -16,9 +16,8 @@ import {
   wording,
 } from "./dispositions.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
-import { nextTry } from "./ports.ts";
+import { interruptedBefore, nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
-import { interruptedBefore } from "./refusals.ts";
 import { claimIfTrial, giveBack, noteStart } from "./start/breaker-gate.ts";
 
 export type SingleContext = Pick<

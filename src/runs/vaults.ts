@@ -2,7 +2,6 @@ import type { App } from "../app.ts";
 import { confirmOrFail } from "../cli/prompts.ts";
 import { summarize, type VaultRecord } from "../exchange/records.ts";
 import { checkOwner, type Delivery } from "../exchange/recovery.ts";
-import { throwIfRefused } from "../exchange/refusals.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, type RunOptions } from "../handover/handover.ts";
@@ -91,7 +90,7 @@ async function completeStart(
   // A start that is certain to be refused is refused before a person is asked.
   if (record !== null && io.ask.isPossible && asked.given?.type !== "recovery" && !isDryRun) {
     const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
-    throwIfRefused(record, asked, circumstances);
+    (await import("../exchange/refusals.ts")).throwIfRefused(record, asked, circumstances);
   }
   const start = await askForStart(io, record, asked);
   const { given, generation, force } = start;

@@ -1,21 +1,15 @@
 import type { Holder } from "../../actor.ts";
-import { currentGeneration } from "../../exchange/start/start.ts";
 import type { Circumstances, NextAction } from "../../exchange/next-action.ts";
 import { aRead, candidates, likely, nextAction, unrefused } from "../../exchange/next-action.ts";
-import { summarize } from "../../exchange/records.ts";
+import { currentGeneration, summarize } from "../../exchange/records.ts";
 import { trialDueAt, type Breaker } from "../../exchange/breaker.ts";
 import { allowsStart } from "../../exchange/counting.ts";
 import type { ExchangeRecord, Generation, VaultRecord } from "../../exchange/records.ts";
-import { refusedByGuard, waysOn } from "../../exchange/refusals.ts";
+import { waysOn } from "../../exchange/ways.ts";
 import type { Narrator } from "../../terminal/narrator.ts";
 import { namedFingerprint } from "../../terminal/secrets.ts";
 import { command, noted, wayText } from "../../way.ts";
-import type {
-  ExchangeStatus,
-  ServiceBreaker,
-  VaultGuard,
-  ListedVault,
-} from "../../documents/state.ts";
+import type { ExchangeStatus, ServiceBreaker, ListedVault } from "../../documents/state.ts";
 
 /** An exchange as the JSON documents show it: no secret in it. */
 function describeExchange(exchange: ExchangeRecord, now: number): ExchangeStatus {
@@ -65,7 +59,7 @@ function statusOf(
   return action.do === "refuse" ? "at risk" : "ready";
 }
 
-const countersOf = (
+export const countersOf = (
   { unackedStarts, failedAttempts, possiblyFailed, unansweredStarts }: VaultRecord,
   limits: Circumstances["policy"],
 ) => ({ unackedStarts, failedAttempts, possiblyFailed, unansweredStarts, limits });
@@ -119,19 +113,6 @@ export function describeVault(
       ),
       exchanges: record.exchanges.map((exchange) => describeExchange(exchange, now)),
     }),
-  };
-}
-
-export function describeGuard(record: VaultRecord, circumstances: Circumstances): VaultGuard {
-  const { policy } = circumstances;
-  const { uuid, label } = record;
-  return {
-    uuid,
-    label,
-    ...countersOf(record, policy),
-    allows: allowsStart(record, policy),
-    next: waysOn(record, circumstances),
-    refuses: refusedByGuard(record, circumstances),
   };
 }
 

@@ -3,8 +3,7 @@ import { object } from "../../protocol/answers.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
-import type { ExchangeContext, Reply } from "../ports.ts";
-import { interruptedBefore, noneArrived } from "../refusals.ts";
+import { interruptedBefore, type ExchangeContext, type Reply } from "../ports.ts";
 import { isTakenBack, type CallOutcome } from "../dispositions.ts";
 import type { Intent, VaultRecord } from "../records.ts";
 
@@ -99,7 +98,7 @@ async function awaitTrial(context: GateContext, vault: AtGate): Promise<Breaker>
     }
     const leftMs = deadline - clock.elapsed();
     // To the end, even if the trial is due later: another vault's may close the breaker before.
-    if (leftMs <= 0) throw notDue(vault, cause, dueAt);
+    if (leftMs <= 0) throw await notDue(vault, cause, dueAt);
     if (told !== cause)
       context.emit({ type: "waiting", cause, waitMs: dueAt - now, unansweredStarts });
     told = cause;
@@ -137,12 +136,18 @@ const causeOf = (reply: Reply): string =>
 const at = (time: number): string =>
   new Date(Math.ceil(time / 1000) * 1000).toISOString().replace(".000Z", "Z");
 
-const notDue = ({ uuid }: AtGate, cause: string, dueAt: number): VaultError =>
-  new VaultError("network", `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`, {
-    uuid,
-    hint: "run it again then",
-    next: [noneArrived(uuid ?? "--all", ": then at once")],
-  });
+async function notDue({ uuid }: AtGate, cause: string, dueAt: number): Promise<VaultError> {
+  const { noneArrived } = await import("../ways.ts");
+  return new VaultError(
+    "network",
+    `not sent: ${cause}; the next trial start is due at ${at(dueAt)}`,
+    {
+      uuid,
+      hint: "run it again then",
+      next: [noneArrived(uuid ?? "--all", ": then at once")],
+    },
+  );
+}
 
 /** Says when the next trial of a vault is due, after a start that got no answer. */
 export function trialDue(breaker: ServiceBreaker, { unansweredStarts }: AtGate): string {

@@ -13,13 +13,12 @@ import {
   unansweredError,
   wording,
 } from "../dispositions.ts";
-import { settleInterrupted } from "../end.ts";
+import { settleInterrupted, throwIfInterrupted } from "../end.ts";
 import { nextAction, type NextAction } from "../next-action.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
 import { currentRecord, nextTry, note } from "../ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
 import { bareCredentials } from "../recovery.ts";
-import { afterRefusal, refusalError, throwIfInterrupted, throwIfRefused } from "../refusals.ts";
 import { newId } from "../ulid.ts";
 import { letOut, noteStart, trialDue } from "./breaker-gate.ts";
 import type { ChosenPair, Counted, Start } from "./start.ts";
@@ -81,6 +80,7 @@ class Starts {
     const action = nextAction(vault, wish, context, { tried: this.#tried, refused });
     if (action.do === "end" || action.do === "start") return action;
     if (action.do === "done") throw new VaultError("internal", "nothing is to be started");
+    const { afterRefusal, refusalError } = await import("../refusals.ts");
     throw this.#refusal === undefined
       ? refusalError(vault, action, wish, context)
       : afterRefusal(vault, action, this.#refusal, context);
@@ -293,7 +293,7 @@ export async function previewStart(context: ExchangeContext, start: Start): Prom
   if (given?.type === "recovery") return { record, kind, acknowledges: null, pair: null };
   const known = await recordedAs(context, record, start);
   if (record === null || (given !== undefined && known === null)) {
-    if (record !== null) throwIfRefused(record, start, context);
+    if (record !== null) (await import("../refusals.ts")).throwIfRefused(record, start, context);
     return { record, kind, acknowledges: null, pair: null };
   }
   const starts = new Starts(context, start, { kind, recordedAs: known });

@@ -7,11 +7,10 @@ import type { CreditCard, Device } from "../../protocol/fields.ts";
 import { fingerprint } from "../../protocol/fingerprint.ts";
 import type { Credentials } from "../../protocol/requests.ts";
 import { command, noted, type Way } from "../../way.ts";
-import { importOf } from "../dispositions.ts";
 import type { Wish } from "../next-action.ts";
 import type { ExchangeContext } from "../ports.ts";
 import type { Generation, JournalledOperation, RunPart, VaultRecord } from "../records.ts";
-import { isLive } from "../records.ts";
+import { currentGeneration, importOf, isLive, noCredentials } from "../records.ts";
 import { bareCredentials, type GivenCredentials } from "../recovery.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
@@ -98,15 +97,6 @@ export function chooseKind(
   const message = `--kind: vault ${uuid} is known as ${known.kind}, not ${given}`;
   throw new VaultError("invalid-input", message, { uuid, hint: "leave --kind out" });
 }
-
-export const noCredentials = (uuid: string): VaultError =>
-  new VaultError("no-credentials", `no credentials are known for vault ${uuid} at this service`, {
-    uuid,
-    next: [
-      command`vault import ${uuid} --kind KIND --credentials @FILE`,
-      command`vault get ${uuid} --kind KIND --credentials @FILE`,
-    ],
-  });
 
 /** The error for a uuid that is known under another base URL: a pair is never sent to a service that it does not belong to. */
 export function otherService(uuid: string, here: string, there: string): VaultError {
@@ -218,11 +208,6 @@ export function combinationOf(
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
   return hash.digest("hex");
 }
-
-export const currentGeneration = ({
-  generations,
-}: Pick<VaultRecord, "generations">): Generation | undefined =>
-  generations.find((g) => g.standing === "current");
 
 /**
  * Checks a given pair against the stored ones, before anything is recorded or sent. Returns the generation as which it is recorded, or
