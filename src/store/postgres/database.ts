@@ -30,8 +30,8 @@ const awayMs = 15_000;
 /** Between two tries, in milliseconds. */
 const pauseMs = 250;
 
-/** Errors that end the connection. Words like FATAL are in the language of the server. */
-const fatal = /^(?:08...|57P..|25P0[345])$/;
+/** Errors that end the connection, or of `pg`, without a code. FATAL is in the server's language. */
+const fatal = /^(?:08...|57P..|25P0[345]|)$/;
 
 /**
  * SET LOCAL in one statement: a commit is durable, and says so if it may not be, whatever a role or
@@ -141,6 +141,7 @@ class Connection extends pg.Client {
     if (reason instanceof pg.DatabaseError && !fatal.test(code))
       return refusal(this.#address, code, reason);
     this.dead ??= reason;
+    (this as unknown as Wire).connection.stream.destroy();
     return new AnswerLost(this.#address, this.dead.message);
   }
 }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import pg from "pg";
 import { expect, it, vi } from "vitest";
 import type { VaultSession } from "../../../src/exchange/ports.ts";
@@ -24,6 +25,27 @@ it("a pipe that breaks is a lost answer, and no answer of the server: its code h
   const state = await sharedState();
   const session = await imported(state);
   breakPipe();
+  await session.recordIntent(intent("x1", 1));
+  expect(await known(session)).toMatchObject({
+    unackedStarts: 1,
+    last: { id: "x1", state: "intent" },
+  });
+  await session.release();
+});
+
+it("a message that is not of the protocol is a lost answer: what follows cannot be told apart", async () => {
+  const state = await sharedState();
+  const session = await imported(state);
+  const { query } = pg.Client.prototype;
+  vi.spyOn(pg.Client.prototype, "query").mockImplementationOnce(function (
+    this: pg.Client,
+    ...given: unknown[]
+  ) {
+    const answer = query.apply(this, given as never) as unknown;
+    const { stream } = (this as unknown as { connection: { stream: EventEmitter } }).connection;
+    setImmediate(() => stream.emit("data", Buffer.from([0x21, 0, 0, 0, 4])));
+    return answer as never;
+  });
   await session.recordIntent(intent("x1", 1));
   expect(await known(session)).toMatchObject({
     unackedStarts: 1,
