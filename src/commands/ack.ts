@@ -133,7 +133,7 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
       return { ok: true };
     },
     tell: ({ uuid, label }, outcome) => {
-      if ("error" in outcome)
+      if (!outcome.ok)
         result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
     },
     concurrency: options.concurrency,

@@ -12,7 +12,7 @@ import type { View } from "../cli/vault-view.ts";
 import { grouped } from "../terminal/count.ts";
 import { factsTable, listTable, tabbedLines } from "../terminal/tables.ts";
 import { durationInWords } from "../terminal/time.ts";
-import type { Outcome } from "./report.ts";
+import type { SkipReason } from "./report.ts";
 
 /**
  * --dry-run: prints what would be sent, and what it would count toward lockout; sends and records nothing.
@@ -122,16 +122,10 @@ function describe(
 
 /** --dry-run: prints what would be done with many vaults. */
 export async function dryRunOfMany(
-  { io, settings }: Basics,
+  { io, settings: { rate } }: Basics,
   todo: readonly Pick<Start, "noAck">[],
-  known: readonly (readonly [Named, Outcome])[],
+  skipped: readonly (Named & { reason: SkipReason })[],
 ): Promise<void> {
-  const { rate } = settings;
-  const skipped = known.flatMap(([vault, outcome]) =>
-    "skipped" in outcome && outcome.skipped !== "stopped"
-      ? [{ ...vault, reason: outcome.skipped }]
-      : [],
-  );
   const calls = todo.reduce((sum, { noAck }) => sum + (noAck ? 1 : 2), 0);
   const seconds = rate === 0 ? 0 : Math.ceil(calls / rate);
   const document: PlanDocument = {

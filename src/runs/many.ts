@@ -36,7 +36,9 @@ export async function runMany(
   await askSettings(app);
   const run = runOf(app, options, operation);
   const { todo, known } = await readList(app, options, run);
-  const skipped = known.filter(([, outcome]) => !outcome.ok);
+  const skipped = known.flatMap(([{ uuid, label }, outcome]) =>
+    outcome.ok ? [] : [{ uuid, label, reason: outcome.skipped }],
+  );
   if (options.dryRun === true) {
     await (await import("./dry-run.ts")).dryRunOfMany(app, todo, skipped);
     return skipped.length === 0 ? 0 : 16;
@@ -83,7 +85,7 @@ async function readList(app: App, options: VaultsOptions, run: Run) {
   const circumstances = { policy: app.settings.policy, clock: store };
   const isKept = options.outDir !== undefined || options.exec !== undefined;
   const todo: Start[] = [];
-  const known: [Start, Outcome][] = [];
+  const known: [Start, { ok: true; earlier: true } | Skipped][] = [];
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
     const vault = vaults.vault(start.uuid);
@@ -104,23 +106,28 @@ function whySkipped(
   rest: Way,
 ): Skipped | undefined {
   const again = withFlags(rest, "--discard-pending");
-  const skip = (skipped: SkipReason, why: string): Skipped => {
-    return { ok: false, skipped, why, next: waysOn(vault, circumstances, again) };
-  };
+  const skip = (
+    skipped: SkipReason,
+    { code, message }: VaultError,
+    next = waysOn(vault, circumstances, again),
+  ): Skipped => ({ ok: false, skipped, error: new VaultError(code, message, { next }) });
   if (["locked", "gone"].includes(vault.lastError?.code ?? ""))
-    return skip("locked", "the vault is locked, or gone");
+    return skip("locked", new VaultError("locked", "the vault is locked, or gone"));
   const first = beforeStart(vault, start, circumstances);
   if (first?.do === "refuse") {
-    const { message, facts } = refusalError(vault, first, start, circumstances);
-    const refused = skip(first.because === "held" ? "held" : "guard", message);
+    const error = refusalError(vault, first, start, circumstances);
     // The same line, of reads, would not drop an update.
     const isOther = start.operation === "get" && vault.open?.operation === "update";
-    return isOther ? { ...refused, next: facts.next ?? [] } : refused;
+    return skip(
+      first.because === "held" ? "held" : "guard",
+      error,
+      isOther ? error.facts.next : undefined,
+    );
   }
   if (start.operation !== "get" || !vault.limited || isKept) return undefined;
   const keeps = "another run with --out-dir or --exec keeps what limited vaults deliver";
   const next = [noted(command`vault help many-vaults`, keeps)];
-  return { ...skip("limited", "the number of its reads is limited"), next };
+  return skip("limited", new VaultError("usage", "the number of its reads is limited"), next);
 }
 
 /** The exchange of one vault, in its turn. */
@@ -230,7 +237,7 @@ export async function runAll<Vault extends Named>(
     await report.outcomes(all.before);
     const taken = await takeTurns(app, todo, report, all);
     failure = endOf(host, report, all, taken.stop);
-    await report.outcomes(taken.left.map((vault) => [vault, { ok: false, skipped: "stopped" }]));
+    await report.notBegun(taken.left);
     await report.end(taken.calls, failure?.facts.next ?? []);
   } catch (error) {
     failure ??= outputFailed(all, error);

@@ -3,7 +3,6 @@ import type { GetDocument, ManyEvent, UpdateDocument } from "../documents/exchan
 import { formatDuration } from "../duration.ts";
 import type { VaultError } from "../errors.ts";
 import type { Named } from "../exchange/records.ts";
-import type { Host } from "../host.ts";
 import type { Basics } from "../parts/basics.ts";
 import { count, grouped } from "../terminal/count.ts";
 import { createPalette, type Palette } from "../terminal/palette.ts";
@@ -15,20 +14,21 @@ import type { Way } from "../way.ts";
 /** Why nothing is sent for a vault. */
 export type SkipReason = "held" | "locked" | "guard" | "limited";
 
-/** A vault for which nothing is sent, with what helps. */
+/** A vault for which nothing is sent; the error says why, and what helps. */
 export interface Skipped {
   ok: false;
+  error: VaultError;
   skipped: SkipReason;
-  why: string;
-  next: readonly Way[];
 }
 
-/** What became of a vault. `earlier`: before this command, in the same run; `stopped`: the command ended before its turn. */
+/** What became of a vault. `earlier`: before this command, in the same run. */
 export type Outcome =
-  | { ok: true; earlier?: true }
-  | { ok: false; error: VaultError }
-  | Skipped
-  | { ok: false; skipped: "stopped" };
+  { ok: true; earlier?: true } | { ok: false; error: VaultError; skipped?: undefined } | Skipped;
+
+const wordOf = (outcome: Outcome): "done" | "earlier" | "failed" | "skipped" => {
+  if (outcome.ok) return outcome.earlier === true ? "earlier" : "done";
+  return outcome.skipped === undefined ? "failed" : "skipped";
+};
 
 /** Numbers of vaults. What was stopped is in none but the total. */
 export interface Tally {
@@ -79,19 +79,20 @@ const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
  */
 export class Report {
   readonly tally: Tally;
+  /** Erases the progress line; `end` does so too. Call it also if the command fails. */
+  readonly close: () => void;
   readonly #causes = new Map<string, Cause>();
   readonly #io: Basics["io"];
   readonly #options: ReportOptions;
   readonly #began: number;
-  readonly #progress: ProgressBar;
   #palette: Promise<Palette> | undefined;
 
   constructor(basics: Basics, options: ReportOptions) {
     this.tally = { total: options.total, done: 0, earlier: 0, failed: 0, skipped: 0 };
+    this.close = showProgress(basics, this.tally);
     this.#io = basics.io;
     this.#options = options;
     this.#began = basics.io.host.elapsed();
-    this.#progress = new ProgressBar(basics, this.tally);
   }
 
   /** Prints the contents of a vault whole; `view` is the table of a single get. Resolves when they are delivered, rejects as `stdout.write`. */
@@ -111,13 +112,19 @@ export class Report {
     this.#count(outcome);
     const { form } = this.#options;
     if (form === "ndjson") await this.#printOutcome(entry, outcome);
-    else if (form === "rows" && (!("skipped" in outcome) || outcome.skipped !== "stopped"))
-      await this.#io.host.stdout.write(await this.#row(entry, outcome));
+    else if (form === "rows") await this.#io.host.stdout.write(await this.#row(entry, outcome));
   }
 
   /** Prints what became of many together: a file is synced once for them. */
   async outcomes(of: readonly (readonly [Named, Outcome])[]): Promise<void> {
     await Promise.all(of.map(async (one) => await this.outcome(...one)));
+  }
+
+  /** Tells a program of the entries whose turn did not come: they are in no number but the total. */
+  async notBegun(entries: readonly Named[]): Promise<void> {
+    const stopped = { ok: false, skipped: "stopped" } as const;
+    if (this.#options.form === "ndjson")
+      await Promise.all(entries.map(async (entry) => await this.#printOutcome(entry, stopped)));
   }
 
   /** Those of failures first, then those with most vaults: `2 failed (rejected), 1 skipped (guard)`. */
@@ -142,7 +149,7 @@ export class Report {
 
   /** Prints the summary, with the number of calls, and what helps those that are not done. */
   async end(calls: number, next: readonly Way[]): Promise<void> {
-    this.#progress.close();
+    this.close();
     const { host, narrator, redactor } = this.#io;
     const { form, name: run, operation } = this.#options;
     const { total, done, earlier, failed, skipped } = this.tally;
@@ -164,28 +171,15 @@ export class Report {
     );
   }
 
-  /** Erases the progress line; `end` does so too. Call it also if the command fails. */
-  close(): void {
-    this.#progress.close();
-  }
-
   #count(outcome: Outcome): void {
-    if (outcome.ok) {
-      this.tally.done += 1;
-      if (outcome.earlier === true) this.tally.earlier += 1;
-    } else if ("error" in outcome) {
-      const { error } = outcome;
-      this.tally.failed += 1;
-      const stays = staysFailed(error, this.#options.operation);
-      this.#addCause(`failed (${error.code})`, stays, error.facts.next ?? []);
-    } else if (outcome.skipped !== "stopped") {
-      this.tally.skipped += 1;
-      this.#addCause(`skipped (${outcome.skipped})`, true, outcome.next);
-    }
-  }
-
-  #addCause(what: string, stays: boolean, next: readonly Way[]): void {
-    const same = this.#causes.get(what) ?? { count: 0, next, stays };
+    const word = wordOf(outcome);
+    this.tally[word] += 1;
+    if (word === "earlier") this.tally.done += 1;
+    if (outcome.ok) return;
+    const { error, skipped } = outcome;
+    const what = `${word} (${skipped ?? error.code})`;
+    const stays = skipped !== undefined || staysFailed(error, this.#options.operation);
+    const same = this.#causes.get(what) ?? { count: 0, next: error.facts.next ?? [], stays };
     this.#causes.set(what, { ...same, count: same.count + 1, stays: same.stays && stays });
   }
 
@@ -202,13 +196,15 @@ export class Report {
     await this.#printLine(line as ManyEvent);
   }
 
-  async #printOutcome({ uuid, label }: Named, outcome: Outcome): Promise<void> {
-    const shown =
-      "error" in outcome
-        ? { ok: false as const, error: outcome.error.with({ uuid, label }).toJSON() }
-        : "skipped" in outcome
-          ? { ok: false as const, skipped: outcome.skipped }
-          : outcome;
+  async #printOutcome(
+    { uuid, label }: Named,
+    outcome: Outcome | { ok: false; skipped: "stopped" },
+  ): Promise<void> {
+    const shown = outcome.ok
+      ? outcome
+      : outcome.skipped === undefined
+        ? { ok: outcome.ok, error: outcome.error.with({ uuid, label }).toJSON() }
+        : { ok: outcome.ok, skipped: outcome.skipped };
     const redacted = this.#io.redactor.redactValue(shown);
     await this.#printLine({ event: "outcome", uuid, label, ...redacted });
   }
@@ -218,14 +214,9 @@ export class Report {
     const { host, redactor } = this.#io;
     const { stdout } = host;
     const { good, warn, bad, dim } = await (this.#palette ??= createPalette(stdout.color));
-    const [word, paint, why] =
-      "error" in outcome
-        ? ["failed", bad, outcome.error.message]
-        : "skipped" in outcome
-          ? ["skipped", warn, "why" in outcome ? outcome.why : null]
-          : outcome.earlier === true
-            ? ["earlier", dim, null]
-            : ["done", good, null];
+    const word = wordOf(outcome);
+    const paint = { done: good, earlier: dim, failed: bad, skipped: warn }[word];
+    const why = outcome.ok ? null : outcome.error.message;
     if (!stdout.isTTY)
       return `${[uuid, word, label ?? "", redactor.redact(why ?? "")].map(printableLine).join("\t")}\n`;
     const facts = [label, why].filter((fact) => fact !== null).join(": ");
@@ -265,52 +256,42 @@ const erase = "\r\u001B[K";
 
 /**
  * Shows how far a run is by a line on a terminal, redrawn in place every second and after whatever else is written there, for which it
- * is erased. Without a terminal, or with --quiet, nothing is written. `tally` may change all the time.
+ * is erased. Without a terminal, or with --quiet, nothing is written. `tally` may change all the time. Returns what erases it for good.
  */
-export class ProgressBar {
-  readonly #host: Host;
-  readonly #tally: Readonly<Tally>;
-  readonly #began: number;
-  readonly #timer: NodeJS.Timeout;
-  /** Undefined once it is closed. */
-  #terminal: ReturnType<Host["terminal"]>["output"] | undefined;
-  #writers = 0;
-
-  constructor({ io: { host }, settings: { flags } }: Basics, tally: Readonly<Tally>) {
-    this.#host = host;
-    this.#tally = tally;
-    this.#began = host.elapsed();
-    const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
-    this.#terminal = host.stderr.isTTY && !isQuiet ? host.terminal().output : undefined;
-    if (this.#terminal !== undefined) {
-      host.stderr.surroundWrites(this.#around);
-      if (host.stdout.isTTY) host.stdout.surroundWrites(this.#around);
-    }
-    this.#timer = setInterval(() => this.#draw(), tickMs).unref();
-  }
-
-  /** Erases the line for good. */
-  close(): void {
-    clearInterval(this.#timer);
-    this.#terminal?.write(erase);
-    this.#terminal = undefined;
-  }
-
-  #draw(): void {
-    if (this.#terminal === undefined || this.#writers > 0) return;
-    const elapsedMs = this.#host.elapsed() - this.#began;
-    const text = progressText(this.#tally, elapsedMs, this.#terminal.columns || 80);
-    this.#terminal.write(`\r${text}\u001B[K`);
-  }
-
-  readonly #around = async (write: () => Promise<void>): Promise<void> => {
-    if (this.#writers === 0) this.#terminal?.write(erase);
-    this.#writers += 1;
+function showProgress(
+  { io: { host }, settings: { flags } }: Basics,
+  tally: Readonly<Tally>,
+): () => void {
+  const isQuiet = (flags as Readonly<Record<string, unknown>>)["quiet"] === true;
+  if (!host.stderr.isTTY || isQuiet) return () => {};
+  const terminal = host.terminal().output;
+  const began = host.elapsed();
+  let writers = 0;
+  let isClosed = false;
+  const draw = (): void => {
+    if (isClosed || writers > 0) return;
+    const text = progressText(tally, host.elapsed() - began, terminal.columns || 80);
+    terminal.write(`\r${text}\u001B[K`);
+  };
+  const eraseLine = (): void => {
+    if (!isClosed && writers === 0) terminal.write(erase);
+  };
+  const around = async (write: () => Promise<void>): Promise<void> => {
+    eraseLine();
+    writers += 1;
     try {
       await write();
     } finally {
-      this.#writers -= 1;
-      this.#draw();
+      writers -= 1;
+      draw();
     }
+  };
+  host.stderr.surroundWrites(around);
+  if (host.stdout.isTTY) host.stdout.surroundWrites(around);
+  const timer = setInterval(draw, tickMs).unref();
+  return () => {
+    clearInterval(timer);
+    eraseLine();
+    isClosed = true;
   };
 }

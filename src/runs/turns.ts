@@ -87,7 +87,7 @@ export async function takeTurns<Vault extends Named>(
       const outcome = await work(vault, turn, report).catch((error: unknown): Outcome =>
         turn.fail(error),
       );
-      const error = "error" in outcome ? outcome.error : undefined;
+      const error = outcome.ok ? undefined : outcome.error;
       const { code, retry } = error ?? {};
       // Not if the lock was lost in the middle: the start counts, and a limited vault has spent a read.
       const isInUse = code === "busy" && retry === "safe" && !isLast;

@@ -3,20 +3,10 @@ import { dryRunOfMany } from "../../src/runs/dry-run.ts";
 import { checkDocument } from "../support/documents.ts";
 import { printingParts, uuid, type PartsOptions } from "../support/fake-host.ts";
 
-const about = { why: "why", next: [] };
 const skipped = [
-  [
-    { uuid: uuid(1), label: "payroll" },
-    { ok: false, skipped: "held", ...about },
-  ],
-  [
-    { uuid: uuid(2), label: null },
-    { ok: false, skipped: "guard", ...about },
-  ],
-  [
-    { uuid: uuid(3), label: "a\u001Bb" },
-    { ok: false, skipped: "held", ...about },
-  ],
+  { uuid: uuid(1), label: "payroll", reason: "held" },
+  { uuid: uuid(2), label: null, reason: "guard" },
+  { uuid: uuid(3), label: "a\u001Bb", reason: "held" },
 ] as const;
 
 async function printed(
@@ -37,7 +27,7 @@ describe("the plan of many vaults", () => {
         vaults: 1997,
         calls: 3987,
         seconds: 160,
-        skipped: skipped.map(([start, { skipped: reason }]) => ({ uuid: start.uuid, reason })),
+        skipped: skipped.map(({ uuid, reason }) => ({ uuid, reason })),
       },
     };
     for (const name of ["get", "update", "ack"] as const) checkDocument(name, document);
@@ -70,11 +60,7 @@ describe("the plan of many vaults", () => {
     expect(none.trimEnd().split("\n").at(-1)).toBe("  Skipped  0");
     const many = Array.from(
       { length: 100_000 },
-      (_, n) =>
-        [
-          { uuid: uuid(n), label: null },
-          { ok: false, skipped: "locked", ...about },
-        ] as const,
+      (_, n) => ({ uuid: uuid(n), label: null, reason: "locked" }) as const,
     );
     const lines = (await printed({}, many)).trimEnd().split("\n");
     expect(lines).toHaveLength(4 + many.length);

@@ -72,8 +72,7 @@ const failed = (error: VaultError): Outcome => ({ ok: false, error });
 const skipped = (reason: "held" | "locked" | "guard" | "limited"): Outcome => ({
   ok: false,
   skipped: reason,
-  why: `why it is ${reason}`,
-  next: [command`vault help ${reason}`],
+  error: new VaultError("guard", `why it is ${reason}`, { next: [command`vault help ${reason}`] }),
 });
 function open(
   options: PartsOptions & {
@@ -111,7 +110,7 @@ describe("lines for a program", () => {
       failed(new VaultError("service", "not hunter2\nbut more", { hint: "run it again" })),
     );
     await report.outcome({ uuid: uuid(4), label: null }, skipped("held"));
-    await report.outcome({ uuid: uuid(5), label: null }, { ok: false, skipped: "stopped" });
+    await report.notBegun([{ uuid: uuid(5), label: null }]);
     await end();
     expect(written.stdout.every((text) => text.indexOf("\n") === text.length - 1)).toBe(true);
     const events = written.stdout.map((text) => JSON.parse(text) as unknown);
@@ -181,7 +180,7 @@ describe("rows for a person", () => {
     await report.outcome({ uuid: uuid(8), label: null }, skipped("guard"));
     for (const n of [9, 10, 11, 12])
       await report.outcome({ uuid: uuid(n), label: null }, skipped("held"));
-    await report.outcome({ uuid: uuid(13), label: null }, { ok: false, skipped: "stopped" });
+    await report.notBegun([{ uuid: uuid(13), label: null }]);
     await end();
     expect(`\n${shown(written.screen)}`).toMatchInlineSnapshot(`
       "
