@@ -103,16 +103,23 @@ export function obstacleAt(path: string): "not a file" | "a symbolic link" | nul
   }
 }
 
-/** Removes temporary files that killed processes left beside a file, because they hold secrets. Only the caller may write the file. */
+/**
+ * Removes temporary files that killed processes left beside a file, because they hold secrets: as far as the folder and its owner let.
+ * Only the caller may write the file.
+ */
 export function removeLeftovers(path: string): void {
   const folder = dirname(resolve(path));
   const start = `.${basename(path)}.`;
-  for (const name of readdirSync(folder)) {
-    const isOurs =
-      name.startsWith(start) &&
-      name.endsWith(suffix) &&
-      /^[0-9a-f]{16}$/.test(name.slice(start.length, -suffix.length));
-    if (isOurs) rmSync(join(folder, name), { force: true });
+  try {
+    for (const name of readdirSync(folder)) {
+      const isOurs =
+        name.startsWith(start) &&
+        name.endsWith(suffix) &&
+        /^[0-9a-f]{16}$/.test(name.slice(start.length, -suffix.length));
+      if (isOurs) rmSync(join(folder, name), { force: true });
+    }
+  } catch {
+    // A file can be written into a folder that cannot be read.
   }
 }
 

@@ -49,38 +49,32 @@ function getDocument({ uuid, label, vault, kind, exchange, settled }: Delivery):
   };
 }
 
-/** What a file or a program receives: this program keeps the credentials, unless --with-credentials says otherwise. */
-function passedDocument(document: GetDocument, { withCredentials }: RunOptions): GetDocument {
-  if (withCredentials === true) return document;
-  const { credentials: _, ...vault } = document.vault;
-  return { ...document, vault };
-}
-
-/** Writes the contents of a vault to --out or --out-dir, and gives them to --exec or a program; undefined without any of these. */
-function writerOf(
+/**
+ * Writes the contents of a vault to --out or --out-dir, and gives them to --exec or a program: without the credentials, which this
+ * program keeps, unless --with-credentials says otherwise.
+ * @throws HandoverFailure, and what `writeOut` throws
+ */
+export async function passContents(
   basics: Basics,
-  { options, run }: Outputs,
-  uuid: string,
-): ((document: GetDocument) => Promise<void>) | undefined {
-  const { exec, program } = options;
+  { options, run }: Pick<Outputs, "options" | "run">,
+  document: GetDocument,
+): Promise<void> {
+  const { out, exec, program, withCredentials } = options;
+  const { host } = basics.io;
+  const { uuid, label } = document;
+  const { credentials: _, ...vault } = document.vault;
+  const passed = withCredentials === true ? document : { ...document, vault };
+  // With --out-dir that would read the folder once for each vault.
+  if (out !== undefined) removeLeftovers(host.resolve(out));
   const path = outFileOf(options, uuid);
-  if ((path ?? exec ?? program) === undefined) return undefined;
-  return async (document) => {
-    const passed = passedDocument(document, options);
-    if (options.out !== undefined) tidy(basics.io.host.resolve(options.out));
-    if (path !== undefined) writeOut(basics.io.host, path, passed);
-    if (exec !== undefined) await passContents(basics, exec, run, passed);
-    await program?.run(passed);
-  };
-}
-
-/** Removes what killed processes left beside --out. With --out-dir that would read the folder once for each vault. */
-function tidy(out: string): void {
-  try {
-    removeLeftovers(out);
-  } catch {
-    // Contents can be delivered into a folder that cannot be read.
-  }
+  if (path !== undefined) writeOut(host, path, passed);
+  if (exec !== undefined)
+    await passTo(basics, "exec", exec, passed, {
+      VAULTSVC_VAULT_UUID: uuid,
+      VAULTSVC_VAULT_LABEL: label ?? "",
+      VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
+    });
+  await program?.run(passed);
 }
 
 /** What an update prints, once its outcome is known. */
@@ -142,12 +136,16 @@ async function deliverContents(
   { noAck }: Start,
 ): Promise<boolean> {
   const { io } = basics;
+  const { options, print } = outputs;
+  const { out, outDir, exec, program } = options;
   const document = getDocument(delivery);
-  if (delivery.lastRead && outputs.options.program?.takesAll(document) === false)
+  if (delivery.lastRead && program?.takesAll(document) === false)
     throw masked(delivery, { isProgram: true });
-  const write = writerOf(basics, outputs, delivery.uuid) ?? outputs.print;
-  if (write !== undefined) {
-    await orHeld(outputs, async () => await write(document, delivery));
+  const isPassed = (out ?? outDir ?? exec ?? program) !== undefined;
+  if (isPassed || print !== undefined) {
+    await orHeld(outputs, async () => {
+      await (isPassed ? passContents(basics, outputs, document) : print?.(document, delivery));
+    });
     return true;
   }
   const isMasked = delivery.exchange.limited && !showsContents(io.output);
@@ -245,24 +243,6 @@ async function passTo(
   });
   if (failure === undefined) return input;
   throw new HandoverFailure(reason, `--${reason} ${failure}`);
-}
-
-/**
- * Gives the document of one vault of a run to --exec, and resolves when the command has taken it over.
- * @throws HandoverFailure
- */
-export async function passContents(
-  basics: Basics,
-  command: string,
-  run: string,
-  document: GetDocument,
-): Promise<void> {
-  const { uuid, label } = document;
-  await passTo(basics, "exec", command, document, {
-    VAULTSVC_VAULT_UUID: uuid,
-    VAULTSVC_VAULT_LABEL: label ?? "",
-    VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
-  });
 }
 
 /**

@@ -43,7 +43,11 @@ async function run(
   });
   const app = fakeBasics(host, { timeout: timeoutMs });
   for (const secret of [apiKey, "4111111111111111"]) app.io.redactor.add(secret);
-  const running = passContents(app, command, "payday", { ...document, label });
+  const running = passContents(
+    app,
+    { options: { vaults: [uuid], exec: command }, run: "payday" },
+    { ...document, label },
+  );
   if (killed) setTimeout(() => host.kill(), 100);
   const failure = await running.then(
     () => undefined,
