@@ -3,16 +3,18 @@ import type { Io } from "../parts/basics.ts";
 import type { VaultNames } from "../cli/vault-name.ts";
 import { isLabel, labelRule, oneOf } from "../cli/values.ts";
 import { kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
-import { VaultError, type ErrorFacts } from "../errors.ts";
+import { VaultError } from "../errors.ts";
 import { checkOwner, checkCredentials, deviceOf, givenCredentials } from "../exchange/recovery.ts";
 import { noCredentials, type Named, type VaultRecord } from "../exchange/records.ts";
 import type { VaultContents, Start } from "../exchange/start/start.ts";
 import { checkStart } from "../exchange/start/start.ts";
 import { creditCard, device, externalRef, objectOf, uuid } from "../protocol/fields.ts";
-import { parseList, placeName, type Place } from "../protocol/json.ts";
+import { parseList, placeName } from "../protocol/json.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import { printableLine } from "../terminal/redactor.ts";
 import { checkContentsOptions } from "./contents.ts";
+import type { ManyOptions } from "./flags.ts";
+import type { ForAll } from "./read-start.ts";
 import { command } from "../way.ts";
 
 /** Properties of one vault in a file of many. */
@@ -24,20 +26,10 @@ export const vaultProperties = {
   label: z.optional(z.nullable(z.string().check(z.refine(isLabel, { error: labelRule })))),
 };
 
-/** Which vaults: one of the three. */
-export interface ListChoice {
-  /** Names on the command line. */
-  vaults: readonly string[];
-  /** A file, or `-`: a vault a line, or NDJSON. */
-  from?: string | undefined;
-  /** Every known vault with credentials. */
-  all?: boolean | undefined;
-}
+/** Which vaults: names on the command line; a file, or `-`, with a vault a line, or NDJSON; or every known vault with credentials. */
+export type ListChoice = Pick<ManyOptions, "all" | "from" | "vaults">;
 
 type ListOperation = Operation | "ack";
-
-/** What is asked for with all vaults, if a line does not say it itself. */
-export type ForAll = Omit<Start, "label" | "uuid">;
 
 /**
  * Reads the list of a command that starts with many vaults and checks all that can be checked before anything is sent (vault help
@@ -69,90 +61,81 @@ export async function readNames(
   });
 }
 
-/** A vault as it is given; `place` if that is in a file. */
+/** A vault as it is given, and where: a place in a file, or the name itself. */
 interface Entry {
   given: VaultLine;
-  place?: Place;
+  where: string;
 }
 
+/** Reads the entries, and makes of each a vault from its line and from what is known of it. */
 async function readList<Vault>(
   io: Io,
   choice: ListChoice,
   operation: ListOperation,
   known: VaultNames<VaultRecord>,
-  make: Make<Vault>,
+  make: (line: VaultLine, vault: VaultRecord | undefined) => Vault,
 ): Promise<Vault[]> {
   // Of a person who can be asked, before the list takes standard input.
   const exact = !io.ask.isPossible;
-  const entries = await readEntries(io, choice, operation, known);
-  const entryOf = new Map<string, Entry>();
-  return entries.map((entry) => {
-    const { given, place } = entry;
-    const shown = place === undefined ? { shown: printableLine(given.uuid) } : {};
+  const inFile = choice.from !== undefined;
+  const places = new Map<string, string>();
+  const vaultOf = ({ given, where }: Entry): Vault => {
+    const { uuid, vault } = known.find(given.uuid, { ...(inFile ? {} : { shown: where }), exact });
+    const before = places.get(uuid.toLowerCase());
+    if (before !== undefined)
+      throw new VaultError("usage", `${inFile ? "" : `${where}: `}the same vault as ${before}`, {
+        uuid,
+        hint: "nothing was sent; name each vault once",
+      });
+    places.set(uuid.toLowerCase(), where);
+    return make({ ...given, uuid }, vault);
+  };
+  return (await readEntries(io, choice, operation, known)).map((entry) => {
     try {
-      const { uuid, vault } = known.find(given.uuid, { ...shown, exact });
-      const before = entryOf.get(uuid.toLowerCase());
-      if (before !== undefined) throw sameVault(uuid, entry, before);
-      entryOf.set(uuid.toLowerCase(), entry);
-      return make({ ...given, uuid }, vault);
+      return vaultOf(entry);
     } catch (error) {
-      if (place === undefined || !(error instanceof VaultError)) throw error;
-      throw new VaultError(
-        "invalid-input",
-        `--from ${placeName(place)}: ${error.message}`,
-        error.facts,
-      );
+      if (!inFile || !(error instanceof VaultError)) throw error;
+      const { message, facts } = error;
+      throw new VaultError("invalid-input", `--from ${entry.where}: ${message}`, facts);
     }
-  });
-}
-
-function sameVault(uuid: string, { given, place }: Entry, before: Entry): VaultError {
-  const former =
-    before.place === undefined ? printableLine(before.given.uuid) : `in ${placeName(before.place)}`;
-  const start = place === undefined ? `${printableLine(given.uuid)}: ` : "";
-  return new VaultError("usage", `${start}the same vault as ${former}`, {
-    uuid,
-    hint: "nothing was sent; name each vault once",
   });
 }
 
 async function readEntries(
   { sources }: Io,
-  { vaults: names, from, all }: ListChoice,
+  { vaults, from, all }: ListChoice,
   operation: ListOperation,
   known: VaultNames<VaultRecord>,
 ): Promise<Entry[]> {
-  const hint = `a valid line: a UUID, a label, or ${examples[operation]}`;
-  const refuse = (message: string, facts: ErrorFacts): never => {
-    throw new VaultError("invalid-input", `${message}; nothing was sent`, facts);
-  };
   if (from !== undefined) {
-    const entries: Entry[] = [];
+    const { schema, example } = lines[operation];
+    const valid = `a valid line: a UUID, a label, or ${example}`;
+    const hint = `nothing was sent; ${valid}`;
     const text = await sources.read(from, "--from");
-    for (const { place, value } of parseList(text, "--from", `nothing was sent; ${hint}`)) {
-      const where = `--from ${placeName(place)}`;
-      const given =
-        typeof value === "string"
-          ? { uuid: value }
-          : checkGiven(objects[operation], value, where, `nothing was sent; ${hint}`, "place");
-      entries.push({ given, place });
-    }
-    return entries.length > 0 ? entries : refuse("--from: the list is empty", { hint });
+    const entries = Array.from(parseList(text, "--from", hint), ({ place, value }) => {
+      const where = placeName(place);
+      const isName = typeof value === "string";
+      const given = isName
+        ? { uuid: value }
+        : checkGiven(schema, value, `--from ${where}`, hint, "place");
+      return { given, where };
+    });
+    if (entries.length > 0) return entries;
+    throw new VaultError("invalid-input", "--from: the list is empty; nothing was sent", {
+      hint: valid,
+    });
   }
-  if (all === true) {
-    const able = Array.from(known.vaults).filter(({ generations }) => generations.length > 0);
-    // `ack` finishes what is pending, which may be nothing.
-    if (able.length === 0 && operation !== "ack")
-      refuse("--all: no vault of this service has credentials here", {
-        next: [command`vault import --file FILE`],
-      });
-    return able.map(({ uuid }) => ({ given: { uuid } }));
-  }
-  return names.map((uuid) => ({ given: { uuid } }));
+  if (all !== true) return vaults.map((uuid) => ({ given: { uuid }, where: printableLine(uuid) }));
+  const able = Array.from(known.vaults).filter(({ generations }) => generations.length > 0);
+  // `ack` finishes what is pending, which may be nothing.
+  if (able.length > 0 || operation === "ack")
+    return able.map(({ uuid }) => ({ given: { uuid }, where: uuid }));
+  throw new VaultError(
+    "invalid-input",
+    "--all: no vault of this service has credentials here; nothing was sent",
+    { next: [command`vault import --file FILE`] },
+  );
 }
-
-/** Makes a vault of the list from its line, and from what is known of it. */
-type Make<Vault> = (line: VaultLine, vault: VaultRecord | undefined) => Vault;
 
 const read = { ...vaultProperties, externalRef: z.optional(externalRef) };
 const contents = {
@@ -161,20 +144,24 @@ const contents = {
 };
 
 const rule = 'must be an object, such as {"uuid":"…"}';
-const get = objectOf(read, rule);
 const update = objectOf({ ...read, ...contents }, rule);
-const ack = objectOf({ uuid }, rule);
 
 /** One vault of the list as it is given. */
 type VaultLine = z.infer<typeof update>;
 
-const objects: Readonly<Record<ListOperation, z.core.$ZodType<VaultLine>>> = { get, update, ack };
-
-const examples: Readonly<Record<ListOperation, string>> = {
-  get: '{"uuid":"…","kind":"generic/offline","credentials":{…}}',
-  update:
-    '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
-  ack: '{"uuid":"…"}',
+const lines: Readonly<
+  Record<ListOperation, { schema: z.core.$ZodType<VaultLine>; example: string }>
+> = {
+  get: {
+    schema: objectOf(read, rule),
+    example: '{"uuid":"…","kind":"generic/offline","credentials":{…}}',
+  },
+  update: {
+    schema: update,
+    example:
+      '{"uuid":"…","card":{"number":"4111111111111111","name":"Ada Lovelace","expiryMonth":4,"expiryYear":2029}}',
+  },
+  ack: { schema: objectOf({ uuid }, rule), example: '{"uuid":"…"}' },
 };
 
 function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | undefined): Start {
@@ -188,12 +175,10 @@ function startOf(forAll: ForAll, line: VaultLine, vault: VaultRecord | undefined
   const kind = checkStart(vault ?? null, asked);
   return {
     ...forAll,
-    uuid,
-    label: vault?.label ?? line.label ?? given?.label ?? null,
+    ...asked,
     kind,
-    given,
+    label: vault?.label ?? line.label ?? given?.label ?? null,
     hashedPin: pair?.credentials.hashedPin,
-    device,
     externalRef: line.externalRef ?? forAll.externalRef,
     newVault: operation === "update" ? contentsOf(line, kind) : undefined,
   };

@@ -12,6 +12,26 @@ import type { Operation } from "../protocol/endpoints.ts";
 import { base64 } from "../protocol/fields.ts";
 import type { Redactor } from "../terminal/redactor.ts";
 
+/** What is asked for with all vaults of a command alike, where a line of their list does not say it itself. */
+export type ForAll = Omit<Start, "label" | "uuid">;
+
+/** Reads what the command line asks for with each of its vaults. @throws `usage` and `invalid-input` for the device */
+export const readForAll = async (
+  service: ServicePart,
+  operation: Operation,
+  options: ExchangeOptions & { exec?: string | undefined; program?: object | undefined },
+): Promise<ForAll> => ({
+  operation,
+  kind: options.kind,
+  device: await service.device(),
+  externalRef: options.externalRef,
+  generation: options.generation,
+  force: options.force === true,
+  noAck: options.ack === false,
+  discardPending: options.discardPending === true,
+  takesTime: (options.saveCmd ?? options.exec ?? options.program) !== undefined,
+});
+
 /**
  * Reads what a person asks for with one vault from the command line, and credentials, hashedPin and device from the sources that it names.
  * @throws `usage` and `invalid-input`
@@ -20,32 +40,15 @@ export async function readStart(
   { io, service }: { io: Io; service: ServicePart },
   uuid: string,
   operation: Operation,
-  options: ExchangeOptions,
+  options: Parameters<typeof readForAll>[2],
 ): Promise<Start> {
   const given = await readGiven(io, options);
   const pair = given?.type === "pair" ? given : undefined;
-  const hashedPin = await readHashedPin(io, options);
-  return {
-    uuid,
-    label: null,
-    operation,
-    kind: options.kind ?? pair?.kind,
-    given,
-    hashedPin: hashedPin ?? pair?.credentials.hashedPin,
-    device: (await service.device()) ?? deviceOf(given),
-    generation: options.generation,
-    ...commonOf(options),
-    takesTime: options.saveCmd !== undefined,
-  };
+  const hashedPin = (await readHashedPin(io, options)) ?? pair?.credentials.hashedPin;
+  const asked = await readForAll(service, operation, options);
+  const { kind = pair?.kind, device = deviceOf(given) } = asked;
+  return { ...asked, uuid, label: null, kind, given, hashedPin, device };
 }
-
-/** What is the same for all vaults of a command. */
-export const commonOf = (options: ExchangeOptions) => ({
-  force: options.force === true,
-  externalRef: options.externalRef,
-  noAck: options.ack === false,
-  discardPending: options.discardPending === true,
-});
 
 /**
  * Reads the credentials of the command line, and registers their secrets with the redaction; undefined if there are none.

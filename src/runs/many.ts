@@ -11,7 +11,7 @@ import { checkOut, prepareOut } from "../handover/out-file.ts";
 import { askSettings, confirmUpdate } from "../input/ask.ts";
 import { contentsFlags, exchangeFlags, outFlag, type VaultsOptions } from "../input/flags.ts";
 import { readStarts } from "../input/list.ts";
-import { commonOf, learnAll } from "../input/read-start.ts";
+import { learnAll, readForAll } from "../input/read-start.ts";
 import type { Host } from "../host.ts";
 import type { Remote } from "../parts/service.ts";
 import type { Basics } from "../parts/basics.ts";
@@ -68,13 +68,7 @@ export async function runMany(
 async function readList(app: App, options: VaultsOptions, run: Run) {
   const [store, service] = [await app.state.store(), app.settings.serviceName()];
   const vaults = new VaultNames(await store.known(service));
-  const forAll = {
-    operation: run.operation,
-    kind: options.kind,
-    device: await app.service.device(),
-    ...commonOf(options),
-    takesTime: options.exec !== undefined,
-  };
+  const forAll = await readForAll(app.service, run.operation, options);
   const starts = await readStarts(app.io, options, forAll, vaults);
   const earlier = run.isNamed ? await store.run(service, run.name) : [];
   const begun = new Map(earlier.map((one) => [one.uuid, one]));

@@ -45,7 +45,6 @@ async function runOne(app: App, options: RunOptions, operation: Operation): Prom
       (contents === undefined || mayHold(kind, contents));
     const uuid = await askVault(app, options.vaults[0], operation, fits);
     const asked = await readStart(app, uuid, operation, options);
-    if (program !== undefined) asked.takesTime = true;
     const start = await completeStart(app, options, asked, contents);
     if (options.dryRun === true) {
       const { dryRun } = await import("./dry-run.ts");

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VaultNames } from "../../src/cli/vault-name.ts";
-import { readNames, readStarts, type ForAll, type ListChoice } from "../../src/input/list.ts";
+import { readNames, readStarts, type ListChoice } from "../../src/input/list.ts";
+import type { ForAll } from "../../src/input/read-start.ts";
 
 import type { Named, VaultRecord } from "../../src/exchange/records.ts";
 import type { Start } from "../../src/exchange/start/start.ts";
@@ -279,19 +280,19 @@ describe("a list in a file", () => {
         kind: "generic/offline",
         credentials: pair,
       })),
-      "--from line 2: the same vault as in line 1",
+      "--from line 2: the same vault as line 1",
     ],
     [
       "a vault that stands there twice",
       "get",
       ["spare", "Checkout", { uuid: uuidOf(1).toUpperCase() }],
-      "--from line 3: the same vault as in line 1",
+      "--from line 3: the same vault as line 1",
     ],
     [
       "a vault that stands there twice, once in an array",
       "get",
       ["spare", [{ uuid: uuidOf(2) }, { uuid: uuidOf(1) }]],
-      "--from item 2: the same vault as in line 1",
+      "--from item 2: the same vault as line 1",
     ],
     [
       "a document of another vault",
@@ -347,7 +348,7 @@ describe("a list in a file", () => {
         const first = again % chosen.length;
         const told = await failure(listed([...lines, named(chosen[first] ?? 1, how[4] ?? "uuid")]));
         expect(told).toBe(
-          `invalid-input: --from line ${lines.length + 1}: the same vault as in line ${first + 1}`,
+          `invalid-input: --from line ${lines.length + 1}: the same vault as line ${first + 1}`,
         );
       }),
     );
