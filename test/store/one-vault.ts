@@ -143,7 +143,7 @@ export class OneVault {
     this.run((rows) =>
       exchanges.recordIntent(rows, intent(id, generation, { operation: "delete" })),
     );
-    return this.does((rows) => vaults.recordDeleted(rows, id));
+    return this.does((rows) => exchanges.recordDeleted(rows, id));
   }
 
   /** What a backup has of it. */

@@ -9,8 +9,8 @@ import { command } from "../../way.ts";
 import { isAsSeen, written, type Statement } from "../tables.ts";
 import { readVault, setting, storedVault, writingBeside, type Made } from "../document.ts";
 import { keptGeneration, openCredentials, openToken } from "../steps/generations.ts";
-import { lockLost, type ExchangeRow, type VaultRows } from "../steps/rows.ts";
-import { labelTaken } from "../steps/vault.ts";
+import { labelTaken, lockLost, type ExchangeRow, type VaultRows } from "../steps/rows.ts";
+
 import { busy, StoredVaultSession, waitForLock, type LockedBy } from "../vault-session.ts";
 import { twice, type Database, type Row } from "./database.ts";
 import { AnswerLost, codeOf, isLocked, labelTwice } from "./errors.ts";

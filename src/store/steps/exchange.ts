@@ -7,10 +7,12 @@ import {
   endExchange,
   exchangeIn,
   findExchange,
+  forgotten,
   openExchangeOf,
   journal,
   lockLost,
   noteError,
+  nothingCarried,
   update,
   vaultOf,
 } from "./rows.ts";
@@ -233,6 +235,22 @@ export function settle(
     row.endsUnanswered = Math.max(0, row.endsUnanswered - 1);
     journal(rows, "end-answered", exchangeId, { error });
   }
+}
+
+export function recordDeleted(rows: VaultRows, exchangeId: string): void {
+  const {
+    operation,
+    externalRef,
+    baseGeneration: generation,
+  } = exchangeIn(rows, exchangeId, ["intent"]);
+  journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
+  // It was not merely forgotten: a restore must not bring it back.
+  update(vaultOf(rows), {
+    ...forgotten,
+    ...nothingCarried,
+    forgottenAt: rows.at,
+    lastError: { at: rows.at, code: "gone", message: "deleted from here" },
+  });
 }
 
 /** The pair that the start of an exchange returned; exists from ② on. */

@@ -14,7 +14,7 @@ import type {
 import { exchangeStates, openStates, type ExchangeState } from "../../exchange/states.ts";
 import type { Kind } from "../../protocol/endpoints.ts";
 import type { SealingKey } from "../../secrets/sealing.ts";
-import { command } from "../../way.ts";
+import { command, noted } from "../../way.ts";
 
 /** The vault that a step changes, and the time of the change. */
 export interface Place {
@@ -216,6 +216,18 @@ export function lockLost(uuid: string, what: string): VaultError {
     },
   );
 }
+
+/** The error for a label that another vault has, which may not be known. */
+export const labelTaken = (uuid: string, other?: string): VaultError =>
+  new VaultError(
+    "usage",
+    `${other === undefined ? "another vault" : `vault ${other}`} already has this label; no label was changed`,
+    {
+      uuid: other ?? uuid,
+      hint: "choose another label",
+      next: [noted(command`vault label ${other ?? "VAULT"} TEXT`, "renames the one that has it")],
+    },
+  );
 
 /** States after which nothing more happens, and the token is useless. */
 type FinalState = "acknowledged" | "expired" | "discarded" | "rejected";

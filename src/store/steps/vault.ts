@@ -29,7 +29,6 @@ import {
 import type { CredentialsRow, ExchangeRow, VaultRows } from "./rows.ts";
 import {
   begun,
-  exchangeIn,
   findExchange,
   forgotten,
   isSameDevice,
@@ -260,22 +259,6 @@ export function resetCounters(rows: VaultRows, to: CounterReset): void {
   journal(rows, "counters-reset", null, { to, unackedStarts, failedAttempts, possiblyFailed });
 }
 
-export function recordDeleted(rows: VaultRows, exchangeId: string): void {
-  const {
-    operation,
-    externalRef,
-    baseGeneration: generation,
-  } = exchangeIn(rows, exchangeId, ["intent"]);
-  journal(rows, "deleted", exchangeId, { operation, externalRef, generation });
-  // It was not merely forgotten: a restore must not bring it back.
-  update(vaultOf(rows), {
-    ...forgotten,
-    ...nothingCarried,
-    forgottenAt: rows.at,
-    lastError: { at: rows.at, code: "gone", message: "deleted from here" },
-  });
-}
-
 export function forget(rows: VaultRows): void {
   const vault = vaultOf(rows);
   const counters = countToCarry(rows.exchanges, vault);
@@ -286,18 +269,6 @@ export function forget(rows: VaultRows): void {
   update(vault, { ...forgotten, ...carry, forgottenAt: rows.at });
   journal(rows, "forgotten", null);
 }
-
-/** The error for a label that another vault has, which may not be known. */
-export const labelTaken = (uuid: string, other?: string): VaultError =>
-  new VaultError(
-    "usage",
-    `${other === undefined ? "another vault" : `vault ${other}`} already has this label; no label was changed`,
-    {
-      uuid: other ?? uuid,
-      hint: "choose another label",
-      next: [noted(command`vault label ${other ?? "VAULT"} TEXT`, "renames the one that has it")],
-    },
-  );
 
 export function setLabel(rows: VaultRows, label: string): void {
   vaultOf(rows).label = label;
