@@ -22,9 +22,6 @@ export const formerTables = [
 ] as const;
 export type Former = Record<(typeof formerTables)[number], readonly Row[]>;
 
-/** The locks of a local state, each of many vaults: whoever has one may be between ① and ④. */
-export const formerLocks = Array.from({ length: 64 }, (_, n) => String(n).padStart(2, "0"));
-
 /** Makes way for the tables of documents; a table of that name is `vaults_1` then. */
 export const makingWay = (prefix: string): string => `
   DROP INDEX ${prefix}one_label; DROP INDEX ${prefix}vaults_by_uuid; DROP TABLE ${prefix}breakers;

@@ -6,7 +6,8 @@ import { dialect } from "../../src/store/sqlite/database.ts";
 import type { State } from "../../src/store/state.ts";
 import type { Statement } from "../../src/store/tables.ts";
 import type { StoredWhole } from "../../src/store/whole/stored-whole.ts";
-import { marksIn, Whole } from "../../src/store/whole/whole.ts";
+import { marksIn } from "../../src/store/whole/marks.ts";
+import { Whole } from "../../src/store/whole/whole.ts";
 import {
   exchange,
   imported,

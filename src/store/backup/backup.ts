@@ -29,7 +29,9 @@ import type { VaultRows } from "../steps/rows.ts";
 import { appendingAlone, marking, ofState, quoted } from "../tables.ts";
 import type { Row, Table } from "../tables.ts";
 import type { StoredState } from "../stored-state.ts";
-import { marksAt, tables, WholeReader, withPredecessors } from "../whole/whole.ts";
+import * as version1 from "../version-1.ts";
+import { withPredecessors } from "../whole/marks.ts";
+import { marksAt, tables, WholeReader } from "../whole/whole.ts";
 import type { Engine, WholePlace } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { BackupFacts, RestoredVault } from "../../documents/state.ts";
@@ -105,7 +107,7 @@ export async function copyInto(
   of: readonly Table[],
   signal?: AbortSignal,
 ): Promise<void> {
-  migrate(db);
+  migrate(db, version1);
   const { state, key, predecessors, copies, doubts } = source.marks;
   noteMeta(db, "state", state);
   if (key !== null) noteMeta(db, "key", key);

@@ -1,7 +1,7 @@
 import { VaultError } from "../../errors.ts";
 import { command, noted } from "../../way.ts";
 import { sharedTables, quoted, type Dialect, type Statement } from "../tables.ts";
-import { marksIn, notHere, type Marks } from "../whole/whole.ts";
+import { marksIn, notHere, type Marks } from "../whole/marks.ts";
 import type { Address } from "./address.ts";
 import type { Query, Row } from "./database.ts";
 import { cannotBeUsed, nothingThere, olderVersion } from "./errors.ts";
@@ -17,7 +17,7 @@ const oldestVersion = 2;
 export const tables = (schema: string): string[] => [
   `CREATE SCHEMA IF NOT EXISTS ${schema}`,
   // version, oldest, key (the id of the one that seals), timeline (of the server);
-  // closing (of the gate: gate.ts); state (its id) and the other marks of whole/whole.ts.
+  // closing (of the gate: gate.ts); state (its id) and the other marks of whole/marks.ts.
   `CREATE TABLE IF NOT EXISTS ${schema}.meta (name text PRIMARY KEY, value text NOT NULL)`,
   // The transaction that wrote the row, the server and the database are others in a copy.
   `CREATE TABLE IF NOT EXISTS ${schema}.identity (

@@ -4,9 +4,8 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { pathToFileURL } from "node:url";
 import { inserting, marking, sharedTables } from "../tables.ts";
 import type { Dialect, Row, Statement, Table } from "../tables.ts";
-import type { Former } from "../version-1.ts";
-import { documentsOf, droppingFormer, formerTable, formerTables, makingWay } from "../version-1.ts";
-import { marksIn, notHere, type Marks } from "../whole/whole.ts";
+import type * as version1 from "../version-1.ts";
+import { marksIn, notHere, type Marks } from "../whole/marks.ts";
 import { VaultError } from "../../errors.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { createFile } from "../../files/durable-file.ts";
@@ -21,7 +20,7 @@ export const applicationId = 0x76737374;
 
 const tables = `
   -- Facts about the state itself: journal-from, before which journal entries may be removed; state, its id; the other marks of
-  -- whole/whole.ts.
+  -- whole/marks.ts.
   CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
   INSERT OR IGNORE INTO meta VALUES ('state', lower(hex(randomblob(16))));
 
@@ -41,16 +40,22 @@ const tables = `
   BEGIN SELECT RAISE (ABORT, 'the journal is append-only'); END;
 `;
 
+/** What makes documents of the tables of version 1. */
+type Version1 = typeof version1;
+
 /** Makes the tables, or makes those of version 1 anew. */
-function second(db: DatabaseSync): void {
+function second(
+  db: DatabaseSync,
+  { documentsOf, droppingFormer, formerTable, formerTables, makingWay }: Version1,
+): void {
   const isFormer = one(db, "SELECT 1 FROM sqlite_master WHERE name = 'credentials'") !== undefined;
   if (isFormer) db.exec(makingWay(""));
   db.exec(tables);
   if (!isFormer) return;
-  const former: Partial<Former> = Object.fromEntries(
+  const former: Partial<version1.Former> = Object.fromEntries(
     formerTables.map((table) => [table, all<Row>(db, formerTable("", table))]),
   );
-  const documents = documentsOf(former as Former, (_, value) => {
+  const documents = documentsOf(former as version1.Former, (_, value) => {
     noteMeta(db, "key", keyIdOf(value));
     return value;
   });
@@ -66,10 +71,10 @@ function second(db: DatabaseSync): void {
  * The migration to version n is at position n, from 1. A published one is never changed, only
  * followed by another. A new state begins with the second.
  */
-export const migrations: (string | ((db: DatabaseSync) => void))[] = ["", second];
+export const migrations: (string | typeof second)[] = ["", second];
 
 /** Creates the database if there is none, durably and all at once: it never exists in part. */
-export function createDatabase(path: string): void {
+export function createDatabase(path: string, version1: Version1): void {
   if (onState(path, () => statIfThere(path)) !== null) return;
   onState(path, () =>
     createFile(path, (temporary) => {
@@ -77,7 +82,7 @@ export function createDatabase(path: string): void {
       try {
         configure(connection);
         connection.exec("BEGIN EXCLUSIVE");
-        migrate(connection);
+        migrate(connection, version1);
         connection.exec("COMMIT");
         const mode = one<{ journal_mode: string }>(
           connection,
@@ -121,10 +126,10 @@ export function openDatabase(path: string): DatabaseSync | null {
  * Runs the migrations that the database lacks, in the caller's transaction, with every vault
  * locked: no process may be between ① and ④ while the tables change.
  */
-export function migrate(connection: DatabaseSync): void {
+export function migrate(connection: DatabaseSync, version1: Version1): void {
   for (const script of migrations.slice(schemaVersion(connection))) {
     if (typeof script === "string") connection.exec(script);
-    else script(connection);
+    else script(connection, version1);
   }
   connection.exec(
     `PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`,

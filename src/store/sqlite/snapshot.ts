@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isListed, type VaultColumns } from "../document.ts";
 import { listed, type JournalEntry } from "../tables.ts";
+import * as version1 from "../version-1.ts";
 import type { Clock } from "../../exchange/ports.ts";
 import { findPrivateDirectory, statIfThere } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
@@ -64,7 +65,7 @@ function migratedInMemory(file: string): DatabaseSync {
   } finally {
     from.close();
   }
-  migrate(copy);
+  migrate(copy, version1);
   return copy;
 }
 

@@ -63,7 +63,7 @@ export class StateDatabase {
     const connection = await this.open();
     if (connection !== null) return connection;
     ensurePrivateDirectory(this.#options.directory);
-    createDatabase(this.path);
+    createDatabase(this.path, await import("../version-1.ts"));
     this.isNew = true;
     // Somebody else in this process may have begun to look before it was there.
     const made = (await this.open()) ?? (await this.open());
@@ -101,8 +101,11 @@ export class StateDatabase {
     const file = this.#fileNow();
     if (connection === null || file === undefined) return null;
     this.file = file;
-    const upgrade = async (): Promise<void> =>
-      await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", migrate));
+    const upgrade = async (): Promise<void> => {
+      const version1 = await import("../version-1.ts");
+      const work = (db: DatabaseSync): void => migrate(db, version1);
+      await this.#retryBusy(() => this.#transaction(connection, "BEGIN IMMEDIATE", work));
+    };
     if (isOlder(connection)) await this.locks.withAll(this.migrating(), upgrade);
     await this.#retryBusy(() => checkUsable(connection, this.path));
     return connection;

@@ -14,8 +14,10 @@ import {
 import { ensurePrivateDirectory } from "../../files/private-directory.ts";
 import { onState } from "../../files/state-error.ts";
 import type { Lock } from "../../documents/state.ts";
-import { formerLocks } from "../version-1.ts";
 import { busy, waitForLock } from "../vault-session.ts";
+
+/** The locks of version 0.2.0, each of many vaults: whoever has one may be between ① and ④. */
+const formerLocks = Array.from({ length: 64 }, (_, n) => String(n).padStart(2, "0"));
 
 /** Name of a vault's lock, in which nothing stands as others wrote it. */
 const nameOf = (uuid: string): string =>

@@ -18,7 +18,9 @@ import { isListed } from "../document.ts";
 import type { StateParts, StoredState } from "../stored-state.ts";
 import type { DirectoryFacts, Rekeyed, StateFacts } from "../whole/stored-whole.ts";
 import { StoredWhole } from "../whole/stored-whole.ts";
-import { notHere, Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
+import * as version1 from "../version-1.ts";
+import { notHere } from "../whole/marks.ts";
+import { Whole, type WholeOperation, type WholeReader } from "../whole/whole.ts";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import { diskOf, refuseNetwork } from "../../files/disk.ts";
@@ -60,9 +62,9 @@ export class SqliteWhole extends StoredWhole<LocalStore> {
     refuseNetwork(this.shown);
     ensurePrivateDirectory(this.shown);
     return await this.store.database.locks.withAll(waiting, async () => {
-      createDatabase(this.store.database.path);
+      createDatabase(this.store.database.path, version1);
       return await this.#using("BEGIN IMMEDIATE", async (db) => {
-        migrate(db);
+        migrate(db, version1);
         const marks = marksOf(db);
         const isUnused = marks.fence !== null || marks.moved !== null;
         if (isUnused && operation !== "claim" && operation !== "move")

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { asVaultError, VaultError } from "../../errors.ts";
 import type { Waiting } from "../../exchange/ports.ts";
 import type { StoredWhole } from "./stored-whole.ts";
-import type { Fence, Marks, Whole, WholePlace, WholeReader } from "./whole.ts";
-import { claiming, marksAt, notHere, waysToEnd, withPredecessors } from "./whole.ts";
+import type { Fence, Marks } from "./marks.ts";
+import { claiming, notHere, waysToEnd, withPredecessors } from "./marks.ts";
+import type { Whole, WholePlace, WholeReader } from "./whole.ts";
+import { marksAt } from "./whole.ts";
 import { command, noted } from "../../way.ts";
 
 /**
