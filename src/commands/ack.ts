@@ -15,7 +15,7 @@ import { dispositionOf, refusal, serviceDetails, wording } from "../exchange/dis
 import type { Circumstances } from "../exchange/next-action.ts";
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
 import { againOf, waysOn } from "../exchange/ways.ts";
-import { saveRecovery } from "../handover/handover.ts";
+import { saveRecovery } from "../handover/pass-on.ts";
 import { askSettings, askVault } from "../input/ask.ts";
 import { isMany, manyFlags } from "../input/flags.ts";
 import { readNames } from "../input/list.ts";

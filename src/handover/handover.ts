@@ -1,19 +1,15 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Basics, Io } from "../parts/basics.ts";
 import { hasField, isContents, type Output } from "../cli/output.ts";
 import type { View } from "../cli/vault-view.ts";
 import { VaultError } from "../errors.ts";
 import { summarize } from "../exchange/records.ts";
-import type { Delivery, Handover, RecoveryDocument } from "../exchange/recovery.ts";
+import type { Delivery, Handover } from "../exchange/recovery.ts";
 import { HandoverFailure, credentialsJson, deviceOf } from "../exchange/recovery.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { GetDocument, UpdateDocument } from "../documents/exchange.ts";
 import type { CredentialsOut } from "./credentials-out.ts";
 import type { VaultsOptions } from "../input/flags.ts";
-import { learnAll } from "../input/read-start.ts";
-import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";
-import { removeLeftovers } from "../files/durable-file.ts";
-import { outFileOf, writeOut } from "./out-file.ts";
 import type { Program } from "./program.ts";
 import type { Way } from "../way.ts";
 
@@ -49,34 +45,6 @@ function getDocument({ uuid, label, vault, kind, exchange, settled }: Delivery):
   };
 }
 
-/**
- * Writes the contents of a vault to --out or --out-dir, and gives them to --exec or a program: without the credentials, which this
- * program keeps, unless --with-credentials says otherwise.
- * @throws HandoverFailure, and what `writeOut` throws
- */
-export async function passContents(
-  basics: Basics,
-  { options, run }: Pick<Outputs, "options" | "run">,
-  document: GetDocument,
-): Promise<void> {
-  const { out, exec, program, withCredentials } = options;
-  const { host } = basics.io;
-  const { uuid, label } = document;
-  const { credentials: _, ...vault } = document.vault;
-  const passed = withCredentials === true ? document : { ...document, vault };
-  // With --out-dir that would read the folder once for each vault.
-  if (out !== undefined) removeLeftovers(host.resolve(out));
-  const path = outFileOf(options, uuid);
-  if (path !== undefined) writeOut(host, path, passed);
-  if (exec !== undefined)
-    await passTo(basics, "exec", exec, passed, {
-      VAULTSVC_VAULT_UUID: uuid,
-      VAULTSVC_VAULT_LABEL: label ?? "",
-      VAULTSVC_DELIVERY_ID: `${run}-${uuid}`,
-    });
-  await program?.run(passed);
-}
-
 /** What an update prints, once its outcome is known. */
 export function updateDocument(delivery: Delivery): UpdateDocument {
   const { state, acknowledgedAt } = delivery.exchange;
@@ -84,13 +52,23 @@ export function updateDocument(delivery: Delivery): UpdateDocument {
   return { ...document, exchange: { ...document.exchange, state, acknowledgedAt } };
 }
 
+/** Whether contents go to a file, a command or a program, in place of stdout. */
+const isPassed = ({ out, outDir, exec, program }: RunOptions): boolean =>
+  (out ?? outDir ?? exec ?? program) !== undefined;
+
 /** Prints the contents (a read), then serves --credentials-out and --save-cmd: in this order, all before an end call. */
-export function createHandover(basics: Basics, outputs: Outputs, start: Start): Handover {
+export async function createHandover(
+  basics: Basics,
+  outputs: Outputs,
+  start: Start,
+): Promise<Handover> {
   const { out, options } = outputs;
   const { saveCmd, withCredentials } = options;
+  // Before the start: a delivery must not fail for want of it.
+  if (isPassed(options) || saveCmd !== undefined) await import("./pass-on.ts");
   const { uuid, label, given } = start;
   const leaves = out !== undefined || saveCmd !== undefined;
-  let replaced = given?.exact === undefined ? undefined : sha256(given.exact);
+  let replaced = given?.exact === undefined ? undefined : hash("sha256", given.exact);
   return {
     leavesState: leaves,
     passesCredentials: withCredentials === true,
@@ -107,8 +85,10 @@ export function createHandover(basics: Basics, outputs: Outputs, start: Start): 
         const document = isShown ? read : recovery;
         try {
           out?.write(document);
-          if (saveCmd !== undefined)
+          if (saveCmd !== undefined) {
+            const { saveRecovery } = await import("./pass-on.ts");
             replaced = await saveRecovery(basics, saveCmd, document, replaced ?? null);
+          }
         } catch (error) {
           if (isShown || !(error instanceof HandoverFailure)) throw error;
           throw new HandoverFailure(error.reason, error.message, { delivered: false });
@@ -137,14 +117,14 @@ async function deliverContents(
 ): Promise<boolean> {
   const { io } = basics;
   const { options, print } = outputs;
-  const { out, outDir, exec, program } = options;
   const document = getDocument(delivery);
-  if (delivery.lastRead && program?.takesAll(document) === false)
+  if (delivery.lastRead && options.program?.takesAll(document) === false)
     throw masked(delivery, { isProgram: true });
-  const isPassed = (out ?? outDir ?? exec ?? program) !== undefined;
-  if (isPassed || print !== undefined) {
+  if (isPassed(options) || print !== undefined) {
     await orHeld(outputs, async () => {
-      await (isPassed ? passContents(basics, outputs, document) : print?.(document, delivery));
+      if (!isPassed(options)) return await print?.(document, delivery);
+      const { passContents } = await import("./pass-on.ts");
+      await passContents(basics, outputs, document);
     });
     return true;
   }
@@ -217,53 +197,3 @@ async function orHeld({ stop }: Outputs, write: () => Promise<void>): Promise<vo
     throw new HandoverFailure("delivery", `the contents could not be delivered: ${why}`);
   }
 }
-
-/**
- * Runs a command of the user with a document on its standard input; what it prints, on either stream, goes to stderr by whole lines.
- * Returns the text of the document.
- * @throws HandoverFailure, unless the command has read all of it and exited with 0
- */
-async function passTo(
-  { io: { host, redactor }, settings: { timeout: timeoutMs } }: Basics,
-  reason: "exec" | "save-cmd",
-  command: string,
-  document: unknown,
-  variables: Readonly<Record<string, string>>,
-): Promise<string> {
-  const input = `${JSON.stringify(document)}\n`;
-  const failure = await runShellCommand(host, {
-    command,
-    env: { ...environmentWithoutSecrets(host.env, redactor), ...variables },
-    cwd: host.cwd,
-    input,
-    timeoutMs,
-    // Only a second signal ends the deliveries of a run.
-    signal: reason === "exec" ? host.killed : host.interrupted,
-    onLines: (lines) => void host.stderr.writeColored(lines),
-  });
-  if (failure === undefined) return input;
-  throw new HandoverFailure(reason, `--${reason} ${failure}`);
-}
-
-/**
- * Gives the recovery document to --save-cmd, to replace the one with the hash `given`. Returns the hash of what it gave.
- * @throws HandoverFailure
- */
-export async function saveRecovery(
-  basics: Basics,
-  command: string,
-  document: RecoveryDocument,
-  given: string | null,
-): Promise<string> {
-  learnAll(basics.io.redactor.add, { type: "recovery", document });
-  const text = await passTo(basics, "save-cmd", command, document, {
-    VAULTSVC_EXCHANGE_ID: document.exchange.id,
-    // Of the document that is to be replaced: a database replaces its row only if the row still has it. Empty if there is none.
-    VAULTSVC_GIVEN_SHA256: given ?? "",
-  });
-  return sha256(text);
-}
-
-/** SHA-256 of a text, in hex. */
-export const sha256 = (text: string): string =>
-  createHash("sha256").update(text, "utf8").digest("hex");

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { App } from "../app.ts";
 import { VaultError } from "../errors.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
@@ -7,7 +8,7 @@ import type { RunExchange } from "../exchange/records.ts";
 import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { newId } from "../exchange/ulid.ts";
-import { createHandover, sha256, type Outputs, type RunOptions } from "../handover/handover.ts";
+import { createHandover, type Outputs, type RunOptions } from "../handover/handover.ts";
 import { missingOut } from "../handover/out-file.ts";
 import { realPath } from "../cli/own-files.ts";
 import type { Operation } from "../protocol/endpoints.ts";
@@ -48,7 +49,7 @@ export function runOf(
     name,
     isNamed: run !== undefined,
     operation,
-    delivery: operation === "get" ? sha256(JSON.stringify(place)) : undefined,
+    delivery: operation === "get" ? hash("sha256", JSON.stringify(place)) : undefined,
     outDir,
     rest: {
       ...(run === undefined ? withWords(line, "--run", name) : line),
@@ -82,7 +83,7 @@ export async function exchange(
   }
   await outputs.out?.check(context, start.given);
   const part = run && { name: run.name, digest: digestOf(start), delivery: run.delivery };
-  const handover = createHandover(app, outputs, start);
+  const handover = await createHandover(app, outputs, start);
   if (handover.leavesState && store.isNew)
     app.io.narrator.warn(
       `counters toward lockout are kept only in a state, and ${store.shown} is new; runs that begin with a new one each time can lock the vault: --state DIR names one that stays`,
@@ -152,4 +153,4 @@ export function checkSameRun(
 
 /** Tells whether two updates send the same contents. */
 const digestOf = ({ newVault }: Start): string | undefined =>
-  newVault && sha256(JSON.stringify(newVault));
+  newVault && hash("sha256", JSON.stringify(newVault));

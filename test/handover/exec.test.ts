@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { passContents } from "../../src/handover/handover.ts";
+import { passContents } from "../../src/handover/pass-on.ts";
 import type { GetDocument } from "../../src/documents/exchange.ts";
 import { HandoverFailure } from "../../src/exchange/recovery.ts";
 import { fakeBasics, fakeHost } from "../support/fake-host.ts";
