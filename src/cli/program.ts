@@ -4,6 +4,7 @@ import type { App } from "../app.ts";
 import type { Given } from "../completion/candidates.ts";
 import { VaultError } from "../errors.ts";
 import type { Host } from "../host.ts";
+import { isUuid } from "../protocol/limits.ts";
 import type { Command, Descriptor } from "./command.ts";
 import type { Act, CliCommand } from "./commander.ts";
 import { buildProgram, noProgram, pathOf, takesProgram } from "./commander.ts";
@@ -100,6 +101,7 @@ async function withVault(
   // Several are resolved together, by the command.
   const [only, ...more] = [given].flat();
   if (name === undefined || typeof only !== "string" || more.length > 0) return options;
+  if (isUuid(only)) return options;
   const { vaultNamed } = await import("./vault-name.ts");
   const uuid = await vaultNamed(app, only).catch(async (error: unknown) => {
     const { missingIn, missingSettings } = await import("../settings/settings.ts");

@@ -101,16 +101,19 @@ async function openClients(
   ]);
   const client = await readClientSettings(settings, io, state.secretSetting);
   const queue = `${client.service} ${client.application.uuid.toLowerCase()}`;
+  const target = { ...client, version };
+  const show = (event: object): void => void host.stderr.writeJson(event);
   return openService({
-    ...client,
-    version,
+    ...target,
     limit: {
       rate: settings.rate,
       clock: host,
       reserveSlot: async (intervalMs, longestMs) =>
         await (await state.store()).reserveSlot(queue, intervalMs, longestMs),
     },
-    trace: settings.debug ? (event) => void host.stderr.writeJson(event) : undefined,
+    shown: settings.debug
+      ? (await import("../service/trace.ts")).traced(target, show, () => host.now())
+      : undefined,
   });
 }
 

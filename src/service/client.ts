@@ -6,8 +6,7 @@ import type { Cause, Route } from "./causes.ts";
 import { connectCause, exchangeCause, hostOf, isForwarded } from "./causes.ts";
 import { isTlsFailure, proxyRefusal } from "./causes.ts";
 import { makeConnection, type ConnectionOptions, type Outcome } from "./connection.ts";
-import { pathOf, replyOf, requestOf, type Target } from "./http.ts";
-import { secretsIn, traced, type TraceEvent } from "./trace.ts";
+import { pathOf, replyOf, requestOf, secretsIn, type Target } from "./http.ts";
 
 export interface ClientOptions extends Target, ConnectionOptions {}
 
@@ -52,8 +51,8 @@ interface ServiceOptions extends ClientOptions {
   limit: RateLimit;
   /** Its `ready` is awaited before each call about an offline vault. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
-  /** Receives the events of --debug. */
-  trace?: ((event: TraceEvent) => void) | undefined;
+  /** Shows the calls of --debug. */
+  shown?: ((send: Send) => Send) | undefined;
 }
 
 /** What an exchange does not share with others that run at the same time. */
@@ -77,9 +76,8 @@ type Wrapper = (send: Send) => Send;
  * Opens the service. The clients that it makes share connections, the bearer token and the numbers
  * of calls; each has places of its own under the rate limit.
  */
-export function openService({ limit, trace, ...target }: ServiceOptions): ServiceFor {
+export function openService({ limit, shown, ...target }: ServiceOptions): ServiceFor {
   const client = createClient(target);
-  const shown = trace && traced(target, trace, () => limit.clock.now());
   return ({ learnSecret, waitFor = async (_, promise) => await promise }) => {
     const places = openPlaces(limit);
     const inTurn: Wrapper = (send) => async (call, signal, ready) =>

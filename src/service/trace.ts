@@ -1,41 +1,5 @@
 import type { Reply, Send } from "../exchange/ports.ts";
-import { requestOf, type Target } from "./http.ts";
-
-/**
- * Names, in lower case, of fields whose value is secret everywhere in requests and responses,
- * bodies and headers.
- */
-const secretFields: ReadonlySet<string> = new Set([
-  "apikey",
-  "encrypteddata",
-  "payload",
-  "hashedpin",
-  "token",
-  "content",
-  "authorization",
-  "x-api-key",
-]);
-
-/** Names of fields that are secret only inside a `creditCard`. */
-const secretCardFields: ReadonlySet<string> = new Set(["number", "name"]);
-
-const isSecret = (name: string, inCard: boolean): boolean =>
-  secretFields.has(name) || (inCard && secretCardFields.has(name));
-
-/**
- * Yields the values of all secret fields of a JSON value as text; a cardholder's name also in
- * capitals, as on a card.
- */
-export function* secretsIn(value: unknown, inCard = false): Generator<string> {
-  if (typeof value !== "object" || value === null) return;
-  for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
-    const name = key.toLowerCase();
-    if (isSecret(name, inCard) && (typeof inner === "string" || typeof inner === "number"))
-      yield String(inner);
-    if (inCard && name === "name" && typeof inner === "string") yield inner.toUpperCase();
-    yield* secretsIn(inner, inCard || name === "creditcard");
-  }
-}
+import { isSecret, requestOf, type Target } from "./http.ts";
 
 /**
  * A deep copy of a JSON value in which a description replaces the value of every secret field.

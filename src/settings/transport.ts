@@ -4,7 +4,6 @@ import { VaultError } from "../errors.ts";
 import { isLoopback } from "../protocol/address.ts";
 import { uuid as identifier } from "../protocol/fields.ts";
 import { checkGiven } from "../protocol/validate.ts";
-import { createBearerToken } from "./jwt.ts";
 import { missingIn, missingSettings, serviceName, type Settings } from "./settings.ts";
 import { isLiteral, readSecret, type SettingIo, type Sourced } from "./given.ts";
 import { defined } from "../defined.ts";
@@ -19,15 +18,16 @@ export async function readClientSettings(
   io: SettingIo,
   openSecret: (spec: Sourced) => Promise<string>,
 ) {
-  const { appUuid: uuid } = settings;
+  const { appUuid: uuid, jwt, jwtCommand, jwtPrivateKeyFile, jwtClaims } = settings;
   if (uuid === undefined || settings.apiKey === undefined)
     throw missingSettings(missingIn(settings));
   const apiKey = await openSecret(settings.apiKey);
   checkGiven(identifier, apiKey, "--api-key", "nothing was sent");
+  const hasToken = (jwt ?? jwtCommand ?? jwtPrivateKeyFile ?? jwtClaims) !== undefined;
   return {
     application: { apiKey, uuid },
     ...(await readTransport(settings, io)),
-    token: await createBearerToken(settings, io),
+    token: hasToken ? await (await import("./jwt.ts")).createBearerToken(settings, io) : undefined,
   };
 }
 

@@ -4,6 +4,7 @@ import { withVault } from "../../src/exchange/lock-vault.ts";
 import type { ServiceBreaker } from "../../src/exchange/breaker.ts";
 import type { VaultSession } from "../../src/exchange/ports.ts";
 import { openService, type RateLimit, type ServiceFor } from "../../src/service/client.ts";
+import { traced } from "../../src/service/trace.ts";
 import { lockHere, realClock } from "../support/in-process.ts";
 import {
   answeringTcp,
@@ -21,15 +22,15 @@ const opened = async (
   baseUrl: string,
   limit: Pick<RateLimit, "reserveSlot"> & Partial<RateLimit>,
   trace?: () => void,
-): Promise<ServiceFor> =>
-  openService({
-    service: `${baseUrl}/vaultsvc/v1-2`,
-    application,
-    version: "test",
+): Promise<ServiceFor> => {
+  const target = { service: `${baseUrl}/vaultsvc/v1-2`, application, version: "test" };
+  return openService({
+    ...target,
     timeoutMs: 5000,
     limit: { rate: 25, clock: realClock, ...limit },
-    trace,
+    shown: trace && traced(target, trace, realClock.now),
   });
+};
 
 test("one that has given up takes no place, and nothing is connected for it", async () => {
   const server = await httpServer();

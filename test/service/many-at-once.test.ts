@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { defaults } from "../../src/protocol/limits.ts";
 import { openService } from "../../src/service/client.ts";
+import { traced } from "../../src/service/trace.ts";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { offlineNote, openLab } from "../support/lab.ts";
 import type { Service } from "../../src/exchange/ports.ts";
@@ -47,14 +48,18 @@ describe("several exchanges at a time", () => {
       json(200, { ...success, vault: { credentials: { payload: "of-the-answer" } } }),
     );
     const calls: number[] = [];
-    const trace = ({ call }: { call: number }): number => calls.push(call);
     const target = {
       service: `${server.url}${apiPrefix}`,
       application,
       version: "test",
       timeoutMs: 5000,
     };
-    const clients = openService({ ...target, limit: noLimit, trace });
+    const shown = traced(
+      target,
+      ({ call }) => calls.push(call),
+      () => 0,
+    );
+    const clients = openService({ ...target, limit: noLimit, shown });
     const [one, two] = [new Set<string>(), new Set<string>()];
     await clients({ learnSecret: (secret) => one.add(secret) }).call(startCall, never);
     await clients({ learnSecret: (secret) => two.add(secret) }).call(endCall, never);
