@@ -12,7 +12,7 @@ import type {
 } from "../documents/sandbox.ts";
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
-import { parseGivenJson, parseJson } from "../protocol/json.ts";
+import { parseJson } from "../protocol/json.ts";
 import { parseFault } from "./faults.ts";
 import { attempt, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
 import { sameSecret, type VaultState } from "./model.ts";
@@ -125,8 +125,6 @@ export function control(running: Controlled, request: SandboxRequest): Outcome {
   }
 }
 
-const faultBody = '{"faults":["start:cut"],"clear":true}';
-
 const actions: Record<string, (running: Controlled, vault: string, body: string) => object> = {
   "GET ready": ({ ready }) => ready(),
   "GET audit": ({ sandbox }) => ({ items: [...sandbox.audit()] }) satisfies AuditDocument,
@@ -142,13 +140,8 @@ const actions: Record<string, (running: Controlled, vault: string, body: string)
   "POST unlock": ({ sandbox }, vault) => shown(sandbox.unlock(vault)),
   // All are checked before anything is cleared.
   "POST fault": ({ sandbox: { faults } }, _, body) => {
-    const given = parseGivenJson(body, "the body", faultBody) as {
-      faults?: unknown;
-      clear?: unknown;
-    } | null;
-    if (!Array.isArray(given?.faults))
-      throw new VaultError("invalid-input", `the body must be ${faultBody}`);
-    const rules = given.faults.map(String).map(parseFault);
+    const given = parseJson(body) as { faults: readonly string[]; clear?: boolean };
+    const rules = given.faults.map(parseFault);
     if (given.clear === true) faults.clear();
     faults.add(rules);
     return { armed: faults.armed } satisfies SandboxDocument<"sandbox fault">;

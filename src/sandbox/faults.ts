@@ -4,29 +4,21 @@ import { parseDuration } from "../duration.ts";
 import type { Endpoint } from "../protocol/endpoints.ts";
 import { rateLimited, serverError, type Outcome } from "./outcome.ts";
 
-/** Faults without parameters. */
+/** Faults without parameters; all but `drop-before` process the request. */
 export const plainActions = [
-  /** Closes the connection without processing the request. */
   "drop-before",
-  /** Processes the request, and closes the connection without a response. */
   "drop-after",
-  /** Processes the request, sends half of the response, and closes the connection. */
   "cut",
-  /** Processes the request and never responds. */
   "hang",
-  /** Processes the request, and responds with HTTP 200 and HTML. */
   "garbage",
-  /** Processes the request; the response to a start has status SUCCESS but no credentials. */
   "no-credentials",
 ] as const;
 
+/** `delayMs` and `errorAfter` process the request, `status` does not. */
 type FaultAction =
   | (typeof plainActions)[number]
-  /** Processes the request at once, and responds later. */
   | { delayMs: number }
-  /** Responds with an error of this HTTP status without processing the request. */
   | { status: number; retryAfter?: number }
-  /** Processes the request, and responds with an error of this HTTP status. */
   | { errorAfter: number };
 
 /** What a fault looks at in a request. */
@@ -107,12 +99,9 @@ export function parseFault(text: string): FaultRule {
       },
     );
   const { operation, either, step, each, uuid, skip = "0", times = "1" } = found;
+  const match = defined({ operation: operation ?? either, step: step ?? each, uuid });
   return {
-    match: defined({
-      operation: operation ?? either,
-      step: step ?? each,
-      uuid,
-    }) as Partial<Fallible>,
+    match: match as Partial<Fallible>,
     action: actionOf(found),
     skip: Number(skip),
     times: times === "all" ? Number.POSITIVE_INFINITY : Number(times),
@@ -152,8 +141,8 @@ export function after(fault: FaultAction | undefined, outcome: Outcome): Outcome
 }
 
 function withoutCredentials(outcome: Outcome): Outcome {
-  const body = outcome.body as Record<string, Record<string, unknown>>;
-  if (body["vault"] === undefined) return outcome;
-  const { credentials: _dropped, ...rest } = body["vault"];
-  return { ...outcome, body: { ...body, vault: rest } };
+  const { vault, ...body } = outcome.body as Record<string, object>;
+  return vault
+    ? { ...outcome, body: { ...body, vault: { ...vault, credentials: undefined } } }
+    : outcome;
 }

@@ -2,8 +2,8 @@ import { defined } from "../defined.ts";
 import type { AuditItem } from "../documents/sandbox.ts";
 import type { Pair } from "../protocol/answers.ts";
 import { isOnline, type Endpoint, type Operation } from "../protocol/endpoints.ts";
-import { uuid as uuidField, type Device, type Metadata } from "../protocol/fields.ts";
-import { requestSchema, type Application, type Credentials } from "../protocol/requests.ts";
+import { uuid as uuidField, type Device } from "../protocol/fields.ts";
+import { requestSchema, type Credentials } from "../protocol/requests.ts";
 import { validate } from "../protocol/validate.ts";
 import { createVault, findVault, iso, lock, newPair, newToken } from "./model.ts";
 import { record, remove, sameSecret } from "./model.ts";
@@ -24,21 +24,16 @@ export interface Call extends Pick<SandboxRequest, "headers" | "remoteAddress"> 
   target: string;
 }
 
-interface Body {
-  application: Application;
-  device?: Device;
-  externalRef?: string;
-}
-
 /** Validated body of a start or delete call, for all kinds. */
-interface StartBody extends Body {
+interface StartBody extends Pick<VaultInput, "device"> {
+  externalRef?: string;
   newVault?: Pick<VaultInput, "creditCard" | "content">;
   vault: { credentials: Credentials };
 }
 
 /** Validated body of a create call. */
-interface CreateBody extends Body {
-  metadata?: Metadata;
+interface CreateBody extends Pick<VaultInput, "device" | "metadata"> {
+  externalRef?: string;
   vault: Pick<VaultInput, "creditCard" | "content" | "hashedPin" | "maxUsage" | "expiryDate">;
 }
 
@@ -125,14 +120,12 @@ function wrongApplication(
   return undefined;
 }
 
-/** Returns the properties of an audit item that tell where a call came from. */
-function originOf(call: Call) {
-  return {
-    vaultUuid: call.uuid === "" ? null : call.uuid,
-    ipAddress: call.remoteAddress,
-    endpoint: call.target,
-  };
-}
+/** Where a call came from, as audit items have it. */
+const originOf = ({ uuid, remoteAddress, target }: Call) => ({
+  vaultUuid: uuid || null,
+  ipAddress: remoteAddress,
+  endpoint: target,
+});
 
 /**
  * Records what came of a call. The actions are the current names (docs/interface.md, Audit items),
@@ -194,8 +187,7 @@ function start(world: World, call: Call, body: StartBody): Outcome {
     ...body.newVault,
   };
   const reads = operation === "get";
-  const description = `${reads ? "read" : "update"} started`;
-  recordCall(world, call, { externalRef, description });
+  recordCall(world, call, { externalRef, description: `${reads ? "read" : "update"} started` });
   return success({
     transactionToken: {
       token: vault.pending.token,
@@ -283,7 +275,7 @@ const isTokenOf = (
 // The extended operations, after `admit` (docs/interface.md, Extended operations). The method of a
 // delete and the responses to a create and a delete are guesses.
 
-/** Creates a vault. The response shows it as a start does, without its contents. */
+/** The response shows the vault as a start does, without its contents. */
 function createCall(world: World, call: Call, body: CreateBody): Outcome {
   const { vault, device, metadata, externalRef = null } = body;
   const input = { kind: call.endpoint.kind, ...vault, ...defined({ device, metadata }) };
@@ -291,7 +283,7 @@ function createCall(world: World, call: Call, body: CreateBody): Outcome {
   return success({ vault: responseVault(false, created, created.pair) });
 }
 
-/** Deletes a vault, even with a pending exchange. Wrong credentials count as a failed attempt. */
+/** A pending exchange prevents nothing. Wrong credentials count as a failed attempt. */
 function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   const vault = openVault(world, call);
   checkCredentials(world, call, vault, body);
@@ -300,7 +292,7 @@ function deleteCall(world: World, call: Call, body: StartBody): Outcome {
   return success();
 }
 
-/** Describes a vault, locked or not. Counts nothing and changes no date. */
+/** Counts nothing and changes no date. */
 function infoCall(world: World, call: Call): Outcome {
   const vault = openVault(world, call);
   return success({ ...facts(vault), metadata: vault.metadata ?? {} });

@@ -59,9 +59,9 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
   const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
   const { sandbox, close: release } = openSandbox(settings);
   const controlToken = newToken();
-  let server: RunningServer | undefined;
+  let server: http.Server | undefined;
   const ready = (): RunningDocument => ({
-    baseUrl: `http://127.0.0.1:${server?.port}`,
+    baseUrl: `http://127.0.0.1:${(server?.address() as AddressInfo | undefined)?.port}`,
     application: sandbox.application,
     vaults: sandbox.vaults(),
     apiPrefix,
@@ -75,7 +75,9 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
     request.path.startsWith("/sandbox/") ? control(running, request) : sandbox.handle(request);
   const close = async (): Promise<void> => {
     if (readyFile !== undefined) removeReadyFile(readyFile, controlToken);
-    await server?.close();
+    server?.closeAllConnections();
+    // Calls back, too, where it is closed already.
+    await new Promise((resolve) => server?.close(resolve) ?? resolve(undefined));
     release();
   };
   try {
@@ -88,17 +90,11 @@ export async function startSandbox(settings: SandboxSettings): Promise<RunningSa
   }
 }
 
-interface RunningServer {
-  port: number;
-  /** Closes all connections at once; delayed responses are dropped. A second call does nothing. */
-  close(): Promise<void>;
-}
-
 /**
  * Listens on 127.0.0.1; port 0 is any free port.
  * @throws `usage` if the port cannot be used
  */
-export async function listen(handle: Sandbox["handle"], port: number): Promise<RunningServer> {
+export async function listen(handle: Sandbox["handle"], port: number): Promise<http.Server> {
   const server = http.createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     const foreign = refuseForeign(request.headers);
     if (foreign !== undefined) {
@@ -125,20 +121,13 @@ export async function listen(handle: Sandbox["handle"], port: number): Promise<R
   });
   try {
     await once(server.listen(port, "127.0.0.1"), "listening");
+    return server;
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const why = code === "EADDRINUSE" ? "is taken by another program" : `cannot be used (${code})`;
     const hint = "choose another --port, or 0 for any free one";
     throw new VaultError("usage", `--port ${port}: the port ${why}`, { hint, cause });
   }
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
 }
 
 function send(

@@ -7,6 +7,7 @@ import {
   realpathSync,
   rmSync,
 } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { parseFault, type Faults } from "../../src/sandbox/faults.ts";
@@ -111,12 +112,15 @@ async function openRewindService(
   });
   const { faults } = sandbox;
   const server = await listen(sandbox.handle, 0);
-  atEndOfFile(async () => await server.close());
+  atEndOfFile(() => {
+    server.close();
+    server.closeAllConnections();
+  });
 
   const service = {
     sandbox,
     faults,
-    baseUrl: `http://127.0.0.1:${server.port}`,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     application: sandbox.application,
   };
   const [vault] = sandbox.vaults();
