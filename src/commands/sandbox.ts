@@ -1,5 +1,8 @@
 import { listed, type Command } from "../cli/command.ts";
 
+const starting = () => import("./sandbox/start.ts");
+const steering = () => import("./sandbox/control.ts");
+
 export const sandbox: Command = {
   description:
     "Emulate the service on this machine, for trials and integration tests: all endpoints, both locking rules, expiring tokens, limited " +
@@ -8,40 +11,24 @@ export const sandbox: Command = {
     "it guesses: error codes and messages, fields of audit items, the lifetime of a token, extended operations.",
   examples: ["vault sandbox start --seed demo", "vault sandbox audit"],
   commands: [
-    listed("exec", "run a program against a private sandbox", () => import("./sandbox/start.ts")),
+    listed("exec", "run a program against a private sandbox", starting),
     listed(
       "rehearse",
       "test whether a program survives every failure",
       () => import("./sandbox/rehearse.ts"),
     ),
-    listed(
-      "start",
-      "start a sandbox that serves until interrupted",
-      () => import("./sandbox/start.ts"),
-    ),
-    listed(
-      "env",
-      "print the variables that make a shell use it",
-      () => import("./sandbox/control.ts"),
-    ),
-    listed(
-      "status",
-      "show whether a sandbox is running, and its vaults",
-      () => import("./sandbox/control.ts"),
-    ),
-    listed("stop", "stop the sandbox", () => import("./sandbox/control.ts")),
+    listed("start", "start a sandbox that serves until interrupted", starting),
+    listed("env", "print the variables that make a shell use it", steering),
+    listed("status", "show whether a sandbox is running, and its vaults", steering),
+    listed("stop", "stop the sandbox", steering),
     listed(
       "reset",
       "restore the seed with new credentials (in the ready file), and remove all faults",
-      () => import("./sandbox/control.ts"),
+      steering,
     ),
-    listed("audit", "print the audit items", () => import("./sandbox/control.ts")),
-    listed("lock", "lock a vault, as the console would", () => import("./sandbox/control.ts")),
-    listed(
-      "unlock",
-      "unlock a vault, as an administrator would",
-      () => import("./sandbox/control.ts"),
-    ),
-    listed("fault", "inject faults", () => import("./sandbox/control.ts")),
+    listed("audit", "print the audit items", steering),
+    listed("lock", "lock a vault, as the console would", steering),
+    listed("unlock", "unlock a vault, as an administrator would", steering),
+    listed("fault", "inject faults", steering),
   ],
 };

@@ -30,17 +30,11 @@ export const readyFileOf = (settings: SettingsPart, { readyFile }: Options): str
 export const asGiven = ({ readyFile }: Options): string[] =>
   readyFile === undefined ? [] : ["--ready-file", readyFile];
 
-/** A running sandbox as it is now; null where none runs. */
-export const findRunning = async (readyFile: string): Promise<RunningDocument | null> =>
-  await callSandbox<RunningDocument>(readyFile, "GET ready");
-
-type Route = Parameters<typeof callSandbox>[1];
-
 /** @throws `network` where no sandbox runs, and what `callSandbox` throws */
 async function call<T>(
   { settings }: App,
   options: Options,
-  route: Route,
+  route: Parameters<typeof callSandbox>[1],
   given?: object,
 ): Promise<T> {
   const readyFile = readyFileOf(settings, options);
@@ -51,27 +45,15 @@ async function call<T>(
   });
 }
 
-/** Makes a command that prints what a route of the running sandbox answers. */
-const printing =
-  <Answer, Given extends Options = Options>(
-    route: (options: Given) => Route,
-    line: (document: Answer) => string,
-    given?: (options: Given) => object,
-  ) =>
-  async (app: App, options: Given): Promise<void> => {
-    const document = await call<Answer>(app, options, route(options), given?.(options));
-    await app.io.output.printDone(document, line(document));
-  };
-
 export const stop = command(
   {
     options: control,
     examples: ["vault sandbox stop", "vault sandbox stop --ready-file ./sandbox.json"],
   },
-  printing<Document<"sandbox stop">>(
-    () => "POST stop",
-    ({ stopped }) => `Stopped the sandbox at ${stopped}.`,
-  ),
+  async (app, options) => {
+    const document = await call<Document<"sandbox stop">>(app, options, "POST stop");
+    await app.io.output.printDone(document, `Stopped the sandbox at ${document.stopped}.`);
+  },
 );
 
 export const reset = command(
@@ -79,19 +61,17 @@ export const reset = command(
     options: control,
     examples: ["vault sandbox reset", "vault sandbox reset --ready-file ./sandbox.json"],
   },
-  printing<Document<"sandbox reset">>(
-    () => "POST reset",
-    ({ vaults }) =>
-      `Reset ${vaults} vaults and removed all faults. The new credentials are in the ready file.`,
-  ),
+  async (app, options) => {
+    const document = await call<Document<"sandbox reset">>(app, options, "POST reset");
+    await app.io.output.printDone(
+      document,
+      `Reset ${document.vaults} vaults and removed all faults. The new credentials are in the ready file.`,
+    );
+  },
 );
 
-function changing(route: "lock" | "unlock") {
-  const change = printing<Document<"sandbox lock">, Options & { vault: string }>(
-    ({ vault }) => `POST ${route}/${encodeURIComponent(vault)}`,
-    ({ uuid, status }) => `${uuid} is ${status}`,
-  );
-  return command(
+const changing = (route: "lock" | "unlock") =>
+  command(
     {
       // Of the sandbox: the state may not know it.
       arguments: {
@@ -104,14 +84,18 @@ function changing(route: "lock" | "unlock") {
       options: control,
       examples: [`vault sandbox ${route} $VAULT`, `vault sandbox ${route} $VAULT --json`],
     },
-    async (app, options) =>
-      await change(app, options).catch((cause: unknown) => {
-        const error = asVaultError(cause);
-        if (error.code !== "invalid-input") throw error;
-        throw error.with({ next: [wayTo`vault sandbox status ${asGiven(options)}`] });
-      }),
+    async (app, options) => {
+      const path = `POST ${route}/${encodeURIComponent(options.vault)}` as const;
+      const changed = await call<Document<"sandbox lock">>(app, options, path).catch(
+        (cause: unknown) => {
+          const error = asVaultError(cause);
+          const next = [wayTo`vault sandbox status ${asGiven(options)}`];
+          throw error.code === "invalid-input" ? error.with({ next }) : error;
+        },
+      );
+      await app.io.output.printDone(changed, `${changed.uuid} is ${changed.status}`);
+    },
   );
-}
 export const lock = changing("lock");
 export const unlock = changing("unlock");
 
@@ -136,14 +120,14 @@ export const fault = command(
       "vault sandbox fault --clear",
     ],
   },
-  printing<
-    Document<"sandbox fault">,
-    Options & { faults: readonly string[]; clear?: boolean | undefined }
-  >(
-    () => "POST fault",
-    ({ armed }) => (armed === 0 ? "No faults." : `${count(armed, "fault")} set.`),
-    ({ faults, clear = false }) => ({ faults, clear }),
-  ),
+  async (app, options) => {
+    const { faults, clear = false } = options;
+    const given = { faults, clear };
+    const document = await call<Document<"sandbox fault">>(app, options, "POST fault", given);
+    const { armed } = document;
+    const words = armed === 0 ? "No faults." : `${count(armed, "fault")} set.`;
+    await app.io.output.printDone(document, words);
+  },
 );
 
 /** Prints what a shell exports to use the running sandbox, with a state in which its vaults are imported. */
@@ -175,7 +159,7 @@ export const status = command(
   },
   async ({ io, settings }, options) => {
     const readyFile = readyFileOf(settings, options);
-    const running = await findRunning(readyFile);
+    const running = await callSandbox<RunningDocument>(readyFile, "GET ready");
     if (running === null) {
       const none: Document<"sandbox status"> = { running: false };
       return await io.output.printDone(none, `No sandbox is running (ready file: ${readyFile}).`);

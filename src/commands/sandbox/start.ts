@@ -9,13 +9,14 @@ import type { StartDocument } from "../../documents/sandbox.ts";
 import { parseDuration } from "../../duration.ts";
 import { VaultError } from "../../errors.ts";
 import type { Basics, SettingsPart } from "../../parts/basics.ts";
+import { callSandbox } from "../../sandbox/control.ts";
 import { parsePolicy } from "../../sandbox/policy.ts";
 import { demoSeed, parseSeed } from "../../sandbox/seeds.ts";
 import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../sandbox/server.ts";
 import { withProfile } from "../../settings/config-file.ts";
 import { readValue } from "../../settings/given.ts";
 import { commandLine, noted, command as wayTo } from "../../way.ts";
-import { asGiven, describeVaults, findRunning, readyFileOf } from "./control.ts";
+import { asGiven, describeVaults, readyFileOf } from "./control.ts";
 import { folderBeside, importVaults, openPrivateSandbox } from "./folder.ts";
 
 /** Of the commands that start a sandbox: how it is to behave. */
@@ -84,7 +85,7 @@ export const start = command(
     // From here on a signal stops the sandbox in order.
     const { interrupted } = io.host;
     const readyFile = readyFileOf(settings, options);
-    if ((await findRunning(readyFile)) !== null) {
+    if ((await callSandbox(readyFile, "GET ready")) !== null) {
       throw new VaultError("usage", `a sandbox is already running (ready file: ${readyFile})`, {
         next: [
           wayTo`vault sandbox stop`,
