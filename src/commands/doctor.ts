@@ -1,14 +1,18 @@
 import { command, type Descriptor, type OptionsOf } from "../cli/command.ts";
-import type { StateFacts, StatePart } from "../parts/state.ts";
 import type { SettingsPart } from "../parts/basics.ts";
-import type { Remote } from "../parts/service.ts";
 import { configPath, readConfiguration } from "../settings/config-file.ts";
 import { checkSigner } from "../settings/jwt.ts";
 import type { App } from "../app.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { Finding } from "../documents/schemas.ts";
-import { failed, ok, probeFinding, reachFindings, unverified } from "./doctor/finding.ts";
-import { stateFindings } from "./doctor/state.ts";
+import {
+  failed,
+  ok,
+  probeFinding,
+  reachFindings,
+  stateFindings,
+  unverified,
+} from "./doctor/findings.ts";
 import type { Palette } from "../terminal/palette.ts";
 import type { Cell, Painted, TableOptions } from "../terminal/tables.ts";
 import { columnWidths, drawRows, gap, lastWidth, tabbedLines } from "../terminal/tables.ts";
@@ -59,7 +63,7 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
     applicationFinding(app, isOffline).catch((error: unknown) =>
       failed("application", asVaultError(error)),
     ),
-    inspect(app.state).then(stateFindings, (cause: unknown) => {
+    inspect(app).then(stateFindings, (cause: unknown) => {
       const error = asVaultError(cause);
       return [failed(error.code === "usage" ? "state" : "key", error)];
     }),
@@ -68,7 +72,7 @@ async function examine(app: App, options: DoctorOptions): Promise<Finding[]> {
   return [...findings, configurationFinding(app.settings), application, ...state, ...service];
 }
 
-const inspect = async (state: StatePart): Promise<StateFacts> =>
+const inspect = async ({ state }: App) =>
   await (await (await state.open()).state.whole()).inspect();
 
 /** The file can be read, or is not there: else the settings have a problem. */
@@ -94,15 +98,15 @@ async function applicationFinding(app: App, isOffline: boolean): Promise<Finding
   );
 }
 
-async function serviceFindings({ settings, service }: Remote): Promise<Finding[]> {
-  try {
-    return reachFindings(settings.serviceName(), await service.reach());
-  } catch (error) {
-    // A base URL that is missing or wrong is told already.
-    if (error instanceof VaultError) return [];
-    throw error;
-  }
-}
+const serviceFindings = async ({ settings, service }: App): Promise<Finding[]> =>
+  await service.reach().then(
+    (reach) => reachFindings(settings.serviceName(), reach),
+    (error: unknown) => {
+      // A base URL that is missing or wrong is told already.
+      if (error instanceof VaultError) return [];
+      throw error;
+    },
+  );
 
 /** Each finding with what to do below it, then the sum; for a program a line for each. */
 export function doctorTable(

@@ -30,7 +30,7 @@ import {
   serviceName,
 } from "../settings/settings.ts";
 import { command as wayTo, commandLine, noted } from "../way.ts";
-import { probeFinding, reachFindings } from "./doctor/finding.ts";
+import { probeFinding, reachFindings } from "./doctor/findings.ts";
 
 const descriptor = {
   description:
