@@ -6,18 +6,12 @@ import { isPrintableLine, printableLine } from "../terminal/redactor.ts";
 /** Values of the options of a line, by commander's names. */
 export type Given = Readonly<Record<string, unknown>>;
 
-interface KnownVault {
-  uuid: string;
-  label: string | null;
-  kind: string;
-}
-
 /** What is known on this machine. Each rejects with the errors of the file system, JSON and SQLite. */
 export interface Known {
   variables: readonly string[];
   profiles(): readonly string[];
   /** The vaults of the state on this machine; of a shared one none. */
-  vaults(): Promise<readonly KnownVault[]>;
+  vaults(): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
 }
 
 /** Reads what the options of a line name, only when it is asked for. */
@@ -69,7 +63,7 @@ async function offer(program: CliCommand, words: readonly string[], look: Look):
     return option === undefined ? nothing : await values(option, `${flag}=`, value, place, look);
   }
   if (command.commands.length > 0)
-    return operands.length === 0 ? list(names(command.commands), current) : nothing;
+    return operands.length === 0 ? list(names(command), current) : nothing;
   const { registeredArguments: terms } = command;
   const argument = terms[operands.length] ?? terms.findLast(({ variadic }) => variadic);
   if (argument !== undefined) return await values(argument, "", current, place, look);
@@ -87,25 +81,17 @@ function list(candidates: readonly Candidate[], typed: string): Offer {
   };
 }
 
-/** Where the cursor stands: what the words before it mean to commander. */
-interface Place {
-  /** The program and the commands named so far. */
-  path: CliCommand[];
-  command: CliCommand;
-  /** The words that are its arguments. */
-  operands: string[];
-  /** Whether `--` has ended the options. */
-  isEnded: boolean;
-  /** The option whose value is to come. */
-  awaits: Option | undefined;
-  given: Given;
-}
+/** Where the cursor stands. */
+type Place = ReturnType<typeof locate>;
 
 /** Stands for the word under the cursor: where commander puts it, that word belongs. */
 const cursor = "\0";
 
-/** As commander goes down the commands: what it does not know as an option of one is for the next. */
-function locate(program: CliCommand, words: readonly string[]): Place {
+/**
+ * What the words before the cursor mean to commander, as it goes down the commands: what it does not know as an option of one is for the
+ * next. `awaits` is the option whose value is to come; `--` has ended the options where `isEnded`.
+ */
+function locate(program: CliCommand, words: readonly string[]) {
   const path = [program];
   let operands: string[] = [];
   let unknown = [...words, cursor];
@@ -148,7 +134,7 @@ function sourceOf(value: Argument | Option): ValueSource {
   return { from: value.description.includes("@FILE") ? "given" : "anything" };
 }
 
-const names = (commands: readonly CliCommand[]): Candidate[] =>
+const names = ({ commands }: CliCommand): Candidate[] =>
   commands.map((command) => ({ value: command.name(), description: command.summary() }));
 
 /** Those that may come next, those of the last command first. */
@@ -192,7 +178,7 @@ async function values(
         place.path.at(-1),
       );
       const also = place.operands.length === 0 ? source.also : [];
-      return of === undefined ? nothing : these([...names(of.commands), ...also]);
+      return of === undefined ? nothing : these([...names(of), ...also]);
     }
     case "vaults": {
       const isNamed = (name: string | null): boolean => place.operands.includes(name ?? "");
@@ -200,7 +186,13 @@ async function values(
         ({ uuid, label }) => !isNamed(uuid) && !isNamed(label),
       );
       const withLabels = source.byLabel === true && typed !== "";
-      return these(vaults.flatMap((vault) => vaultNames(vault, withLabels)));
+      // The UUID says which vault it is by the label, and the label by the UUID.
+      return these(
+        vaults.flatMap(({ uuid, label, kind }) => [
+          { value: uuid, description: label ?? kind },
+          ...(withLabels && label !== null ? [{ value: label, description: uuid }] : []),
+        ]),
+      );
     }
     case "profiles":
       return these((await look(place.given)).profiles().map((value) => ({ value })));
@@ -208,14 +200,14 @@ async function values(
       // Flags of the program would be taken for ours.
       if (!place.isEnded)
         return these([{ value: "--", description: "the program follows" }, ...flags(place)]);
-      return place.operands.length < place.command.registeredArguments.length
-        ? { candidates: [], directive: "programs" }
-        : { candidates: [], directive: "files" };
+      return shellCompletes(
+        place.operands.length < place.command.registeredArguments.length ? "programs" : "files",
+      );
     case "files":
     case "directories":
-      return paths(source.from, before);
+      return shellCompletes(source.from, before);
     case "given":
-      if (typed.startsWith("@")) return paths("files", `${before}@`);
+      if (typed.startsWith("@")) return shellCompletes("files", `${before}@`);
       if (typed.startsWith("env:"))
         return these((await look(place.given)).variables.map((name) => ({ value: `env:${name}` })));
       return { ...these(given), directive: "nospace" };
@@ -224,16 +216,10 @@ async function values(
   }
 }
 
-const paths = (kind: "files" | "directories", prefix: string): Offer => ({
+const shellCompletes = (what: "files" | "directories" | "programs", prefix = ""): Offer => ({
   candidates: [],
-  directive: prefix === "" ? kind : `${kind} ${prefix}`,
+  directive: prefix === "" ? what : `${what} ${prefix}`,
 });
-
-/** The UUID says which vault it is by the label, and the label by the UUID. */
-const vaultNames = ({ uuid, label, kind }: KnownVault, withLabel: boolean): Candidate[] => [
-  { value: uuid, description: label ?? kind },
-  ...(withLabel && label !== null ? [{ value: label, description: uuid }] : []),
-];
 
 const given: Candidate[] = [
   { value: "@", description: "the content of a file" },
