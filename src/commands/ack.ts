@@ -12,7 +12,6 @@ import type { ExchangeContext, EndCall, Send, Store } from "../exchange/ports.ts
 import type { Named, ExchangeRecord, PastExchange, VaultRecord } from "../exchange/records.ts";
 import { noCredentials, summarize } from "../exchange/records.ts";
 import { dispositionOf, refusal, serviceDetails, wording } from "../exchange/dispositions.ts";
-import type { Circumstances } from "../exchange/next-action.ts";
 import { refusedSingle, sendSingle } from "../exchange/single.ts";
 import { againOf, waysOn } from "../exchange/ways.ts";
 import { saveRecovery } from "../handover/pass-on.ts";
@@ -178,6 +177,7 @@ async function acknowledging(
     foreign = { step: "end", uuid, kind, operation, token: secret };
   }
   const now = io.output.format === "table" ? io.host.now() : null;
+  const reader = { self: io.host.actor, now };
   const save: AckChoice["save"] =
     saveCmd === undefined
       ? undefined
@@ -197,9 +197,9 @@ async function acknowledging(
     if (foreign !== undefined && (!open || (await session.token(open)) !== foreign.token))
       return add(await acknowledgeForeign(context, foreign));
     if (record === null || record.generations.length === 0) throw noCredentials(uuid);
-    const past: Past = { ...context, store, reader: { self: io.host.actor, now } };
+    const past = async (id?: string) => await pastExchange(context, store, reader, record, id);
     if (wanted !== undefined && open !== wanted) {
-      const found = await pastExchange(past, record, wanted);
+      const found = await past(wanted);
       if (found === undefined)
         throw new VaultError(
           "invalid-input",
@@ -211,7 +211,7 @@ async function acknowledging(
       return add({ ...found.exchange, operation, acknowledgedAt: found.changedAt }, true);
     }
     const exchange = await acknowledgeOpen(context, { unread, saved, save });
-    if (record.open === null) await pastExchange(past, record);
+    if (record.open === null) await past();
     if (exchange === null) return record.last;
     const { operation, acknowledgedAt } = exchange;
     return add({ ...summarize(exchange), operation, acknowledgedAt }, record.open === null);
@@ -237,8 +237,7 @@ async function acknowledgeForeign(
     if (read.type === "no-answer") unanswered += 1;
     return read;
   };
-  const service = { ...context.service, call: send };
-  const reply = await sendSingle({ ...context, service }, call);
+  const reply = await sendSingle({ ...context, service: { ...context.service, call: send } }, call);
   if (reply.type !== "answer") throw refusedSingle(context, reply, call);
   const { answer } = reply;
   if (isSuccess(answer))
@@ -257,21 +256,16 @@ async function acknowledgeForeign(
   if (said.end !== "refused") throw refusal(said, { uuid });
   const refused = `the service did not accept the token (${wording(answer)})`;
   const details = { uuid, service: serviceDetails(answer) };
-  if (unanswered > 0)
-    throw new VaultError("in-doubt", `${refused}, but an end call before went unanswered`, {
-      ...details,
-      hint: "that one may have been accepted: the old or the new credentials are valid; keep both",
-    });
-  // It may have been used by a call of another run, whose answer was lost.
-  const hint =
-    "the old credentials are valid if it expired, the new ones if it was used before: keep both";
-  throw new VaultError("service", refused, { ...details, hint });
-}
-
-/** What is needed to tell what became of an exchange that is not open any more. */
-interface Past extends Circumstances {
-  store: Pick<Store, "past">;
-  reader: Reader;
+  // It may also have been used by a call of another run, whose answer was lost.
+  throw unanswered > 0
+    ? new VaultError("in-doubt", `${refused}, but an end call before went unanswered`, {
+        ...details,
+        hint: "that one may have been accepted: the old or the new credentials are valid; keep both",
+      })
+    : new VaultError("service", refused, {
+        ...details,
+        hint: "the old credentials are valid if it expired, the new ones if it was used before: keep both",
+      });
 }
 
 /**
@@ -279,18 +273,19 @@ interface Past extends Circumstances {
  * @throws `rejected` if it was not acknowledged, with who ended it; without an id, only if it has ended
  */
 async function pastExchange(
-  past: Past,
+  context: ExchangeContext,
+  store: Pick<Store, "past">,
+  { self, now }: Reader,
   record: VaultRecord,
   id?: string,
 ): Promise<PastExchange | undefined> {
   const { service, uuid, kind, exchanges } = record;
-  const { self, now } = past.reader;
   const isOwn = ({ by }: { by: Actor | null }): boolean => by !== null && isSameUser(by, self);
   const newest = exchanges.find(isOwn);
   // The journal takes longer.
   if (id === undefined && newest !== undefined && !hasFailed(newest)) return undefined;
   // Starts that were never sent are not among them.
-  const all = await past.store.past(service, uuid, id);
+  const all = await store.past(service, uuid, id);
   const found = id === undefined ? all.find(({ exchange }) => isOwn(exchange)) : all[0];
   if (found === undefined) return undefined;
   const { exchange, changedAt, changedBy } = found;
@@ -304,7 +299,7 @@ async function pastExchange(
     exchange,
     by: changedBy ?? undefined,
     retry: "after-status",
-    next: state === "rejected" ? waysOn(record, past) : [againOf(uuid, { operation, kind })],
+    next: state === "rejected" ? waysOn(record, context) : [againOf(uuid, { operation, kind })],
   });
 }
 
@@ -312,32 +307,30 @@ const hasFailed = ({ state }: { state: string }): boolean =>
   ["expired", "discarded", "rejected"].includes(state);
 
 async function print(io: Io, { acknowledged, failed, last }: Result): Promise<void> {
+  const { redact, redactValue } = io.redactor;
   const document: AckDocument = {
     acknowledged,
     ...(last && { last: summarize(last) }),
-    failed: failed.map((one) => ({ ...one, error: io.redactor.redactValue(one.error.toJSON()) })),
+    failed: failed.map((one) => ({ ...one, error: redactValue(one.error.toJSON()) })),
   };
-  await io.output.printDone(document, (view) =>
-    failed.length > 0 ? [] : describe(acknowledged, last, view).map(io.redactor.redact),
-  );
+  await io.output.printDone(document, (view) => {
+    if (failed.length > 0) return [];
+    if (acknowledged.length > 0) return acknowledged.map((one) => redact(lineOf(one, view)));
+    if (!last) return ["Nothing is pending."];
+    const whose = bySince(last, view, " of");
+    const state = stateWords[last.state] ?? last.state;
+    return [redact(`Nothing is pending; the last ${last.operation}${whose} is ${state}.`)];
+  });
 }
 
-function describe(acknowledged: Acknowledged[], last: Result["last"], view: View): string[] {
-  if (acknowledged.length === 0) {
-    const ended =
-      last &&
-      `; the last ${last.operation}${bySince(last, view, " of")} is ${stateWords[last.state] ?? last.state}`;
-    return [`Nothing is pending${ended ?? ""}.`];
-  }
-  return acknowledged.map(({ uuid, operation, earlier, exchange }) => {
-    const { generation, acknowledgedAt, by, startedAt } = exchange;
-    const who = startedAt === null ? "" : bySince({ by, startedAt }, view, " of");
-    const pair = generation === null ? "" : ` (generation ${generation})`;
-    const at = acknowledgedAt === null ? "" : ` at ${when(acknowledgedAt, view.now)}`;
-    const words =
-      earlier === true
-        ? `nothing is pending; the last ${operation}${who} was acknowledged${at}${pair}`
-        : `${operation}${who} acknowledged${pair}`;
-    return vaultLine(view, uuid, words);
-  });
+function lineOf({ uuid, operation, earlier, exchange }: Acknowledged, view: View): string {
+  const { generation, acknowledgedAt, by, startedAt } = exchange;
+  const who = startedAt === null ? "" : bySince({ by, startedAt }, view, " of");
+  const pair = generation === null ? "" : ` (generation ${generation})`;
+  const at = acknowledgedAt === null ? "" : ` at ${when(acknowledgedAt, view.now)}`;
+  const words =
+    earlier === true
+      ? `nothing is pending; the last ${operation}${who} was acknowledged${at}${pair}`
+      : `${operation}${who} acknowledged${pair}`;
+  return vaultLine(view, uuid, words);
 }

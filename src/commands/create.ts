@@ -69,16 +69,35 @@ type CreateOptions = OptionsOf<typeof descriptor>;
 
 /** Creates a vault. Exit 0 means: its credentials are in the state. */
 export const create = command(descriptor, async (app, options) => {
+  const { io } = app;
   const metadata = readMetadata(options.metadata);
-  const kind = await chooseKind(app.io, options);
-  checkOptions(options, kind, app.io.host.now());
+  const kind = await chooseKind(io, options);
+  checkOptions(options, kind, io.host.now());
   await askSettings(app);
-  const vault = await readVault(app, options, kind);
+  const given = await readContents(io, options);
+  const hashedPin = await readHashedPin(io, options);
+  const { maxUsage, expiryDate: date, label = null } = options;
+  const contents = await completeContents(io, kind, given);
+  // In a form that cannot be read as the local time of the service.
+  const expiryDate = date && new Date(instant(date) ?? 0).toISOString();
+  const vault = { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
   const device = isOnline(kind) ? await neededDevice(app.service) : undefined;
-  const { label } = options;
-  if (label !== undefined) await checkLabel(app.state, label);
-  const created = await createLocked(app, kind, options, { vault, device, metadata, label });
-  await report(app.io, label ?? null, kind, created);
+  if (label !== null) await checkLabel(app.state, label);
+  const request = { vault, device, metadata, label: label ?? undefined };
+  const { success, credentials, generation } = await createLocked(app, kind, options, request);
+  const { uuid, usesRemaining, autoLockDate } = success;
+  const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
+  const created = { generation, fingerprint };
+  const answered = { ...success.vault, uuid };
+  const document: Document<"create"> = { uuid, label, vault: answered, kind, created };
+  const dates = { expiryDate: success.expiryDate, autoLockDate };
+  const shown = { uuid, label, kind, usesRemaining, ...created, credentials, dates };
+  await io.output.printDone(document, (view) => vaultTable(shown, view), {
+    what: `vault ${uuid} was created, and its credentials are stored`,
+    uuid,
+    next: [noted(wayTo`vault status ${uuid}`, "do not create it again")],
+  });
+  io.narrator.note(`Credentials stored (generation ${generation}).`, [wayTo`vault get ${uuid}`]);
 });
 
 async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {
@@ -134,20 +153,6 @@ function readMetadata(given: readonly string[] | undefined): Metadata | undefine
   return checkGiven(metadataField, pairs, "--metadata", hint);
 }
 
-async function readVault(
-  { io }: App,
-  options: CreateOptions,
-  kind: Kind,
-): Promise<CreateRequest["vault"]> {
-  const given = await readContents(io, options);
-  const hashedPin = await readHashedPin(io, options);
-  const { maxUsage, expiryDate: date } = options;
-  const contents = await completeContents(io, kind, given);
-  // In a form that cannot be read as the local time of the service.
-  const expiryDate = date && new Date(instant(date) ?? 0).toISOString();
-  return { ...contents, ...defined({ hashedPin, maxUsage, expiryDate }) };
-}
-
 async function neededDevice(service: ServicePart): Promise<Device> {
   const device = await service.device();
   if (device !== undefined) return device;
@@ -194,26 +199,4 @@ async function createLocked(
   } finally {
     await session.release();
   }
-}
-
-async function report(
-  io: Io,
-  label: string | null,
-  kind: Kind,
-  { success, credentials, generation }: Created,
-): Promise<void> {
-  const { uuid } = success;
-  const vault = { ...success.vault, uuid };
-  const fingerprint = namedFingerprint(fingerprintOf(uuid, credentials));
-  const created = { generation, fingerprint };
-  const document: Document<"create"> = { uuid, label, vault, kind, created };
-  const { usesRemaining, expiryDate, autoLockDate } = success;
-  const dates = { expiryDate, autoLockDate };
-  const shown = { uuid, label, kind, usesRemaining, ...created, credentials, dates };
-  await io.output.printDone(document, (view) => vaultTable(shown, view), {
-    what: `vault ${uuid} was created, and its credentials are stored`,
-    uuid,
-    next: [noted(wayTo`vault status ${uuid}`, "do not create it again")],
-  });
-  io.narrator.note(`Credentials stored (generation ${generation}).`, [wayTo`vault get ${uuid}`]);
 }

@@ -87,7 +87,10 @@ export const guard = command(descriptor, async (app, options) => {
     return records.toSorted(byLabel);
   };
   const known = await read();
-  if (to !== undefined) await reset(app, to, all ? countedHere(app, known) : given, options);
+  const isCountedHere = (one: VaultRecord): boolean =>
+    one.service === app.settings.serviceName() && one.unansweredStarts + one.possiblyFailed > 0;
+  const chosen = all ? known.filter(isCountedHere).map(({ uuid }) => uuid) : given;
+  if (to !== undefined) await reset(app, to, chosen, options);
   const circumstances = { policy: app.settings.policy, clock: store };
   const vaults = (to === undefined ? known : await read()).map((record) =>
     describeGuard(record, circumstances),
@@ -122,14 +125,6 @@ function resetBy({ reset, unanswered, failed, starts }: GuardOptions): CounterRe
   if (unanswered === true) return "unanswered";
   if (failed === undefined && starts === undefined) return "all";
   return defined({ failedAttempts: failed, unackedStarts: starts });
-}
-
-/** The vaults of the service in use whose unanswered starts count. */
-function countedHere({ settings }: App, known: readonly VaultRecord[]): string[] {
-  const here = settings.serviceName();
-  return known
-    .filter((one) => one.service === here && (one.unansweredStarts > 0 || one.possiblyFailed > 0))
-    .map(({ uuid }) => uuid);
 }
 
 /** Resets the counters of these vaults; with --unanswered, closes the circuit breaker of their services, too. */

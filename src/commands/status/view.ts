@@ -79,8 +79,8 @@ export function statusTable(vault: ListedVault, view: View): string {
     // A terminal shows each on a line below.
     ...(isTTY ? [] : vault.next).map((way): Row => ["Next", wayText(way)]),
     ["Token left", tokenLeft(vault.exchange, view.now) || undefined],
-    ["Unacked", unacked(vault, palette, "starts")],
-    ["Failures", failures(vault, palette, "attempts in a row")],
+    ["Unacked", unacked(vault, palette, " starts")],
+    ["Failures", failures(vault, palette, " attempts in a row")],
     ["Last read", known(vault.lastReadAt, at)],
     ["Reads left", known(vault.usesRemaining, (n) => `${n} (at the last read, which counts)`)],
     ...dateRows(vault, view),
@@ -150,19 +150,16 @@ const nameOf = ({ uuid, label }: Named): string => (label === null ? uuid : prin
 /** The UUID of a vault whose name is not that. */
 const uuidIn = ({ uuid, label }: Named): string => (label === null ? "" : uuid);
 
-type Counters = Pick<VaultGuard, "failedAttempts" | "limits" | "unackedStarts">;
-
-const unacked = ({ unackedStarts, limits }: Counters, palette: Palette, unit?: string): Painted =>
-  counter(unackedStarts, limits.unackedStarts, palette, unit);
-
-const failures = ({ failedAttempts, limits }: Counters, palette: Palette, unit?: string): Painted =>
-  counter(failedAttempts, limits.failedAttempts, palette, unit);
-
 /** "2 of 5": yellow from the first, red where the next could be the one that locks. */
-function counter(count: number, limit: number, palette: Palette, unit?: string): Painted {
-  const text = `${count} of ${limit}${unit === undefined ? "" : ` ${unit}`}`;
-  return { text, paint: count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim };
-}
+const counter =
+  (name: "failedAttempts" | "unackedStarts") =>
+  (vault: Pick<VaultGuard, typeof name | "limits">, palette: Palette, unit = ""): Painted => {
+    const [count, limit] = [vault[name], vault.limits[name]];
+    const paint = count + 1 >= limit ? palette.bad : count > 0 ? palette.warn : palette.dim;
+    return { text: `${count} of ${limit}${unit}`, paint };
+  };
+const unacked = counter("unackedStarts");
+const failures = counter("failedAttempts");
 
 function statusCell({ status, locked, exchange, inUse }: ListedVault, view: View): Painted {
   const { palette } = view;
@@ -189,9 +186,8 @@ function tokenLeft(exchange: ListedVault["exchange"], now: View["now"]): string 
   return expiry > now ? durationInWords(expiry - now) : "expired";
 }
 
-function history(vault: ListedVault, view: View): string {
-  const { generations, exchanges } = vault;
-  if (generations === undefined || exchanges === undefined) return "";
+function history({ generations = [], exchanges }: ListedVault, view: View): string {
+  if (exchanges === undefined) return "";
   const pairs = generations.map((g) => [
     String(g.generation),
     g.standing,
@@ -206,18 +202,16 @@ function history(vault: ListedVault, view: View): string {
     e.id,
     e.operation,
     e.state,
-    e.generation === null ? "" : String(e.generation),
+    String(e.generation ?? ""),
     when(e.startedAt, view.now),
     ...(isShared ? [byOf(e)] : []),
   ]);
-  return [
-    listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, view),
-    listTable(
-      ["Exchange", "Operation", "State", "Gen", "Started", ...(isShared ? ["By"] : [])],
-      runs,
-      view,
-    ),
-  ]
-    .map((table) => (view.isTTY ? `\n${table}` : table))
-    .join("");
+  const head = ["Exchange", "Operation", "State", "Gen", "Started", ...(isShared ? ["By"] : [])];
+  const above = view.isTTY ? "\n" : "";
+  return (
+    above +
+    listTable(["Gen", "Standing", "Verified", "Fingerprint", "Since"], pairs, view) +
+    above +
+    listTable(head, runs, view)
+  );
 }
