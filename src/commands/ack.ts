@@ -145,7 +145,6 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
 
 const isPending = ({ open }: Pick<VaultRecord, "open">): boolean => open !== null;
 
-/** Acknowledges one vault, which a person may choose among those with something pending. */
 async function acknowledgeOne(app: App, options: AckOptions, result: Result): Promise<void> {
   const [given] = options.vaults;
   const isAsked = given === undefined && app.io.ask.isPossible;

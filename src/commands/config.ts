@@ -178,7 +178,6 @@ function asTable(
   return `Profile ${profile}\n${table}${foot}`;
 }
 
-/** Checks a value as its flag is checked, seals it where it is a secret, and writes it into the profile. */
 const set = command(
   {
     arguments: {

@@ -108,7 +108,6 @@ async function chooseKind({ ask }: Io, { kind }: CreateOptions): Promise<Kind> {
   });
 }
 
-/** Options of vaults that are online, or not. */
 const ofKind = [
   ["maxUsage", "--max-usage", false],
   ["expiryDate", "--expiry-date", false],

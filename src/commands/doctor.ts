@@ -40,7 +40,6 @@ const descriptor = {
 
 type DoctorOptions = OptionsOf<typeof descriptor>;
 
-/** Runs all checks and prints their findings. Exit 17 after the document, if there is one of the level of --fail-on or worse. */
 export const doctor = command(descriptor, async (app, options) => {
   const checks = await examine(app, options);
   await app.io.output.show({ checks }, (view) => doctorTable(checks, view));

@@ -127,7 +127,6 @@ function resetBy({ reset, unanswered, failed, starts }: GuardOptions): CounterRe
   return defined({ failedAttempts: failed, unackedStarts: starts });
 }
 
-/** Resets the counters of these vaults; with --unanswered, closes the circuit breaker of their services, too. */
 async function reset(
   app: App,
   to: CounterReset,

@@ -249,7 +249,6 @@ async function apiKeyOf(
   return checkGiven(identifier, key, found?.source ?? "--api-key", "nothing was changed");
 }
 
-/** Asks for the place of the state: the address of a shared one, or `here`. */
 async function askLocation(
   { io, state }: App,
   profile: string,

@@ -16,7 +16,6 @@ import { listTable } from "../terminal/tables.ts";
 import { relativeTime } from "../terminal/time.ts";
 import { command as wayTo, noted } from "../way.ts";
 
-/** Creates the state and its key, as far as there are none. */
 const init = command(
   {
     description:
@@ -55,7 +54,6 @@ const init = command(
   },
 );
 
-/** Moves the whole state to another place, after a question. */
 const move = command(
   {
     description:
@@ -97,7 +95,6 @@ const move = command(
   },
 );
 
-/** Makes a copy of a shared state the original, or uses a state again whose move was not finished, or went to a place that is gone, after a question. */
 const claim = command(
   {
     description:
@@ -125,7 +122,6 @@ const claim = command(
   },
 );
 
-/** Writes a backup of the whole state. */
 const backup = command(
   {
     description:
@@ -236,7 +232,6 @@ const reasons: Readonly<Record<RestoredVault["reason"], string>> = {
   after: "the credentials of the backup are tried after those here",
 };
 
-/** What became of a vault of which the backup has something else than was here. */
 function becomeOf({ uuid, label, reason, exchange, droppedLabel }: RestoredVault): string[] {
   if (reason === "known") return [];
   const continued = exchange?.from === "file" ? `; its ${exchange.state} exchange continues` : "";
@@ -245,7 +240,6 @@ function becomeOf({ uuid, label, reason, exchange, droppedLabel }: RestoredVault
   return [`${label ?? uuid}: ${reasons[reason]}${continued}${unlabeled}`];
 }
 
-/** Seals the state with another key, after a question. */
 const rekey = command(
   {
     description:
@@ -314,7 +308,6 @@ const rekey = command(
   },
 );
 
-/** Says what the former key is still needed for. */
 function sayFormer(
   { narrator }: Io,
   { state, keySource, configuration }: OpenState,

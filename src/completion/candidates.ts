@@ -14,7 +14,6 @@ export interface Known {
   vaults(): Promise<readonly { uuid: string; label: string | null; kind: string }[]>;
 }
 
-/** Reads what the options of a line name, only when it is asked for. */
 type Look = (given: Given) => Promise<Known>;
 
 /** Candidates for the word under the cursor, and what the shell does with them. */
@@ -81,7 +80,6 @@ function list(candidates: readonly Candidate[], typed: string): Offer {
   };
 }
 
-/** Where the cursor stands. */
 type Place = ReturnType<typeof locate>;
 
 /** Stands for the word under the cursor: where commander puts it, that word belongs. */

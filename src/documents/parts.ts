@@ -78,7 +78,6 @@ export const settled = z.readonly(
   ),
 );
 
-/** Credentials in plain text. */
 export const credentials = z.object({
   encryptedData: text,
   payload: text,
@@ -90,7 +89,6 @@ export const ofService = z.looseObject({});
 
 export const device = z.looseObject({});
 
-/** What a read delivers of a vault, and what an update has done there. */
 export const read = { ...vault, vault: ofService, kind, exchange: z.object(startedExchange) };
 export const updated = {
   ...read,

@@ -26,7 +26,6 @@ const scenario = z.object({
   check: count,
 });
 
-/** A vault as the service has it. */
 const lock = z.object({ ...vault, kind, status: z.enum(["active", "locked", "deleted"]) });
 
 export const sandbox = {

@@ -62,7 +62,6 @@ const documents = {
 export type Finding = z.infer<typeof finding>;
 export type DocumentName = keyof typeof documents;
 
-/** What a command prints as JSON. */
 export type Document<Name extends DocumentName> = z.infer<(typeof documents)[Name]>;
 
 export const documentNames = Object.keys(documents) as DocumentName[];
@@ -93,7 +92,6 @@ export function checkField(command: string, field: string): void {
     refuseOther(field, pathsOf(body(name)), `--field ${field}: vault ${name}`);
 }
 
-/** One JSON Schema with all documents as `$defs`. */
 export const allSchemas = (): object => ({
   $schema: dialect,
   title: "documents of vault",

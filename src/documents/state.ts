@@ -58,7 +58,6 @@ const listedVault = z.object({
   status: z.enum(statusWords),
   /** The process that has the vault, and since when. */
   inUse: z.nullable(z.object({ by: actor, since: time })),
-  /** The open one. */
   exchange: z.nullable(exchange),
   next,
   ...counters,
@@ -153,7 +152,6 @@ const restoredVault = z.object({
   droppedLabel: maybeText,
 });
 
-/** A vault that is in use. */
 const lock = z.object({
   uuid: text,
   holder: actor,
@@ -162,7 +160,6 @@ const lock = z.object({
   endsAt: maybeTime,
 });
 
-/** What the commands print that are about the state alone. */
 export const state = {
   status: z.object({ vaults: z.array(listedVault) }),
   guard: z.object({ vaults: z.array(vaultGuard), breakers: z.array(serviceBreaker) }),

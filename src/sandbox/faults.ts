@@ -21,7 +21,6 @@ type FaultAction =
   | { status: number; retryAfter?: number }
   | { errorAfter: number };
 
-/** What a fault looks at in a request. */
 type Fallible = Pick<Endpoint, "operation" | "step"> & { uuid: string };
 
 export interface FaultRule {

@@ -52,7 +52,6 @@ export interface VaultState extends Omit<VaultInput, "credentials" | "maxUsage" 
   counts: { starts: number; ends: number; acknowledged: number; failed: number };
 }
 
-/** The state that the model works on, and the time at which a request is processed. */
 export interface World {
   state: State;
   policy: Policy;
@@ -126,7 +125,6 @@ export function findVault(world: World, uuid: string): VaultState | undefined {
   return vault;
 }
 
-/** Returns every vault, brought up to the current time. */
 export const allVaults = (world: World): VaultState[] =>
   Object.keys(world.state.vaults).flatMap((uuid) => findVault(world, uuid) ?? []);
 

@@ -13,7 +13,6 @@ import type { Outcome, SandboxRequest } from "./outcome.ts";
 import { isWhitelisted, refuseJwt, type RateWindow } from "./policy.ts";
 import type { VaultInput } from "./seeds.ts";
 
-/** One request of a vault endpoint. */
 export interface Call extends Pick<SandboxRequest, "headers" | "remoteAddress"> {
   endpoint: Endpoint;
   /** Empty for a create call. */
@@ -120,7 +119,6 @@ function wrongApplication(
   return undefined;
 }
 
-/** Where a call came from, as audit items have it. */
 const originOf = ({ uuid, remoteAddress, target }: Call) => ({
   vaultUuid: uuid || null,
   ipAddress: remoteAddress,
@@ -217,7 +215,6 @@ function checkCredentials(world: World, call: Call, vault: VaultState, body: Sta
   refuse("credentials", property, "the vault credentials are wrong");
 }
 
-/** Returns the property of the request that does not match the vault, or undefined. */
 function wrongCredential(vault: VaultState, body: StartBody): string | undefined {
   const { hashedPin = "", ...given } = body.vault.credentials;
   const isPinRight = sameSecret(hashedPin, vault.hashedPin ?? "");
@@ -264,7 +261,6 @@ function end(world: World, call: Call, { token }: { token: string }): Outcome {
   return success();
 }
 
-/** Whether an end call names the operation and token of an exchange. */
 const isTokenOf = (
   exchange: Pick<PendingExchange, "operation" | "token"> | null,
   operation: string,
@@ -305,7 +301,6 @@ function responseVault(reads: boolean, vault: VaultState, pair: Pair): Record<st
   return { uuid, credentials: pair, ...contents, ...facts(vault) };
 }
 
-/** Returns the properties of a vault in a response, without credentials and contents. */
 function facts(vault: VaultState): Record<string, unknown> {
   return {
     ...defined({

@@ -3,7 +3,6 @@ import { defined } from "../defined.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
 import type { Violation } from "../protocol/validate.ts";
 
-/** A request to the handler. */
 export interface SandboxRequest {
   method: string;
   /** Path as sent, with the query. */
@@ -29,7 +28,6 @@ export interface Outcome {
 }
 
 interface DetailedError {
-  /** The request property at fault. */
   property?: string;
   message: string;
   errorReasons?: string[];
@@ -57,7 +55,6 @@ export const refusal = (
   },
 });
 
-/** What a refusal has besides: headers, and further fields of its body. */
 interface Extras {
   headers?: Record<string, string>;
   retryAfter?: number;

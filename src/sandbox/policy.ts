@@ -21,9 +21,7 @@ const texts = z.array(z.string()).check(z.minLength(1, { error: claimRule }));
 
 /** Console settings of an application that requires a JWT (docs/interface.md, JWT). */
 const jwtPolicy = z.object({
-  /** PEM, P-384. */
   publicKey: z.string({ error: keyRule }).check(z.refine(isPublicKey, { error: keyRule })),
-  /** Required value of each claim, or a list of allowed values. */
   claims: z.optional(z.record(z.string(), z.union([z.string(), texts], { error: claimRule }))),
 });
 
@@ -43,11 +41,9 @@ const whitelistRule = 'must be a list of IPv4 addresses or ranges, like ["10.1.0
 /** Limits of the service, and choices its interface leaves open (docs/interface.md, Unknown). */
 const policy = objectOf(
   {
-    /** Consecutive failed attempts that lock a vault. */
     failedAttempts: whole(1, defaults.failedAttempts),
     /** Consecutive unacknowledged starts that lock a vault; the one that locks is refused. */
     unackedStarts: whole(1, defaults.unackedStarts),
-    /** Lifetime of a transaction token. */
     tokenTtlMs: whole(1, defaults.tokenLifetimeMs),
     /** Requests per application in any window of one second; 0 is no limit. */
     rate: whole(0, defaults.rate),
@@ -134,7 +130,6 @@ export class RateWindow {
   readonly #rate: number;
   #admitted: number[] = [];
 
-  /** A rate of 0 admits everything. */
   constructor(rate: number) {
     this.#rate = rate;
   }

@@ -195,7 +195,6 @@ export class Sandbox {
     return this.#requests;
   }
 
-  /** Returns all audit items in the order of recording. */
   audit(): readonly AuditItem[] {
     // Deletes what has expired, which is an item too.
     allVaults(this.#world());

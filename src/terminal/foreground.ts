@@ -135,7 +135,6 @@ interface Screen {
 
 interface PagerOptions {
   isAllowed: boolean;
-  /** The command of the settings. */
   setting: string | undefined;
   env: Readonly<Record<string, string>>;
 }
@@ -163,7 +162,6 @@ export async function showText(
     await screen.stdout.write(text);
 }
 
-/** Exit codes of a shell whose command is not there or cannot be run. */
 const notStarted = [126, 127];
 
 async function isPaged(

@@ -24,7 +24,6 @@ export interface InputStream {
   chunks(signal?: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-/** Runs a write, with something before and after it. */
 type AroundWrite = (write: () => Promise<void>) => Promise<void>;
 
 export interface OutputOptions {
@@ -116,7 +115,6 @@ type Redaction = Pick<Redactor, "redact" | "redactValue">;
 export class MessageStream extends OutputStream {
   #redaction: Redaction = { redact: (text) => text, redactValue: (value) => value };
 
-  /** Sets how secrets are replaced from now on. */
   redactWith(redaction: Redaction): void {
     this.#redaction = redaction;
   }

@@ -26,7 +26,6 @@ export const unverified = of("info");
 const warning = of("warn");
 const bad = of("error");
 
-/** What another command would fail with. */
 export const failed = (check: string, { message, facts }: VaultError): Finding => ({
   ...bad(check, message, facts.hint),
   next: facts.next ?? [],

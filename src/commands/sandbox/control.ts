@@ -12,7 +12,6 @@ import { count } from "../../terminal/count.ts";
 import { shellQuoted, command as wayTo } from "../../way.ts";
 import { preparedFolder, settingsFor } from "./folder.ts";
 
-/** Of all commands that steer a running sandbox. */
 const control = {
   readyFile: {
     flag: "--ready-file <file>",
@@ -26,7 +25,6 @@ type Options = OptionValues<typeof control>;
 export const readyFileOf = (settings: SettingsPart, { readyFile }: Options): string =>
   readyFile ?? settings.sandboxFile();
 
-/** What a command about the same sandbox needs. */
 export const asGiven = ({ readyFile }: Options): string[] =>
   readyFile === undefined ? [] : ["--ready-file", readyFile];
 
@@ -130,7 +128,6 @@ export const fault = command(
   },
 );
 
-/** Prints what a shell exports to use the running sandbox, with a state in which its vaults are imported. */
 export const env = command(
   {
     description:
@@ -182,12 +179,10 @@ export const status = command(
   },
 );
 
-/** A line per vault. */
 export const describeVaults = (
   vaults: readonly { uuid: string; kind: string; label: string }[],
 ): string[] => vaults.map(({ uuid, kind, label }) => `  ${uuid}  ${kind.padEnd(19)}  ${label}`);
 
-/** Prints the audit items, or writes them to a file in the form that its name asks for. */
 export const audit = command(
   {
     options: {

@@ -12,10 +12,8 @@ import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../s
 import { serviceName } from "../../settings/settings.ts";
 import { shellQuoted } from "../../way.ts";
 
-/** Environment of a program that uses a sandbox. */
 type Environment = Record<string, string>;
 
-/** What of a running sandbox a client needs. */
 type Ready = Omit<RunningDocument, "controlToken">;
 
 /** Variables of the program, with a state and a configuration of their own in `folder`. */
@@ -55,7 +53,6 @@ export async function importVaults(
   await eachOf(vaults.entries(), vaultsAtATime, add);
 }
 
-/** Imports the vaults into the state of a folder, which `settingsFor` names. */
 async function prepareFolder(app: App, ready: Ready, folder: string): Promise<void> {
   const settings = { state: join(folder, "state") };
   const profile = { name: "default", exists: false, settings };

@@ -119,7 +119,6 @@ async function asTable(scenarios: readonly Scenario[], view: View): Promise<stri
   return listTable(head, rows, view);
 }
 
-/** What is rehearsed, and the settings of the sandbox of each run. */
 interface Rehearsal {
   app: App;
   settings: SandboxSettings;
@@ -153,7 +152,6 @@ async function listCalls(rehearsal: Rehearsal): Promise<Scenario["call"][]> {
   });
 }
 
-/** Runs the program with a failure, then without one, then the check. */
 async function play(
   rehearsal: Rehearsal,
   call: Scenario["call"],
@@ -214,7 +212,6 @@ async function inSandbox<T>(
   }
 }
 
-/** The error that a program of the rehearsal has failed where it should not. */
 const failed = (message: string, command: readonly string[]): VaultError =>
   new VaultError("usage", message, {
     hint: "it runs in a new, empty directory: name files of yours by their full paths; --debug shows what it prints",

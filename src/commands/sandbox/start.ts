@@ -19,7 +19,6 @@ import { commandLine, noted, command as wayTo } from "../../way.ts";
 import { asGiven, describeVaults, readyFileOf } from "./control.ts";
 import { folderBeside, importVaults, openPrivateSandbox } from "./folder.ts";
 
-/** Of the commands that start a sandbox: how it is to behave. */
 export const emulation = {
   seed: {
     flag: "--seed <seed>",
@@ -35,7 +34,6 @@ export const emulation = {
 
 type EmulationOptions = OptionValues<typeof emulation>;
 
-/** Of the commands that run a program. */
 export const program = {
   command: {
     term: "<command...>",
@@ -176,7 +174,6 @@ async function makeProfile(app: App, folder: string, running: RunningSandbox): P
   });
 }
 
-/** Runs a program against a sandbox of its own, and ends as that program ended. */
 export const exec = command(
   {
     description:

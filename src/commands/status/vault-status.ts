@@ -31,7 +31,6 @@ function lockOf({ lastError }: VaultRecord): "locked" | "gone" | undefined {
   return (["locked", "gone"] as const).find((code) => code === lastError?.code);
 }
 
-/** Words for the open exchange of a vault that nobody uses. */
 const openWords = {
   started: "started",
   held: "held",

@@ -20,7 +20,6 @@ import type { Document } from "../../documents/schemas.ts";
 /** Cells of a list of vaults, by the headings of their columns: what matters most stands first. */
 type Columns<Vault> = Readonly<Record<string, (vault: Vault) => Cell>>;
 
-/** One row a vault. A narrow terminal shows no more columns than fit. */
 function vaultList<Vault>(vaults: readonly Vault[], columns: Columns<Vault>, view: View): string {
   const cells = Object.values(columns);
   const rows = vaults.map((vault) => cells.map((cell) => cell(vault)));
@@ -170,7 +169,6 @@ function statusCell({ status, locked, exchange, inUse }: ListedVault, view: View
   return { text: `${status}${who}`, paint: palette.warn };
 }
 
-/** The color of a status with which nothing is to be done. */
 const paints: Readonly<Partial<Record<ListedVault["status"], "good" | "same" | "dim">>> = {
   ready: "good",
   unverified: "same",
