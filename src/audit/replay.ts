@@ -10,7 +10,7 @@ import { isProblem } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
 import { TimeOrder } from "./fold/order.ts";
 import { Overlap } from "./fold/overlap.ts";
-import { VaultTable } from "./fold/vault-table.ts";
+import { VaultTable } from "./read/bytes.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import { said } from "./read/clip.ts";
 import type { Entry, Item, ItemLocation, Role, Skips } from "./read/item.ts";

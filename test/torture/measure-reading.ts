@@ -2,7 +2,7 @@ import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
 import { Entries } from "../../src/audit/fold/order.ts";
 import { Entry, Skips } from "../../src/audit/read/item.ts";
-import { VaultTable } from "../../src/audit/fold/vault-table.ts";
+import { VaultTable } from "../../src/audit/read/bytes.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { Input } from "../../src/audit/read/input.ts";
 import { Source } from "../../src/audit/read/source.ts";

@@ -2,7 +2,7 @@ import type { Rules } from "../../documents/audit.ts";
 import type { Entry, Item, ItemLocation } from "../read/item.ts";
 import { endOf, type EventKind, isAcknowledgement } from "./events.ts";
 import type { Overlap } from "./overlap.ts";
-import type { VaultTable } from "./vault-table.ts";
+import type { VaultTable } from "../read/bytes.ts";
 import { Ending, Rings, Vault } from "./vault.ts";
 
 /** Maximum difference between the clocks of a start and of its acknowledgement. */

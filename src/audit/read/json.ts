@@ -10,6 +10,7 @@ import {
   quote,
   space,
   textOf,
+  uuidLength,
 } from "./bytes.ts";
 import {
   alike,
@@ -26,7 +27,6 @@ import {
 } from "./fields.ts";
 import { anyUuid, type Entry } from "./item.ts";
 import type { ItemReader } from "./reader.ts";
-import { uuidLength } from "../fold/vault-table.ts";
 
 /** What becomes of the records of an input. */
 export interface Sink {

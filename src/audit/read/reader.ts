@@ -1,10 +1,10 @@
 import { defined } from "../../defined.ts";
 import { type Choice, timeIn } from "../columns/choose.ts";
 import { isInverted, uuidInEndpoint, uuidOf } from "../columns/looks.ts";
-import { uuidLength, type VaultTable } from "../fold/vault-table.ts";
-import type { Bytes } from "./bytes.ts";
 import {
+  type Bytes,
   TextValues,
+  type VaultTable,
   backslash,
   closeObject,
   colon,
@@ -18,6 +18,7 @@ import {
   openObject,
   quote,
   space,
+  uuidLength,
   viewOf,
 } from "./bytes.ts";
 import { clip } from "./clip.ts";
