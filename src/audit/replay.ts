@@ -6,7 +6,6 @@ import { timesHint } from "./columns/times.ts";
 import { type Log, Pseudonyms } from "./explain/log.ts";
 import { answerOf, cutWords, rankVaults, reportOf, whatIfReport } from "./explain/report.ts";
 import { beforeRelease, Selection, type ColumnMap, type Condition, type WhatIf } from "./flags.ts";
-import { isProblem } from "./fold/events.ts";
 import { Fold } from "./fold/fold.ts";
 import { TimeOrder } from "./fold/order.ts";
 import { Overlap } from "./fold/overlap.ts";
@@ -14,6 +13,7 @@ import { VaultTable } from "./read/bytes.ts";
 import { Classifier } from "./meaning/classifier.ts";
 import { said } from "./read/clip.ts";
 import type { Entry, Item, ItemLocation, Role, Skips } from "./read/item.ts";
+import { isProblem } from "./read/item.ts";
 import { type InputOptions, Inputs, type Source } from "./read/source.ts";
 
 /** Maximum number of vaults, each of which takes about 1 KB. */

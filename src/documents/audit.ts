@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
-import { type Contradiction, contradictions, eventKinds, verdicts } from "../audit/fold/events.ts";
-import { roles } from "../audit/read/item.ts";
+import type { Contradiction } from "../audit/read/item.ts";
+import { contradictions, eventKinds, roles, verdicts } from "../audit/read/item.ts";
 import { count, limits, maybeText, maybeTime, next, operation, text, time } from "./parts.ts";
 
 // The report of a replay, in memory and printed. Optional properties are absent, never undefined.

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { eventKinds } from "../../src/audit/fold/events.ts";
+import { eventKinds } from "../../src/audit/read/item.ts";
 import { Classifier } from "../../src/audit/meaning/classifier.ts";
 import { outcomeOf } from "../../src/audit/meaning/words.ts";
 import { Dice } from "../support/dice.ts";

@@ -2,7 +2,7 @@ import type { ItemReference } from "../../documents/audit.ts";
 import { defined } from "../../defined.ts";
 import { count } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
-import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../fold/events.ts";
+import { type EventKind, isAcknowledgement, isFailedAccess, isStart } from "../read/item.ts";
 import type { Vault } from "../fold/vault.ts";
 import { listed, short } from "../read/clip.ts";
 import { countsAsFailure, type Evidence, hasUnknownReason } from "./verdict.ts";

@@ -1,9 +1,9 @@
 import { defined } from "../../defined.ts";
 import type { InputReport, ItemReference, Origin } from "../../documents/audit.ts";
-import { callOf, type EventKind, isAcknowledgement } from "../fold/events.ts";
 import type { Fold } from "../fold/fold.ts";
 import type { Vault } from "../fold/vault.ts";
-import type { Entry, Item, ItemLocation, Skips } from "../read/item.ts";
+import type { Entry, EventKind, Item, ItemLocation, Skips } from "../read/item.ts";
+import { callOf, isAcknowledgement } from "../read/item.ts";
 import { short } from "../read/clip.ts";
 import type { Condition, Selection } from "../flags.ts";
 

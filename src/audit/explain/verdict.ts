@@ -1,7 +1,7 @@
 import type { LockRule, VaultReport } from "../../documents/audit.ts";
 import { wouldLock } from "../../exchange/counting.ts";
 import { count, grouped } from "../../terminal/count.ts";
-import { eventCodes, isFailedAccess, isStart, type Verdict } from "../fold/events.ts";
+import { eventCodes, isFailedAccess, isStart, type Verdict } from "../read/item.ts";
 import type { Ending, Vault } from "../fold/vault.ts";
 import { beforeRelease } from "../flags.ts";
 import { said } from "../read/clip.ts";

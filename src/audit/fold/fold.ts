@@ -1,6 +1,6 @@
 import type { Rules } from "../../documents/audit.ts";
-import type { Entry, Item, ItemLocation } from "../read/item.ts";
-import { endOf, type EventKind, isAcknowledgement } from "./events.ts";
+import type { Entry, EventKind, Item, ItemLocation } from "../read/item.ts";
+import { endOf, isAcknowledgement } from "../read/item.ts";
 import type { Overlap } from "./overlap.ts";
 import type { VaultTable } from "../read/bytes.ts";
 import { Ending, Rings, Vault } from "./vault.ts";

@@ -1,6 +1,5 @@
-import { Entry, type ItemLocation } from "../read/item.ts";
+import { callOf, Entry, type ItemLocation } from "../read/item.ts";
 import type { Source } from "../read/source.ts";
-import { callOf } from "./events.ts";
 import type { Rings, Vault } from "./vault.ts";
 
 /** Items of a vault with the same event, with or without ids, that the same inputs have. */

@@ -1,6 +1,6 @@
 import type { LockRule } from "../../documents/audit.ts";
-import { Entry, type ItemLocation } from "../read/item.ts";
-import { type Contradiction, eventCodes, type EventKind } from "./events.ts";
+import type { Contradiction, EventKind, ItemLocation } from "../read/item.ts";
+import { Entry, eventCodes } from "../read/item.ts";
 import { Rows } from "./order.ts";
 
 /** Maximum number of contradictions of a vault that are kept: the first ones tell most. */

@@ -1,4 +1,4 @@
-import { endOf, type EventKind } from "../fold/events.ts";
+import { endOf, type EventKind } from "../read/item.ts";
 
 /** Current and former actions (docs/interface.md, Audit items), and those of administrators. */
 const names = {

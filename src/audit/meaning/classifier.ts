@@ -1,4 +1,4 @@
-import { eventCodes, isAcknowledgement, type EventKind } from "../fold/events.ts";
+import { eventCodes, isAcknowledgement, type EventKind } from "../read/item.ts";
 import type { Rules } from "../../documents/audit.ts";
 import { grouped } from "../../terminal/count.ts";
 import { clip, listed } from "../read/clip.ts";

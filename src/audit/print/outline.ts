@@ -9,7 +9,7 @@ import { count, grouped } from "../../terminal/count.ts";
 import { durationInWords } from "../../terminal/time.ts";
 import type { Way } from "../../way.ts";
 import { originWords } from "../explain/report.ts";
-import { eventWords, isProblem, verdicts, type Verdict } from "../fold/events.ts";
+import { eventWords, isProblem, type Verdict, verdicts } from "../read/item.ts";
 
 // The outline of a report: strings in the order in which a person needs them, each thing once. Any
 // may hold what somebody wrote into a log: a printer escapes all of them for its medium.

@@ -4,7 +4,7 @@ import { printableLine } from "../../terminal/redactor.ts";
 import type { Cell, TableOptions } from "../../terminal/tables.ts";
 import { cut, listTable, oneLineTable, rowsTable } from "../../terminal/tables.ts";
 import { commandLine, wayLines } from "../../way.ts";
-import type { Verdict } from "../fold/events.ts";
+import type { Verdict } from "../read/item.ts";
 import type { Fact, Report, Row, Section, Table } from "./outline.ts";
 import { outlineOf } from "./outline.ts";
 

@@ -1,5 +1,3 @@
-import { type EventKind, eventKinds } from "../fold/events.ts";
-
 /** Audit item of any export format: no fields are documented (docs/interface.md, Audit items). */
 export interface Item {
   /** Milliseconds since the epoch. */
@@ -105,3 +103,111 @@ export class Skips {
     return this.#uuids.has(uuid) || this.#uuids.size === maxUuids;
   }
 }
+
+/** How a call ended: "failed" is a refusal that counts, "unclear" neither accepted nor refused. */
+type Ended = "accepted" | "failed" | "refused" | "unclear";
+
+/**
+ * Kinds of events in audit items (docs/interface.md, Audit items), whatever an export calls them:
+ * words in a report, the call, and how it ended, which two exports may describe differently.
+ */
+const kinds = {
+  create: ["created", "create"],
+  /** An accepted start: it returns a new pair, and counts until an acknowledgement. */
+  read: ["read started", "start", "accepted"],
+  update: ["update started", "start", "accepted"],
+  "ack-read": ["read acknowledged", "end", "accepted"],
+  "ack-update": ["update acknowledged", "end", "accepted"],
+  delete: ["deleted", "delete"],
+  failed: ["refused: credentials", "start", "failed"],
+  /** Refused for the device or the PIN: a failed attempt whose credentials were current. */
+  "failed-device": ["refused: device", "start", "failed"],
+  "failed-pin": ["refused: PIN", "start", "failed"],
+  /** Refused without a reason, or for one that is not known: it may count as a failed attempt. */
+  refused: ["refused, reason not known", "start", "failed"],
+  /** A failed attempt whose item says that it locked the vault. */
+  "locking-failure": ["refused: credentials", "start", "failed"],
+  /** A start refused because it reached the limit of unacknowledged starts: it locks. */
+  "locking-start": ["start refused: limit reached", "start", "refused"],
+  /** A call refused because the vault was locked: evidence of a lock, counts nothing. */
+  "refused-locked": ["call refused: locked", "start", "refused"],
+  /** Refused because the service has no such vault, or no longer: no lock. */
+  gone: ["refused: no such vault", "start", "refused"],
+  /** A refused end call: changes nothing. */
+  "failed-ack": ["acknowledgement refused", "end", "refused"],
+  /** Action of an administrator, which some exports have. */
+  lock: ["locked by administrator", "lock"],
+  unlock: ["unlocked by administrator", "unlock"],
+  /** The service's own record that the vault was locked, which names no administrator. */
+  "lock-noted": ["locked, as recorded", "lock-noted"],
+  /** Refused or failed for a reason other than the vault: counts nothing. */
+  "not-performed": ["not performed", "start", "refused"],
+  /** Refused with status 401 alone, for the application or the vault's credentials: may count. */
+  unauthorized: ["refused with status 401", "start", "refused"],
+  /** About the application (key, address, token): not a failed attempt. */
+  application: ["about the application", "application"],
+  /** Calls in this machine's journal without a response: they may count. */
+  "unanswered-start": ["start: no response", "start", "unclear"],
+  "unanswered-ack": ["acknowledgement: no response", "end", "unclear"],
+  /** Calls whose outcome is not understood. */
+  "unclear-start": ["start: outcome unclear", "start", "unclear"],
+  "unclear-ack": ["acknowledgement: unclear", "end", "unclear"],
+  other: ["unknown action", "other"],
+} as const satisfies Record<string, readonly [words: string, call: string, ended?: Ended]>;
+
+export type EventKind = keyof typeof kinds;
+
+export const eventKinds = Object.keys(kinds) as [EventKind, ...EventKind[]];
+
+/** Places of the kinds in `eventKinds`. */
+export const eventCodes = Object.fromEntries(
+  eventKinds.map((kind, code) => [kind, code]),
+) as Readonly<Record<EventKind, number>>;
+
+export const eventWords = (kind: EventKind): string => kinds[kind][0];
+
+export const callOf = (kind: EventKind): string => kinds[kind][1];
+
+/** How the call ended; undefined for an event that is no call. */
+export const endOf = (kind: EventKind): Ended | undefined => kinds[kind][2];
+
+export const isStart = (kind: EventKind): boolean => kind === "read" || kind === "update";
+
+export const isAcknowledgement = (kind: EventKind | undefined): boolean =>
+  kind === "ack-read" || kind === "ack-update";
+
+const failed: ReadonlySet<EventKind> = new Set(
+  eventKinds.filter((kind) => endOf(kind) === "failed"),
+);
+
+export const isFailedAccess = (kind: EventKind): boolean => failed.has(kind);
+
+/** Verdicts on a vault, worst first; `unknown`: some of its items were not understood. */
+export const verdicts = ["locked", "at-risk", "open-exchange", "unknown", "deleted", "ok"] as const;
+
+export type Verdict = (typeof verdicts)[number];
+
+const missing = "an item is missing";
+const otherLimits = "the limits differ from those assumed";
+
+/** What contradicts the log, behind the action of its item, and possible explanations. */
+export const contradictions = {
+  "acknowledgement-without-start": `without a start before it: ${missing}, it was acknowledged twice, or the clocks differ`,
+  /** Of the same reference, by another clock. */
+  "acknowledgement-before-start":
+    "is dated after its own acknowledgement: the clocks differ, and they count as a pair",
+  "acknowledgement-after-expiry": `after the token of its start had expired: tokens live longer than assumed (--token-lifetime), or ${missing}`,
+  "acknowledgement-of-other-operation": `for the other operation: ${missing}`,
+  "activity-after-deletion": "after the vault was deleted",
+  "activity-while-locked": `accepted while the vault is locked: an unlock is not in the log, or ${otherLimits}`,
+  "activity-before-creation": "after other items of the same vault",
+  "created-twice": "a second time",
+  "refused-while-open": `refused because of a lock that the log does not show: ${missing}, or ${otherLimits}`,
+  /** An item says that it locked the vault, but by the rules another one did. */
+  "locked-at-another-moment": `records a lock that the rules do not explain: ${otherLimits}, or ${missing}`,
+} as const;
+
+export type Contradiction = keyof typeof contradictions;
+
+/** Whether a verdict needs action. */
+export const isProblem = (verdict: Verdict): boolean => verdict !== "deleted" && verdict !== "ok";
