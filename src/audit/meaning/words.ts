@@ -17,7 +17,7 @@ export const plainWords = (text: string): string =>
 const ours =
   "vault(?:'s)?|tresors?|offline|online|credit card|the|this|these|that|your|its|an?|of|or|and|supplied|provided|given|presented|submitted|sent|stored|current|old|new|pair|because|as|since|but|with|" +
   "previous|expired|superseded|rotated|received|decrypted|both|\\d+|" +
-  "error|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen?|ubermittelten?|aktuellen?";
+  "err(?:or)?|failed|failure|denied|refused|rejected|unauthorized|forbidden|credentials?|payload|die|den|der|dieser?|ihre|angegebenen?|ubermittelten?|aktuellen?";
 
 const nouns: Readonly<Record<string, string>> = {
   LOCKED: "(?:locked|gesperrt|verrouillee?s?|bloquead[ao]s?|bloquee?s?)",
@@ -29,6 +29,9 @@ const nouns: Readonly<Record<string, string>> = {
   PAIR: "(?:credentials?|encrypted ?data|zugangsdaten|anmeldedaten|anmeldeinformationen)",
   SECRET:
     "(?:credentials?|encrypted ?data|hashed ?pin|pin|device|zugangsdaten|anmeldedaten|identifiants|credenciales)",
+  /** The service as a whole, before "unavailable": it has looked at nothing. */
+  ITSELF:
+    "(?:(?:^|[.:;,(] ?|\\d )(?:(?:the|vault|service|server|system|api|host|is|temporarily|currently) )*)",
   NOT: "(?:not|never|no|isn't|wasn't|without|nicht|nie|kein\\w*|ohne|pas|non|ne|nunca|sin)",
 };
 
@@ -56,7 +59,8 @@ const misleading = row(String.raw`
   (?<!NOT )(?:valid|correct|good) (?:vault )?SECRET|NOT (?:about|because of|related to|due to|caused by|an?|the)(?: \w+){0,3} SECRET
   OTHERS(?: \w+)? ?(?:credentials?|password|zugangsdaten|anmeldedaten)|OTHERS: [^.;]*|credentials? (?:of|for|from) (?:the |this |an? )?OTHERS[^.;,:]*
   (?:left on|block|storage|usb) device|device (?:busy|driver|or resource)|(?:certificate|cert|key|ssl|tls) pin
-  VAULT(?: \w+){0,2} (?:unavailable|not available|indisponible|no disponible)`);
+  VAULT(?: \w+){0,2} (?:unavailable|not available|indisponible|no disponible)
+  (?:generat|creat|stor|sav|writ|load|fetch|rotat|renew|encrypt)(?:ing|ion|age) (?:of )?(?:THEIR)PAIR|(?<!\()(?:PAIR|device|hashed ?pin|pin) (?:look ?up|refresh|rotation|renewal|generation|creation|storage|store|write|table|cache|provider|service|backend|encryption|format|encoding|length|type|schema|syntax|object|field|size)`);
 
 /** Why a call was refused. What comes first is taken out, before `misleading` is. */
 const rows = {
@@ -76,35 +80,35 @@ const rows = {
     (?:too many|excessive|repeated|max(?:imum)?|limit of|number of|zu vielen?|trop de|demasiados|\d+) (?:\w+ ){0,4}(?:attempts?|tries|failures|(?:fehl)?versuche\w*|tentatives?|intentos?)
     attempts? (?:exceeded|limit)`),
   locked: row(String.raw`
-    ^LOCKED(?:$| ?[,;:(])|(?:is|was|been|already|now|currently|and|it|ist|wurde|est|esta|VAULT) LOCKED|lock(?:s|ed) the vault
+    ^LOCKED(?:$| ?[,;:(])|(?:^|it )(?:(?:is|was|already|now|currently) )+LOCKED|(?:is|was|been|already|now|currently|and|it|ist|wurde|est|esta|encuentra|status:?|state:?|VAULT) LOCKED(?<=\b(?:VAULT|[\da-f]{12})\b.*)|lock(?:s|ed) the vault
     LOCKED (?:out|vault)|\w+, LOCKED|tresor(?: \w+){0,6} gesperrt$`),
   /** The vault does not exist, not any longer, or has no uses left. */
   gone: row(String.raw`
-    (?:no such|unknown|deleted|expired|non ?existent|unbekannter|geloschter) VAULT|^(?:not found|gone)$|expiry ?date (?:was |is )?(?:reached|(?:has )?passed|exceeded)|reached its expiry(?: ?date)?
+    (?:no such|unknown|deleted|expired|non ?existent|unbekannter|geloschter) VAULT(?! (?:types?|kinds?|errors?|operations?|actions?|states?|metadata|keys?|versions?|credentials?|owner|items?)\b)|no VAULT (?:with|was found|found)|cannot find (?:the )?VAULT|VAULT (?:could not be found|missing|nicht vorhanden|inexistante?|wurde entfernt|n'existe plus)|^(?:not found|gone)$|expiry ?date (?:was |is )?(?:reached|(?:has )?passed|exceeded)|reached its expiry(?: ?date)?
     VAULT(?: (?:id|uuid|with|mit|avec|con|\S*\d\S*)){0,8} (?:(?:is|was|has|been|already|ist|wurde|est|a|ete|esta|ha|sido|no longer|nicht mehr) )*(?:expired|deleted|removed|purged|destroyed|gone|not found|unknown|exists?|geloscht|abgelaufen|nicht gefunden|unbekannt|supprime|expire|introuvable|inconnu|eliminada|borrada|caducada|no encontrada|desconocida)(?! credentials)
     VAULT (?:does|did) not exist|VAULT existiert nicht|VAULT n'existe pas|VAULT no existe
-    no (?:\w+ )?uses (?:remain\w*|left)|uses (?:remaining|left)\W{1,3}0|no more uses|max(?:imum)? (?:number of )?us(?:es|age) (?:was |is )?(?:reached|exceeded)|us(?:es?|age) (?:are |is |have been |limit )?(?:spent|exhausted|used up|reached|exceeded)|keine nutzung\w*|sin usos|usos agotados|plus d'utilisations?`),
+    no (?:\w+ )?uses (?:remain\w*|left)|uses (?:remaining|left)\W{1,3}0|no more uses|max(?:imum)? (?:number of )?us(?:es|age) (?:was |is )?(?:reached|exceeded)|us(?:es?|age) (?:are |is |have been |limit )?(?:spent|exhausted|used up|reached|exceeded)(?! (?:for|of) (?:the )?(?:app\w*|api|account|token|user))|keine nutzung\w*|sin usos|usos agotados|plus d'utilisations?`),
   rate: row(String.raw`
     rate ?limit(?:ed|ing|s)?|too many requests|throttl\w+|slow down|resource exhausted|zu viele anfragen|trop de requetes|demasiadas (?:solicitudes|peticiones)`),
   /** Nothing in the request could be looked at. */
   malformed: row(String.raw`
     malformed|(?:not|cannot) be parsed|pars(?:e|ing) (?:error|failed)|(?:invalid|unexpected|bad) (?:json|syntax|request body|character)|unexpected token|syntax error
-    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|missing (?:field|property|parameter|header|body|required)
+    ^validation$|(?<!credentials? )validation (?:failed|errors?)|must (?:be|have|match|contain) (?:an?|at|the|between|of|one|\d\w*)|missing (?:field|property|parameter|header|body|required)|(?:not|invalid|wrong|bad) (?:valid )?(?:base ?64|encoding|format)|expected (?:an? )?(?:string|object|array)|by schema|NOT (?:specified|provided|supplied)
     required (?:field|property|parameter)|unsupported media|(?:payload|entity|body|request|uri) (?:is )?too (?:large|long)|larger than|method (?:must|not allowed)|no such endpoint|not implemented
     ungultige anfrage|requete (?:invalide|mal formee)|(?:solicitud|peticion) (?:no valida|mal formada)`),
   unavailable: row(String.raw`
-    maintenance|wartung\w*|mantenimiento|unavailable|nicht verfugbar|indisponible|no disponible|overload\w*|shutting down|out of service|circuit breaker`),
+    maintenance|wartung\w*|mantenimiento|unavailable(?<=ITSELFunavailable)|nicht verfugbar|indisponible|no disponible|overload\w*|shutting down|out of service|circuit breaker`),
   /** The service or a connection failed: whether the call was accepted is not known. */
   service: row(String.raw`
     (?:internal|server|upstream|backend|gateway|network|io|system) (?:\w+ )?(?:errors?|failure)|internal$|upstream|gateway|database|sql\w*|db error|deadlock\w*|time ?d? ?out|deadline exceeded|cancell?ed|aborted
-    connection (?:was )?(?:reset|refused|closed|aborted|lost|error|failed)|connect(?:ion)? to|econ\w+|e(?:timedout|notfound|pipe|hostunreach|ai again)|socket|broken pipe|dns|tls|ssl|handshake
-    out of memory|no space|could not (?:answer|be (?:checked|verified|loaded|read|decrypted))|unable to|failed to|(?:null ?pointer|runtime|illegal \w+|io|sql) ?exception|traceback|stack ?trace|panic: \w+|goroutine \d+
+    connection (?:was )?(?:reset|refused|closed|aborted|lost|error|failed)|connect(?:ion)? to|econ\w+|e(?:timedout|notfound|pipe|hostunreach|ai again)|socket|broken pipe|dns|tls|ssl|handshake|OTHERS (?:is )?(?:offline|down|unreachable)|unavailable(?<!ITSELFunavailable)
+    out of memory|no space|could not (?:answer|be (?:checked|verified|loaded|read|decrypted|fetched|generated|stored|created|encrypted))|unable to|failed to|(?:null ?pointer|runtime|illegal \w+|io|sql) ?exception|traceback|stack ?trace|panic: \w+|goroutine \d+
     (?:java|javax|com|org|net|io) \w+ \w+|at [\w$ <>]+\(\S*|\w+ (?:java|py|go|js|ts|cs):\d+
     datenbank\w*|zeituberschreitung|verbindung (?:zuruckgesetzt|abgebrochen|verloren)|interner (?:server)?fehler|serverfehler
     delai (?:d'attente )?depasse|erreur (?:interne|serveur)|base de (?:donnees|datos)|connexion (?:reinitialisee|interrompue|refusee)
     tiempo de espera|error interno|conexion (?:restablecida|rechazada|cerrada|perdida)`),
   device: row(String.raw`
-    ^device$|credentials \((?:vault )?device|device(?: fingerprint)?[^.;]{0,30} (?:mis ?match|match|not|unknown|different|differs|changed|invalid|wrong|refused|rejected|recogni[sz]ed|denied)
+    ^device$|credentials \((?:vault )?device|device(?: fingerprint)?[^.;]{0,30} (?:mis ?match|match|not (?:recogni[sz]ed|registered|known|trusted|valid|accepted|allowed|the same)|unknown|different|differs|changed|invalid|wrong|refused|rejected|denied)
     (?:unknown|wrong|other|another|different|unrecogni[sz]ed|invalid|unregistered) device|device fingerprint
     (?:unbekanntes|falsches|anderes) gerat|gerat (?:ist )?(?:unbekannt|stimmt nicht|passt nicht|nicht (?:erkannt|bekannt|registriert))|appareil (?:inconnu|non reconnu|different|refuse)|dispositivo (?:no reconocido|desconocido|no coincide|distinto|rechazado)`),
   pin: row(String.raw`
@@ -115,7 +119,7 @@ const rows = {
     (?:invalid|bad|wrong|incorrect|mis ?match\w*|stale|outdated|superseded|unknown|no (?:longer )?valid|no matching|rejected|refused|denied|failed|failure|ungu?e?ltige?[rsn]?|falsche?[rsn]?|veraltete?[rsn]?) (?:THEIR)PAIR
     (?:OWN)PAIR(?: [^.;]{0,40})? (?:invalid|bad|wrong|incorrect|mis ?match\w*|(?:do|does|did)(?:n't| not) match|not (?:match\w*|valid|current|accepted|recogni[sz]ed)|no longer (?:valid|current)|stale|outdated|superseded|unknown|rejected|refused|denied|fail\w*|ungu?e?ltig|falsch|abgelehnt|veraltet|stimmen nicht|nicht (?:gultig|korrekt))
     identifiants (?:\w+ ){0,3}(?:invalides|incorrects|errones|refuses|perimes|non valides)|(?:mauvais|faux) identifiants
-    credenciales (?:\w+ ){0,3}(?:no validas|invalidas|incorrectas|rechazadas|erroneas|caducadas)|payload (?:mis ?match|(?:do|does|did) not match)`),
+    credenciales (?:\w+ ){0,3}(?:no validas|invalidas|incorrectas|rechazadas|erroneas|caducadas)|payload (?:mis ?match|(?:do|does|did) not match)(?! (?:the )?(?:schema|content|type|format))`),
   /** The application's credentials, or the vault's. */
   unauthorized: row(String.raw`^(?:unauthori[sz]ed|unauthenticated|not authenticated)$`),
 };
@@ -200,7 +204,7 @@ const partly = row(
 );
 /** Words of a description of a call that was accepted. */
 const accepted = row(
-  "started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read(?! only)|gestartet|gelesen|bestatigt|lue?|leida|iniciada|confirmada",
+  "(?<!NOT (?:\\w+ )?)(?:started|created|acknowledged|confirmed|updated|deleted|opened|retrieved|read(?! only)|gestartet|gelesen|bestatigt|lue?|leida|iniciada|confirmada)",
 );
 
 const isYes = new RegExp(`^(?:${yes})$`);
