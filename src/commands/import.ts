@@ -13,15 +13,12 @@ import { asVaultError, VaultError } from "../errors.ts";
 import { acknowledgeOpen } from "../exchange/end.ts";
 import { currentRecord, type ExchangeContext } from "../exchange/ports.ts";
 import { aRead, candidates } from "../exchange/next-action.ts";
-import type { GivenCredentials } from "../exchange/recovery.ts";
 import {
-  bareCredentials,
   checkCredentials,
-  deviceOf,
-  adoptRecovery,
-  checkOwner,
   givenCredentials,
-} from "../exchange/recovery.ts";
+  type GivenCredentials,
+} from "../exchange/credentials.ts";
+import { bareCredentials, deviceOf, adoptRecovery, checkOwner } from "../exchange/recovery.ts";
 import { refusalError } from "../exchange/refusals.ts";
 import { chooseKind } from "../exchange/start/start.ts";
 import { settledAs } from "../exchange/states.ts";

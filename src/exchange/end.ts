@@ -7,7 +7,8 @@ import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
 import { currentRecord, note, nextTry } from "./ports.ts";
 import type { ExchangeRecord, OpenExchange, VaultRecord } from "./records.ts";
 import { openExchange, summarize, tokenExpiresAt } from "./records.ts";
-import { HandoverFailure, recoveryDocument, type RecoveryDocument } from "./recovery.ts";
+import type { RecoveryDocument } from "./credentials.ts";
+import { HandoverFailure, recoveryDocument } from "./recovery.ts";
 import { settledAs, type EndOutcome, type Settled } from "./states.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type { Basics } from "../parts/basics.ts";
-import { HandoverFailure, type RecoveryDocument } from "../exchange/recovery.ts";
+import type { RecoveryDocument } from "../exchange/credentials.ts";
+import { HandoverFailure } from "../exchange/recovery.ts";
 import type { GetDocument } from "../documents/exchange.ts";
 import { learnAll } from "../input/read-start.ts";
 import { environmentWithoutSecrets, runShellCommand } from "../settings/child-command.ts";

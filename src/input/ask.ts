@@ -6,7 +6,7 @@ import { serviceName } from "../settings/settings.ts";
 import { VaultError } from "../errors.ts";
 import type { Start } from "../exchange/start/start.ts";
 import type { VaultRecord } from "../exchange/records.ts";
-import type { GivenCredentials } from "../exchange/recovery.ts";
+import type { GivenCredentials } from "../exchange/credentials.ts";
 import { findEndpoint, isOnline, kinds, type Kind, type Operation } from "../protocol/endpoints.ts";
 import { base64, parseDevice, uuid as identifier, type Device } from "../protocol/fields.ts";
 import { brokenRule } from "../protocol/validate.ts";
@@ -152,7 +152,11 @@ export async function askCredentials(
   hashedPin?: string,
 ): Promise<{ given: GivenCredentials; hashedPin?: string | undefined }> {
   const parsed = async (answer: string): Promise<GivenCredentials> =>
-    readCredentials(io.redactor, await contentOf(io, answer.trim(), "Credentials"), "Credentials");
+    await readCredentials(
+      io.redactor,
+      await contentOf(io, answer.trim(), "Credentials"),
+      "Credentials",
+    );
   const message = "Credentials (JSON in one line, or @FILE)";
   const given = await parsed(await io.ask.secret({ message, rule: ruleFrom(parsed) }));
   if (given.type === "recovery") return { given };

@@ -3,8 +3,8 @@ import type { StatePart } from "../parts/state.ts";
 import type { VaultRecord } from "../exchange/records.ts";
 import { otherService, type Start } from "../exchange/start/start.ts";
 import type { ServicePart } from "../parts/service.ts";
-import type { GivenCredentials } from "../exchange/recovery.ts";
-import { deviceOf, pairsOf, parseCredentials } from "../exchange/recovery.ts";
+import type { GivenCredentials } from "../exchange/credentials.ts";
+import { deviceOf, pairsOf } from "../exchange/recovery.ts";
 import { meant } from "../settings/given.ts";
 import { checkGiven } from "../protocol/validate.ts";
 import type { ExchangeOptions } from "./flags.ts";
@@ -73,7 +73,7 @@ export async function readGiven(
   const exact = await io.secretOption(credentials, "--credentials", "exactly");
   const text = meant(exact, "--credentials");
   io.redactor.add(text);
-  return { ...readCredentials(io.redactor, text, "--credentials"), exact };
+  return { ...(await readCredentials(io.redactor, text, "--credentials")), exact };
 }
 
 /**
@@ -90,7 +90,12 @@ export async function readHashedPin(
 }
 
 /** Parses credentials, and registers their secrets with the redaction. */
-export function readCredentials(redactor: Redactor, text: string, flag: string): GivenCredentials {
+export async function readCredentials(
+  redactor: Redactor,
+  text: string,
+  flag: string,
+): Promise<GivenCredentials> {
+  const { parseCredentials } = await import("../exchange/credentials.ts");
   const parsed = parseCredentials(text, flag);
   learnAll(redactor.add, parsed);
   return parsed;

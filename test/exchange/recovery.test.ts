@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { device } from "../support/examples.ts";
-import type { GivenCredentials } from "../../src/exchange/recovery.ts";
-import { credentialsJson, parseCredentials } from "../../src/exchange/recovery.ts";
+import { parseCredentials, type GivenCredentials } from "../../src/exchange/credentials.ts";
+import { credentialsJson } from "../../src/exchange/recovery.ts";
 
 /** Documents of every form that was ever written. Never change or remove one: users have them on disk. */
 const folder = join(import.meta.dirname, "..", "fixtures", "version-1", "documents");

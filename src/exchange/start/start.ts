@@ -11,7 +11,8 @@ import type { Wish } from "../next-action.ts";
 import type { ExchangeContext } from "../ports.ts";
 import type { Generation, JournalledOperation, RunPart, VaultRecord } from "../records.ts";
 import { currentGeneration, importOf, isLive, noCredentials } from "../records.ts";
-import { bareCredentials, type GivenCredentials } from "../recovery.ts";
+import type { GivenCredentials } from "../credentials.ts";
+import { bareCredentials } from "../recovery.ts";
 
 /** `newVault` of an update, or what a `vault` is created with. */
 export type VaultContents = { creditCard: CreditCard } | { content: string };

@@ -10,7 +10,8 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
-import { pairsOf, parseCredentials } from "../../../src/exchange/recovery.ts";
+import { parseCredentials } from "../../../src/exchange/credentials.ts";
+import { pairsOf } from "../../../src/exchange/recovery.ts";
 import {
   card,
   expectExit,
