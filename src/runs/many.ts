@@ -74,7 +74,7 @@ async function readList(app: App, options: VaultsOptions, run: Run) {
   const begun = new Map(earlier.map((one) => [one.uuid, one]));
   if (begun.size > 0) {
     const listed = new Map(starts.map((start) => [start.uuid.toLowerCase(), start]));
-    for (const one of earlier) checkSameRun(app, run, one, listed.get(one.uuid));
+    for (const one of earlier) await checkSameRun(app, run, one, listed.get(one.uuid));
   }
   const circumstances = { policy: app.settings.policy, clock: store };
   const isKept = options.outDir !== undefined || options.exec !== undefined;

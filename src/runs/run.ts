@@ -9,7 +9,6 @@ import { runExchange } from "../exchange/run.ts";
 import type { Start } from "../exchange/start/start.ts";
 import { newId } from "../exchange/ulid.ts";
 import { createHandover, type Outputs, type RunOptions } from "../handover/handover.ts";
-import { missingOut } from "../handover/out-file.ts";
 import { realPath } from "../cli/own-files.ts";
 import type { Operation } from "../protocol/endpoints.ts";
 import { count } from "../terminal/count.ts";
@@ -76,7 +75,7 @@ export async function exchange(
   if (run?.isNamed === true) {
     // Only now: before, another process may have had the vault.
     const [begun] = await store.run(app.settings.serviceName(), run.name, start.uuid);
-    if (begun !== undefined) checkSameRun(app, run, begun, start);
+    if (begun !== undefined) await checkSameRun(app, run, begun, start);
     if (begun !== undefined && isDone(begun)) return "earlier";
     if (begun?.state === "ending" && begun.delivered && (await isSettled(context)))
       return "settled";
@@ -129,12 +128,12 @@ export const isDone = ({ operation, state, delivered }: RunExchange): boolean =>
  * Compares what a run has begun before with what it is to be now, and with what is asked for with the same vault, if the list has it.
  * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
  */
-export function checkSameRun(
+export async function checkSameRun(
   { io: { host } }: App,
   { name, operation, delivery, outDir }: Run,
   begun: RunExchange,
   start: Start | undefined,
-): void {
+): Promise<void> {
   const differs = (what: string): VaultError =>
     new VaultError("invalid-input", `--run ${name}: ${what}; nothing was sent`, {
       uuid: begun.uuid,
@@ -147,7 +146,9 @@ export function checkSameRun(
   const { uuid } = start;
   if (begun.digest !== null && begun.digest !== digestOf(start))
     throw differs(`the contents for vault ${uuid} are not those that the run has sent before`);
-  const file = isDone(begun) ? missingOut(host, { outDir }, uuid) : null;
+  if (!isDone(begun)) return;
+  const { missingOut } = await import("../handover/out-file.ts");
+  const file = missingOut(host, { outDir }, uuid);
   if (file !== null) throw differs(`it has read vault ${uuid}, but ${file} is missing`);
 }
 

@@ -5,8 +5,6 @@ import { checkOwner, type Delivery } from "../exchange/recovery.ts";
 import { checkStart, type Start } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, type RunOptions } from "../handover/handover.ts";
-import { checkOut, prepareOut } from "../handover/out-file.ts";
-import { askForStart, askSettings, askVault, confirmUpdate } from "../input/ask.ts";
 import type { GivenContents } from "../input/contents.ts";
 import { isMany } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
@@ -39,11 +37,14 @@ async function runOne(app: App, options: RunOptions, operation: Operation): Prom
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
       : undefined;
   const work = async (out?: CredentialsOut): Promise<void> => {
-    await askSettings(app);
+    const ask = async () => await import("../input/ask.ts");
+    if (app.io.ask.isPossible) await (await ask()).askSettings(app);
+    await app.service.client();
     const fits = ({ kind }: VaultRecord): boolean =>
       findEndpoint(kind, operation, "start") !== undefined &&
       (contents === undefined || mayHold(kind, contents));
-    const uuid = await askVault(app, options.vaults[0], operation, fits);
+    const [named] = options.vaults;
+    const uuid = named ?? (await (await ask()).askVault(app, named, operation, fits));
     const asked = await readStart(app, uuid, operation, options);
     const start = await completeStart(app, options, asked, contents);
     if (options.dryRun === true) {
@@ -91,11 +92,16 @@ async function completeStart(
     const circumstances = { policy: app.settings.policy, clock: await app.state.store() };
     (await import("../exchange/refusals.ts")).throwIfRefused(record, asked, circumstances);
   }
-  const start = await askForStart(io, record, asked);
+  const start = io.ask.isPossible
+    ? await (await import("../input/ask.ts")).askForStart(io, record, asked)
+    : asked;
   const { given, generation, force } = start;
   checkOwner(uuid, given?.uuid);
-  prepareOut(app, options);
-  checkOut(io.host, options, uuid);
+  if (options.out !== undefined) {
+    const { checkOut, prepareOut } = await import("../handover/out-file.ts");
+    prepareOut(app, options);
+    checkOut(io.host, options, uuid);
+  }
   const kind = checkStart(record, start);
   const fields = [
     ...(io.output.field === undefined ? [] : [["--field", io.output.field] as const]),
@@ -125,6 +131,7 @@ async function completeStart(
     const view = await viewOn(stderr, io.host, false);
     await stderr.writeColored(vaultTable({ contents: newVault }, view));
   }
+  const { confirmUpdate } = await import("../input/ask.ts");
   const name = checked.label === null ? uuid : `"${checked.label}"`;
   await confirmUpdate(app, `these new contents to vault ${name}`);
   return { ...checked, newVault };
