@@ -39,14 +39,35 @@ export interface Remote extends Basics {
   service: ServicePart;
 }
 
-export function createService(below: Local, version: string): ServicePart {
-  const { io, settings } = below;
+export function createService({ io, settings, state }: Local, version: string): ServicePart {
   const { narrator, redactor } = io;
+  const openClients = async (wanted: Settings): Promise<ServiceFor> => {
+    const [{ readClientSettings }, { openService }] = await Promise.all([
+      import("../settings/transport.ts"),
+      import("../service/client.ts"),
+    ]);
+    const client = await readClientSettings(wanted, io, state.secretSetting);
+    const queue = `${client.service} ${client.application.uuid.toLowerCase()}`;
+    const target = { ...client, version };
+    const show = (event: object): void => void io.host.stderr.writeJson(event);
+    return openService({
+      ...target,
+      limit: {
+        rate: wanted.rate,
+        clock: io.host,
+        reserveSlot: async (intervalMs, longestMs) =>
+          await (await state.store()).reserveSlot(queue, intervalMs, longestMs),
+      },
+      shown: wanted.debug
+        ? (await import("../service/trace.ts")).traced(target, show, () => io.host.now())
+        : undefined,
+    });
+  };
   const clients = once(async () => {
     settings.serviceName();
     if (settings.live)
       narrator.note(`Production profile ${settings.profileInUse.name}: ${settings.baseUrl}`);
-    return await openClients(below, version, settings);
+    return await openClients(settings);
   });
   const client = once(async () =>
     (await clients())({ learnSecret: redactor.add, waitFor: narrator.waitFor }),
@@ -72,7 +93,7 @@ export function createService(below: Local, version: string): ServicePart {
     probe: async (wanted = settings) => {
       const { sendProbe } = await import("../exchange/start/breaker-gate.ts");
       // A place would have to be taken in the state, which may not be there.
-      const clients = await openClients(below, version, { ...wanted, rate: 0 });
+      const clients = await openClients({ ...wanted, rate: 0 });
       const service = clients({ learnSecret: redactor.add, waitFor: narrator.waitFor });
       return await sendProbe({ service, clock: io.host, ...io.waiting });
     },
@@ -82,75 +103,38 @@ export function createService(below: Local, version: string): ServicePart {
       const { parseDevice } = await import("../protocol/fields.ts");
       return parseDevice(await readValue(text, source, io.sources), source);
     }),
-    withVault: async (uuid, work, own) => {
-      const { withVault } = await import("../exchange/lock-vault.ts");
-      return await withVault(await lock(below, client, uuid, own), work);
+    withVault: async (uuid, work, own = {}) => {
+      const [store, { lockVault, withVault }] = await Promise.all([
+        state.store(),
+        import("../exchange/lock-vault.ts"),
+      ]);
+      let who: (reader: Reader) => string = () => "in use by another process";
+      const locked = lockVault(
+        {
+          store,
+          service: client,
+          serviceName: settings.serviceName,
+          isConfigured: settings.baseUrl !== undefined,
+          clock: io.host,
+          policy: settings.policy,
+          killed: io.host.killed,
+          emit: narrator.tell,
+          redact: redactor.redact,
+          learnSecret: redactor.add,
+          ...own,
+          waiting: {
+            ...(own.waiting ?? io.waiting),
+            tell: (holder) => (who = (reader) => inUse(holder, reader)),
+          },
+        },
+        uuid,
+      );
+      // One of many is not waited for by a person.
+      const context =
+        own.waiting === undefined
+          ? await narrator.waitFor((reader) => `vault ${uuid}, ${who(reader)}`, locked)
+          : await locked;
+      return await withVault(context, work);
     },
   };
-}
-
-async function openClients(
-  { io, state }: Local,
-  version: string,
-  settings: Settings,
-): Promise<ServiceFor> {
-  const { host } = io;
-  const [{ readClientSettings }, { openService }] = await Promise.all([
-    import("../settings/transport.ts"),
-    import("../service/client.ts"),
-  ]);
-  const client = await readClientSettings(settings, io, state.secretSetting);
-  const queue = `${client.service} ${client.application.uuid.toLowerCase()}`;
-  const target = { ...client, version };
-  const show = (event: object): void => void host.stderr.writeJson(event);
-  return openService({
-    ...target,
-    limit: {
-      rate: settings.rate,
-      clock: host,
-      reserveSlot: async (intervalMs, longestMs) =>
-        await (await state.store()).reserveSlot(queue, intervalMs, longestMs),
-    },
-    shown: settings.debug
-      ? (await import("../service/trace.ts")).traced(target, show, () => host.now())
-      : undefined,
-  });
-}
-
-async function lock(
-  { io, settings, state }: Local,
-  client: () => Promise<Service>,
-  uuid: string,
-  own: Partial<LockContext> = {},
-): Promise<ExchangeContext> {
-  const { host, narrator, redactor } = io;
-  const [store, { lockVault }] = await Promise.all([
-    state.store(),
-    import("../exchange/lock-vault.ts"),
-  ]);
-  let who: (reader: Reader) => string = () => "in use by another process";
-  const locked = lockVault(
-    {
-      store,
-      service: client,
-      serviceName: settings.serviceName,
-      isConfigured: settings.baseUrl !== undefined,
-      clock: host,
-      policy: settings.policy,
-      killed: host.killed,
-      emit: narrator.tell,
-      redact: redactor.redact,
-      learnSecret: redactor.add,
-      ...own,
-      waiting: {
-        ...(own.waiting ?? io.waiting),
-        tell: (holder) => (who = (reader) => inUse(holder, reader)),
-      },
-    },
-    uuid,
-  );
-  // One of many is not waited for by a person.
-  return own.waiting === undefined
-    ? await narrator.waitFor((reader) => `vault ${uuid}, ${who(reader)}`, locked)
-    : await locked;
 }
