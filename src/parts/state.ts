@@ -25,7 +25,7 @@ export interface StatePart {
   open: (profile?: NamedProfile) => Promise<OpenState>;
   /** The state of a profile, whatever else is given; with a directory, keys and configuration are there. */
   openAlone: (profile: NamedProfile, directory?: string) => Promise<OpenState>;
-  /** See `openHistory`. */
+  /** What the journal tells, read only; null where there is none. Makes nothing, and needs no key on this machine. Throws `state`. */
   history: () => Promise<StateHistory | null>;
   /** A secret from where its setting has it, which the redactor knows from then on. */
   secretSetting: (setting: Sourced) => Promise<string>;
@@ -58,7 +58,11 @@ export function createState({ io, settings }: Basics): StatePart {
       const place = { ...needs, settings: { ...settings, configuration } };
       return await openState(place, resolveSettings({}, {}, other.settings), other);
     },
-    history: async () => await openHistory(io.host, settings, opened),
+    history: async () => {
+      if (isShared(settings.state)) return await (await (await opened()).state.whole()).history();
+      const { openHistory } = await import("../store/sqlite/snapshot.ts");
+      return openHistory(checkedDirectory(io.host, settings), io.host);
+    },
     secretSetting,
   };
 }
@@ -165,26 +169,10 @@ async function givenKeyOf(
   const prints = "the key, 32 bytes as base64, on standard output";
   const read = once(async () => {
     const { runPrintingCommand } = await import("../settings/child-command.ts");
-    const learnSecrets = (output: string): void => io.redactor.add(output.trim());
-    const printing = { given: stateKeyCommand, prints, timeoutMs: timeout, learnSecrets };
+    const printing = { given: stateKeyCommand, prints, timeoutMs: timeout };
     return parseGivenKey(await runPrintingCommand(printing, io, io.waiting.signal), by);
   });
   return { by, read };
-}
-
-/**
- * What the journal tells, read only; null where there is none. Makes nothing, and needs no key on this machine.
- * @throws `state`
- */
-async function openHistory(
-  host: Host,
-  settings: Settings,
-  state: () => Promise<OpenState>,
-): Promise<StateHistory | null> {
-  if (isShared(settings.state)) return await (await (await state()).state.whole()).history();
-  return await (
-    await import("../store/sqlite/snapshot.ts")
-  ).openHistory(checkedDirectory(host, settings), host);
 }
 
 /** The directory of the state, if it is not another user's. Throws `state`. */

@@ -36,15 +36,8 @@ function forwardLines(stream: Readable, forward: (lines: string) => void): void 
   });
 }
 
-/** The variables of settings that are secrets, or of the others. */
-const variables = (secret: boolean): string[] =>
-  settingNames
-    .map(definitionOf)
-    .flatMap(({ form, env = [] }) => ((form === "secret") === secret ? env : []));
-
-const secretNames = new Set(variables(true));
-/** Without the name of a profile or a state, a `vault` that a command runs would use another one. */
-const settingsKept = new Set(["VAULTSVC_SANDBOX", ...variables(false)]);
+/** Forms of settings by their variables. Without the name of a profile or a state, a `vault` that a command runs would use another one. */
+const forms = new Map(settingNames.map(definitionOf).map(({ env, form }) => [env, form]));
 
 /** Variables that every program needs, whatever their value. Proxies stay even with a password: it is meant for every program. */
 const forEveryProgram =
@@ -59,8 +52,8 @@ export function environmentWithoutSecrets(
   redactor: { holds: (text: string) => boolean },
 ): Record<string, string> {
   const entries = Object.entries(env).flatMap(([name, value]) => {
-    if (value === undefined || secretNames.has(name)) return [];
-    const isKept = forEveryProgram.test(name) || settingsKept.has(name);
+    if (value === undefined || forms.get(name) === "secret") return [];
+    const isKept = forEveryProgram.test(name) || forms.has(name) || name === "VAULTSVC_SANDBOX";
     if (!isKept && redactor.holds(value)) return [];
     return [[name, name === "VAULTSVC_STATE" ? withoutPassword(value) : value]];
   });
@@ -147,8 +140,6 @@ interface PrintingCommand {
   /** The secret that it must print, with the other way to give it. */
   prints: string;
   timeoutMs: number;
-  /** Called with everything that the command printed on stdout, secret or not, before its messages are passed on. */
-  learnSecrets: (output: string) => void;
 }
 
 /** Characters of output, more than any token or key has. Of stderr, the last ones are kept. */
@@ -160,7 +151,7 @@ const outputLimit = 64 * 1024;
  * @throws `invalid-input` if it fails, prints nothing or too much, or does not finish in time; the signal's reason when aborted
  */
 export async function runPrintingCommand(
-  { given: { text: command, source }, prints, timeoutMs, learnSecrets }: PrintingCommand,
+  { given: { text: command, source }, prints, timeoutMs }: PrintingCommand,
   { host, redactor }: SettingIo,
   signal: AbortSignal,
 ): Promise<string> {
@@ -184,7 +175,8 @@ export async function runPrintingCommand(
         messages = messages.slice(messages.indexOf("\n", messages.length - outputLimit - 1) + 1);
     },
   });
-  learnSecrets(output);
+  // Also what has other text around it, and is refused.
+  output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach(redactor.add);
   if (messages !== "") void host.stderr.writeColored(messages);
   signal.throwIfAborted();
   const printed = output.trim();

@@ -1,4 +1,4 @@
-import { createPrivateKey, sign } from "node:crypto";
+import { createPrivateKey, sign, type KeyObject } from "node:crypto";
 import { VaultError } from "../errors.ts";
 import { isObject, parseJson } from "../protocol/json.ts";
 import { unseenIn } from "../protocol/validate.ts";
@@ -39,7 +39,12 @@ export async function createBearerToken(
     return { ready: async () => Promise.resolve(), current: () => token };
   }
   if (jwtCommand !== undefined)
-    return renewed(async (signal) => await printedToken(jwtCommand, timeout, io, signal), io);
+    return renewed(async (signal) => {
+      const { runPrintingCommand } = await import("./child-command.ts");
+      const prints = "the token on standard output; or use --jwt";
+      const printing = { given: jwtCommand, prints, timeoutMs: timeout };
+      return checked(await runPrintingCommand(printing, io, signal), jwtCommand.source, io);
+    }, io);
   return signsHere(settings) ? renewed(async () => await signedToken(settings, io), io) : undefined;
 }
 
@@ -93,21 +98,6 @@ function expiryOf(token: string): number | undefined {
   }
 }
 
-async function printedToken(
-  given: Sourced,
-  timeoutMs: number,
-  io: SettingIo,
-  signal: AbortSignal,
-): Promise<string> {
-  const { runPrintingCommand } = await import("./child-command.ts");
-  const prints = "the token on standard output; or use --jwt";
-  // Also learns a token with other text around it, which is refused.
-  const learnSecrets = (output: string): void =>
-    output.match(/[A-Za-z0-9._~+/=-]{16,}/g)?.forEach((token) => learnToken(token, io));
-  const printed = await runPrintingCommand({ given, prints, timeoutMs, learnSecrets }, io, signal);
-  return checked(printed, given.source, io);
-}
-
 /** Signs a JWT by ES384 (docs/interface.md, JWT). */
 async function signedToken(
   { jwtPrivateKeyFile: file, jwtClaims: claims }: Settings,
@@ -123,7 +113,17 @@ async function signedToken(
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
     .join(".");
   const pem = await readValue(`@${file.text}`, file.source, io.sources);
-  const key = parsePrivateKey(pem, `${file.source}: ${file.text}`);
+  let key: KeyObject | undefined;
+  try {
+    key = createPrivateKey(pem);
+  } catch {
+    // No key, or an encrypted one.
+  }
+  if (key?.asymmetricKeyDetails?.namedCurve !== "secp384r1") {
+    const make = command`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384`;
+    const rule = "must be a P-384 private key in PEM, without a passphrase";
+    throw invalid(`${file.source}: ${file.text}: ${rule}`, { next: [noted(make, "makes one")] });
+  }
   const signature = sign("sha384", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
   return checked(`${signed}.${signature.toString("base64url")}`, file.source, io);
 }
@@ -148,38 +148,16 @@ export function parseClaims({ text, source }: Pick<Sourced, "text" | "source">):
 }
 
 /**
- * Parses a private key on P-384 from PEM.
- * @throws `invalid-input`, which names `source` and never shows any of the key
+ * Registers the token, its header value (which a service may repeat in base64) and its signature as secrets. The part before the
+ * signature proves nothing.
+ * @throws `invalid-input` unless the token has only the characters of a bearer token (RFC 6750), which cannot end the header
  */
-function parsePrivateKey(pem: string, source: string) {
-  try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyDetails?.namedCurve === "secp384r1") return key;
-  } catch {
-    // No key, or an encrypted one.
-  }
-  throw invalid(`${source}: must be a P-384 private key in PEM, without a passphrase`, {
-    next: [
-      noted(command`openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384`, "makes one"),
-    ],
-  });
-}
-
-/** @throws `invalid-input` unless the token has only the characters of a bearer token (RFC 6750), which cannot end the header */
-function checked(token: string, source: string, io: SettingIo): string {
-  learnToken(token, io);
+function checked(token: string, source: string, { redactor }: SettingIo): string {
+  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]])
+    if (secret !== undefined) redactor.add(secret);
   if (/^[A-Za-z0-9._~+/=-]+$/.test(token)) return token;
   throw invalid(
     `${source}: must be only a token: letters, digits and . _ ~ + / = -${unseenIn(token)}`,
     { hint: "for example eyJhbGciOiJFUzM4NCJ9.eyJyb2xlIjoi….MIG…, on one line and without Bearer" },
   );
-}
-
-/**
- * Registers the token, its header value (which a service may repeat in base64) and its signature as secrets. The part before the
- * signature proves nothing.
- */
-function learnToken(token: string, { redactor }: SettingIo): void {
-  for (const secret of [token, `Bearer ${token}`, token.split(".")[2]])
-    if (secret !== undefined) redactor.add(secret);
 }
