@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { VaultError } from "../errors.ts";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { withLockFile } from "../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../files/private-directory.ts";
@@ -10,7 +9,6 @@ import { cannotBeOpened, deriveKey, isSealed, keyIdOf, seal, unseal } from "../s
 import type { Configuration } from "./config-file.ts";
 import { readConfiguration, writeConfiguration, profileValue } from "./config-file.ts";
 import { configKeys, definitionOf } from "./definitions.ts";
-import { command, noted } from "../way.ts";
 
 /** Where the configuration of this user is. */
 interface ConfigurationPlace extends KeyOwner {
@@ -53,20 +51,7 @@ export class ProfileSecrets {
    * @throws `state`
    */
   async open(at: ProfilePlace, sealed: string): Promise<string> {
-    if (!isSealed(sealed)) {
-      throw new VaultError(
-        "state",
-        `the config key ${at.key} of profile ${at.profile} is stored in plain text`,
-        {
-          next: [
-            noted(
-              command`vault config set ${at.key} @FILE --profile ${at.profile}`,
-              "stores it encrypted",
-            ),
-          ],
-        },
-      );
-    }
+    if (!isSealed(sealed)) throw cannotBeOpened(at, "it is stored in plain text");
     const id = keyIdOf(sealed);
     const own = this.#ownKey();
     const key = own?.id === id ? own : await this.#place.former(id);
@@ -81,7 +66,11 @@ export class ProfileSecrets {
    * @throws `state`
    */
   seal(at: ProfilePlace, text: string): string {
-    return seal(this.#ownKey() ?? this.#makeOwnKey(), at, text);
+    const own = this.#ownKey();
+    if (own !== null) return seal(own, at, text);
+    const material = randomBytes(32);
+    writeKeyFile(this.#ownKeyFile, material);
+    return seal(deriveKey(material), at, text);
   }
 
   /** The secrets of all profiles that are sealed with this key. */
@@ -100,11 +89,5 @@ export class ProfileSecrets {
 
   #ownKey(): SealingKey | null {
     return readKeyFile(this.#ownKeyFile, this.#place);
-  }
-
-  #makeOwnKey(): SealingKey {
-    const material = randomBytes(32);
-    writeKeyFile(this.#ownKeyFile, material);
-    return deriveKey(material);
   }
 }
