@@ -41,11 +41,7 @@ export function readConfiguration(directory: string, uid?: number): Configuratio
       throw new Error("currentProfile must be a string");
     return { ...stored, profiles: profiles as Configuration["profiles"] };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new VaultError("state", `${what} ${path} cannot be read: ${message}`, {
-      hint: "fix the file, or move it away",
-      cause: error,
-    });
+    throw failed(`${path} cannot be read`, "fix the file, or move it away", error as Error);
   }
 }
 
@@ -79,13 +75,13 @@ export async function writeConfiguration(
     chmodSync(path, 0o600);
     syncFolder(directory);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new VaultError("state", `${what} ${path} cannot be written: ${message}`, {
-      hint: "check access and free space; the file was not changed",
-      cause: error,
-    });
+    const hint = "check access and free space; the file was not changed";
+    throw failed(`${path} cannot be written`, hint, error as Error);
   }
 }
+
+const failed = (why: string, hint: string, cause: Error): VaultError =>
+  new VaultError("state", `${what} ${why}: ${cause.message}`, { hint, cause });
 
 export interface NamedProfile {
   name: string;

@@ -35,23 +35,18 @@ export function valueSources(
   warn: (message: string) => void,
 ): { sources: ValueSources; isStdinTaken: () => boolean } {
   let reader: string | undefined;
-  const bytesOf = async (path: string, source: string): Promise<Uint8Array> => {
-    if (path !== "-") return await host.readFile(path);
-    if (reader !== undefined)
+  const read: ValueSources["read"] = async (path, source, shown = placeOf(path)) => {
+    if (path === "-" && reader !== undefined)
       throw new VaultError(
         "usage",
         `${source}: standard input was already read for ${reader}; only one option can use it`,
         { hint: "use @FILE or env:NAME for one of them" },
       );
-    reader = source;
-    return await host.stdin.readAll(inputLimit);
-  };
-  const read: ValueSources["read"] = async (path, source, shown = placeOf(path)) => {
-    const bytes = await bytesOf(path, source).catch((cause: unknown) => {
-      const { code } = cause as NodeJS.ErrnoException;
-      throw cause instanceof VaultError || code === undefined
-        ? cause
-        : refused(`cannot read ${shown} (${code})`, source, cause);
+    if (path === "-") reader = source;
+    const whole = path === "-" ? host.stdin.readAll(inputLimit) : host.readFile(path);
+    const bytes = await whole.catch((cause: NodeJS.ErrnoException) => {
+      if (cause instanceof VaultError || cause.code === undefined) throw cause;
+      throw refused(`cannot read ${shown} (${cause.code})`, source, cause);
     });
     try {
       // Exactly: replacement characters would change the value, and a mark is part of what a hash is taken of.

@@ -46,13 +46,9 @@ interface UserPlace {
   readonly home: string;
 }
 
-const name = "vaultsvc";
-
 /** The per-user state directory; `--state` and VAULTSVC_STATE take precedence. */
-export function stateDirectory(place: UserPlace): string {
-  if (place.platform === "darwin") return join(place.home, "Library", "Application Support", name);
-  return join(xdg(place, "XDG_STATE_HOME") ?? join(place.home, ".local", "state"), name);
-}
+export const stateDirectory = (place: UserPlace): string =>
+  directoryOf(place, "Application Support", "XDG_STATE_HOME", ".local/state");
 
 /**
  * The per-user configuration directory; VAULTSVC_CONFIG_DIR takes precedence. Always absolute: a
@@ -62,21 +58,19 @@ export function stateDirectory(place: UserPlace): string {
 export function configDirectory(place: UserPlace): string {
   const given = place.env["VAULTSVC_CONFIG_DIR"] ?? "";
   if (isAbsolute(given)) return given;
-  if (given !== "") {
+  if (given !== "")
     throw new VaultError(
       "usage",
       `VAULTSVC_CONFIG_DIR: must be an absolute path, not ${given}; nothing was read`,
-      {
-        next: [noted(command`export VAULTSVC_CONFIG_DIR=/path/to/directory`, "or unset it")],
-      },
+      { next: [noted(command`export VAULTSVC_CONFIG_DIR=/path/to/directory`, "or unset it")] },
     );
-  }
-  if (place.platform === "darwin") return join(place.home, "Library", "Preferences", name);
-  return join(xdg(place, "XDG_CONFIG_HOME") ?? join(place.home, ".config"), name);
+  return directoryOf(place, "Preferences", "XDG_CONFIG_HOME", ".config");
 }
 
-/** The value of a variable; ignores a relative path, as the XDG specification requires. */
-function xdg(place: UserPlace, variable: string): string | undefined {
-  const value = place.env[variable];
-  return value !== undefined && isAbsolute(value) ? value : undefined;
+/** Where Apple or XDG has it. Ignores a relative path, as the XDG specification requires. */
+function directoryOf(place: UserPlace, apple: string, variable: string, otherwise: string): string {
+  const name = "vaultsvc";
+  if (place.platform === "darwin") return join(place.home, "Library", apple, name);
+  const given = place.env[variable] ?? "";
+  return join(isAbsolute(given) ? given : join(place.home, otherwise), name);
 }

@@ -69,17 +69,14 @@ export function parseSetting(
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
     const { text, source, fromFlag, fromProfile } = found;
+    const inProfile = profile === undefined ? [] : ["--profile", String(profile)];
     throw new VaultError(error.code, error.message + unseenIn(text), error.facts).with(
       fromProfile
-        ? { next: [command`vault config set ${key ?? name} ${example} ${inProfile(profile)}`] }
+        ? { next: [command`vault config set ${key ?? name} ${example} ${inProfile}`] }
         : { hint: `for example ${source}${fromFlag ? " " : "="}${example}` },
     );
   }
 }
-
-/** The words that name the profile of --profile. */
-const inProfile = (profile: GivenFlags["profile"]): string[] =>
-  profile === undefined ? [] : ["--profile", String(profile)];
 
 /** How the settings are read: see `createSettings`. */
 export type SettingsMode = "lenient" | "fixes-configuration" | "unneeded";

@@ -88,19 +88,13 @@ async function chooseProxy(target: URL, given: Sourced | undefined, io: SettingI
     return parseProxy(isSecret ? await readSecret(io, given) : given.text, given.source, io);
   }
   if (isLoopback(target.hostname)) return undefined;
-  const noProxy = variable(io.host.env, ["no_proxy", "NO_PROXY"]);
-  if (noProxy !== undefined && matchesNoProxy(target, noProxy.text)) return undefined;
-  const scheme = target.protocol === "https:" ? "https_proxy" : "http_proxy";
-  const found = variable(io.host.env, [scheme, scheme.toUpperCase()]) ?? given;
+  const variable = (name: string) =>
+    [name, name.toUpperCase()]
+      .map((source) => ({ source, text: io.host.env[source] ?? "" }))
+      .find(({ text }) => text !== "");
+  if (matchesNoProxy(target, variable("no_proxy")?.text ?? "")) return undefined;
+  const found = variable(`${target.protocol.slice(0, -1)}_proxy`) ?? given;
   return found === undefined ? undefined : parseProxy(found.text, found.source, io);
-}
-
-function variable(
-  env: SettingIo["host"]["env"],
-  names: readonly string[],
-): Pick<Sourced, "text" | "source"> | undefined {
-  const name = names.find((candidate) => (env[candidate] ?? "") !== "");
-  return name === undefined ? undefined : { text: env[name] ?? "", source: name };
 }
 
 function parseProxy(text: string, source: string, io: SettingIo) {
