@@ -78,12 +78,8 @@ export function ensureRoom(folder: string): void {
 const freeBytesIn = ({ blocks, bavail, bsize }: StatsFs): number | null =>
   blocks === 0 ? null : bavail * bsize;
 
-function nearestExisting(folder: string): string {
-  let existing = folder;
-  while (statIfThere(existing) === null && dirname(existing) !== existing)
-    existing = dirname(existing);
-  return existing;
-}
+const nearestExisting = (folder: string): string =>
+  statIfThere(folder) === null ? nearestExisting(dirname(folder)) : folder;
 
 /** @throws `state` if the folder, or the one in which it would be created, is on a network file system */
 export function refuseNetwork(folder: string): void {

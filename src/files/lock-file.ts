@@ -48,13 +48,9 @@ export function isLockTaken(path: string): boolean {
   return shared === null;
 }
 
-/** Releases a lock. Never throws; a second call does nothing. */
+/** Releases a lock; a second call does nothing. */
 export function releaseLockFile(connection: DatabaseSync): void {
-  try {
-    connection.close();
-  } catch {
-    // Nothing can be lost, and the end of the process releases the lock in any case.
-  }
+  if (connection.isOpen) connection.close();
 }
 
 /**

@@ -103,18 +103,15 @@ export function tighten(path: string, mode: number): void {
  */
 export function checkOwner(path: string, uid: number | undefined, what: string): void {
   if (uid === undefined) return;
-  const foreign = [lstatSync, statSync]
-    .flatMap((look) => ownerBy(look, path))
-    .find((owner) => owner !== uid && owner !== 0);
+  const owners = [lstatSync, statSync].map((look) => {
+    try {
+      return look(path).uid;
+    } catch {
+      return uid;
+    }
+  });
+  const foreign = owners.find((owner) => owner !== uid && owner !== 0);
   if (foreign === undefined) return;
   const hint = "run it as that user, give it to yours (chown), or use another place";
   throw unusable(path, `it belongs to another user (uid ${foreign})`, { hint }, what);
-}
-
-function ownerBy(look: (path: string) => Stats, path: string): number[] {
-  try {
-    return [look(path).uid];
-  } catch {
-    return [];
-  }
 }

@@ -24,16 +24,10 @@ export const damagedState = (path: string, problem: string): VaultError =>
 const damaged = (problem: string): string => `it is damaged, or not a database (${problem})`;
 
 /** Whether SQLite found the database locked by another connection, so that a retry may succeed. */
-export function isBusy(error: unknown): boolean {
-  const code = sqliteCode(error);
-  return code === 5 || code === 6;
-}
+export const isBusy = (error: unknown): boolean => [5, 6].includes(sqliteCode(error));
 
 /** Whether SQLite found that the file is damaged or not a database. */
-export function isDamaged(error: unknown): boolean {
-  const code = sqliteCode(error);
-  return code === 11 || code === 26;
-}
+export const isDamaged = (error: unknown): boolean => [11, 26].includes(sqliteCode(error));
 
 /**
  * Converts an error of the database or the file system to `state`, with its path and its own words. Returns every other error unchanged:
@@ -46,7 +40,7 @@ export function asStateError(
 ): unknown {
   if (!(error instanceof Error) || error instanceof VaultError) return error;
   const sqlite = sqliteCode(error);
-  if (sqlite === undefined && !("syscall" in error)) return error;
+  if (sqlite === 0 && !("syscall" in error)) return error;
   // Node's end with the call and the path.
   const [said = ""] = error.message.split(", ");
   const told = (why: string, facts: ErrorFacts): VaultError =>
@@ -82,9 +76,6 @@ export function onState<T>(path: string, work: () => T, what?: string): T {
 export const systemCode = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 
-/** The primary result code of an error from SQLite. */
-function sqliteCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
-    return undefined;
-  return error.errcode & 0xff;
-}
+/** The primary result code of an error from SQLite; 0 for every other error. */
+const sqliteCode = (error: unknown): number =>
+  error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;

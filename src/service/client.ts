@@ -198,7 +198,12 @@ export function openPlaces(limit: RateLimit): OwnPlaces {
         if (wholeMs > 0) await clock.sleep(wholeMs, signal);
         return;
       }
-      if (waitMs > leftMs) throw tooLate(rate, waitMs);
+      if (waitMs > leftMs)
+        throw new VaultError(
+          "rate-limited",
+          `the rate limit of ${rate} requests per second leaves the next slot in ${formatDuration(waitMs)}, and waiting for it would exceed --max-wait`,
+          { hint: "nothing was sent; run it again later, or raise --max-wait" },
+        );
       await clock.sleep(Math.ceil(waitMs - farthest / 2), signal);
     }
   }
@@ -210,14 +215,6 @@ export function openPlaces(limit: RateLimit): OwnPlaces {
       if (late > Math.min(intervalMs / 2, jitterMs)) await admit({ isEnd: true }, signal);
     },
   };
-}
-
-function tooLate(rate: number, waitMs: number): VaultError {
-  return new VaultError(
-    "rate-limited",
-    `the rate limit of ${rate} requests per second leaves the next slot in ${formatDuration(waitMs)}, and waiting for it would exceed --max-wait`,
-    { hint: "nothing was sent; run it again later, or raise --max-wait" },
-  );
 }
 
 export interface ReachOptions extends ConnectionOptions {
