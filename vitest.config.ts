@@ -19,6 +19,7 @@ const deepened = [
   "test/cli/hostile-answers.test.ts",
   "test/cli/shared-state.test.ts",
   "test/store/postgres/move.test.ts",
+  "test/store/postgres/restore.test.ts",
 ];
 /** Only against a test that hangs: the machine may be slow, and the whole campaign has tests of many minutes. */
 const timeout = torture === "whole" ? 4_000_000 : 180_000;

@@ -17,7 +17,7 @@ import { replayWith, runAudit } from "./support.ts";
 const folder = tempDir("campaign");
 
 /** How often the campaign tries what the suite tries so many times. */
-const runs = (suite: number): number => (isWhole ? suite * 50 : suite);
+const runs = (suite: number): number => (isWhole ? suite * 100 : suite);
 
 interface Replayed {
   summary: Replay["summary"];
@@ -110,7 +110,7 @@ function comparable(
 }
 
 test("every vault as it is, in whatever shape the log was exported", async () => {
-  await expectRight("audit logs in random shapes", 100, async ({ items, truths, shape }) => {
+  await expectRight("audit logs in random shapes", 50, async ({ items, truths, shape }) => {
     const result = await replayed(shape.write(items));
     if (typeof result === "string") return [result];
     return truths.flatMap((truth) => {
@@ -135,7 +135,7 @@ test.each(["reason", "outcome"])(
     const rule = what === "reason" ? "failed-attempts" : "unacknowledged-starts";
     await expectRight(
       `audit logs with unknown ${what}s`,
-      50,
+      25,
       async ({ items, truths, shape, dice }) => {
         const word = unknownWords(dice);
         // The text of calls that were accepted tells the outcome, too.
@@ -207,7 +207,7 @@ async function wrongSpoiled({ items, truths, shape, dice }: Log): Promise<string
 }
 
 test("a line that was spoiled leaves its vault as it is, or not certain and not ok", async () => {
-  await expectRight("audit logs with spoiled lines", 50, wrongSpoiled);
+  await expectRight("audit logs with spoiled lines", 25, wrongSpoiled);
 });
 
 test("whatever bytes there are, they are counted right or refused, and can be printed", async () => {
@@ -232,7 +232,7 @@ test("whatever bytes there are, they are counted right or refused, and can be pr
       expect(ofVaults + applicationItems + withoutVault + duplicates).toBe(summary.items);
       expect(vaults.size).toBe(summary.vaultCount);
     }),
-    { seed: 20261121, numRuns: runs(200), endOnFailure: false },
+    { seed: 20261121, numRuns: runs(100), endOnFailure: false },
   );
-  tried("audit logs of spoiled bytes", runs(200));
+  tried("audit logs of spoiled bytes", runs(100));
 });

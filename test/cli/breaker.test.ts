@@ -85,13 +85,12 @@ describe("a gateway through which neither starts nor probes are answered: one st
     const { gateway, vault, uuid, clock } = await warm();
     gateway.be({ probes: "drop", starts: "drop" });
     const began = clock.time;
-    const told: number[] = [];
-    while (gateway.starts() < 2) {
+    for (const minute of [0, 1, 2, 10, 30, 58, 60]) {
+      expect(gateway.starts()).toBe(minute === 0 ? 0 : 1);
+      clock.time = Math.max(clock.time, began + minute * 60_000);
       expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 10);
-      told.push((clock.time - began) / 60_000);
-      clock.time += 60_000;
     }
-    expect(told.at(-1)).toBeCloseTo(60, 0);
+    expect(gateway.starts()).toBe(2);
     gateway.be({ probes: "drop" });
     clock.time += 3_600_000;
     expectExit(await vault("get", uuid, "--json", "--max-wait", "0s"), 0);
@@ -242,7 +241,7 @@ describe("a gateway that answers probes while starts are lost", () => {
 });
 
 describe("many vaults", () => {
-  const count = 100;
+  const count = 40;
   const all = ["get", "--all", "-o", "ndjson", "--run", "may", "--concurrency", "8"];
 
   it("one bad second in a run stops no vault, and the run is done", async () => {
@@ -282,8 +281,8 @@ describe("many vaults", () => {
       expect(lost).toBeLessThanOrEqual(8);
       // Run again and again for ten minutes: trials at most 2, 12, 42, 102, 222 and 522 seconds after it began.
       while (clock.time < began + 600_000) {
-        expectExit(await vault(...all, "--max-wait", "10s"), 10);
-        clock.time += 10_000;
+        expectExit(await vault(...all, "--max-wait", "30s"), 10);
+        clock.time += 30_000;
       }
       expect(gateway.starts() - 20 - lost).toBeLessThanOrEqual(trials);
       gateway.be({});

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { selfSigned, type Certificate } from "../support/keys.ts";
 import { httpServer } from "../support/servers.ts";
+import { runHere } from "../support/machine.ts";
 import { runVault } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
@@ -43,7 +44,9 @@ async function findings(
     VAULTSVC_API_KEY: "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee",
   };
   const env = { HOME: home, VAULTSVC_BASE_URL: url, ...application, ...more };
-  const result = await runVault(["doctor", "--json", "--fail-on", "never", ...args], { env });
+  const doctor = ["doctor", "--json", "--fail-on", "never", ...args];
+  const isTold = "NODE_EXTRA_CA_CERTS" in more;
+  const result = await (isTold ? runVault(doctor, { env }) : runHere(doctor, { home, env }));
   expect(result).toMatchObject({ code: 0, stderr: "" });
   const { checks } = JSON.parse(result.stdout) as { checks: Finding[] };
   return Object.fromEntries(checks.map((check) => [check.check, check]));

@@ -1,13 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  expectError,
-  expectInStep,
-  expectNothingLost,
-  note,
-  offlineCard,
-  offlineNote,
-  warmLab,
-} from "../support/lab.ts";
+import { expectError, expectInStep, note, offlineNote, warmLab } from "../support/lab.ts";
 import { documentOf, errorOf } from "../support/machine.ts";
 
 describe.concurrent("an exchange that is held by --no-ack", () => {
@@ -48,21 +40,6 @@ describe.concurrent("an exchange that is held by --no-ack", () => {
       /nothing is pending; the last get was acknowledged at 20\S+Z \(generation 3\)\n$/,
     );
     expect(lab.service.sandbox.inspect(uuid).counts).toMatchObject({ ends: 2, acknowledged: 2 });
-    await expectInStep(lab, machine, uuid);
-  });
-
-  it("is dropped by --discard-pending, which starts anew with the old pair", async () => {
-    const { lab, machine, uuid } = await warmLab(offlineCard);
-    await machine.ok("get", uuid, "--no-ack");
-    await expectNothingLost(lab, machine.copy());
-    await machine.ok("get", uuid, "--discard-pending", "--json");
-    expect(lab.service.sandbox.requests().map(({ step, status }) => `${step} ${status}`)).toEqual([
-      "start 200",
-      "end 200",
-      "start 200",
-      "start 200",
-      "end 200",
-    ]);
     await expectInStep(lab, machine, uuid);
   });
 

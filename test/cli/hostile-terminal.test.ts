@@ -71,9 +71,8 @@ const unfit =
   /[^\P{Cc}\n]|[\u00AD\u061C\u180E\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E0FFF}]|[\uFE00-\uFE0D]/u;
 
 async function expectVisible(machine: Machine, ...args: string[]): Promise<string> {
-  const env = { ...machine.env, FORCE_COLOR: "1" };
-  const { raw } = await vaultInPty(args, { env, cwd: machine.home, columns: 120 }).exit;
-  const text = raw.replaceAll(ownColors, "");
+  const { stdout, stderr } = await machine.vaultWith({ isTTY: true, color: true }, ...args);
+  const text = (stdout + stderr).replaceAll(ownColors, "");
   expect(text).not.toMatch(unfit);
   // It was there to be seen.
   expect(text).toMatch(/\\u(?:\{1b\}|001b)\[2J/);

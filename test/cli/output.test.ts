@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { errorOf } from "../support/machine.ts";
@@ -9,7 +9,6 @@ import {
   expectInStep,
   offlineCard,
   offlineNote,
-  openLab,
   warmLab,
   coldLab,
 } from "../support/lab.ts";
@@ -17,7 +16,6 @@ import { fakeHost } from "../support/fake-host.ts";
 import { createOutput, serialize } from "../../src/cli/output.ts";
 import { main } from "../../src/main.ts";
 import { asVaultError, VaultError } from "../../src/errors.ts";
-import { tempDir } from "../support/cleanup.ts";
 import { checkField, documentNames } from "../../src/documents/schemas.ts";
 
 describe.concurrent("--field", () => {
@@ -302,18 +300,5 @@ describe.concurrent("vault sandbox", () => {
     expectError(port, "invalid-input", /--port.*65535/);
     const inProc = await machine.vault(...start, "--data", "/proc/nowhere/here");
     expectError(inProc, "state", /--data .*cannot be used/);
-  });
-
-  it("audit --export names the file that it cannot write", async () => {
-    const machine = (await openLab(offlineNote)).machine();
-    const ready = join(tempDir("ready"), "ready.json");
-    const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
-    await sandbox.waitFor(/\}\s*$/);
-    const audit = ["sandbox", "audit", "--ready-file", ready, "--json"];
-    const missing = await machine.vault(...audit, "--export", "no/such/folder/items.csv");
-    expectError(missing, "invalid-input", /--export: no\/such\/folder\/items.csv/);
-    expect(existsSync(join(machine.home, "no"))).toBe(false);
-    sandbox.kill("SIGTERM");
-    await sandbox.exit;
   });
 });

@@ -4,11 +4,9 @@ import {
   expectExit,
   expectFarFromLock,
   expectInStep,
-  firstGetArgs,
   offlineNote,
   openLab,
   warmLab,
-  coldLab,
 } from "../support/lab.ts";
 import type { Lab } from "../support/lab.ts";
 import { documentOf } from "../support/machine.ts";
@@ -38,16 +36,6 @@ describe("several processes", () => {
       maxFailedAccesses: 0,
     });
     await expectInStep(lab, machine, uuid);
-  });
-
-  it("on the first run of a machine: one database, one key, and one exchange after the other", async () => {
-    const { lab, machine } = await coldLab([offlineNote, offlineNote, offlineNote, offlineNote]);
-    await Promise.all(
-      lab.service.vaults.map(async (vault) =>
-        expectExit(await machine.start({}, ...firstGetArgs(machine, vault), "--json").exit, 0),
-      ),
-    );
-    for (const { uuid } of lab.service.vaults) await expectInStep(lab, machine, uuid);
   });
 
   it("one that waits longer than --max-wait is busy, and has sent nothing; kill -9 of the holder frees the vault at once", async () => {

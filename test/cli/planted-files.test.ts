@@ -242,24 +242,16 @@ describe.concurrent("a file that is to be written", () => {
   );
 
   it.each(["ready-file", "audit"])("of the sandbox neither: %s", async (which) => {
-    const { machine } = await warm();
     const folder = tempDir("target");
     writeFileSync(join(folder, "precious.ndjson"), "precious");
     const link = join(folder, "link.ndjson");
     symlinkSync(join(folder, "precious.ndjson"), link);
-    const ready = join(folder, "ready.json");
-    if (which === "ready-file") {
-      const refused = await machine.vault("sandbox", "start", "--ready-file", link, "--json");
-      expectError(refused, "state", /a symbolic link/);
-    } else {
-      const sandbox = machine.start({}, "sandbox", "start", "--ready-file", ready, "--json");
-      await sandbox.waitFor(/\}\s*$/);
-      const audit = ["sandbox", "audit", "--ready-file", ready, "--export", link, "--json"];
-      const result = await machine.vault(...audit);
-      expectError(result, "invalid-input", /a symbolic link/);
-      sandbox.kill("SIGTERM");
-      await sandbox.exit;
-    }
+    const readyFile = join(folder, "ready.json");
+    const { machine } = await coldLab(offlineNote, { readyFile });
+    const audit = ["audit", "--ready-file", readyFile, "--export", link];
+    const args = which === "audit" ? audit : ["start", "--ready-file", link];
+    const refused = await machine.vault("sandbox", ...args, "--json");
+    expectError(refused, which === "audit" ? "invalid-input" : "state", /a symbolic link/);
     expect(readlinkSync(link)).toBe(join(folder, "precious.ndjson"));
     expect(readFileSync(join(folder, "precious.ndjson"), "utf8")).toBe("precious");
   });

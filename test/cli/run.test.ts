@@ -23,16 +23,19 @@ interface Case {
   lab: Lab;
   machine: Machine;
   uuid: string;
-  /** Starts `vault run` with these arguments. */
+  /** Starts a process of `vault run` with these arguments. */
   start(args: readonly string[], options?: RunOptions): RunningVault;
-  run(args: readonly string[], options?: RunOptions): Promise<RunResult>;
+  /** The same in this process. */
+  run(args: readonly string[], env?: Record<string, string>): Promise<RunResult>;
 }
 
 async function prepare(seed: VaultInput = offlineCard, tokenTtlMs = 300_000): Promise<Case> {
   const { lab, machine, uuid } = await warmLab(seed, { policy: { tokenTtlMs } });
   const start: Case["start"] = (args, options = {}) =>
     machine.start({ input: "", ...options }, "run", uuid, ...args);
-  return { lab, machine, uuid, start, run: async (...given) => await start(...given).exit };
+  const run: Case["run"] = async (args, env = {}) =>
+    await machine.vaultWith({ env }, "run", uuid, ...args);
+  return { lab, machine, uuid, start, run };
 }
 
 const unacked = ({ lab, uuid }: Case): number => lab.service.sandbox.inspect(uuid).unackedStarts;
@@ -212,8 +215,7 @@ describe.concurrent("vault run", () => {
       [["--stdin", "--no-ack", "--", "true"], 2, /--no-ack/],
     ];
     for (const [args, code, message, hint] of cases) {
-      const env = { PATH: process.env["PATH"] };
-      const result = await machine.vaultWith({ env }, "run", uuid, "--json", ...args);
+      const result = await machine.vault("run", uuid, "--json", ...args);
       expectExit(result, code);
       expect(errorOf(result)).toMatchObject({
         exitCode: code,
@@ -258,8 +260,8 @@ describe.concurrent("vault run", () => {
   it("works in a directory that was removed, where no path is relative; else it is 2", async () => {
     const made = await prepare();
     const gone = ["sh", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "sh"];
-    const { lab, machine, uuid, run } = made;
-    expectExit(await run([...number, "--", "true"], { through: gone }), 0);
+    const { lab, machine, uuid, start } = made;
+    expectExit(await start([...number, "--", "true"], { through: gone }).exit, 0);
     await expectInStep(lab, machine, uuid);
     const sent = lab.service.sandbox.requests().length;
     const out = machine.start({ through: gone }, "get", uuid, "--json", "--out", "card");
@@ -269,9 +271,8 @@ describe.concurrent("vault run", () => {
 
   it("does not set a variable for what the service did not send, and says so", async () => {
     const { run } = await prepare();
-    const result = await run(["--env", "LEFT=vault.usesRemaining", ...sh('echo "${LEFT-unset}"')], {
-      env: { LEFT: "7" },
-    });
+    const script = sh('echo "${LEFT-unset}"');
+    const result = await run(["--env", "LEFT=vault.usesRemaining", ...script], { LEFT: "7" });
     expect(result).toMatchObject({ code: 0, stdout: "unset\n" });
     expect(result.stderr).toBe(
       "vault: warning: --env LEFT: the service did not send vault.usesRemaining; the variable is not set\n",
@@ -281,8 +282,7 @@ describe.concurrent("vault run", () => {
   it("what a program takes is not time of waiting: --max-wait begins again for the acknowledgement", async () => {
     const { lab, machine, uuid, run } = await prepare();
     lab.faults("get-end:status=429,retry-after=1");
-    const result = await run(["--max-wait", "3s", ...number, ...sh("sleep 3")]);
-    expectExit(result, 0);
+    expectExit(await run(["--max-wait", "3s", ...number, ...sh("sleep 3")]), 0);
     await expectInStep(lab, machine, uuid);
   });
 });
@@ -301,7 +301,7 @@ describe.concurrent("vault run --ack-after", () => {
       await running.waitFor(/started/);
       await expect.poll(() => unacked(made), { timeout: 10_000 }).toBe(0);
       // Another one may use it meanwhile.
-      expectExit(await made.machine.start({}, "get", made.uuid, "--json").exit, 0);
+      await made.machine.ok("get", made.uuid, "--json");
       writeFileSync(join(made.machine.home, "go"), "");
       expect(await running.exit).toMatchObject({ code, stderr: "" });
       await expectInStep(made.lab, made.machine, made.uuid);
@@ -309,15 +309,17 @@ describe.concurrent("vault run --ack-after", () => {
   );
 
   it("a program that ends before is judged by its code", async () => {
-    const { lab, machine, uuid, run } = await prepare();
-    expectExit(await run([...number, "--ack-after", "1h", "--", "true"]), 0);
+    const { lab, machine, uuid, start } = await prepare();
+    expectExit(await start([...number, "--ack-after", "1h", "--", "true"]).exit, 0);
     await expectInStep(lab, machine, uuid);
-    expectError(await run(["--json", ...number, "--ack-after", "1h", "--", "false"]), "pending");
+    const failed = start(["--json", ...number, "--ack-after", "1h", "--", "false"]);
+    expectError(await failed.exit, "pending");
   });
 
   it("says at once that the token will not live that long; the old credentials stay valid", async () => {
-    const { lab, machine, uuid, run } = await prepare(offlineCard, 2000);
-    const result = await run([...number, "--ack-after", "2200ms", "--json", "--", "sleep", "2.5"]);
+    const { lab, machine, uuid, start } = await prepare(offlineCard, 2000);
+    const after = ["--ack-after", "2200ms", "--json"];
+    const result = await start([...number, ...after, "--", "sleep", "2.5"]).exit;
     expect(result.stderr).toMatch(
       /^vault: warning: --ack-after: the token expires before that, at /,
     );

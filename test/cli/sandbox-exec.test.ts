@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/main.ts";
 import { fakeHost } from "../support/fake-host.ts";
+import { runHere } from "../support/machine.ts";
 import { runVault, startVault, type RunningVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { vaultInPty } from "../support/pty.ts";
@@ -121,7 +122,7 @@ describe("a sandbox that serves a user", () => {
   const at =
     (home: string, env: Record<string, string> = {}) =>
     async (...args: string[]) =>
-      await runVault(args, { env: { HOME: home, ...env } });
+      await runHere(args, { home, cwd: home, env: { HOME: home, ...env } });
 
   test("status and env find it, a second start leaves it alone, stop ends it", async () => {
     const home = tempDir("home");

@@ -46,22 +46,6 @@ describe.concurrent("a pair that is not proven here", () => {
 });
 
 describe.concurrent("an unanswered start of a proven pair", () => {
-  it("is repeated once by one command, and never where it could be the one that locks", async () => {
-    const lab = await openLab(offlineCard);
-    const { uuid } = lab.vault;
-    const machine = await lab.warmMachine();
-    lab.faults("get-start:drop-before*all");
-    // Requests so far: the two of the first read; then of each command those that the rule leaves it.
-    for (const [code, requests] of [
-      ["network", 4],
-      // The third start of a vault waits for longer than --max-wait.
-      ["network", 4],
-    ] as const) {
-      expectError(await machine.vault("get", uuid, "--json"), code);
-      expect(requestsOf(lab)).toHaveLength(requests);
-    }
-  });
-
   it("is not repeated where its credentials are known elsewhere", async () => {
     const lab = await openLab(offlineCard);
     const { uuid } = lab.vault;

@@ -54,26 +54,6 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
     await expectInStep(lab, machine, uuid);
   });
 
-  it.each([
-    { action: "drop-before", holds: "the old pair", outcome: "not-applied", failed: 1 },
-    { action: "drop-after", holds: "the new pair", outcome: "acknowledged", failed: 0 },
-  ])(
-    "of an end call that went unanswered ($action): in doubt, until a get finds that the service holds $holds",
-    async (one) => {
-      const lab = await openLab(offlineNote);
-      const { uuid } = lab.vault;
-      const machine = await leftEnding(lab, one.action);
-      expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
-      expect((await machine.status(uuid)).exchange).toMatchObject({ state: "in-doubt" });
-      // Asking again spends nothing.
-      const asked = lab.service.sandbox.requests().length;
-      expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
-      expect(lab.service.sandbox.requests()).toHaveLength(asked);
-      await expectNothingLost(lab, machine.copy());
-      await expectGet(lab, machine, [one.outcome], one.failed);
-    },
-  );
-
   it("while its answer was waited for: in doubt at once", async () => {
     const lab = await openLab(offlineNote, { policy: { tokenTtlMs: 3000 } });
     const { uuid } = lab.vault;
@@ -102,23 +82,6 @@ describe.concurrent("a token that dies before its acknowledgement", () => {
       expect(lab.service.sandbox.inspect(uuid).counts.failed).toBe(0);
     },
   );
-
-  it("in doubt, with one attempt left before the last, a person chooses", async () => {
-    const lab = await openLab(offlineNote);
-    const { uuid } = lab.vault;
-    const machine = await leftEnding(lab, "drop-before");
-    expectError(await machine.vault("ack", uuid, "--json"), "in-doubt");
-    // That the new pair is refused is not heard: it may have failed.
-    lab.faults("get-start:drop-after");
-    expectError(await machine.vault("get", uuid, "--json"), "network");
-    expectError(
-      await machine.vault("get", uuid, "--json"),
-      "guard",
-      /generations 3 \(offered\), 2 \(current\)/,
-    );
-    expect(lab.service.sandbox.inspect(uuid)).toMatchObject({ state: "active", failedAccesses: 1 });
-    await expectGet(lab, machine, ["not-applied"], 1, "--generation", "2");
-  });
 });
 
 /** A machine whose last exchange had its end call unanswered; the service is well again, and the token is dead. */

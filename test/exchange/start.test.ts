@@ -159,17 +159,6 @@ describe("pairs that may not be sent", () => {
     expect(await currentIsAccepted(world)).toBe(true);
   });
 
-  it("two wrong pairs are refused by the service, the third by the guard", async () => {
-    const world = await knownVault();
-    expect((await run(world, "get", { given: wrong("a") })).code).toBe("rejected");
-    expect((await run(world, "get", { given: wrong("b") })).code).toBe("rejected");
-    expect((await run(world, "get", { given: wrong("c") })).code).toBe("guard");
-    expect(world.sandbox.inspect(world.uuid)).toMatchObject({
-      state: "active",
-      maxFailedAccesses: 2,
-    });
-  });
-
   it("one wrong import is sent, and not a second one while a proven pair is here: a person chooses", async () => {
     const world = await knownVault();
     await run(world, "get");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { SqliteState } from "../../src/store/sqlite/store.ts";
 import { SqliteWhole } from "../../src/store/sqlite/whole-state.ts";
-import { imported, known, patient, service, uuid } from "../contract/store-fixture.ts";
+import { imported, patient, service, uuid } from "../contract/store-fixture.ts";
 import {
   kill,
   machineClock,
@@ -83,25 +83,6 @@ describe("several processes on one state", () => {
       "vault.db-wal",
     ]);
     expect(readdirSync(state.keys)).toHaveLength(1);
-  });
-
-  it("exchanges of several processes with one vault follow each other, and none is lost", async () => {
-    await (await imported(state)).release();
-    await Promise.all([1, 2, 3].map(async () => await runChild("get", state, 5)));
-    const session = await state.store.lock(service, uuid, patient(state.clock));
-    const record = await known(session);
-    expect(record).toMatchObject({ unackedStarts: 0, failedAttempts: 0, open: null });
-    expect(record.generations[0]).toMatchObject({
-      generation: 16,
-      standing: "current",
-      proven: true,
-    });
-    expect(
-      (await state.store.find(uuid)).every((vault) =>
-        vault.exchanges.every((e) => e.state === "acknowledged"),
-      ),
-    ).toBe(true);
-    await session.release();
   });
 
   it("no two processes get the same slot", async () => {

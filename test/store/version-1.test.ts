@@ -10,7 +10,8 @@ import { deriveKey, seal } from "../../src/secrets/sealing.ts";
 import type { ExchangeRow } from "../../src/store/steps/rows.ts";
 import { openToken } from "../../src/store/steps/generations.ts";
 import { postgres } from "../support/postgres.ts";
-import { runVault, type RunResult } from "../support/run-vault.ts";
+import { runHere } from "../support/machine.ts";
+import type { RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
 
 // What version 1 has left on disks, in databases and in backups: one vault read, one held after an update, one only imported, and an
@@ -56,7 +57,10 @@ function withState(stateDir: string) {
     chmodSync(join(configDir, name), 0o600);
   }
   return async (...args: string[]): Promise<RunResult> =>
-    await runVault(args, { stateDir, configDir });
+    await runHere(args, {
+      home: configDir,
+      env: { VAULTSVC_STATE: stateDir, VAULTSVC_CONFIG_DIR: configDir },
+    });
 }
 
 /** A local state of the fixtures, and where its database is; `more` is run in it. */

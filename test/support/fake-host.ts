@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { asVaultError, Interruption } from "../../src/errors.ts";
 import { endGroup, type Host } from "../../src/host.ts";
@@ -109,8 +112,17 @@ export function fakeHost(options: FakeHostOptions = {}): FakeHost {
     platform: "linux",
     actor: { host: "desk", user: "ada", pid: 4711 },
     program: [process.execPath, join(import.meta.dirname, "..", "..", "bin", "vault.js")],
-    runForeground: async () =>
-      await Promise.reject(new Error("a program in the foreground needs a process of its own")),
+    runForeground: async ({ file, command: [name = "", ...args], env, input }) => {
+      const child = spawn(file ?? name, args, { argv0: name, cwd: options.cwd, env: { ...env } });
+      child.stdout.setEncoding("utf8").on("data", (text: string) => (written.out += text));
+      child.stderr.setEncoding("utf8").on("data", (text: string) => (written.err += text));
+      let unread = input !== undefined;
+      child.stdin.on("error", () => {}).on("finish", () => (unread &&= false));
+      child.stdin.end(input ?? options.input);
+      const [code, signal] = (await once(child, "close")) as [number, NodeJS.Signals | null];
+      const exitCode = signal === null ? code : 128 + constants.signals[signal];
+      return { exitCode, signal, unread };
+    },
     uid: process.geteuid?.(),
     versions: { node: "24.15.0" },
     interrupted: first.signal,

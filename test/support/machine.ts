@@ -16,7 +16,7 @@ import type { RunningSandbox } from "../../src/sandbox/server.ts";
 import type { Way } from "../../src/way.ts";
 import { helpOf } from "./help.ts";
 import { checkDocument, checkPrinted } from "./documents.ts";
-import { fakeHost } from "./fake-host.ts";
+import { fakeHost, type FakeHostOptions } from "./fake-host.ts";
 import type { RunningVault, RunOptions, RunResult } from "./run-vault.ts";
 import { cleanEnv, startVault } from "./run-vault.ts";
 import { tempDir } from "./cleanup.ts";
@@ -30,7 +30,7 @@ export interface Machine {
   /** Runs the program to its end, in this process: fifty times as fast as a process of its own. */
   vault(...args: string[]): Promise<RunResult>;
   vaultWith(
-    options: Pick<RunOptions, "env" | "input" | "cwd">,
+    options: Pick<RunOptions, "env" | "input" | "cwd"> & Pick<FakeHostOptions, "isTTY" | "color">,
     ...args: string[]
   ): Promise<RunResult>;
   /** The same for a command that must end with 0; it throws with what the program said otherwise. */
@@ -91,6 +91,19 @@ const needsProcess = (env: NodeJS.ProcessEnv, args: readonly string[]): boolean 
 export const outcomeOf = ({ code, signal, stderr, stdout }: RunResult): string =>
   `exit ${code ?? signal}\nstderr: ${stderr}\nstdout: ${stdout}`;
 
+/** Runs the program in this process, on top of a clean environment. */
+export async function runHere(
+  args: readonly string[],
+  options: Omit<FakeHostOptions, "env" | "now" | "files"> & Pick<RunOptions, "env">,
+): Promise<RunResult> {
+  const env = cleanEnv(options);
+  const host = fakeHost({ ...options, env, now: "real", files: "real" });
+  const code = await main(args, host);
+  await host.flush();
+  checkPrinted(args, { code, stdout: host.out, stderr: host.err });
+  return { code, signal: null, stdout: host.out, stderr: host.err };
+}
+
 let given = 0;
 
 /** No rate limit of its own, unless `env` sets one: most tests have nothing to do with it. */
@@ -116,18 +129,7 @@ export function machineFor(
   const vaultWith: Machine["vaultWith"] = async (options, ...args) => {
     const whole = { ...env, ...options.env };
     if (needsProcess(whole, args)) return await start(options, ...args).exit;
-    const host = fakeHost({
-      home,
-      cwd: home,
-      ...options,
-      env: cleanEnv({ env: whole }),
-      now: "real",
-      files: "real",
-    });
-    const code = await main(args, host);
-    await host.flush();
-    checkPrinted(args, { code, stdout: host.out, stderr: host.err });
-    return { code, signal: null, stdout: host.out, stderr: host.err };
+    return await runHere(args, { cwd: home, ...options, home, env: whole });
   };
   const run: Machine["vault"] = async (...args) => await vaultWith({}, ...args);
   const okWith: Machine["okWith"] = async (...given) => {

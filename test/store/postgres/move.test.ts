@@ -554,7 +554,7 @@ describe.each(["before", "after"] as const)(
       async (direction) => {
         const proxy = await tcpProxy(await postgres());
         const requests = Array.from({ length: 75 }, (_, n) => n + 1);
-        for (const n of sample(requests, 6)) {
+        for (const n of sample(requests, 3)) {
           const { target, local } = await machines();
           const [a] = local;
           const through = placeOf(target.through(proxy.port));

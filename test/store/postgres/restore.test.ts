@@ -59,7 +59,7 @@ it.each<Cut>(["before", "after"])(
     const proxy = await tcpProxy(await postgres());
     const found = { before: 0, merged: 0 };
     const requests = Array.from({ length: 40 }, (_, n) => n + 1);
-    for (const n of sample(requests, 12)) {
+    for (const n of sample(requests, 5)) {
       const { state, file, through } = await prepared();
       const restore = async (backups: PostgresWhole) =>
         await (await backups.prepareRestore(file)).run(patient(state.clock));
