@@ -1,14 +1,11 @@
 import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import * as z from "zod/mini";
 import type { Basics } from "../parts/basics.ts";
 import type { Host } from "../host.ts";
 import { VaultError } from "../errors.ts";
 import { obstacleAt, replaceFile } from "../files/durable-file.ts";
 import { createFolder } from "../files/private-directory.ts";
-import { uuid } from "../protocol/fields.ts";
-import { parseJson } from "../protocol/json.ts";
-import { validate } from "../protocol/validate.ts";
+import { isObject, parseJson } from "../protocol/json.ts";
 import { checkNotOurs } from "../cli/own-files.ts";
 import { jsonText } from "../terminal/redactor.ts";
 import type { GetDocument } from "../documents/exchange.ts";
@@ -28,12 +25,17 @@ export const outFileOf = ({ out, outDir }: OutOptions, uuid: string): string | u
  * Checks, before anything is sent, that the place of --out or --out-dir can be written to; makes the folder (0700) if it is missing.
  * @throws `invalid-input`, and `usage` if --credentials-out names the same file
  */
-export function prepareOut(
-  { io, settings }: Basics,
-  { out, outDir, credentialsOut }: OutOptions,
-): void {
-  const { host } = io;
-  if (outDir !== undefined) prepareFolder({ io, settings }, outDir);
+export function prepareOut(basics: Basics, { out, outDir, credentialsOut }: OutOptions): void {
+  const { host } = basics.io;
+  if (outDir !== undefined) {
+    const path = host.resolve(outDir);
+    checkNotOurs(basics, "--out-dir", join(path, "x"));
+    const why = obstacleIn(path, true);
+    if (why !== null)
+      throw new VaultError("invalid-input", `--out-dir: ${outDir} ${why}; nothing was sent`, {
+        hint: "name a folder that you can write to, such as --out-dir ./vaults",
+      });
+  }
   if (out === undefined) return;
   if (credentialsOut !== undefined && host.resolve(credentialsOut) === host.resolve(out))
     throw new VaultError(
@@ -41,17 +43,7 @@ export function prepareOut(
       "--out and --credentials-out name the same file; nothing was sent",
       { hint: "--out vault.json --credentials-out pair.json" },
     );
-  checkWritable({ io, settings }, "--out", out);
-}
-
-function prepareFolder({ io, settings }: Basics, folder: string): void {
-  const path = io.host.resolve(folder);
-  checkNotOurs({ io, settings }, "--out-dir", join(path, "x"));
-  const why = obstacleIn(path, true);
-  if (why !== null)
-    throw new VaultError("invalid-input", `--out-dir: ${folder} ${why}; nothing was sent`, {
-      hint: "name a folder that you can write to, such as --out-dir ./vaults",
-    });
+  checkWritable(basics, "--out", out);
 }
 
 /** Why no file can be made in a folder, which is made first if it `mayMiss`; null if one can. */
@@ -104,12 +96,6 @@ export function missingOut(host: Host, options: OutOptions, uuid: string): strin
   return size > 0 ? null : path;
 }
 
-const contentsOfVault = z.looseObject({
-  uuid,
-  vault: z.looseObject({}),
-  exchange: z.looseObject({}),
-});
-
 /** Why a file is not to be replaced; null if it is new or empty, or holds earlier contents of the same vault. */
 function reasonAgainst(file: string, vault: string): string | null {
   const obstacle = obstacleAt(file);
@@ -117,8 +103,13 @@ function reasonAgainst(file: string, vault: string): string | null {
   try {
     const text = readFileSync(file, "utf8");
     if (text.trim() === "") return null;
-    const held = validate(contentsOfVault, parseJson(text));
-    return held.ok && held.value.uuid.toLowerCase() === vault.toLowerCase() ? null : other;
+    const held = parseJson(text);
+    const isOurs =
+      isObject(held) &&
+      isObject(held["vault"]) &&
+      isObject(held["exchange"]) &&
+      String(held["uuid"]).toLowerCase() === vault.toLowerCase();
+    return isOurs ? null : other;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
@@ -128,29 +119,19 @@ function reasonAgainst(file: string, vault: string): string | null {
 
 const other = "holds something else than contents of this vault";
 
-const examples = {
-  "--credentials-out": "--credentials-out ./pair.json",
-  "--out": "--out ./vault.json",
-  FILE: "./vault-backup.db",
-};
-
 /**
  * Checks, before anything is sent, that the file of a flag can be written.
  * @throws `invalid-input`
  */
-export function checkWritable(
-  { io, settings }: Basics,
-  flag: keyof typeof examples,
-  path: string,
-): void {
-  checkNotOurs({ io, settings }, flag, path);
-  const file = io.host.resolve(path);
+export function checkWritable(basics: Basics, flag: string, path: string): void {
+  checkNotOurs(basics, flag, path);
+  const file = basics.io.host.resolve(path);
   const folder = dirname(file);
   const obstacle = obstacleAt(file);
   const inFolder = obstacleIn(folder, false);
   if (obstacle === null && inFolder === null) return;
   const why = obstacle === null ? `the folder ${folder} ${inFolder}` : `${path} is ${obstacle}`;
   throw new VaultError("invalid-input", `${flag}: ${why}; nothing was sent`, {
-    hint: `name a file in a folder that you can write to, such as ${examples[flag]}`,
+    hint: "name a file in a folder that you can write to",
   });
 }

@@ -61,14 +61,16 @@ export class Program {
   /** Whether it receives the whole contents. */
   takesAll({ vault }: Pick<GetDocument, "vault">): boolean {
     const passed = new Set(this.fields.values());
-    if (this.#given.stdin === true || passed.has("vault")) return true;
     const isPassed = (path: string, value: unknown): boolean =>
       passed.has(path) ||
       (typeof value === "object" &&
         Object.entries(value ?? {}).every(([name, inner]) => isPassed(`${path}.${name}`, inner)));
-    return Object.entries(vault)
-      .map(([name, value]) => [`vault.${name}`, value] as const)
-      .every(([path, value]) => !isContents(path) || isPassed(path, value));
+    const contents = Object.keys(vault).filter((name) => isContents(`vault.${name}`));
+    return (
+      this.#given.stdin === true ||
+      passed.has("vault") ||
+      contents.every((name) => isPassed(`vault.${name}`, vault[name]))
+    );
   }
 
   /**
@@ -221,18 +223,17 @@ function obstacleIn(host: Host, file: string): string | undefined {
   return undefined;
 }
 
-/** The first 4 KiB of a file, a character a byte; undefined for one that may only be executed. */
+/** The first 4 KiB of a file, a character a byte; undefined for one that can only be executed. */
 function beginningOf(file: string): string | undefined {
-  let fd: number;
-  try {
-    fd = openSync(file, "r");
-  } catch {
-    return undefined;
-  }
   const bytes = Buffer.alloc(4096);
   try {
-    return bytes.toString("latin1", 0, readSync(fd, bytes));
-  } finally {
-    closeSync(fd);
+    const fd = openSync(file, "r");
+    try {
+      return bytes.toString("latin1", 0, readSync(fd, bytes));
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return undefined;
   }
 }
