@@ -1,7 +1,7 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Basics, Io } from "../parts/basics.ts";
-import { asVaultError, VaultError, type ErrorFacts } from "../errors.ts";
+import type { Basics } from "../parts/basics.ts";
+import { VaultError, type ErrorFacts } from "../errors.ts";
 import { command } from "../way.ts";
 import type { ExchangeContext } from "../exchange/ports.ts";
 import { parseCredentials, type GivenCredentials } from "../exchange/credentials.ts";
@@ -103,8 +103,8 @@ function parse(path: string, content: string): GivenCredentials {
 }
 
 /**
- * Does the work with the file of --credentials-out: locked, so that another run on the same file begins with what this one leaves. A
- * --dry-run writes nothing, and locks nothing.
+ * Does the work with the file of --credentials-out: locked, so that another run on the same file begins with what this
+ * one leaves. A --dry-run writes nothing, and locks nothing.
  *
  * @throws `invalid-input` for a file that cannot be written, `busy`, `interrupted`, and what the work throws.
  */
@@ -120,34 +120,28 @@ export async function withCredentialsOut<T>(
   const file = join(realpathSync(dirname(whole)), basename(whole));
   const begin = async (): Promise<T> => await work(new CredentialsOut(path, file));
   if (isDryRun) return await begin();
-  return await locked(io, path, file, async () => {
-    removeLeftovers(file);
-    return await begin();
-  });
-}
-
-async function locked<T>(io: Io, path: string, file: string, work: () => Promise<T>): Promise<T> {
   const lock = join(dirname(file), `.${basename(file)}.vault-lock`);
   const hint = `check ${lock}: it is empty, and may be removed while no run is using it`;
   const why = obstacleAt(lock);
   if (why !== null) throw refusal(`${lock}, its lock, is ${why}`, hint);
-  let isHeld = false;
-  const { withLockFile } = await import("../files/lock-file.ts");
-  return await withLockFile(lock, path, io.host, io.waiting, async () => {
-    isHeld = true;
-    return await work();
-  }).catch((cause: unknown) => {
-    if (isHeld) throw cause;
-    const code = io.host.interrupted.aborted ? "interrupted" : asVaultError(cause).code;
-    const told = `another run is using ${path} (--credentials-out); nothing was sent`;
-    if (code === "interrupted")
-      throw new VaultError(code, `interrupted: ${told}`, { retry: "safe" });
-    if (code === "busy")
-      throw new VaultError(code, told, {
-        hint: "run it again when it has finished, or wait longer with --max-wait",
-      });
+  const told = `another run is using ${path} (--credentials-out); nothing was sent`;
+  const { releaseLockFile, retryWhileBusy, tryLockFile } = await import("../files/lock-file.ts");
+  const attempt = () => tryLockFile(lock);
+  const held = await retryWhileBusy(io.host, io.waiting, 50, attempt).catch((cause: unknown) => {
+    if (io.host.interrupted.aborted)
+      throw new VaultError("interrupted", `interrupted: ${told}`, { retry: "safe" });
     throw refusal(`${path} cannot be locked (${(cause as Error).message})`, hint, { cause });
   });
+  if (held === null)
+    throw new VaultError("busy", told, {
+      hint: "run it again when it has finished, or wait longer with --max-wait",
+    });
+  try {
+    removeLeftovers(file);
+    return await begin();
+  } finally {
+    releaseLockFile(held);
+  }
 }
 
 function contentOf(file: string): string | null {

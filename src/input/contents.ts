@@ -8,7 +8,7 @@ import { parseGivenJson } from "../protocol/json.ts";
 import { brokenRule, checkGiven } from "../protocol/validate.ts";
 import { notEmpty } from "../cli/prompts.ts";
 import { shownCardNumber } from "../terminal/secrets.ts";
-import type { ContentsOptions } from "./flags.ts";
+import { mayHold, type ContentsOptions } from "./flags.ts";
 
 /** What was given of them: each part is valid, and `completeContents` asks for those that are missing. */
 export interface GivenContents {
@@ -21,16 +21,14 @@ export interface GivenContents {
  * @throws `usage`
  */
 export function checkContentsOptions(options: ContentsOptions, kind: Kind): void {
-  const { card, cardNumber, cardName, expiry, content } = options;
-  const isCard = [card, cardNumber, cardName, expiry].some((part) => part !== undefined);
+  if (mayHold(kind, options)) return;
   const [message, hint] = isCreditCard(kind)
     ? [
         `a ${kind} vault holds a card, not --content`,
         "use --card @FILE, or --card-number, --card-name and --expiry",
       ]
     : [`a ${kind} vault holds no card`, "use --content @FILE"];
-  if (isCreditCard(kind) ? content !== undefined : isCard)
-    throw new VaultError("usage", `${message}; nothing was sent`, { hint });
+  throw new VaultError("usage", `${message}; nothing was sent`, { hint });
 }
 
 /**
@@ -57,15 +55,19 @@ export async function completeContents(
   kind: Kind,
   given: GivenContents,
 ): Promise<VaultContents> {
+  const { ask, redactor } = io;
   if (isCreditCard(kind))
     return {
-      creditCard: io.ask.isPossible ? await askCard(io, given.card) : completeCard(given.card),
+      creditCard: ask.isPossible ? await askCard(io, given.card) : completeCard(given.card),
     };
   if (given.content !== undefined) return { content: given.content };
-  if (io.ask.isPossible) return { content: await askContent(io) };
-  throw new VaultError("usage", "--content is missing; nothing was sent", {
-    hint: "use --content @FILE, - or env:NAME",
-  });
+  if (!ask.isPossible)
+    throw new VaultError("usage", "--content is missing; nothing was sent", {
+      hint: "use --content @FILE, - or env:NAME",
+    });
+  const content = await ask.secret({ message: "New contents (one line)", rule: notEmpty });
+  redactor.add(content);
+  return { content };
 }
 
 const cardFlags = "--card-number @FILE --card-name 'Ada Lovelace' --expiry 04/29";
@@ -154,17 +156,7 @@ async function askCard({ ask, redactor }: Io, given: Partial<CreditCard>): Promi
     message: "Name on the card",
     rule: (typed) => brokenPart({ name: typed }),
   });
-  if (card.expiryMonth === undefined)
-    Object.assign(
-      card,
-      expiryOf(await ask.text({ message: "Expiry (MM/YY)", rule: brokenExpiry })),
-    );
-  return completeCard(card);
-}
-
-/** The text of a generic vault, one line of it; not shown. */
-async function askContent(io: Io): Promise<string> {
-  const content = await io.ask.secret({ message: "New contents (one line)", rule: notEmpty });
-  io.redactor.add(content);
-  return content;
+  if (card.expiryMonth !== undefined) return completeCard(card);
+  const expiry = await ask.text({ message: "Expiry (MM/YY)", rule: brokenExpiry });
+  return completeCard({ ...card, ...expiryOf(expiry) });
 }

@@ -1,6 +1,6 @@
 import type { OptionSpec, OptionValues } from "../cli/command.ts";
 import { externalRef, label, runName, wholeNumber } from "../cli/values.ts";
-import { kinds } from "../protocol/endpoints.ts";
+import { isCreditCard, kinds, type Kind } from "../protocol/endpoints.ts";
 
 type Flags = Readonly<Record<string, OptionSpec>>;
 
@@ -185,6 +185,15 @@ export const contentsFlags = {
 } as const satisfies Flags;
 
 export type ContentsOptions = OptionValues<typeof contentsFlags>;
+
+/** Whether a vault of this kind can hold what is given of its contents. */
+export const mayHold = (
+  kind: Kind,
+  { card, cardNumber, cardName, expiry, content }: ContentsOptions,
+): boolean =>
+  isCreditCard(kind)
+    ? content === undefined
+    : (card ?? cardNumber ?? cardName ?? expiry) === undefined;
 
 /** What a command line says of an exchange, with one vault or with many. */
 export type VaultsOptions = ManyOptions & ExchangeOptions & ContentsOptions;

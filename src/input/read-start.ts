@@ -56,12 +56,9 @@ export async function readStart(
  */
 export async function readGiven(
   io: Io,
-  {
-    credentials,
-    encryptedData,
-    payload,
-  }: Pick<ExchangeOptions, "credentials" | "encryptedData" | "payload">,
+  options: Pick<ExchangeOptions, "credentials" | "encryptedData" | "payload">,
 ): Promise<GivenCredentials | undefined> {
+  const { credentials, encryptedData, payload } = options;
   if (encryptedData !== undefined && payload !== undefined) {
     const pair = {
       encryptedData: await io.secretOption(encryptedData, "--encrypted-data"),

@@ -6,16 +6,16 @@ import { checkStart, type Start } from "../exchange/start/start.ts";
 import type { CredentialsOut } from "../handover/credentials-out.ts";
 import { updateDocument, type RunOptions } from "../handover/handover.ts";
 import type { GivenContents } from "../input/contents.ts";
-import { isMany } from "../input/flags.ts";
+import { isMany, mayHold } from "../input/flags.ts";
 import { lookUp, readStart } from "../input/read-start.ts";
-import { findEndpoint, isCreditCard, type Operation } from "../protocol/endpoints.ts";
+import { findEndpoint, type Operation } from "../protocol/endpoints.ts";
 import { command } from "../way.ts";
 import { exchange, runOf, warnOfNothingLeft } from "./run.ts";
 
 /**
  * Reads or updates the vaults that a command line names. What is asked for becomes a list of starts; `exchange` does each, with the vault
- * locked; a reporter prints what comes of them. One vault differs by its questions and its reporter. A program receives what is read, in
- * place of stdout. Resolves to the exit code.
+ * locked; a reporter prints what comes of them. One vault differs by its questions and its reporter, and the file of --credentials-out is
+ * locked meanwhile. A program receives what is read, in place of stdout. Resolves to the exit code.
  * @throws `usage`, `invalid-input`, `no-credentials`, `busy`, `interrupted` at a question; of one vault what `runExchange` throws; of
  * many what has stopped them, or `partial`
  */
@@ -24,14 +24,9 @@ export async function runVaults(
   options: RunOptions,
   operation: Operation,
 ): Promise<number> {
-  return options.program === undefined && isMany(options)
-    ? await (await import("./many.ts")).runMany(app, options, operation)
-    : await runOne(app, options, operation);
-}
-
-/** Reads or updates one vault, while the file of --credentials-out is locked: asks for what the command line lacks. */
-async function runOne(app: App, options: RunOptions, operation: Operation): Promise<number> {
-  const { program, credentialsOut } = options;
+  if (options.program === undefined && isMany(options))
+    return await (await import("./many.ts")).runMany(app, options, operation);
+  const { credentialsOut } = options;
   const contents =
     operation === "update"
       ? await (await import("../input/contents.ts")).readContents(app.io, options)
@@ -41,8 +36,7 @@ async function runOne(app: App, options: RunOptions, operation: Operation): Prom
     if (app.io.ask.isPossible) await (await ask()).askSettings(app);
     await app.service.client();
     const fits = ({ kind }: VaultRecord): boolean =>
-      findEndpoint(kind, operation, "start") !== undefined &&
-      (contents === undefined || mayHold(kind, contents));
+      findEndpoint(kind, operation, "start") !== undefined && mayHold(kind, options);
     const [named] = options.vaults;
     const uuid = named ?? (await (await ask()).askVault(app, named, operation, fits));
     const asked = await readStart(app, uuid, operation, options);
@@ -61,8 +55,7 @@ async function runOne(app: App, options: RunOptions, operation: Operation): Prom
       async (context) => await exchange(app, context, start, outputs, run),
     );
     if (done === "earlier") warnOfNothingLeft(app, options.run ?? "", 1);
-    if (typeof done === "string") return;
-    if (program === undefined) await report(app, start, done);
+    else if (done !== "settled" && options.program === undefined) await report(app, start, done);
   };
   if (credentialsOut === undefined) await work();
   else {
@@ -71,10 +64,6 @@ async function runOne(app: App, options: RunOptions, operation: Operation): Prom
   }
   return 0;
 }
-
-/** Whether a vault of this kind can hold what was given of its contents. */
-const mayHold = (kind: VaultRecord["kind"], { card, content }: GivenContents): boolean =>
-  isCreditCard(kind) ? content === undefined : Object.keys(card).length === 0;
 
 /** Asks for what the command line lacks, and checks all that needs no lock. */
 async function completeStart(
@@ -103,16 +92,12 @@ async function completeStart(
     checkOut(io.host, options, uuid);
   }
   const kind = checkStart(record, start);
-  const fields = [
-    ...(io.output.field === undefined ? [] : [["--field", io.output.field] as const]),
-    ...[...(options.program?.fields ?? [])].map(
-      ([name, path]) => [`--env ${name}:`, path] as const,
-    ),
-  ];
-  if (fields.length > 0) {
+  const variables = [...(options.program?.fields ?? [])];
+  const fields = new Map(variables.map(([name, path]) => [`--env ${name}:`, path]));
+  if (io.output.field !== undefined) fields.set("--field", io.output.field);
+  for (const [flag, path] of fields) {
     const { checkFieldPath } = await import("../documents/field-paths.ts");
-    for (const [flag, path] of fields)
-      checkFieldPath(path, { flag, operation, kind, dryRun: isDryRun && flag === "--field" });
+    checkFieldPath(path, { flag, operation, kind, dryRun: isDryRun && flag === "--field" });
   }
   if (generation !== undefined && force && !isDryRun) {
     const question = `Send generation ${generation} of vault ${uuid} anyway? Wrong credentials count toward lockout.`;
