@@ -122,11 +122,10 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
   result.isTold = !isDocument;
   await runAll(app, entries, {
     operation: "ack",
-    total: entries.length,
     form: isDocument ? "document" : isLines ? "ndjson" : "rows",
     name: newRun("ack", app.io.host),
     rest: { ...app.io.line, note: "does the rest" },
-    before: [],
+    options,
     work: async ({ uuid }: Named, turn): Promise<Outcome> => {
       await turn.withVault(await acknowledging(app, uuid, options, result));
       return { ok: true };
@@ -135,8 +134,6 @@ async function acknowledgeMany(app: App, options: AckOptions, result: Result): P
       if (!outcome.ok)
         result.failed.push({ uuid, label, error: outcome.error.with({ uuid, label }) });
     },
-    concurrency: options.concurrency,
-    maxFailures: options.maxFailures,
   }).catch((error: unknown) => {
     const [only] = result.failed;
     throw isDocument && entries.length === 1 && only !== undefined ? only.error : error;

@@ -145,11 +145,8 @@ export async function dryRunOfMany(
       ["Skipped", grouped(skipped.length)],
     ] as const;
     const rows = skipped.map(({ uuid, label, reason }) => [uuid, label ?? "", reason]);
-    return [
-      view.isTTY ? "Nothing was sent. This would be done:\n" : "",
-      factsTable(plan, view),
-      ...(rows.length > 0 && view.isTTY ? ["\n"] : []),
-      rows.length > 0 ? listTable(["Vault", "Label", "Skipped"], rows, view) : "",
-    ].join("");
+    const [head, gap] = view.isTTY ? ["Nothing was sent. This would be done:\n", "\n"] : ["", ""];
+    const list = listTable(["Vault", "Label", "Skipped"], rows, view);
+    return head + factsTable(plan, view) + (rows.length === 0 ? "" : gap + list);
   });
 }

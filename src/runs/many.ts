@@ -20,7 +20,7 @@ import { count, grouped } from "../terminal/count.ts";
 import { command, noted, withFlags, type Way } from "../way.ts";
 import type { Outcome, ReportOptions, Skipped, SkipReason } from "./report.ts";
 import { Report } from "./report.ts";
-import { takeTurns, type Taken, type Turn, type Turns } from "./turns.ts";
+import { takeTurns, type Stop, type Turns } from "./turns.ts";
 import { checkSameRun, exchange, isDone, runOf, warnOfNothingLeft, type Run } from "./run.ts";
 
 /**
@@ -50,13 +50,10 @@ export async function runMany(
   prepareOut(app, options);
   await runAll(app, todo, {
     ...run,
-    work: async (start, turn, report) =>
-      await exchangeInTurn(app, options, run, start, turn, report),
-    total: todo.length + known.length,
+    work: exchanging(app, options, run),
     form,
     before: known,
-    concurrency: options.concurrency,
-    maxFailures: options.maxFailures,
+    options,
   });
   return 0;
 }
@@ -71,17 +68,15 @@ async function readList(app: App, options: VaultsOptions, run: Run) {
   const forAll = await readForAll(app.service, run.operation, options);
   const starts = await readStarts(app.io, options, forAll, vaults);
   const earlier = run.isNamed ? await store.run(service, run.name) : [];
+  for (const one of earlier) await checkSameRun(app, run, one);
   const begun = new Map(earlier.map((one) => [one.uuid, one]));
-  if (begun.size > 0) {
-    const listed = new Map(starts.map((start) => [start.uuid.toLowerCase(), start]));
-    for (const one of earlier) await checkSameRun(app, run, one, listed.get(one.uuid));
-  }
   const circumstances = { policy: app.settings.policy, clock: store };
   const isKept = options.outDir !== undefined || options.exec !== undefined;
   const todo: Start[] = [];
   const known: [Start, { ok: true; earlier: true } | Skipped][] = [];
   for (const start of starts) {
     const before = begun.get(start.uuid.toLowerCase());
+    if (before !== undefined) await checkSameRun(app, run, before, start);
     const vault = vaults.vault(start.uuid);
     const skipped = vault && whySkipped(vault, start, isKept, circumstances, run.rest);
     if (before !== undefined && isDone(before)) known.push([start, { ok: true, earlier: true }]);
@@ -124,37 +119,32 @@ function whySkipped(
   return skip("limited", new VaultError("usage", "the number of its reads is limited"), next);
 }
 
-/** The exchange of one vault, in its turn. */
-async function exchangeInTurn(
-  app: App,
-  options: VaultsOptions,
-  run: Run,
-  start: Start,
-  turn: Turn,
-  report: Report,
-): Promise<Outcome> {
-  const { host } = app.io;
-  const { uuid, given, newVault } = start;
-  checkOut(host, options, uuid);
-  if (given !== undefined) learnAll(turn.learn, given);
-  if (newVault !== undefined)
-    turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
-  const outputs: Outputs = {
-    options,
-    run: run.name,
-    print: async (document, delivery) =>
-      await report.contents(document, async (view) => await tableOf(delivery, view)),
-    line: run.rest,
-    stop: host.killed,
+/** Does the exchange of one vault, in its turn. */
+const exchanging =
+  (app: App, options: VaultsOptions, run: Run): Turns<Start>["work"] =>
+  async (start, turn, report) => {
+    const { host } = app.io;
+    const { uuid, given, newVault } = start;
+    checkOut(host, options, uuid);
+    if (given !== undefined) learnAll(turn.learn, given);
+    if (newVault !== undefined)
+      turn.learn("content" in newVault ? newVault.content : newVault.creditCard.number);
+    const outputs: Outputs = {
+      options,
+      run: run.name,
+      print: async (document, delivery) =>
+        await report.contents(document, async (view) => await tableOf(delivery, view)),
+      line: run.rest,
+      stop: host.killed,
+    };
+    return await turn.withVault(async (context) => {
+      const done = await exchange(app, context, start, outputs, run);
+      if (done === "earlier") return { ok: true, earlier: true };
+      if (done !== "settled" && run.operation === "update")
+        await report.receipt(updateDocument(done));
+      return { ok: true };
+    });
   };
-  return await turn.withVault(async (context) => {
-    const done = await exchange(app, context, start, outputs, run);
-    if (done === "earlier") return { ok: true, earlier: true };
-    if (done !== "settled" && run.operation === "update")
-      await report.receipt(updateDocument(done));
-    return { ok: true };
-  });
-}
 
 /** What is said of all vaults alike; anything else is about one. */
 const ofAll = ["kind", "externalRef", "ack", "discardPending", "dryRun", "withCredentials"];
@@ -205,9 +195,9 @@ function formOf(
   return "rows";
 }
 
-interface All<Vault extends Named> extends ReportOptions, Turns<Vault> {
+interface All<Vault extends Named> extends Omit<ReportOptions, "total">, Turns<Vault> {
   /** Outcomes that are known already. */
-  before: readonly (readonly [Named, Outcome])[];
+  before?: readonly (readonly [Named, Outcome])[];
 }
 
 /**
@@ -220,7 +210,8 @@ export async function runAll<Vault extends Named>(
   all: All<Vault>,
 ): Promise<void> {
   const { host, narrator } = app.io;
-  const report = new Report(app, all);
+  const { before = [] } = all;
+  const report = new Report(app, { ...all, total: todo.length + before.length });
   const onSignal = (): void =>
     narrator.note(
       "Finishing the vaults under way; no other is started. Press Ctrl-C again to stop now.",
@@ -228,11 +219,9 @@ export async function runAll<Vault extends Named>(
   let failure: VaultError | undefined;
   host.interrupted.addEventListener("abort", onSignal, { once: true });
   try {
-    await report.outcomes(all.before);
-    const taken = await takeTurns(app, todo, report, all);
-    failure = endOf(host, report, all, taken.stop);
-    await report.notBegun(taken.left);
-    await report.end(taken.calls, failure?.facts.next ?? []);
+    await report.outcomes(before);
+    failure = endOf(host, report, all, await takeTurns(app, todo, report, all));
+    await report.end(failure?.facts.next ?? []);
   } catch (error) {
     failure ??= outputFailed(all, error);
   } finally {
@@ -247,21 +236,21 @@ function endOf(
   { interrupted }: Pick<Host, "interrupted">,
   report: Report,
   run: Pick<ReportOptions, "name" | "rest">,
-  stop: Taken<Named>["stop"],
+  stop: Stop,
 ): VaultError | undefined {
   const { total, done, failed } = report.tally;
   const { name, rest } = run;
   if (done === total) return undefined;
-  if (interrupted.aborted) {
-    const facts = { retry: "safe" as const, next: [rest] };
-    return new VaultError("interrupted", `run ${name} was interrupted`, facts);
-  }
+  if (interrupted.aborted)
+    return new VaultError("interrupted", `run ${name} was interrupted`, {
+      retry: "safe",
+      next: [rest],
+    });
   if (stop instanceof VaultError) {
-    const { code, message, facts, retry } = stop;
-    const ways = facts.next ?? [];
+    const { next: ways = [], ...facts } = stop.facts;
     // If the same line may be run again, it is the harmless way.
-    const next = retry === "safe" ? [rest, ...ways] : [...ways, rest];
-    return new VaultError(code, message, { ...facts, next });
+    const next = stop.retry === "safe" ? [rest, ...ways] : [...ways, rest];
+    return new VaultError(stop.code, stop.message, { ...facts, next });
   }
   if (stop instanceof Error) return outputFailed(run, stop);
   const why = stop === null ? "" : ` (stopped after ${count(failed, "failure")})`;

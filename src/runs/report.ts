@@ -79,6 +79,8 @@ const verbs = { get: "read", update: "updated", ack: "acknowledged" } as const;
  */
 export class Report {
   readonly tally: Tally;
+  /** Number of calls that were sent. */
+  calls = 0;
   /** Erases the progress line; `end` does so too. Call it also if the command fails. */
   readonly close: () => void;
   readonly #causes = new Map<string, Cause>();
@@ -97,9 +99,8 @@ export class Report {
 
   /** Prints the contents of a vault whole; `view` is the table of a single get. Resolves when they are delivered, rejects as `stdout.write`. */
   async contents(document: GetDocument, view: MakeView): Promise<void> {
-    await (this.#options.form === "ndjson"
-      ? this.#printExchange("contents", document)
-      : this.#io.output.print(document, view));
+    if (this.#options.form === "ndjson") await this.#printExchange("contents", document);
+    else await this.#io.output.print(document, view);
   }
 
   /** Prints what an update did, after its acknowledgement. A person has the row of the outcome instead. */
@@ -147,9 +148,10 @@ export class Report {
     };
   }
 
-  /** Prints the summary, with the number of calls, and what helps those that are not done. */
-  async end(calls: number, next: readonly Way[]): Promise<void> {
+  /** Prints the summary, and what helps those that are not done. */
+  async end(next: readonly Way[]): Promise<void> {
     this.close();
+    const { calls } = this;
     const { host, narrator, redactor } = this.#io;
     const { form, name: run, operation } = this.#options;
     const { total, done, earlier, failed, skipped } = this.tally;

@@ -125,14 +125,14 @@ export const isDone = ({ operation, state, delivered }: RunExchange): boolean =>
   state === "acknowledged" && (delivered || operation !== "get");
 
 /**
- * Compares what a run has begun before with what it is to be now, and with what is asked for with the same vault, if the list has it.
+ * Compares what a run has begun before with what it is to be now, and with what is asked for with the same vault.
  * @throws `invalid-input` if that was something else, or what it has delivered is not there any more
  */
 export async function checkSameRun(
   { io: { host } }: App,
   { name, operation, delivery, outDir }: Run,
   begun: RunExchange,
-  start: Start | undefined,
+  start?: Start,
 ): Promise<void> {
   const differs = (what: string): VaultError =>
     new VaultError("invalid-input", `--run ${name}: ${what}; nothing was sent`, {

@@ -1,6 +1,7 @@
 import type { Named } from "../exchange/records.ts";
 import { asVaultError, VaultError } from "../errors.ts";
 import type { ExchangeContext, ExchangeEvent, Service } from "../exchange/ports.ts";
+import type { ManyOptions } from "../input/flags.ts";
 import type { Remote } from "../parts/service.ts";
 import { once } from "../at-a-time.ts";
 import type { SecretScope } from "../terminal/redactor.ts";
@@ -11,19 +12,12 @@ export interface Turns<Vault extends Named> {
   work: (vault: Vault, turn: Turn, report: Report) => Promise<Outcome>;
   /** Is told each outcome, too. */
   tell?: (vault: Vault, outcome: Outcome) => void;
-  /** Most exchanges at a time. */
-  concurrency?: number | undefined;
-  /** Stop after so many. */
-  maxFailures?: number | undefined;
+  /** Most exchanges at a time; stop after so many failures. */
+  options: Pick<ManyOptions, "concurrency" | "maxFailures">;
 }
 
-export interface Taken<Vault> {
-  calls: number;
-  /** Those that were not begun. */
-  left: readonly Vault[];
-  /** Why nothing more was begun; null if all were. What is no VaultError is a failure of the output. */
-  stop: Error | "too many failures" | null;
-}
+/** Why nothing more was begun; null if all were. What is no VaultError is a failure of the output. */
+export type Stop = Error | "too many failures" | null;
 
 const mostAtATime = 64;
 
@@ -35,7 +29,8 @@ const concernsAll = ["unauthorized", "state"];
 
 /** What is known of all turns. */
 interface Run {
-  calls: number;
+  /** Counts the calls, too. */
+  report: Report;
   /** How long a vault takes until its start can be sent, in milliseconds: a moving average. */
   preparationMs: number;
   /** Begins what may be begun. */
@@ -45,23 +40,25 @@ interface Run {
 /**
  * Takes many vaults, as many at a time as the rate limit can feed: the next one is begun when a start gets its place. The failure of one
  * leaves the others alone; one that concerns all stops at once, as does a service that is unavailable for longer than a vault waits for it.
- * A vault that is in use comes last. The first signal begins none, and lets those under way finish.
+ * A vault that is in use comes last. The first signal begins none, and lets those under way finish. Those that were not begun are
+ * reported at the end.
  */
 export async function takeTurns<Vault extends Named>(
   app: Remote,
   vaults: readonly Vault[],
   report: Report,
-  { work, tell, concurrency = mostAtATime, maxFailures = Infinity }: Turns<Vault>,
-): Promise<Taken<Vault>> {
+  { work, tell, options }: Turns<Vault>,
+): Promise<Stop> {
   const { interrupted, killed } = app.io.host;
   const { rate } = app.settings;
+  const { concurrency = mostAtATime, maxFailures = Infinity } = options;
   const ended = Promise.withResolvers<void>();
-  const run: Run = { calls: 0, preparationMs: 0, goOn };
+  const run: Run = { report, preparationMs: 0, goOn };
   const active = new Set<Turn>();
   const later: Vault[] = [];
   let next = 0;
   let failures = 0;
-  let stop: Taken<Vault>["stop"] = null;
+  let stop: Stop = null;
 
   function mayBegin(): boolean {
     if (stop !== null || interrupted.aborted) return false;
@@ -88,15 +85,15 @@ export async function takeTurns<Vault extends Named>(
         turn.fail(error),
       );
       const error = outcome.ok ? undefined : outcome.error;
-      const { code, retry } = error ?? {};
-      // Not if the lock was lost in the middle: the start counts, and a limited vault has spent a read.
-      const isInUse = code === "busy" && retry === "safe" && !isLast;
-      const isStopped =
-        code === "interrupted" && retry === "safe" && error?.facts.exchange === undefined;
-      // It has waited for the service as long as a vault may, and nothing was sent for it.
-      const isUnavailable = error !== undefined && code === "network" && retry === "safe";
-      if (isUnavailable) stop ??= unavailable(error);
-      if (isInUse || isStopped || isUnavailable) return void later.push(vault);
+      // Only if nothing was sent: not if the lock was lost in the middle, when the start counts and a limited vault has spent a read.
+      const unsent = error?.retry === "safe" ? error.code : undefined;
+      // It has waited for the service as long as a vault may.
+      if (error !== undefined && unsent === "network") stop ??= unavailable(error);
+      const isPutOff =
+        unsent === "network" ||
+        (unsent === "busy" && !isLast) ||
+        (unsent === "interrupted" && error?.facts.exchange === undefined);
+      if (isPutOff) return void later.push(vault);
       tell?.(vault, outcome);
       await report.outcome(vault, outcome);
       if (error === undefined) return;
@@ -115,8 +112,10 @@ export async function takeTurns<Vault extends Named>(
   for (const signal of [interrupted, killed]) signal.addEventListener("abort", goOn);
   goOn();
   await ended.promise;
-  for (const signal of [interrupted, killed]) signal.removeEventListener("abort", goOn);
-  return { calls: run.calls, left: [...later, ...vaults.slice(next)], stop };
+  await report.notBegun([...later, ...vaults.slice(next)]).catch((error: unknown) => {
+    stop ??= error as Error;
+  });
+  return stop;
 }
 
 /** The error of a run that has waited for the service as long as it may. */
@@ -196,7 +195,7 @@ export class Turn {
         run.goOn();
       },
       call: async (call, ...given) => {
-        if (call.step !== "probe") run.calls += 1;
+        if (call.step !== "probe") run.report.calls += 1;
         return await service.call(call, ...given);
       },
     };

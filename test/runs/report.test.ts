@@ -87,7 +87,8 @@ function open(
   const report = new Report(parts.app, { operation, total, form, name: "payroll", rest });
   const end = async (): Promise<void> => {
     parts.pass(171_230);
-    await report.end(4006, [command`vault get --run payroll`]);
+    report.calls = 4006;
+    await report.end([command`vault get --run payroll`]);
     await parts.flush();
   };
   return { ...parts, report, end };
