@@ -3,7 +3,10 @@ import { counting } from "../exchange/counting.ts";
 import { openStates } from "../exchange/states.ts";
 import type { SealingKey, VaultPlace } from "../secrets/sealing.ts";
 import { cannotBeOpened, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import { VaultError } from "../errors.ts";
 import type { Kind } from "../protocol/endpoints.ts";
+import { isObject } from "../protocol/json.ts";
+import { command } from "../way.ts";
 import { appending, breakerIn, breakerOf, inserting, replacing } from "./tables.ts";
 import type { Dialect, Put, Statement, Table } from "./tables.ts";
 import { findGeneration, placeOf, type Owner } from "./steps/generations.ts";
@@ -54,15 +57,38 @@ interface Doc extends Since {
 /** Sealed values by the column that they are bound to, and by the generation or the exchange. */
 export type Sealed = Partial<Record<VaultPlace["column"], Record<string, string>>>;
 
+/** What is stored of a vault, parsed. @throws `state` for what a disk or another program made of it */
+export function parseStored(
+  uuid: string,
+  { doc, sealed = "{}" }: { doc: string; sealed?: string },
+): { doc: Doc; sealed: Sealed } {
+  let parsed: unknown[] = [];
+  try {
+    parsed = [doc, sealed].map((text) => JSON.parse(text) as unknown);
+  } catch {
+    // Told below.
+  }
+  const [read, values] = parsed as [Partial<Doc>?, Sealed?];
+  const { vault, credentials, exchanges, refusals } = read ?? {};
+  const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isObject);
+  const isWhole = isObject(vault) && isList(credentials) && isList(exchanges);
+  if (isWhole && Array.isArray(refusals) && isObject(values))
+    return { doc: read as Doc, sealed: values };
+  throw new VaultError("state", `the document of vault ${uuid} is damaged`, {
+    hint: "a disk or another program has changed it; restore the state from a backup",
+    next: [command`vault doctor`],
+  });
+}
+
 /** The vault of a row, as of `since`; without `sealed`, kept pairs are empty, tokens absent. */
 export function rowsOf(
   place: Place,
-  { label, kind, doc, sealed }: Pick<VaultColumns, "label" | "kind" | "doc"> & { sealed?: string },
+  { label, kind, ...stored }: Pick<VaultColumns, "label" | "kind" | "doc"> & { sealed?: string },
   since: Since,
 ): VaultRows {
-  const { vault, credentials, exchanges, refusals, copies, doubts } = JSON.parse(doc) as Doc;
-  const { "credentials.sealed": pairs, "exchanges.token": tokens }: Sealed =
-    sealed === undefined ? {} : (JSON.parse(sealed) as Sealed);
+  const { doc, sealed } = parseStored(place.uuid, stored);
+  const { vault, credentials, exchanges, refusals, copies, doubts } = doc;
+  const { "credentials.sealed": pairs, "exchanges.token": tokens } = sealed;
   const { service, uuid } = place;
   const rows: VaultRows = {
     ...unknownVault(place, since),

@@ -94,6 +94,33 @@ describe("a state that cannot be used", () => {
     await expect(read()).rejects.toMatchObject({ code: "state" });
   });
 
+  it.each([
+    "not JSON",
+    "null",
+    "[]",
+    '{"vault":3,"credentials":[],"exchanges":[],"refusals":[]}',
+    '{"vault":{},"credentials":[3],"exchanges":[],"refusals":[]}',
+  ])("a vault whose document is %s is damaged, and the others are not", async (doc) => {
+    await settled();
+    state.sql(`UPDATE vaults SET doc = '${doc}'`);
+    const another = state.another();
+    const read = async (): Promise<unknown> => {
+      const session = await another.lock(service, uuid, patient(state.clock));
+      try {
+        return await session.read();
+      } finally {
+        await session.release();
+      }
+    };
+    for (const use of [async () => await another.list(), read, read])
+      await expect(use()).rejects.toMatchObject({
+        code: "state",
+        message: `the document of vault ${uuid.toLowerCase()} is damaged`,
+      });
+    const elsewhere = await another.lock(service, uuid.replace(/.$/, "f"), patient(state.clock));
+    await elsewhere.release();
+  });
+
   it("a database of another program", async () => {
     mkdirSync(dirname(state.path), { recursive: true, mode: 0o700 });
     const other = new DatabaseSync(state.path);

@@ -246,16 +246,22 @@ describe("a state that is restored while others have it open", () => {
   it.each([
     ["a value that does not open", `{"credentials.sealed":{"1":"s1:x"}}`],
     ["values that are none", `{"credentials.sealed":null}`],
-  ])("a backup with %s is damaged, and nothing is restored", async (_, sealed) => {
-    const db = new DatabaseSync(file);
-    db.prepare("UPDATE vaults SET sealed = ?").run(sealed);
-    db.close();
-    await expect(whole.prepareRestore(file)).rejects.toMatchObject({
-      code: "state",
-      message: expect.stringContaining(`${file}: it is damaged (`) as string,
-      facts: { hint: expect.stringContaining("use another backup") as string },
-    });
-  });
+    ["no values", "null"],
+    ["a document of another shape", "{}", "doc"],
+    ["a document that is none", "null", "doc"],
+  ])(
+    "a backup with %s is damaged, and nothing is restored",
+    async (_, value, column = "sealed") => {
+      const db = new DatabaseSync(file);
+      db.prepare(`UPDATE vaults SET ${column} = ?`).run(value);
+      db.close();
+      await expect(whole.prepareRestore(file)).rejects.toMatchObject({
+        code: "state",
+        message: expect.stringContaining(`${file}: it is damaged (`) as string,
+        facts: { hint: expect.stringContaining("use another backup") as string },
+      });
+    },
+  );
 
   it("a present state of a newer version is refused", async () => {
     state.sql("PRAGMA user_version = 99");

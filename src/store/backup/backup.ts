@@ -7,6 +7,7 @@ import {
   isKnown,
   mapSealed,
   nameOf,
+  parseStored,
   raising,
   resealing,
   rowsOf,
@@ -182,7 +183,7 @@ async function checkBackup(
     throw new VaultError(
       "invalid-input",
       `FILE: ${stats === null ? "no such file:" : "not a file:"} ${file}; nothing was changed`,
-      { hint: "use a file that vault state backup has written" },
+      { hint: "use a backup, or the database of a state" },
     );
   try {
     return await contentsOf(file, keyring, warn, ({ message }) => damaged(file, message));
@@ -198,10 +199,14 @@ export function problemsOf(db: DatabaseSync): string[] {
   const checked = all<{ integrity_check: string }>(db, "PRAGMA integrity_check(5)");
   const found = checked.map((row) => row.integrity_check).filter((line) => line !== "ok");
   if (found.length > 0) return found;
-  const where = "NOT (json_valid(doc) AND json_valid(sealed)) LIMIT 5";
-  return all<{ uuid: string }>(db, `SELECT uuid FROM vaults WHERE ${where}`).map(
-    ({ uuid }) => `the document of vault ${uuid} is not JSON`,
-  );
+  const sql = "SELECT uuid, doc, sealed FROM vaults WHERE status <> 'absent'";
+  for (const row of db.prepare(sql).iterate() as Iterable<VaultColumns>)
+    try {
+      parseStored(row.uuid, row);
+    } catch (error) {
+      return [(error as Error).message];
+    }
+  return [];
 }
 
 /**
