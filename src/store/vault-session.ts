@@ -217,7 +217,7 @@ export async function waitForLock<T>(
   uuid: string | undefined,
   attempt: () => T | VaultError | Promise<T | VaultError>,
 ): Promise<T> {
-  let obstacle = busy(uuid);
+  let obstacle: VaultError | undefined;
   try {
     waiting.signal.throwIfAborted();
     const done = await retryWhileBusy(clock, waiting, longestPauseMs, async () => {
@@ -233,11 +233,13 @@ export async function waitForLock<T>(
     if (!waiting.signal.aborted) throw error;
     throw new VaultError(
       "interrupted",
-      "interrupted while waiting for another process that is using the vault; nothing was sent",
+      obstacle === undefined
+        ? "interrupted; nothing was sent"
+        : "interrupted while waiting for another process that is using the vault; nothing was sent",
       { uuid, retry: "safe" },
     );
   }
-  throw obstacle;
+  throw obstacle ?? busy(uuid);
 }
 
 export const busy = (

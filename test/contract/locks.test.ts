@@ -73,10 +73,13 @@ describeStore("holding a vault", (make) => {
     on.fixture.clock.meanwhile = () => controller.abort();
     await expect(on.fixture.another().lock(service, uuid, waiting)).rejects.toMatchObject({
       code: "interrupted",
+      message: expect.stringContaining("another process") as string,
     });
     await on.session.release();
+    // Nobody was waited for.
     await expect(on.fixture.store.lock(service, uuid, waiting)).rejects.toMatchObject({
       code: "interrupted",
+      message: "interrupted; nothing was sent",
     });
   });
 
