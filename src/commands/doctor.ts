@@ -42,6 +42,8 @@ type DoctorOptions = OptionsOf<typeof descriptor>;
 
 export const doctor = command(descriptor, async (app, options) => {
   const checks = await examine(app, options);
+  // What was stopped is no finding.
+  app.io.host.interrupted.throwIfAborted();
   await app.io.output.show({ checks }, (view) => doctorTable(checks, view));
   const { failOn = "error" } = options;
   const isBad = ({ level }: Finding): boolean =>

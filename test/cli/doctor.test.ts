@@ -24,6 +24,8 @@ import {
   openLab,
 } from "../support/lab.ts";
 import { errorOf, keyFileOf, type Machine } from "../support/machine.ts";
+import { fakeHost } from "../support/fake-host.ts";
+import { main } from "../../src/main.ts";
 import { vaultInPty } from "../support/pty.ts";
 import { runVault, type RunResult } from "../support/run-vault.ts";
 import { tempDir } from "../support/cleanup.ts";
@@ -366,6 +368,13 @@ describe.concurrent("vault doctor: backup", () => {
 });
 
 describe.concurrent("vault doctor: a fresh machine", () => {
+  it("that a signal stops has found nothing", async () => {
+    const host = fakeHost({ env: { VAULTSVC_BASE_URL: "http://127.0.0.1:1" } });
+    host.interrupt("SIGTERM");
+    expect(await main(["doctor", "--json"], host)).toBe(143);
+    expect(host.out).toBe("");
+  });
+
   it("says how much space there is where the state will be", async () => {
     const { home, machine } = fresh();
     expect(await checkOf(machine, "disk")).toMatchObject({
