@@ -101,7 +101,7 @@ export function createHost(
   const signal = (): AbortSignal | undefined => watched?.interrupted;
   const options = (fd: 1 | 2) => ({ facts: facts(fd), signal, openWriter: () => openWriteAll(fd) });
   const stdout = new DataStream({ ...options(1), isClosed: () => isNullDevice(1) });
-  const stderr = new MessageStream(options(2));
+  const stderr = new MessageStream({ ...options(2), isClosed: () => isNullDevice(2) });
   const flush = async (): Promise<void> => {
     await stdout.flush();
     await stderr.flush();

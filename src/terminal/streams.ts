@@ -58,6 +58,11 @@ class OutputStream implements TerminalFacts {
     Object.defineProperties(this, Object.getOwnPropertyDescriptors(options.facts));
   }
 
+  /** Whether the program was started without this output, so that nobody can read what is written. */
+  get isClosed(): boolean {
+    return this.options.isClosed?.() === true;
+  }
+
   /** Sets what is done around each write from now on, such as to erase a progress line on the same terminal and draw it again. */
   surroundWrites(around: AroundWrite): void {
     this.#around = around;
@@ -94,11 +99,6 @@ class OutputStream implements TerminalFacts {
 
 /** stdout, which carries data. Data is delivered when `write` resolves. */
 export class DataStream extends OutputStream {
-  /** Whether the program was started without a standard output, so that nobody can read what is written. */
-  get isClosed(): boolean {
-    return this.options.isClosed?.() === true;
-  }
-
   /**
    * Writes everything, in the order of the calls, or rejects with the system's error (`code` kept). A regular file is synced before it
    * resolves; calls that share a sync also share its failure. While it waits for a slow reader, the signal (by default the first SIGINT

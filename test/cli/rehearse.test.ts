@@ -1,11 +1,14 @@
-import { writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/main.ts";
 import { tempDir } from "../support/cleanup.ts";
 import { fakeHost } from "../support/fake-host.ts";
 import { vaultInPty } from "../support/pty.ts";
-import { startVault, demoNote, hasCurl, rehearse } from "../support/run-vault.ts";
+import { cleanEnv, demoNote, hasCurl, rehearse } from "../support/run-vault.ts";
+import { startVault, vaultCommand } from "../support/run-vault.ts";
 
 describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () => {
   test.skipIf(!hasCurl())(
@@ -81,6 +84,17 @@ describe("sandbox rehearse (programs that read vaults: torture/rehearse)", () =>
     const { code, stderr } = await running.exit;
     expect(stderr).toContain('"code":"interrupted"');
     expect(code).toBe(130);
+  });
+
+  test("with --debug, a program gets no null device of the caller's: it would deliver nothing", async () => {
+    const written = join(tempDir("rehearse"), "written");
+    const program = ["sh", "-c", `test -f /dev/stdout && touch ${written}; exit 9`];
+    const args = ["sandbox", "rehearse", "--debug", "--check", "true", "--", ...program];
+    const shell = ["-c", 'exec "$@" 2>/dev/null', "sh", ...vaultCommand, ...args];
+    await expect(promisify(execFile)("/bin/sh", shell, { env: cleanEnv() })).rejects.toMatchObject({
+      code: 2,
+    });
+    expect(existsSync(written)).toBe(true);
   });
 
   test("a person sees how far it is, how many were fine, and what was found until Ctrl-C", async () => {

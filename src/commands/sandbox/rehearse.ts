@@ -197,7 +197,7 @@ async function inSandbox<T>(
   try {
     // Not "ignore": into the null device `vault get` delivers nothing. Nor "pipe": that is a socket, as which nobody can open /dev/stderr.
     file = openSync(join(sandbox.folder, "output"), "a");
-    const output = app.settings.debug ? 2 : file;
+    const output = app.settings.debug && !app.io.host.stderr.isClosed ? 2 : file;
     const cwd = join(sandbox.folder, "work");
     mkdirSync(cwd);
     const stdio: StdioOptions = ["ignore", output, output];
