@@ -258,7 +258,10 @@ function endOf(
   const { count: staying, next } = report.staying();
   if (done + staying < total) return new VaultError("partial", left, { next: [rest, ...next] });
   const facts = { retry: "after-fix" as const, next };
-  return new VaultError("partial", `${left}; the same command line would not change that`, facts);
+  // With --discard-pending it starts again what it has left held.
+  const isTheSame = next.some(({ argv }) => argv.join("\0") === rest.argv.join("\0"));
+  const stays = isTheSame ? "" : "; the same command line would not change that";
+  return new VaultError("partial", `${left}${stays}`, facts);
 }
 
 /** The output has failed: nobody gets what else would be read. */

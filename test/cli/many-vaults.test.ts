@@ -371,6 +371,11 @@ describe("a run", () => {
       ),
       expect.stringMatching(/^vault ack [0-9a-f-]{36}$/),
     ]);
+    // The same line starts again what it has left held.
+    const again = await machine.vault(...(next[0]?.argv.slice(1) ?? []));
+    expectExit(again, 16);
+    expect(errorOf(again).next[0]?.argv).toEqual(next[0]?.argv);
+    expect(again.stderr).not.toMatch(/the same command line would not/);
   });
 
   it("sends nothing where an update would differ from the run's", async () => {
