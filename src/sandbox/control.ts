@@ -12,6 +12,7 @@ import type {
 } from "../documents/sandbox.ts";
 import { VaultError } from "../errors.ts";
 import { removeLeftovers, replaceFile } from "../files/durable-file.ts";
+import { createFolder } from "../files/private-directory.ts";
 import { parseJson } from "../protocol/json.ts";
 import { parseFault } from "./faults.ts";
 import { attempt, trying, type Outcome, type SandboxRequest } from "./outcome.ts";
@@ -31,7 +32,7 @@ export interface RunningDocument extends StartDocument {
  */
 export function writeReadyFile(file: string, ready: RunningDocument): void {
   trying(() => {
-    fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
+    createFolder(path.dirname(path.resolve(file)));
     removeLeftovers(file);
     replaceFile(file, `${JSON.stringify(ready, null, 2)}\n`);
   }, `--ready-file ${file}: cannot be written`);

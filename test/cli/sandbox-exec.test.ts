@@ -238,6 +238,18 @@ describe("a sandbox that serves a user", () => {
     }
   });
 
+  test.skipIf(!existsSync("/proc/self"))(
+    "a ready file that cannot be written ends it",
+    async () => {
+      const home = tempDir("home");
+      const result = await at(home)("sandbox", "start", "--ready-file", "/proc/none/x");
+      expect(result).toMatchObject({
+        code: 14,
+        stderr: "vault: --ready-file /proc/none/x: cannot be written (ENOENT)\n",
+      });
+    },
+  );
+
   test("a ready file of a sandbox that was killed is nobody's", async () => {
     const home = tempDir("home");
     const running = await started(home);
