@@ -94,7 +94,7 @@ async function readExactly(spec: string, flag: string, sources: ValueSources): P
   throw new VaultError(
     "invalid-input",
     `${flag}: the environment variable ${name || '""'} is not set`,
-    { hint: `export ${name || "NAME"}=…` },
+    { hint: "set and export it, or use @FILE or -" },
   );
 }
 

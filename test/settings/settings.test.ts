@@ -249,6 +249,7 @@ describe("values", () => {
     await expect(readValue(spec, "--api-key", sources)).rejects.toMatchObject({
       code: "invalid-input",
       message: expect.stringMatching(message) as string,
+      facts: { hint: expect.not.stringMatching(/export \w+=/) as string },
     });
   });
 });

@@ -88,7 +88,7 @@ function clockFinding({ date, sentAt, receivedAt }: Extract<Reach, { reached: tr
     return warning(
       "clock",
       "the service's response has no Date header to compare with",
-      "check this machine's clock: date -u",
+      "check this machine's clock",
     );
   const behind = date - receivedAt;
   const ahead = sentAt - (date + 1000);
