@@ -95,7 +95,7 @@ export function createHost(
       return screen(fd).rows || Number(env["LINES"]) || undefined;
     },
     get color() {
-      return wantsColor({ choice: colorChoice, isTTY: isTTY(fd), env });
+      return wantsColor(colorChoice, isTTY(fd), env);
     },
   });
   const signal = (): AbortSignal | undefined => watched?.interrupted;

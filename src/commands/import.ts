@@ -111,26 +111,23 @@ async function importFile(app: App, file: string): Promise<void> {
     if (outcome instanceof VaultError) failed.push({ ...line, error: outcome });
     else if (outcome !== undefined) imported.push(outcome);
   }
-  const failure = stop ?? partial(failed, lines.length);
+  const [first] = failed;
+  const failure =
+    stop ??
+    (first &&
+      new VaultError(
+        "partial",
+        `${failed.length} of ${lines.length} vaults could not be imported${failed.length > 1 ? ", the first" : ""}: ` +
+          `${placeName(first.place)}, vault ${first.uuid}: ${first.error.message}`,
+        { hint: first.error.facts.hint, next: first.error.facts.next },
+      ));
   await print(app.io, imported, failed).catch((error: unknown) => {
     throw failure ?? error;
   });
-  if (failure !== null) throw failure;
+  if (failure !== undefined) throw failure;
 }
 
 const concernsAll: readonly string[] = ["state", "interrupted", "internal"];
-
-function partial([first, ...others]: readonly Failed[], entries: number): VaultError | null {
-  if (first === undefined) return null;
-  const { place, uuid, error } = first;
-  const told = `${others.length > 0 ? ", the first" : ""}: ${placeName(place)}, vault ${uuid}: ${error.message}`;
-  const { hint, next } = error.facts;
-  return new VaultError(
-    "partial",
-    `${others.length + 1} of ${entries} vaults could not be imported${told}`,
-    defined({ hint, next }),
-  );
-}
 
 async function readOne(app: App, options: ImportOptions): Promise<Entry> {
   await askBaseUrl(app);

@@ -10,7 +10,7 @@ import { record, remove, sameSecret } from "./model.ts";
 import type { PendingExchange, VaultState, World } from "./model.ts";
 import { rateLimited, Refusal, refuse, refuseInvalid, success } from "./outcome.ts";
 import type { Outcome, SandboxRequest } from "./outcome.ts";
-import { isWhitelisted, refuseJwt, type RateWindow } from "./policy.ts";
+import { isWhitelisted, refuseJwt, type Admission } from "./policy.ts";
 import type { VaultInput } from "./seeds.ts";
 
 export interface Call extends Pick<SandboxRequest, "headers" | "remoteAddress"> {
@@ -37,7 +37,7 @@ interface CreateBody extends Pick<VaultInput, "device" | "metadata"> {
 }
 
 /** Processes a call, and returns its outcome, a refusal too. */
-export function processCall(world: World, window: RateWindow, call: Call): Outcome {
+export function processCall(world: World, admission: Admission, call: Call): Outcome {
   const { operation, step } = call.endpoint;
   const begins = {
     get: start,
@@ -48,7 +48,7 @@ export function processCall(world: World, window: RateWindow, call: Call): Outco
   };
   try {
     // The schema of the endpoint makes the body that its function takes.
-    const body = admit(world, window, call) as never;
+    const body = admit(world, admission, call) as never;
     return (step === "end" ? end : begins[operation])(world, call, body);
   } catch (error) {
     if (error instanceof Refusal) return error.outcome;
@@ -62,10 +62,10 @@ export function processCall(world: World, window: RateWindow, call: Call): Outco
  * call, the headers of an end call), the caller's address, the JWT. Returns the validated body.
  * @throws Refusal
  */
-function admit(world: World, window: RateWindow, call: Call): unknown {
+function admit(world: World, admission: Admission, call: Call): unknown {
   const { endpoint } = call;
   const wrong = wrongApplication(world, call);
-  const wait = wrong === undefined ? window.admit(world.now) : 0;
+  const wait = wrong === undefined ? admission(world.now) : 0;
   if (wait > 0) throw new Refusal(rateLimited(wait));
   const checked = validate<unknown>(requestSchema(endpoint), call.body);
   const path = endpoint.operation === "create" ? [] : validate(uuidField, call.uuid).violations;

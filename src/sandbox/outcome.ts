@@ -27,12 +27,6 @@ export interface Outcome {
   afterwards?: () => void;
 }
 
-interface DetailedError {
-  property?: string;
-  message: string;
-  errorReasons?: string[];
-}
-
 export const success = (body: Record<string, unknown> = {}): Outcome => ({
   status: 200,
   headers: {},
@@ -43,7 +37,7 @@ export const success = (body: Record<string, unknown> = {}): Outcome => ({
 export const refusal = (
   status: number,
   code: string,
-  details: DetailedError[],
+  details: { property?: string; message: string; errorReasons?: string[] }[],
   { headers = {}, ...more }: Extras = {},
 ): Outcome => ({
   status,

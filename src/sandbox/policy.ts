@@ -125,24 +125,18 @@ export function refuseJwt(
 const decode = (part = ""): Record<string, unknown> | undefined =>
   object(attempt(() => parseJson(Buffer.from(part, "base64url").toString("utf8"))));
 
-/** Admits at most `rate` requests in any window of one second. Refused requests do not count. */
-export class RateWindow {
-  readonly #rate: number;
-  #admitted: number[] = [];
+/** Returns 0 for a request that is admitted, else the whole seconds to wait, at least 1. */
+export type Admission = (now: number) => number;
 
-  constructor(rate: number) {
-    this.#rate = rate;
-  }
-
-  /** Returns 0 if the request is admitted, else the whole seconds to wait, at least 1. */
-  admit(now: number): number {
-    if (this.#rate === 0) return 0;
-    this.#admitted = this.#admitted.filter((time) => time > now - 1000 && time <= now);
-    const oldest = this.#admitted[0];
-    if (oldest === undefined || this.#admitted.length < this.#rate) {
-      this.#admitted.push(now);
-      return 0;
-    }
-    return Math.max(1, Math.ceil((oldest + 1000 - now) / 1000));
-  }
+/** Admits at most `rate` requests in any window of one second, all for 0. Refused requests do not count. */
+export function rateWindow(rate: number): Admission {
+  let admitted: number[] = [];
+  return (now) => {
+    admitted = admitted.filter((time) => time > now - 1000 && time <= now);
+    const [oldest = now] = admitted;
+    if (rate > 0 && admitted.length >= rate)
+      return Math.max(1, Math.ceil((oldest + 1000 - now) / 1000));
+    admitted.push(now);
+    return 0;
+  };
 }

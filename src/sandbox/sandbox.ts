@@ -9,7 +9,7 @@ import type { Application } from "../protocol/requests.ts";
 import { after, before, Faults, type FaultRule } from "./faults.ts";
 import { processCall, samePair, type Call } from "./operations.ts";
 import { attempt, refusal, serverError, type Outcome, type SandboxRequest } from "./outcome.ts";
-import { completePolicy, RateWindow, type Policy } from "./policy.ts";
+import { completePolicy, rateWindow, type Admission, type Policy } from "./policy.ts";
 import { newPair, allVaults, createVault, findVault, knownVault, lock, unlock } from "./model.ts";
 import type { VaultInput } from "./seeds.ts";
 import type { KnownVault, State, VaultState, World } from "./model.ts";
@@ -50,7 +50,7 @@ const keptRequests = 10_000;
 export class Sandbox {
   readonly #state: State;
   readonly #policy: Policy;
-  readonly #window: RateWindow;
+  readonly #admission: Admission;
   readonly #options: SandboxOptions;
   readonly #requests: LoggedRequest[] = [];
   readonly faults: Faults;
@@ -67,7 +67,7 @@ export class Sandbox {
     this.#options = options;
     this.faults = new Faults(options.faults);
     this.#policy = completePolicy(options.policy ?? {});
-    this.#window = new RateWindow(this.#policy.rate);
+    this.#admission = rateWindow(this.#policy.rate);
     state.application = application ?? state.application;
     if (options.state === undefined) this.rewind();
     else this.#save();
@@ -113,7 +113,7 @@ export class Sandbox {
 
   #process(call: Call): Outcome {
     try {
-      const outcome = processCall(this.#world(), this.#window, call);
+      const outcome = processCall(this.#world(), this.#admission, call);
       this.#save();
       return outcome;
     } catch (error) {

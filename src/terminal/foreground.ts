@@ -127,18 +127,6 @@ function watchGroup(onSignal: (signal: string) => void) {
   };
 }
 
-interface Screen {
-  stdout: DataStream;
-  interrupted: AbortSignal;
-  runForeground(program: ForegroundProgram): Promise<Ended>;
-}
-
-interface PagerOptions {
-  isAllowed: boolean;
-  setting: string | undefined;
-  env: Readonly<Record<string, string>>;
-}
-
 /** Height of a screen that does not report it. A pager for less than that would take what is typed or pasted next. */
 const usualRows = 24;
 
@@ -148,40 +136,38 @@ const usualRows = 24;
  * none. Quitting the pager early is no failure. One that cannot be started has shown nothing, and the text is written without it.
  */
 export async function showText(
-  screen: Screen,
+  screen: {
+    stdout: DataStream;
+    interrupted: AbortSignal;
+    runForeground(program: ForegroundProgram): Promise<Ended>;
+  },
   text: string,
-  { isAllowed, setting, env }: PagerOptions,
+  options: {
+    isAllowed: boolean;
+    setting: string | undefined;
+    env: Readonly<Record<string, string>>;
+  },
 ): Promise<void> {
+  const { isAllowed, setting, env } = options;
   const chosen = env["VAULT_PAGER"] === "" ? "" : (setting ?? env["PAGER"]);
   // A terminal that cannot move its cursor makes less ask for a key first.
   const isDumb = ["", "dumb"].includes(env["TERM"] ?? "");
   const isOff = !isAllowed || isDumb || /^\s*(?:cat)?\s*$/.test(chosen ?? "less");
   const { columns, rows = usualRows } = screen.stdout;
-  const isLong = heightOf(text, columns) >= rows;
-  if (isOff || !isLong || !(await isPaged(screen, text, chosen, env)))
-    await screen.stdout.write(text);
-}
-
-const notStarted = [126, 127];
-
-async function isPaged(
-  screen: Screen,
-  input: string,
-  chosen: string | undefined,
-  env: Readonly<Record<string, string>>,
-): Promise<boolean> {
-  try {
-    const { exitCode } = await screen.runForeground({
-      command: chosen === undefined ? ["less"] : ["/bin/sh", "-c", chosen],
-      // Leaves at once if the text fits, shows color, and leaves the text on the screen.
-      env: { LESS: "FRX", LV: "-c", ...env },
-      input,
-    });
-    return !notStarted.includes(exitCode);
-  } catch (error) {
-    if (screen.interrupted.aborted) throw error;
-    return false;
-  }
+  if (!isOff && heightOf(text, columns) >= rows)
+    try {
+      const { exitCode } = await screen.runForeground({
+        command: chosen === undefined ? ["less"] : ["/bin/sh", "-c", chosen],
+        // Leaves at once if the text fits, shows color, and leaves the text on the screen.
+        env: { LESS: "FRX", LV: "-c", ...env },
+        input: text,
+      });
+      // Of a shell whose command is not there or cannot be run.
+      if (exitCode !== 126 && exitCode !== 127) return;
+    } catch (error) {
+      if (screen.interrupted.aborted) throw error;
+    }
+  await screen.stdout.write(text);
 }
 
 /** Lines of the screen that a text takes; the last one is the next prompt's. */

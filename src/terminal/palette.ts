@@ -32,15 +32,15 @@ export async function createPalette(color: boolean): Promise<Palette> {
   };
 }
 
-/** Inputs of the decision on color; `choice` is true for --color and false for --no-color. */
-interface ColorFacts {
-  choice: boolean | undefined;
-  isTTY: boolean;
-  env: Readonly<Record<string, string | undefined>>;
-}
-
-/** Decides by the flag, then by NO_COLOR, FORCE_COLOR and TERM=dumb, ignoring empty variables; otherwise, color is for terminals only. */
-export function wantsColor({ choice, isTTY, env }: ColorFacts): boolean {
+/**
+ * Decides by the flag (`choice`: --color or --no-color), then by NO_COLOR, FORCE_COLOR and TERM=dumb, ignoring empty variables; otherwise,
+ * color is for terminals only.
+ */
+export function wantsColor(
+  choice: boolean | undefined,
+  isTTY: boolean,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
   if (choice !== undefined) return choice;
   if (env["NO_COLOR"]) return false;
   if (env["FORCE_COLOR"]) return !["0", "false"].includes(env["FORCE_COLOR"]);

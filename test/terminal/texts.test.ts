@@ -47,8 +47,8 @@ describe("color", () => {
     [{ choice: undefined, isTTY: false, env: { FORCE_COLOR: "1", TERM: "dumb" } }, true],
     [{ choice: true, isTTY: false, env: { NO_COLOR: "1" } }, true],
     [{ choice: false, isTTY: true, env: { FORCE_COLOR: "1" } }, false],
-  ])("%j is %s", (facts, expected) => {
-    expect(wantsColor(facts)).toBe(expected);
+  ])("%j is %s", ({ choice, isTTY, env }, expected) => {
+    expect(wantsColor(choice, isTTY, env)).toBe(expected);
   });
 
   test("a palette paints by meaning, or not at all", async () => {

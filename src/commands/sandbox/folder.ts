@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { App } from "../../app.ts";
 import { eachOf, vaultsAtATime } from "../../at-a-time.ts";
 import { isLabel } from "../../cli/values.ts";
+import { defined } from "../../defined.ts";
 import { bareCredentials } from "../../exchange/recovery.ts";
 import type { OpenState } from "../../parts/state.ts";
 import type { RunningDocument } from "../../sandbox/control.ts";
@@ -12,12 +13,10 @@ import { startSandbox, type RunningSandbox, type SandboxSettings } from "../../s
 import { serviceName } from "../../settings/settings.ts";
 import { shellQuoted } from "../../way.ts";
 
-type Environment = Record<string, string>;
-
 type Ready = Omit<RunningDocument, "controlToken">;
 
 /** Variables of the program, with a state and a configuration of their own in `folder`. */
-export const settingsFor = (ready: Ready, folder: string): Environment => ({
+export const settingsFor = (ready: Ready, folder: string) => ({
   VAULTSVC_BASE_URL: ready.baseUrl,
   VAULTSVC_API_PREFIX: ready.apiPrefix,
   VAULTSVC_APP_UUID: ready.application.uuid,
@@ -84,24 +83,13 @@ export async function preparedFolder(
   return join(all, name);
 }
 
-/** A sandbox of this process, in a temporary folder with a state, a configuration and a command `vault` that is this program. */
-export interface PrivateSandbox {
-  folder: string;
-  running: RunningSandbox;
-  /** The caller's environment, with that folder's settings in place of its own. */
-  env: Environment;
-  /** Stops the sandbox and removes the folder. */
-  close(): Promise<void>;
-}
-
 /**
- * Starts a sandbox for one program; the vaults are imported already.
+ * Starts a sandbox in this process for one program, in a temporary folder with a state in which its vaults are imported, a configuration
+ * and a command `vault` that is this program. `env` is the caller's environment with that folder's settings in place of its own; `close`
+ * stops the sandbox and removes the folder.
  * @throws what `startSandbox` throws
  */
-export async function openPrivateSandbox(
-  app: App,
-  settings: SandboxSettings,
-): Promise<PrivateSandbox> {
+export async function openPrivateSandbox(app: App, settings: SandboxSettings) {
   const { env, program } = app.io.host;
   const folder = mkdtempSync(join(tmpdir(), "vault-sandbox-"));
   let running: RunningSandbox | undefined;
@@ -119,7 +107,9 @@ export async function openPrivateSandbox(
     // The vault that the examples of the help are about: an offline credit card, or else the first one.
     const { vaults } = running;
     const example = vaults.find(({ kind }) => kind === "credit-card/offline") ?? vaults[0];
-    const rest = withoutSettings(env);
+    // Without the settings of this program and of PostgreSQL: a private sandbox must not reach a real state.
+    const isKept = (name: string): boolean => !/^(VAULTSVC_|PG)/.test(name);
+    const rest = Object.fromEntries(Object.entries(defined(env)).filter(([name]) => isKept(name)));
     const own = {
       ...settingsFor(running, folder),
       ...(example && { VAULT: example.uuid }),
@@ -130,14 +120,6 @@ export async function openPrivateSandbox(
     await close();
     throw error;
   }
-}
-
-/** The caller's environment without the settings of this program and of PostgreSQL: a private sandbox must not reach a real state. */
-function withoutSettings(env: Readonly<Record<string, string | undefined>>): Environment {
-  const kept = Object.entries(env).filter(
-    ([name, value]) => value !== undefined && !/^(VAULTSVC_|PG)/.test(name),
-  );
-  return Object.fromEntries(kept) as Environment;
 }
 
 /** A folder with the commands `vault` and `vaultsvc`: this very program on this very runtime, whatever is installed. */
