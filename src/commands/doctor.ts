@@ -79,12 +79,11 @@ const inspect = async ({ state }: App) =>
 /** The file can be read, or is not there: else the settings have a problem. */
 function configurationFinding({ configuration: { directory, profile } }: SettingsPart): Finding {
   const named = profile === undefined ? "" : `, profile ${profile}`;
-  return ok(
-    "configuration",
+  const what =
     readConfiguration(directory) === null
       ? "no configuration file; settings come from flags and the environment"
-      : `${configPath(directory)}${named}`,
-  );
+      : `${configPath(directory)}${named}`;
+  return ok("configuration", what);
 }
 
 /** Base URL, and all that a request needs to be written; and what the service says of it. */

@@ -57,23 +57,18 @@ export const init = command(descriptor, async (app, options) => {
   const name = await nameOf(app);
   const former = await mayChange(app, name, options.force === true);
   const had = (each: SettingName): string | undefined => profileValue(former, each);
-  const missing = requiredSettings.filter((each) => (given(app, each) ?? had(each)) === undefined);
+  const left = requiredSettings.filter((each) => given(app, each) === undefined);
+  const missing = left.filter((each) => had(each) === undefined);
   if (missing.length > 0 && !io.ask.isPossible) throw missingSettings(missing, []);
   // A person who gave all by flags has decided.
-  const isAsked =
-    io.ask.isPossible && requiredSettings.some((each) => given(app, each) === undefined);
-  const answer = async (
-    each: "appUuid" | "baseUrl",
-    ask: (initial: string | undefined) => Promise<string>,
-  ): Promise<string> => {
-    const kept = io.ask.isPossible ? undefined : had(each);
-    return given(app, each) ?? kept ?? (await ask(had(each)));
-  };
+  const isAsked = io.ask.isPossible && left.length > 0;
+  const decided = (each: SettingName): string | undefined =>
+    given(app, each) ?? (io.ask.isPossible ? undefined : had(each));
 
   let profile = await keptFlags(app, former);
-  const baseUrl = await answer("baseUrl", async (initial) => await typedBaseUrl(app, initial));
+  const baseUrl = decided("baseUrl") ?? (await typedBaseUrl(app, had("baseUrl")));
   serviceName({ ...settings, baseUrl });
-  const appUuid = await answer("appUuid", async (initial) => await typedAppUuid(io.ask, initial));
+  const appUuid = decided("appUuid") ?? (await typedAppUuid(io.ask, had("appUuid")));
   for (const [key, value] of Object.entries({ baseUrl, appUuid }))
     profile = withValue(profile, key, parseConfigValue(key, value));
   const apiKey = await apiKeyOf(app, had("apiKey") !== undefined);

@@ -19,24 +19,6 @@ import {
 import { holdReasons, type HoldReason } from "../exchange/states.ts";
 import { recovery } from "./exchange.ts";
 
-/** Status of a vault, as the table has it. */
-const statusWords = [
-  "ready",
-  "in-use",
-  "unverified",
-  "at risk",
-  "forgotten",
-  "locked",
-  "gone",
-  "started",
-  "held",
-  "acknowledging",
-  "in doubt",
-  "start unanswered",
-  "delete unanswered",
-  "rejected",
-] as const;
-
 const exchange = z.object({
   ...storedExchange,
   tokenSecondsLeft: z.nullable(count),
@@ -55,7 +37,23 @@ const listedVault = z.object({
   fingerprint: z.nullable(fingerprint),
   /** The service has accepted these credentials, or handed them out. */
   proven: z.nullable(z.boolean()),
-  status: z.enum(statusWords),
+  /** As the table has it. */
+  status: z.enum([
+    "ready",
+    "in-use",
+    "unverified",
+    "at risk",
+    "forgotten",
+    "locked",
+    "gone",
+    "started",
+    "held",
+    "acknowledging",
+    "in doubt",
+    "start unanswered",
+    "delete unanswered",
+    "rejected",
+  ]),
   /** The process that has the vault, and since when. */
   inUse: z.nullable(z.object({ by: actor, since: time })),
   exchange: z.nullable(exchange),
