@@ -34,12 +34,6 @@ export interface OutputOptions {
   isClosed?: () => boolean;
 }
 
-interface Waiting {
-  bytes: Uint8Array;
-  signal: AbortSignal | undefined;
-  settle: PromiseWithResolvers<void>;
-}
-
 /** Queues writes; those that wait while a file is synced share the next sync. A failed write does not prevent later ones. */
 class OutputStream implements TerminalFacts {
   declare readonly isTTY: boolean;
@@ -50,7 +44,8 @@ class OutputStream implements TerminalFacts {
   #writer: WriteAll | undefined;
   #around: AroundWrite = async (write) => await write();
   #last: Promise<void> = Promise.resolve();
-  readonly #waiting: Waiting[] = [];
+  /** What the last write will write, until it begins. */
+  #waiting: Uint8Array[] | undefined;
 
   constructor(options: OutputOptions) {
     this.options = options;
@@ -70,30 +65,25 @@ class OutputStream implements TerminalFacts {
 
   /** Resolves when every write so far has succeeded or failed. */
   async flush(): Promise<void> {
-    await this.#last;
+    await this.#last.catch(() => {});
   }
 
   protected async queue(data: string | Uint8Array, signal = this.options.signal()): Promise<void> {
     const bytes = typeof data === "string" ? Buffer.from(data) : data;
-    const settle = Promise.withResolvers<void>();
-    this.#waiting.push({ bytes, signal, settle });
-    this.#last = this.#last.then(async () => await this.#takeTurn());
-    await settle.promise;
-  }
-
-  async #takeTurn(): Promise<void> {
-    const turn = this.#waiting.splice(0, this.#writer?.syncs === true ? Infinity : 1);
-    const [first] = turn;
-    // Written with an earlier one.
-    if (first === undefined) return;
-    try {
-      const write = (this.#writer ??= this.options.openWriter());
-      const all = turn.length === 1 ? first.bytes : Buffer.concat(turn.map(({ bytes }) => bytes));
-      await this.#around(async () => await write(all, first.signal));
-      for (const { settle } of turn) settle.resolve();
-    } catch (error) {
-      for (const { settle } of turn) settle.reject(error);
+    const write = (this.#writer ??= this.options.openWriter());
+    if (write.syncs === true && this.#waiting !== undefined) this.#waiting.push(bytes);
+    else {
+      const together = [bytes];
+      this.#waiting = together;
+      const takeTurn = async (before: Promise<void>): Promise<void> => {
+        await before;
+        if (this.#waiting === together) this.#waiting = undefined;
+        const all = together.length === 1 ? bytes : Buffer.concat(together);
+        await this.#around(async () => await write(all, signal));
+      };
+      this.#last = takeTurn(this.flush());
     }
+    await this.#last;
   }
 }
 

@@ -96,7 +96,10 @@ describe("an output stream", () => {
       (await Promise.allSettled(texts.map((text) => stdout.write(text)))).map(
         ({ status }) => status,
       );
-    expect(await statuses("a", "b", "c")).toEqual(["fulfilled", "fulfilled", "fulfilled"]);
+    const first = stdout.write("a");
+    await pause(1);
+    expect(await statuses("b", "c")).toEqual(["fulfilled", "fulfilled"]);
+    await first;
     expect(seen).toEqual(["a", "bc"]);
     expect(await statuses("d", "bad", "e")).toEqual(["rejected", "rejected", "rejected"]);
     expect(await statuses("f")).toEqual(["fulfilled"]);
