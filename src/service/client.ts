@@ -51,7 +51,7 @@ interface ServiceOptions extends ClientOptions {
   limit: RateLimit;
   /** Its `ready` is awaited before each call about an offline vault. */
   token?: { ready(signal: AbortSignal): Promise<void>; current(): string | undefined } | undefined;
-  /** Shows the calls of --debug. */
+  /** Shows the calls of --debug: wraps what sends them. */
   shown?: ((send: Send) => Send) | undefined;
 }
 
@@ -69,9 +69,6 @@ interface Own {
 /** Makes a client for one exchange at a time. */
 export type ServiceFor = (own: Own) => Service;
 
-/** Does something before or after each call. */
-type Wrapper = (send: Send) => Send;
-
 /**
  * Opens the service. The clients that it makes share connections, the bearer token and the numbers
  * of calls; each has places of its own under the rate limit.
@@ -80,13 +77,20 @@ export function openService({ limit, shown, ...target }: ServiceOptions): Servic
   const client = createClient(target);
   return ({ learnSecret, waitFor = async (_, promise) => await promise }) => {
     const places = openPlaces(limit);
-    const inTurn: Wrapper = (send) => async (call, signal, ready) =>
-      await send(call, signal, async () => {
+    // The redaction knows every secret before an answer is read, shown or recorded.
+    const learn = (value: unknown): void => {
+      for (const secret of secretsIn(value)) learnSecret(secret);
+    };
+    const call: Send = async (call, signal, ready) => {
+      learn(call);
+      const sent = client(call, signal, async () => {
         await places.inTurn(signal);
         await ready?.();
       });
-    // A call goes through them from the first to the last.
-    const wrappers = [shown, announced(waitFor), learning(learnSecret), inTurn];
+      const reply = await waitFor(awaited[call.step] ?? "the service's response", sent);
+      if (reply.type !== "not-sent") learn(reply.answer?.body);
+      return reply;
+    };
     return {
       async admit(next, signal, deadline) {
         signal.throwIfAborted();
@@ -94,29 +98,10 @@ export function openService({ limit, shown, ...target }: ServiceOptions): Servic
         // A failure comes before anything is recorded or sent.
         if (!isOnline(next.kind)) await target.token?.ready(signal);
       },
-      call: wrappers.reduceRight<Send>((send, wrap) => wrap?.(send) ?? send, client),
+      call: shown?.(call) ?? call,
     };
   };
 }
-
-/** The redaction knows every secret before an answer is read, shown or recorded. */
-const learning =
-  (learn: (secret: string) => void): Wrapper =>
-  (send) =>
-  async (call, ...given) => {
-    for (const secret of secretsIn(call)) learn(secret);
-    const reply = await send(call, ...given);
-    if (reply.type !== "not-sent")
-      for (const secret of secretsIn(reply.answer?.body)) learn(secret);
-    return reply;
-  };
-
-/** Whoever waits for a response knows what for. */
-const announced =
-  (waitFor: NonNullable<Own["waitFor"]>): Wrapper =>
-  (send) =>
-  async (...given) =>
-    await waitFor(awaited[given[0].step] ?? "the service's response", send(...given));
 
 const awaited: Partial<Record<Call["step"], string>> = {
   start: "the service's response to the start",

@@ -35,9 +35,6 @@ interface Progress {
 /** A whole response, or why there is none. */
 export type Outcome = { response: WholeResponse; sentAt: number } | ({ error: Error } & Progress);
 
-/** Makes sure that a request may be written. */
-export type Ready = () => Promise<void>;
-
 /**
  * One HTTP/1.1 connection to the origin of a base URL, for one request at a time, and kept for the
  * next.
@@ -50,7 +47,7 @@ export interface Connection {
    * a connection that an answer can still come on.
    * @throws what `ready` throws: nothing was sent then
    */
-  send(request: HttpRequest, signal: AbortSignal, ready?: Ready): Promise<Outcome>;
+  send(request: HttpRequest, signal: AbortSignal, ready?: () => Promise<void>): Promise<Outcome>;
 }
 
 /** The longest delay of a Node timer, which treats a longer one as none. */
