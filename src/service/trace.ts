@@ -1,4 +1,4 @@
-import type { Reply, Send } from "../exchange/ports.ts";
+import type { Send } from "../exchange/ports.ts";
 import { isSecret, requestOf, type Target } from "./http.ts";
 
 /**
@@ -23,43 +23,21 @@ function masked(value: unknown): unknown {
   return `«redacted ${Array.isArray(value) ? "array" : typeof value}»`;
 }
 
-interface CallFacts {
-  /** Number of the call, which a response shares with its request. */
-  call: number;
-  method: string;
-  path: string;
-}
-
-/**
- * What `--debug` shows of a call. Values of secret fields are masked; other text still has to go
- * through the redactor.
- */
-export type TraceEvent =
-  | ({ type: "request"; headers: unknown; body: unknown } & CallFacts)
-  | ({
-      type: "response";
-      durationMs: number;
-      outcome: Reply["type"];
-      httpStatus?: number | undefined;
-      cause?: string | undefined;
-      retryAfter?: number | undefined;
-      body?: unknown;
-    } & CallFacts);
-
 /**
  * Reports each request, as the client sends it, before it is sent, and each outcome before it is
- * returned. All that it wraps share the numbers of calls, from 1.
+ * returned, with its number. All that it wraps share the numbers of calls, from 1. Values of secret
+ * fields are masked; other text still has to go through the redactor.
  */
 export function traced(
   target: Target,
-  trace: (event: TraceEvent) => void,
+  trace: (event: Record<string, unknown>) => void,
   now: () => number,
 ): (send: Send) => Send {
   let calls = 0;
   return (send) =>
     async (call, ...given) => {
       const { headers, body, method, path } = requestOf(target, call);
-      const facts: CallFacts = { call: (calls += 1), method, path };
+      const facts = { call: (calls += 1), method, path };
       trace({
         type: "request",
         ...facts,

@@ -56,7 +56,7 @@ describe("several exchanges at a time", () => {
     };
     const shown = traced(
       target,
-      ({ call }) => calls.push(call),
+      ({ call }) => calls.push(Number(call)),
       () => 0,
     );
     const clients = openService({ ...target, limit: noLimit, shown });
