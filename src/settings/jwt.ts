@@ -1,6 +1,6 @@
 import { createPrivateKey, sign, type KeyObject } from "node:crypto";
 import { VaultError } from "../errors.ts";
-import { isObject, parseJson } from "../protocol/json.ts";
+import { isObject, parseGivenJson } from "../protocol/json.ts";
 import { unseenIn } from "../protocol/validate.ts";
 import { command, noted } from "../way.ts";
 import { readSecret, readValue, type SettingIo, type Sourced } from "./given.ts";
@@ -135,12 +135,7 @@ async function signedToken(
 export function parseClaims({ text, source }: Pick<Sourced, "text" | "source">): object {
   const hint =
     'claims are an object, such as {"role":"reader"}; iat and exp are set when the token is signed';
-  let claims: unknown;
-  try {
-    claims = parseJson(text);
-  } catch {
-    // No object either.
-  }
+  const claims = parseGivenJson(text, source, hint);
   if (!isObject(claims)) throw invalid(`${source}: must be an object`, { hint });
   const own = ["iat", "exp", "nbf"].find((claim) => Object.hasOwn(claims, claim));
   if (own !== undefined) throw invalid(`${source}: ${own} cannot be set`, { hint });

@@ -145,7 +145,7 @@ describe("signed here", () => {
     [{ privateKeyFile: "/key.pem" }, `s ${both}`],
     [{ claims: { role: "reader" } }, `s ${both}`],
     [{ privateKeyFile: "/key.pem", claims: ["reader"] }, " jwt.claims: must be an object"],
-    [{ privateKeyFile: "/key.pem", claims: "reader" }, " jwt.claims: must be an object"],
+    [{ privateKeyFile: "/key.pem", claims: "reader" }, " jwt.claims: not valid JSON"],
     [
       { privateKeyFile: "/key.pem", claims: { role: "reader", exp: 9_999_999_999 } },
       " jwt.claims: exp cannot be set",
