@@ -40,7 +40,6 @@ export const ofBackup = (source: KeySource, key: GivenKey | undefined): KeySourc
   flag: "--backup-key",
 });
 
-/** A key that was given as a text. */
 export function givenKey(text: string, by = "--state-key"): GivenKey {
   const key = parseGivenKey(text, by);
   return { by, read: async () => await Promise.resolve(key) };
@@ -60,7 +59,6 @@ export function parseGivenKey(text: string, flag: string): SealingKey {
   );
 }
 
-/** Where the key of a state comes from. */
 export interface KeyPlace {
   source: string;
   /** The key file, which needs a backup; null if the key comes from elsewhere, or there is none yet. */
@@ -75,7 +73,7 @@ export function keyPlace({ folder, given }: KeySource, id: string | null): KeyPl
   return { source: `key file ${file}`, file };
 }
 
-export const keyFileOf = (folder: string, id: string): string => join(folder, `${id}.key`);
+export const keyFileOf = (folder: string, name: string): string => join(folder, `${name}.key`);
 
 /** Whose key files they are: another user's are refused, and what others can read draws a warning. */
 export interface KeyOwner {
@@ -118,16 +116,19 @@ function parseKey(text: string): Buffer | null {
   return null;
 }
 
-/** Makes a key and its file, which is durable before this returns. Call it only if nothing is sealed, or to seal all of it again. */
-export function makeKeyFile(folder: string): SealingKey {
+/**
+ * Makes a key and its file, durable before this returns, which has the id of the key for a name, if no other. Call it only if nothing is
+ * sealed, or to seal all of it again.
+ */
+export function makeKeyFile(folder: string, name?: string): SealingKey {
   const material = randomBytes(32);
   const key = deriveKey(material);
-  writeKeyFile(keyFileOf(folder, key.id), material);
+  writeKeyFile(keyFileOf(folder, name ?? key.id), material);
   return key;
 }
 
 /** Writes a key file, durably, unless it is there. */
-export function writeKeyFile(path: string, material: Buffer): void {
+function writeKeyFile(path: string, material: Buffer): void {
   ensurePrivateDirectory(dirname(path));
   onState(path, () =>
     createFile(path, (draft) => writeFileSync(draft, `${material.toString("base64")}\n`)),

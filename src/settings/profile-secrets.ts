@@ -1,16 +1,13 @@
-import { randomBytes } from "node:crypto";
-import { join } from "node:path";
 import type { Clock, Waiting } from "../exchange/ports.ts";
 import { withLockFile } from "../files/lock-file.ts";
 import { ensurePrivateDirectory } from "../files/private-directory.ts";
-import { readKeyFile, writeKeyFile, type KeyOwner } from "../secrets/keys.ts";
+import { keyFileOf, makeKeyFile, readKeyFile, type KeyOwner } from "../secrets/keys.ts";
 import type { ProfilePlace, SealingKey } from "../secrets/sealing.ts";
-import { cannotBeOpened, deriveKey, isSealed, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
+import { cannotBeOpened, isSealed, keyIdOf, seal, unseal } from "../secrets/sealing.ts";
 import type { Configuration } from "./config-file.ts";
 import { readConfiguration, writeConfiguration, profileValue } from "./config-file.ts";
 import { configKeys, definitionOf } from "./definitions.ts";
 
-/** Where the configuration of this user is. */
 interface ConfigurationPlace extends KeyOwner {
   directory: string;
   clock: Clock;
@@ -28,7 +25,7 @@ export class ProfileSecrets {
 
   constructor(place: ConfigurationPlace) {
     this.#place = place;
-    this.#ownKeyFile = join(place.keys, "config.key");
+    this.#ownKeyFile = keyFileOf(place.keys, "config");
   }
 
   /**
@@ -53,7 +50,7 @@ export class ProfileSecrets {
   async open(at: ProfilePlace, sealed: string): Promise<string> {
     if (!isSealed(sealed)) throw cannotBeOpened(at, "it is stored in plain text");
     const id = keyIdOf(sealed);
-    const own = this.#ownKey();
+    const own = readKeyFile(this.#ownKeyFile, this.#place);
     const key = own?.id === id ? own : await this.#place.former(id);
     if (key !== null) return unseal(key, at, sealed);
     const has = own === null ? "is missing" : `has key ${own.id}`;
@@ -66,14 +63,10 @@ export class ProfileSecrets {
    * @throws `state`
    */
   seal(at: ProfilePlace, text: string): string {
-    const own = this.#ownKey();
-    if (own !== null) return seal(own, at, text);
-    const material = randomBytes(32);
-    writeKeyFile(this.#ownKeyFile, material);
-    return seal(deriveKey(material), at, text);
+    const own = readKeyFile(this.#ownKeyFile, this.#place);
+    return seal(own ?? makeKeyFile(this.#place.keys, "config"), at, text);
   }
 
-  /** The secrets of all profiles that are sealed with this key. */
   sealedWith(id: string): ProfilePlace[] {
     const all = Object.entries(this.#current().profiles).flatMap(([profile, settings]) =>
       [...configKeys]
@@ -85,9 +78,5 @@ export class ProfileSecrets {
 
   #current(): Configuration {
     return readConfiguration(this.#place.directory) ?? { profiles: {} };
-  }
-
-  #ownKey(): SealingKey | null {
-    return readKeyFile(this.#ownKeyFile, this.#place);
   }
 }
