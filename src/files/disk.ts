@@ -3,7 +3,6 @@ import { dirname } from "node:path";
 import { statIfThere } from "./private-directory.ts";
 import { onState, unusable } from "./state-error.ts";
 
-/** The disk of a state. */
 export interface DiskFacts {
   /** Null if the file system does not say. */
   freeBytes: number | null;

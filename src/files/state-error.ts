@@ -72,7 +72,6 @@ export function onState<T>(path: string, work: () => T, what?: string): T {
   }
 }
 
-/** The code of a system error, like ENOENT. */
 export const systemCode = (error: unknown): unknown =>
   error instanceof Error && "code" in error ? error.code : undefined;
 

@@ -17,14 +17,12 @@ export interface Cause {
  */
 export const answerLimit = { bytes: 64 * 1024 * 1024, text: "64 MiB" } as const;
 
-/** A proxy on the way to the service. */
 export interface Proxy {
   url: URL;
   /** The flag, variable or config key that sets it. */
   source: string;
 }
 
-/** The route that requests take. */
 export interface Route {
   origin: URL;
   proxy?: Proxy;
@@ -48,7 +46,6 @@ export class GivenUp extends Error {
   }
 }
 
-/** A failure of the proxy. */
 export class ProxyFailure extends Error {
   readonly reason: Cause;
 
@@ -141,21 +138,15 @@ export function exchangeCause(error: Error, { origin }: Route, head: Head | unde
 }
 
 /** Why the connection to the proxy failed. */
-export function proxyFailure(error: Error, { origin, proxy }: Required<Route>): ProxyFailure {
-  const { source, url } = proxy;
-  const at = `the proxy ${hostOf(url)}`;
-  const { cause, hint, lasts } = connectCause(error, { origin: url }, at);
-  return new ProxyFailure({
-    cause,
-    hint: `${lasts === true ? `${hint}; or ` : ""}${checkProxy(source, origin)}`,
-  });
+export function proxyFailure(error: Error, way: Required<Route>): ProxyFailure {
+  const { url } = way.proxy;
+  const { cause, hint, lasts } = connectCause(error, { origin: url }, `the proxy ${hostOf(url)}`);
+  return new ProxyFailure({ cause, hint: (lasts ? `${hint}; or ` : "") + checkProxy(way) });
 }
 
 /** Why the proxy does not connect to the service, from the status of its answer. */
-export function proxyRefusal(
-  httpStatus: number,
-  { origin, proxy: { url, source } }: Required<Route>,
-): ProxyFailure {
+export function proxyRefusal(httpStatus: number, way: Required<Route>): ProxyFailure {
+  const { url, source } = way.proxy;
   const proxy = `the proxy ${hostOf(url)}`;
   if (httpStatus === 407)
     return new ProxyFailure({
@@ -163,12 +154,12 @@ export function proxyRefusal(
       hint: `set ${source} to ${url.protocol}//USER:PASSWORD@${hostOf(url)}, with special characters percent-encoded`,
     });
   return new ProxyFailure({
-    cause: `${proxy} does not connect to ${hostOf(origin)} (HTTP ${httpStatus})`,
-    hint: `check --base-url; ${checkProxy(source, origin)}`,
+    cause: `${proxy} does not connect to ${hostOf(way.origin)} (HTTP ${httpStatus})`,
+    hint: `check --base-url; ${checkProxy(way)}`,
   });
 }
 
-const checkProxy = (source: string, origin: URL): string =>
+const checkProxy = ({ origin, proxy: { source } }: Required<Route>): string =>
   `check ${source}; if the service can be reached without a proxy: NO_PROXY=${origin.hostname}${source.startsWith("--") ? `, without ${source}` : ""}`;
 
 /** The host of an origin as causes name it, always with its port. */

@@ -19,7 +19,6 @@ export interface Target {
   version: string;
 }
 
-/** A request as the client sends it. */
 export interface HttpRequest {
   method: Endpoint["method"] | "HEAD";
   path: string;

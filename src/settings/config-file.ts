@@ -9,7 +9,6 @@ import { command } from "../way.ts";
 /** One profile of the configuration: settings by their config key, nested ones as objects. */
 export type Profile = Readonly<Record<string, unknown>>;
 
-/** Contents of the configuration file. */
 export interface Configuration {
   currentProfile?: string;
   profiles: Readonly<Record<string, Profile>>;

@@ -307,7 +307,6 @@ export const configKeys: ReadonlyMap<string, SettingName> = new Map(
   }),
 );
 
-/** The long flag of a setting, as on the command line. */
 const longFlag = (name: SettingName): string | undefined =>
   definitionOf(name)
     .flag?.replace(/^-\w, /, "")
