@@ -12,8 +12,10 @@ const dist = join(root, "dist");
  * What commands load one after the other, as one chunk: each file costs them half a millisecond.
  * `program` is what completion needs, too, `database` what reads a state without its key, with the
  * rules of lockout, `state` what opens one and finds a vault by its name, `protocol` what checks by
- * the schemas of the interface, with zod, and `exchange` what a call needs besides. Each chunk is named by modules, most of them imported dynamically, and holds what
- * these import and no chunk before it holds. What the entry imports stays in it.
+ * the schemas of the interface, with zod, and `exchange` what a call needs besides. What an exchange
+ * loads once its start is sent is in one of these: a later build may have others by then. Each chunk
+ * is named by modules, most of them imported dynamically, and holds what these import and no chunk
+ * before it holds. What the entry imports stays in it.
  */
 const joined: readonly (readonly [chunk: string, modules: readonly string[]])[] = [
   ["main", ["main"]],

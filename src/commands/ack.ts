@@ -229,7 +229,7 @@ async function acknowledgeForeign(
     const reply = await context.service.call(sent, signal);
     const isRefused =
       reply.type === "answer" && dispositionOf(reply.answer, call).end === "refused";
-    const read = isRefused ? asServiceReply(reply, call) : reply;
+    const read = isRefused ? await asServiceReply(reply, call) : reply;
     if (read.type === "no-answer") unanswered += 1;
     return read;
   };

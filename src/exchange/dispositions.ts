@@ -1,13 +1,13 @@
 import { formatDuration } from "../duration.ts";
 import type { ErrorFacts, ErrorKind, Retry, ServiceDetails } from "../errors.ts";
 import { VaultError } from "../errors.ts";
-import { isSuccess, object, type Answer } from "../protocol/answers.ts";
+import { findErrorUuid, object, type Answer } from "../protocol/answers.ts";
 import { findEndpoint, type Endpoint, type Kind, type Step } from "../protocol/endpoints.ts";
 import { command, noted, type Way } from "../way.ts";
 import type { StartOutcome } from "./counting.ts";
 import type { Call, Reply } from "./ports.ts";
 import { importOf, unlockedOf } from "./records.ts";
-import { classify, errorStatus, findErrorUuid, type ErrorClass } from "../protocol/classify.ts";
+import { classify, errorStatus, type ErrorClass } from "../protocol/classify.ts";
 
 /** What an answer that an extended endpoint is not there may mean. */
 export const unsupported = "your service may not support this extended operation";
@@ -121,7 +121,7 @@ export interface Refused extends Disposition {
 }
 
 /** What an answer is for. */
-type Called =
+export type Called =
   | { step: Step; kind: Kind; operation: Endpoint["operation"] }
   | { step: Exclude<Call["step"], Step> };
 
@@ -171,34 +171,6 @@ export function refusal(
     next: next?.(uuid ?? "VAULT"),
   });
 }
-
-/** What became of a call that the service may count: a start, a delete or a create. */
-export type CallOutcome<Success = unknown> =
-  { type: "accepted"; success: Success } | Exclude<Reply, { type: "answer" }> | Refused;
-
-/** Decides what the reply to a call means; `success` is what was read of an accepting one. */
-export function outcomeOf<Success>(
-  reply: Reply,
-  call: Called,
-  success: Success | undefined,
-): CallOutcome<Success> {
-  if (success !== undefined) return { type: "accepted", success };
-  const refused = (answer: Answer): Refused => dispositionOf(answer, call);
-  if (reply.type === "answer") return refused(reply.answer);
-  if (reply.type === "not-sent" || reply.answer === undefined) return reply;
-  const said = refused(reply.answer);
-  // A 5xx in which the service's own words refuse the credentials counts as a refusal, whatever else broke.
-  return said.is === "credentials" ? said : reply;
-}
-
-/** Whether nothing was sent, or the service has counted nothing. */
-export const isTakenBack = (outcome: CallOutcome): boolean =>
-  outcome.type === "not-sent" ||
-  (outcome.type === "refused" && !isSuccess(outcome.answer) && outcome.start === "free");
-
-/** The whole answer that says SUCCESS. */
-export const acceptedBy = (reply: Reply): Answer | undefined =>
-  reply.type === "answer" && isSuccess(reply.answer) ? reply.answer : undefined;
 
 /** The details of an answer that an error shows: HTTP status, `responseStatus` as received, the error uuid. */
 export function serviceDetails(answer: Answer): ServiceDetails {

@@ -1,7 +1,6 @@
 import { VaultError, type ErrorFacts, type Retry } from "../errors.ts";
 import { isSuccess, object, type Answer } from "../protocol/answers.ts";
 import { command } from "../way.ts";
-import { dispositionOf, serviceDetails, wording } from "./dispositions.ts";
 import { nextAction, type Wish } from "./next-action.ts";
 import type { ExchangeContext, EndCall, Reply } from "./ports.ts";
 import { currentRecord, note, nextTry } from "./ports.ts";
@@ -58,7 +57,7 @@ async function sendEnd(
     await admitEnd(context, exchange);
     await session.recordEnding(open.id, open.delivered);
     context.emit({ type: "acknowledging", attempt });
-    const reply = asServiceReply(await endWithGrace(context, call), call);
+    const reply = await asServiceReply(await endWithGrace(context, call), call);
     if (reply.type === "answer") {
       const ended = await settleAnswer(context, exchange, call, reply.answer, isLast);
       if (ended !== null) return ended;
@@ -75,7 +74,7 @@ async function sendEnd(
       return { outcome: "in-doubt", answer };
     }
     const waitMs = waitForNextTry(context, exchange, reply, attempt);
-    if (waitMs === undefined) throw outstanding(context, exchange, cause, { answer });
+    if (waitMs === undefined) throw await outstanding(context, exchange, cause, { answer });
     context.emit({ type: "retrying", step: "end", cause, waitMs });
     await throwIfInterrupted(context, exchange, clock.sleep(waitMs, signal));
   }
@@ -97,7 +96,7 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
     await throwIfInterrupted(context, exchange);
     if (!(error instanceof VaultError) || error.code === "state") throw error;
     const hint = error.code === "invalid-input" ? error.facts.hint : undefined;
-    throw outstanding(context, exchange, error.message, { hint, cause: error });
+    throw await outstanding(context, exchange, error.message, { hint, cause: error });
   }
 }
 
@@ -105,12 +104,13 @@ async function admitEnd(context: ExchangeContext, exchange: ExchangeRecord): Pro
  * Treats an answer with neither SUCCESS nor ERROR as no answer: a proxy may have written it after the service had
  * processed the call. So is one about the endpoint.
  */
-export function asServiceReply(reply: Reply, call: EndCall): Reply {
-  if (reply.type !== "answer") return reply;
+export async function asServiceReply(reply: Reply, call: EndCall): Promise<Reply> {
+  if (reply.type !== "answer" || isSuccess(reply.answer)) return reply;
   const { answer } = reply;
   const status = object(answer.body["responseStatus"])?.["status"];
+  const { dispositionOf } = await import("./dispositions.ts");
   const { end } = dispositionOf(answer, call);
-  if (status === "SUCCESS" || end === "again" || end === "outstanding") return reply;
+  if (end === "again" || end === "outstanding") return reply;
   if (status === "ERROR" && end === "refused") return reply;
   const what = status === "ERROR" ? "no such endpoint" : "with neither SUCCESS nor ERROR";
   return { type: "no-answer", cause: `HTTP ${answer.httpStatus} ${what}`, answer };
@@ -147,14 +147,15 @@ async function settleAnswer(
   const { session } = context;
   const { id, endsUnanswered } = before;
   if (isSuccess(answer)) {
-    await session.acknowledge(id, isLast).catch((error: unknown) => {
+    await session.acknowledge(id, isLast).catch(async (error: unknown) => {
       if (!(error instanceof VaultError) || error.code !== "state") throw error;
       const hint = "fix the state, which holds the old and the new credentials";
       const why = `the service accepted it, but that could not be recorded: ${error.message}`;
-      throw outstanding(context, { ...before, state: "ending" }, why, { hint, cause: error });
+      throw await outstanding(context, { ...before, state: "ending" }, why, { hint, cause: error });
     });
     return { outcome: "acknowledged" };
   }
+  const { dispositionOf, wording } = await import("./dispositions.ts");
   const said = wording(answer);
   const { code, what, end, meaning, fix, next } = dispositionOf(answer, call);
   if (end !== "refused") await session.settle(id, "ending", note(context, code, said));
@@ -165,7 +166,7 @@ async function settleAnswer(
     const why = `${what} (${said})${meaning === undefined ? "" : `; ${meaning}`}`;
     const ways = [...(next?.(session.uuid) ?? []), command`vault ack ${session.uuid}`];
     const facts = { answer, hint: fix, next: ways };
-    throw outstanding(context, exchange, why, facts, code === "locked" ? code : "pending");
+    throw await outstanding(context, exchange, why, facts, code === "locked" ? code : "pending");
   }
   const isExpired = endsUnanswered === 0 && isKnownHereOnly(record, exchange);
   const outcome = isExpired ? "expired" : "in-doubt";
@@ -203,13 +204,14 @@ async function endWithGrace(context: ExchangeContext, call: EndCall): Promise<Re
 }
 
 /** Exit 11: the token may still be valid. */
-function outstanding(
+async function outstanding(
   { session: { uuid } }: ExchangeContext,
   exchange: ExchangeRecord,
   why: string,
   { answer, ...facts }: ErrorFacts & { answer?: Answer | undefined },
   code: "locked" | "pending" = "pending",
-): VaultError {
+): Promise<VaultError> {
+  const { serviceDetails } = await import("./dispositions.ts");
   const message = `the new credentials are stored, but the acknowledgement is outstanding: ${why}`;
   return new VaultError(code, message, {
     uuid,
@@ -253,6 +255,7 @@ export async function acknowledge(
     return { ...exchange, state: "acknowledged", acknowledgedAt: acknowledgedAt ?? null };
   }
   const { uuid } = vault;
+  const { serviceDetails, wording } = await import("./dispositions.ts");
   const what =
     exchange.operation === "update" ? "update was not applied" : "read was not acknowledged";
   const said = answer === undefined ? "" : ` (${wording(answer)})`;

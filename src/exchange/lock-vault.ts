@@ -2,7 +2,6 @@ import { defined } from "../defined.ts";
 import { VaultError, type ErrorKind } from "../errors.ts";
 import { command, noted } from "../way.ts";
 import { spentBy } from "./counting.ts";
-import { acceptedBy, isTakenBack, outcomeOf } from "./dispositions.ts";
 import type {
   ExchangeContext,
   ExchangeEvent,
@@ -13,6 +12,7 @@ import type {
   Store,
   Waiting,
 } from "./ports.ts";
+import { acceptedBy, isTakenBack, outcomeOf } from "./outcomes.ts";
 import { currentRecord } from "./ports.ts";
 import { isOfService, learnProbes } from "./start/breaker-gate.ts";
 import { otherService } from "./start/start.ts";
@@ -96,7 +96,7 @@ export async function withVault<T>(
     const reply = await context.service.call(called, signal);
     sent ||= reply.type !== "not-sent" && called.step !== "probe";
     if (called.step === "start") {
-      counted = countedAs(reply, called) ?? counted;
+      counted = (await countedAs(reply, called)) ?? counted;
       isStartAnswered ||= isOfService(reply);
     }
     return reply;
@@ -146,8 +146,8 @@ const isInDoubt = (event: ExchangeEvent): boolean =>
   event.type === "settled" && event.settled.outcome === "in-doubt";
 
 /** What a start that counts toward lockout came to: it got no answer, or a refusal that the service counts. */
-function countedAs(reply: Reply, call: StartCall): ErrorKind | undefined {
-  const outcome = outcomeOf(reply, call, acceptedBy(reply));
+async function countedAs(reply: Reply, call: StartCall): Promise<ErrorKind | undefined> {
+  const outcome = await outcomeOf(reply, call, acceptedBy(reply));
   if (outcome.type === "accepted" || isTakenBack(outcome)) return undefined;
   return outcome.type === "refused" ? outcome.code : "network";
 }

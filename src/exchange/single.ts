@@ -5,16 +5,15 @@ import type { Device, Metadata } from "../protocol/fields.ts";
 import type { Credentials } from "../protocol/requests.ts";
 import { command, noted } from "../way.ts";
 import {
-  acceptedBy,
   dispositionOf,
   notSentError,
-  outcomeOf,
   refusal,
   serviceDetails,
   unansweredError,
   unsupported,
   wording,
 } from "./dispositions.ts";
+import { acceptedBy, outcomeOf } from "./outcomes.ts";
 import type { ExchangeContext, EndCall, Reply, SingleCall, Store } from "./ports.ts";
 import { interruptedBefore, nextTry } from "./ports.ts";
 import type { Creation } from "./records.ts";
@@ -129,7 +128,8 @@ export async function createVault(
     await giveBack(context.breaker, seen);
     throw error;
   });
-  await noteStart(context.breaker, seen, reply, outcomeOf(reply, call, acceptedBy(reply)));
+  const outcome = await outcomeOf(reply, call, acceptedBy(reply));
+  await noteStart(context.breaker, seen, reply, outcome);
   const answer = reply.type === "not-sent" ? undefined : reply.answer;
   const success = answer && readCreateSuccess(answer);
   if (success !== undefined) return await keep(context, request, success);

@@ -154,28 +154,3 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 
 /** The text with each path of an endpoint, which has the word vault in it, as the word path. */
 const withoutPaths = (words: string): string => words.replaceAll(/\S*\/vault\/\S*/gi, "path");
-
-/**
- * The error uuid, whose field is not documented: the first identifier in a field with "err" and "id" in its name, else in a field
- * whose path has both, else in any "id" field that is not about the vault, the application or the transaction.
- */
-export function findErrorUuid(body: unknown): string | undefined {
-  const ids = [...identifiers(body, [])];
-  const isNamed = (name: string): boolean => /err.*id$|id.*err/i.test(name);
-  const found =
-    ids.find(({ path }) => isNamed(path.at(-1) ?? "")) ??
-    ids.find(({ path }) => isNamed(path.join("."))) ??
-    ids.find(({ path }) => /id$/i.test(path.at(-1) ?? ""));
-  return found?.id;
-}
-
-/** The identifiers in an answer, with the names of the fields on the way to each. */
-function* identifiers(
-  value: unknown,
-  path: readonly string[],
-): Generator<{ path: readonly string[]; id: string }> {
-  if (typeof value === "string" && /^[0-9a-fA-F-]{32,36}$/.test(value)) yield { path, id: value };
-  if (typeof value !== "object" || value === null || path.length > 4) return;
-  for (const [key, inner] of Object.entries(value))
-    if (!/^(vault|application|transaction)/i.test(key)) yield* identifiers(inner, [...path, key]);
-}

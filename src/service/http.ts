@@ -1,8 +1,7 @@
 import { defined } from "../defined.ts";
 import { VaultError } from "../errors.ts";
 import type { Call, ProbeCall, Reply } from "../exchange/ports.ts";
-import { object } from "../protocol/answers.ts";
-import { findErrorUuid } from "../protocol/classify.ts";
+import { findErrorUuid, object } from "../protocol/answers.ts";
 import type { Endpoint } from "../protocol/endpoints.ts";
 import { findEndpoint, isOnline, noVault, singleEndpoint } from "../protocol/endpoints.ts";
 import { parseJson } from "../protocol/json.ts";

@@ -29,6 +29,10 @@ type Chunks = Record<string, { packages: string[]; sources: string[] }>;
 
 const hook = join(import.meta.dirname, "fixtures", "list-loaded.cjs");
 
+const dist = join(dirname(vaultBin), "..", "dist");
+const readChunks = (): Chunks =>
+  JSON.parse(readFileSync(join(dist, "chunks.json"), "utf8")) as Chunks;
+
 /** Runs the built program and says what it loaded on the way, by the runtime's own account. */
 async function loadedBy(args: readonly string[], options: RunOptions = {}): Promise<Loaded> {
   const list = join(tempDir("loaded"), "list.json");
@@ -38,8 +42,7 @@ async function loadedBy(args: readonly string[], options: RunOptions = {}): Prom
     files: string[];
     builtins: string[];
   };
-  const dist = join(dirname(vaultBin), "..", "dist");
-  const chunks = JSON.parse(readFileSync(join(dist, "chunks.json"), "utf8")) as Chunks;
+  const chunks = readChunks();
   const loaded = files.filter((file) => dirname(file) === dist).map((file) => basename(file));
   const used = loaded.map((file) => chunks[file]);
   return {
@@ -210,4 +213,16 @@ test("audit-replay reads a state without what opens it", async () => {
   expect(result).toMatchObject({ code: 0 });
   expect(sources).toContain("store/sqlite/snapshot.ts");
   expect(sources).not.toContain("store/sqlite/store.ts");
+});
+
+test("what becomes of a start is in chunks that are loaded before: a new build may have others", () => {
+  const { "exchange.cjs": exchange, "protocol.cjs": protocol, "state.cjs": state } = readChunks();
+  expect(exchange?.sources).toContain("exchange/run.ts");
+  expect(protocol?.sources).toEqual(
+    expect.arrayContaining(["exchange/dispositions.ts", "exchange/refusals.ts"]),
+  );
+  expect(state?.sources).toContain("exchange/ways.ts");
+  const text = readFileSync(join(dist, "exchange.cjs"), "utf8");
+  for (const chunk of ["protocol", "state"])
+    expect(text).toMatch(new RegExp(`[=,]require\\(.\\./${chunk}\\.cjs.\\)`));
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { classify, findErrorUuid, type ErrorClass } from "../../src/protocol/classify.ts";
+import { findErrorUuid } from "../../src/protocol/answers.ts";
+import { classify, type ErrorClass } from "../../src/protocol/classify.ts";
 
 interface Detail {
   property?: unknown;

@@ -4,7 +4,7 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import type { Breaker, Seen, ServiceBreaker } from "../breaker.ts";
 import { after, applyTo, BreakerChanged, isTriedByTime, trialDueAt } from "../breaker.ts";
 import { interruptedBefore, type ExchangeContext, type Reply } from "../ports.ts";
-import { isTakenBack, type CallOutcome } from "../dispositions.ts";
+import { isTakenBack, type CallOutcome } from "../outcomes.ts";
 import type { Intent, VaultRecord } from "../records.ts";
 
 type SendContext = Pick<ExchangeContext, "clock" | "deadline" | "service" | "signal">;

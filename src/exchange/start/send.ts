@@ -4,17 +4,9 @@ import type { Kind } from "../../protocol/endpoints.ts";
 import { command, noted } from "../../way.ts";
 import { allowsRetry } from "../counting.ts";
 import type { Refused } from "../dispositions.ts";
-import {
-  acceptedBy,
-  notSentError,
-  outcomeOf,
-  refusal,
-  serviceDetails,
-  unansweredError,
-  wording,
-} from "../dispositions.ts";
 import { settleInterrupted, throwIfInterrupted } from "../end.ts";
 import { nextAction, type NextAction } from "../next-action.ts";
+import { acceptedBy, outcomeOf } from "../outcomes.ts";
 import type { ExchangeContext, Reply, StartCall } from "../ports.ts";
 import { currentRecord, nextTry, note } from "../ports.ts";
 import type { Generation, OpenExchange, VaultRecord } from "../records.ts";
@@ -131,7 +123,7 @@ class Starts {
     const about = { uuid, kind, operation, externalRef, credentials, device };
     const call: StartCall = { step: "start", ...about, newVault };
     const reply = await context.service.call(call, context.signal);
-    const outcome = outcomeOf(reply, call, successOf(call, reply));
+    const outcome = await outcomeOf(reply, call, successOf(call, reply));
     await noteStart(context.breaker, seen, reply, outcome);
     if (outcome.type === "accepted")
       return { before, exchangeId, externalRef, pair, success: outcome.success };
@@ -156,6 +148,7 @@ class Starts {
     await throwIfInterrupted(context);
     const { waitMs, inTime } = nextTry(context, this.#calls, reply);
     if (inTime) return { waitMs, cause: reply.cause };
+    const { notSentError } = await import("../dispositions.ts");
     throw notSentError(reply, context.session.uuid);
   }
 
@@ -168,6 +161,7 @@ class Starts {
     const { uuid } = context.session;
     await context.session.noteOutcome(exchangeId, "none", note(context, "network", reply.cause));
     const vault = await currentRecord(context);
+    const { unansweredError } = await import("../dispositions.ts");
     // A delete that may have arrived is never repeated.
     if (this.#start.operation === "delete") {
       const kept = "the vault may have been deleted; its credentials are kept";
@@ -201,6 +195,7 @@ class Starts {
     const { answer, is, code, start } = outcome;
     const { session } = context;
     const { uuid } = session;
+    const { refusal, serviceDetails, wording } = await import("../dispositions.ts");
     if (isSuccess(answer)) {
       const named = object(answer.body["vault"])?.["uuid"];
       const isOthers = typeof named === "string" && named.toLowerCase() !== uuid.toLowerCase();
